@@ -1,0 +1,222 @@
+"""Write synthetic ACCESS_HISTORY rows: ``python -m benchmarks.generate --rows 200000 --seed 1 --out FILE``.
+
+NDJSON with native arrays and lower-case keys, about 2 KB a row, the same for the same arguments. The statements mix as
+they do in a working account: mostly reads of views and tables, writes with column lineage, loads, procedures, some DDL.
+Tables, users and job shapes (statements that recur) grow more slowly than the rows, unless they are given.
+Rows are streamed: the memory is that of the account and its shapes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from benchmarks import ddl, shapes
+from benchmarks.account import Account, Json
+from benchmarks.shapes import Shape
+
+START: Final = datetime(2026, 1, 1, tzinfo=UTC)
+PERIOD: Final = timedelta(days=30)
+DUPLICATES: Final = 0.002
+DDL_SHARE: Final = 0.045
+NO_ARRAYS: Final = '"direct_objects_accessed":[],"base_objects_accessed":[],"objects_modified":[]'
+HISTORY: Final = (
+    *("query_id", "query_text", "query_type", "query_tag", "query_parameterized_hash", "session_id", "role_name"),
+    *("role_type", "warehouse_name", "warehouse_size", "database_name", "schema_name", "start_time", "end_time"),
+    *("total_elapsed_time", "execution_status", "bytes_scanned", "rows_produced", "rows_inserted", "rows_updated"),
+    "rows_deleted",
+)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large an account to make up."""
+
+    rows: int
+    tables: int
+    users: int
+    shapes: int
+
+    @classmethod
+    def of(cls, rows: int, tables: int | None = None, users: int | None = None, shapes: int | None = None) -> Sizes:
+        """What is not given grows with a root of the rows."""
+        grown = (int(4 * rows**0.45), int(2 * rows**0.35), int(10 * rows**0.55))
+        return cls(rows, max(4, tables or grown[0]), users or grown[1], shapes or grown[2])
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row as a line of JSON, with what QUERY_HISTORY says of the query; ``job`` is the same each time it recurs."""
+
+    line: str
+    query_id: str
+    start: datetime
+    kind: str
+    job: str
+    user: str
+    first: bool = True
+
+
+class Generator:
+    """Rows in the order of their times, but for a few that were delivered late."""
+
+    def __init__(self, sizes: Sizes, seed: int) -> None:
+        self._rng = Random(seed)
+        self._sizes = sizes
+        self._account = Account.build(self._rng, sizes.tables, sizes.users)
+        self._shapes = {kind: self._made(kind, share) for kind, share in shapes.KINDS.items()}
+        self._step = PERIOD / sizes.rows
+        self._count = 0
+
+    def _made(self, kind: shapes.Kind, share: float) -> list[Shape]:
+        return [kind(self._rng, self._account) for _ in range(max(1, round(self._sizes.shapes * share)))]
+
+    def rows(self) -> Iterator[Row]:
+        """All rows; with a few exact duplicates, each right after its original."""
+        return itertools.islice(self._statements(), self._sizes.rows)
+
+    def _statements(self) -> Iterator[Row]:
+        kinds = list(shapes.KINDS)
+        edges = list(itertools.accumulate(shapes.KINDS.values()))
+        edges = [edge / edges[-1] for edge in edges]
+        while True:
+            if self._rng.random() < DDL_SHARE:
+                yield from self._ddl()
+                continue
+            kind = self._rng.choices(kinds, cum_weights=edges)[0]
+            row = self._shaped(kind)
+            yield row
+            if self._rng.random() < DUPLICATES:
+                yield replace(row, first=False)
+            if kind is shapes.call:
+                yield from self._inside(row)
+
+    def _inside(self, called: Row) -> Iterator[Row]:
+        """What a procedure does: reads and writes, now and then through another procedure."""
+        parent = called.query_id
+        if self._rng.random() < 0.3:
+            inner = self._shaped(shapes.call, parent, called.query_id)
+            yield inner
+            parent = inner.query_id
+        for _ in range(self._rng.randint(1, 3)):
+            yield self._shaped(self._rng.choice((shapes.write, shapes.select)), parent, called.query_id)
+
+    def _shaped(self, kind: shapes.Kind, parent: str | None = None, root: str | None = None) -> Row:
+        """A row of a shape of this kind; a few shapes make up most of the rows."""
+        pool = self._shapes[kind]
+        number = int(len(pool) * self._rng.random() ** 2)
+        shape = pool[number]
+        user = self._rng.choice(shape.users)
+        return self._row(shape.text(), (shape.kind, f"{kind.__name__} {number}"), user, parent, root)
+
+    def _ddl(self) -> Iterator[Row]:
+        kind = self._rng.choices(list(ddl.KINDS), weights=list(ddl.KINDS.values()))[0]
+        user, again = self._rng.choice(self._account.users), kind is ddl.swap
+        first: Row | None = None
+        for change in kind(self._rng, self._account):
+            job = (change["operationType"], kind.__name__)
+            first = self._row(_ddl_text(change), job, user, same=first if again else None)
+            yield first
+
+    def _row(
+        self,
+        text: str,
+        job: tuple[str, str],
+        user: str,
+        parent: str | None = None,
+        root: str | None = None,
+        same: Row | None = None,
+    ) -> Row:
+        """A line with the next query id and time, or (a swap's second row) with those of ``same``."""
+        query_id, start = (same.query_id, same.start) if same else self._next()
+        ancestors = f'"parent_query_id":{_text(parent)},"root_query_id":{_text(root)}'
+        who = f'"query_id":"{query_id}","query_start_time":"{_stamp(start)}","user_name":"{user}"'
+        return Row(f"{{{who},{text},{ancestors}}}\n", query_id, start, *job, user, first=same is None)
+
+    def _next(self) -> tuple[str, datetime]:
+        self._count += 1
+        number, chance = self._count, self._rng.getrandbits(32)
+        query_id = f"01c{number >> 16:05x}-{number & 0xFFFF:04x}-{chance & 0xFFFF:04x}-0001-dd20{chance:08x}"
+        late = 3600 if chance % 500 == 0 else 0
+        return query_id, START + self._step * number - timedelta(seconds=late, milliseconds=chance % 1000)
+
+
+def _stamp(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d} +0000"
+
+
+def _text(value: str | None) -> str:
+    return "null" if value is None else f'"{value}"'
+
+
+def _ddl_text(change: Json) -> str:
+    written = json.dumps(change, separators=(",", ":"))
+    return f'{NO_ARRAYS},"object_modified_by_ddl":{written},"policies_referenced":[]'
+
+
+def history_line(row: Row) -> list[object]:
+    """What QUERY_HISTORY holds of a row's query."""
+    elapsed = 100 + int(row.query_id[-4:], 16) % 20_000
+    wrote = 10 * elapsed if row.kind in ("INSERT", "MERGE", "COPY", "CREATE_TABLE_AS_SELECT") else "\\N"
+    shape = hashlib.md5(row.job.encode(), usedforsecurity=False).hexdigest()
+    who = (f"/* {row.job} */ {row.kind}", row.kind, "\\N", shape, row.query_id[:8], f"ROLE_{row.user[-2:]}")
+    ran = (_stamp(row.start), _stamp(row.start + timedelta(milliseconds=elapsed)), elapsed, "SUCCESS")
+    return [
+        row.query_id,
+        *who,
+        "ROLE",
+        "WH_1",
+        "Small",
+        "RAW_0",
+        "PUBLIC",
+        *ran,
+        1000 * elapsed,
+        elapsed,
+        wrote,
+        "\\N",
+        "\\N",
+    ]
+
+
+def write(sizes: Sizes, seed: int, out: Path, query_history: Path | None = None) -> int:
+    """Write the rows (and their queries) and return how many bytes of rows there are."""
+    written = 0
+    with ExitStack() as files:
+        rows = files.enter_context(out.open("w", encoding="utf-8", newline="\n"))
+        queries = None
+        if query_history:
+            queries = csv.writer(files.enter_context(query_history.open("w", encoding="utf-8", newline="")))
+            queries.writerow([name.upper() for name in HISTORY])
+        for row in Generator(sizes, seed).rows():
+            written += rows.write(row.line)
+            if queries and row.first:
+                queries.writerow(history_line(row))
+    return written
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.generate", description=str(__doc__).split("\n\n")[0])
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True, help="NDJSON file to write")
+    parser.add_argument("--query-history", type=Path, help="CSV file of QUERY_HISTORY to write beside it")
+    for name in ("tables", "users", "shapes"):
+        parser.add_argument(f"--{name}", type=int, help=f"how many {name}; by default a root of the rows")
+    given = parser.parse_args()
+    sizes = Sizes.of(given.rows, given.tables, given.users, given.shapes)
+    written = write(sizes, given.seed, given.out, given.query_history)
+    print(f"{sizes}: {written:,} characters, {written // sizes.rows:,} a row")
+
+
+if __name__ == "__main__":
+    main()
