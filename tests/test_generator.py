@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph
 import pytest
 
+from benchmarks import rdflib_loop
 from benchmarks.generate import HISTORY, Generator, Sizes, write
+from benchmarks.run import Result, table
 
 ROWS = 20_000
 
@@ -122,3 +126,18 @@ def test_every_query_has_a_line_of_query_history(tmp_path: Path) -> None:
     assert [name.lower() for name in queries[0]] == list(HISTORY)
     assert sorted(query["QUERY_ID"] for query in queries) == sorted(ids)
     assert all(query["START_TIME"] < query["END_TIME"] for query in queries)
+
+
+def test_the_baseline_writes_a_graph_that_others_read(lines: list[str]) -> None:
+    out = io.BytesIO()
+    rows, triples = rdflib_loop.run(lines[:200], out)
+    read = list(pyoxigraph.parse(out.getvalue(), pyoxigraph.RdfFormat.N_TRIPLES))
+    kinds = {str(triple.object.value).rpartition("#")[2] for triple in read if "type" in triple.predicate.value}
+    assert (rows, triples) == (200, len(read))
+    assert {"Query", "User", "Version", "Access", "Column", "ColumnDerivation", "PolicyEnforcement", "Change"} <= kinds
+
+
+def test_the_table_compares_with_the_loop_and_with_the_copy() -> None:
+    results = [Result("copy", 100, 2.0, 1.0), Result("loop", 10, 1.0, 1.0), Result("export", 100, 4.0, None, "why")]
+    export = table(results).splitlines()[-1]
+    assert export == "| export | 100 | 4.0 | – | 25.0 | – | 2.5 / – | 2.0 / – | why |"

@@ -1,0 +1,25 @@
+"""The floor: Spark reads the text of the input and writes it back, in a process of its own, and does nothing else.
+
+``python -m benchmarks.copy_text FILE OUT``; the last line that it prints is JSON: rows, seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+from pyspark.sql import SparkSession
+
+
+def main() -> None:
+    source, target = sys.argv[1:]
+    spark = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate()
+    started = time.perf_counter()
+    spark.read.text(source).write.mode("overwrite").text(target)
+    print(json.dumps({"seconds": round(time.perf_counter() - started, 3)}))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
