@@ -58,6 +58,8 @@ def clone(rng: Random, world: World) -> list[Json]:
     """CREATE ... CLONE: the source among the accesses, the copy among the writes and in the DDL."""
     source, copy = world.one(rng, "table"), world.one(rng, "table")
     made = create(rng, World({**world.things, **{kind: [copy] for kind in TABLE_LIKE}}))[0]
+    if rng.random() < 0.7:
+        made["object_modified_by_ddl"]["properties"] |= _other(rng, "cloneSource", source)
     shown = source.read(rng)
     return [
         {
@@ -111,16 +113,17 @@ def alter_columns(rng: Random, world: World) -> list[Json]:
 def swap(rng: Random, world: World) -> list[Json]:
     """Two rows with one query id, one per table; the names change places, the ids stay."""
     one, other = rng.sample(world.things["table"], 2)
-    rows = [change(rng, a, "ALTER", _swap_target(rng, b)) for a, b in ((one, other), (other, one))]
+    rows = [change(rng, a, "ALTER", _other(rng, "swapTarget", b)) for a, b in ((one, other), (other, one))]
     rows[1] |= {key: rows[0][key] for key in ("query_id", "query_start_time", "user_name")}
     one.name, other.name = other.name, one.name
     return rows
 
 
-def _swap_target(rng: Random, thing: Thing) -> Json:
+def _other(rng: Random, role: str, thing: Thing) -> Json:
+    """The other object of a SWAP or CLONE, in three properties. The documents leave CLONE's unnamed."""
     number = thing.id_fields(rng).get("objectId", 0)
-    target = {"Domain": thing.shown(rng)["objectDomain"], "Id": number, "Name": thing.name}
-    return {f"swapTarget{key}": {"value": value} for key, value in target.items()}
+    said = {"Domain": thing.shown(rng)["objectDomain"], "Id": number, "Name": thing.name}
+    return {f"{role}{key}": {"value": value} for key, value in said.items()}
 
 
 def whole(rng: Random, world: World) -> list[Json]:

@@ -1,13 +1,14 @@
 """Write the example: ``python examples/company-month/make.py`` makes the same two files each time.
 
 ``access_history.ndjson`` holds the rows as COPY INTO ... JSON unloads them, ``query_history.csv`` the columns of
-QUERY_HISTORY that are worth joining, as COPY INTO ... CSV unloads them (NULL is ``\\N``).
+QUERY_HISTORY that are worth joining, as COPY INTO ... CSV unloads them (NULL is ``\\N``). A folder may be given.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from rhythm import FIRST, month
 from statements import Account
 from timeline import first_week, last_weeks, second_week, third_week
 
-HERE = Path(__file__).parent
 NOT_RECORDED = (
     (4, "TOM_ANALYST", "SELECT", "select revenue from MART.SALES.FCT_ORDERS", "FAIL"),
     (10, "MARIA_ANALYST", "SELECT", "select email, phone from RAW.CRM.CUSTOMERS", "FAIL"),
@@ -39,12 +39,13 @@ def the_month() -> Account:
 
 
 def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     account = the_month()
-    with (HERE / "access_history.ndjson").open("w", encoding="utf-8", newline="\n") as rows:
+    with (folder / "access_history.ndjson").open("w", encoding="utf-8", newline="\n") as rows:
         rows.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in account.rows)
     delivered = sorted(account.queries, key=lambda query: str(query["start_time"]))
     delivered += [delivered[40], delivered[200]]  # the view holds duplicates now and then
-    with (HERE / "query_history.csv").open("w", encoding="utf-8", newline="") as queries:
+    with (folder / "query_history.csv").open("w", encoding="utf-8", newline="") as queries:
         writer = csv.writer(queries, lineterminator="\n")
         writer.writerow([name.upper() for name in delivered[0]])
         writer.writerows(["\\N" if value is None else value for value in query.values()] for query in delivered)
