@@ -1,4 +1,4 @@
-"""The example of a company's month: its data is what its script makes, is consistent, and holds what its README tells."""
+"""The example of a company's month: its data is what its script makes, is consistent, and is as its README tells."""
 
 from __future__ import annotations
 
