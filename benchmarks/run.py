@@ -182,7 +182,7 @@ def _pair(values: list[float | None]) -> str:
 
 def _number(value: float | None) -> str:
     if value is None:
-        return "–"
+        return "-"
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 

@@ -68,8 +68,15 @@ def test_the_mix_is_that_of_a_working_account(rows: list[dict[str, Any]]) -> Non
 
 @pytest.mark.parametrize(
     "mark",
-    ["Stage", "location", "policies", "policyBody", "swapTargetName", "UNDROP", "maskingPolicies", "rowAccessPolicies"]
-    + [
+    [
+        "Stage",
+        "location",
+        "policies",
+        "policyBody",
+        "swapTargetName",
+        "UNDROP",
+        "maskingPolicies",
+        "rowAccessPolicies",
         "tagValue",
         "comment",
         "joinType",
@@ -140,4 +147,4 @@ def test_the_baseline_writes_a_graph_that_others_read(lines: list[str]) -> None:
 def test_the_table_compares_with_the_loop_and_with_the_copy() -> None:
     results = [Result("copy", 100, 2.0, 1.0), Result("loop", 10, 1.0, 1.0), Result("export", 100, 4.0, None, "why")]
     export = table(results).splitlines()[-1]
-    assert export == "| export | 100 | 4.0 | – | 25.0 | – | 2.5 / – | 2.0 / – | why |"
+    assert export == "| export | 100 | 4.0 | - | 25.0 | - | 2.5 / - | 2.0 / - | why |"
