@@ -1,0 +1,37 @@
+"""The errors of the program; each names what failed, where, and what to do.
+
+::
+
+    ExporterError          exit 4   a fault of the program
+    ├── UsageError         exit 2   arguments, settings or input that cannot be used
+    ├── RefusedError       exit 1   the shapes refused the output, or rows were set aside under --strict
+    └── DeliveryError      exit 3   the backend did not take all events
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ExporterError(Exception):
+    """What failed, in words for the person who reads it."""
+
+    exit_code: ClassVar[int] = 4
+
+
+class UsageError(ExporterError):
+    """Arguments, settings or input that cannot be used; nothing was written."""
+
+    exit_code = 2
+
+
+class RefusedError(ExporterError):
+    """The shapes refused the output, or rows were set aside under ``--strict``."""
+
+    exit_code = 1
+
+
+class DeliveryError(ExporterError):
+    """The backend did not take all events; what is left is kept for the next push."""
+
+    exit_code = 3

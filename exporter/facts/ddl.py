@@ -1,0 +1,164 @@
+"""facts/ddl_changes, facts/ddl_settings: what a query changed by DDL, and every property that the row shows of it.
+
+Sources: view, "object_modified_by_ddl" and its usage notes; guide, "Examples: Tracking objects modified by a DDL
+operation". Properties are atomic (``{"value": …}``) or compound (a name -> ``{"subOperationType": …, …}``), and those of
+columns hold compounds again; they are read by that shape and not by a list of names, for new ones keep coming.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Window as W
+from pyspark.sql import functions as F
+
+from exporter.facts import identifiers
+from exporter.facts.common import CHANGE_FIELDS, QUERY_COLUMNS, identified, key_of, one_per_key, said
+from exporter.schemas import DDL_CHANGES, DDL_SETTINGS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_MAP: Final = "map<string,string>"
+_ENDS: Final = ("Domain", "Id", "Name")
+_OF_ELEMENT: Final = ("objectId", "subOperationType", "tagValue", "value")
+
+
+def ddl_changes(rows: DataFrame) -> DataFrame:
+    """One row per change. Two changes of one kind to one object in one query are told apart by a hash of what they say."""
+    change = F.col("object_modified_by_ddl")
+    parsed = rows.filter(change.isNotNull()).select(
+        *QUERY_COLUMNS,
+        change.alias("change"),
+        F.upper(F.trim(F.coalesce(change["operationType"], F.lit("UNKNOWN")))).alias("operation"),
+        F.coalesce(change["properties"], F.lit("{}")).alias("properties"),
+        F.from_json(change["properties"], _MAP).alias("p"),
+    )
+    named = identified(parsed, "change", CHANGE_FIELDS)
+    whole = named.filter(F.col("object_key").isNotNull() & (F.col("operation") != identifiers.TRUNCATED))
+    changes = whole.select(
+        *[name for name in whole.columns if name != "p"],
+        _value("objectName").alias("new_name"),
+        *[_value(f"swapTarget{end}").alias(f"swap_{end.lower()}") for end in _ENDS],
+        *[_source_value(end).alias(f"source_{end.lower()}") for end in _ENDS],
+        _value("policyBody").alias("policy_body"),
+        _value("comment").alias("comment"),
+    )
+    both = _other_object(_other_object(changes, "swap"), "source")
+    each = one_per_key(both, ["account", "query_id", "object_key", "operation", "properties"])
+    return each.withColumn("change_key", _change_key()).select(*DDL_CHANGES)
+
+
+def _change_key() -> Column:
+    plain = F.concat(F.lower(identifiers.segment(F.col("operation"))), F.lit("/"), F.col("object_key"))
+    alike = F.count(F.lit(1)).over(W.partitionBy("account", "query_id", "object_key", "operation"))
+    told_apart = F.concat(plain, F.lit("/"), F.substring(F.sha2("properties", 256), 1, 16))
+    return F.when(alike == 1, plain).otherwise(told_apart)
+
+
+def _source_value(end: str) -> Column:
+    """The property that names what the object was made from (CLONE, LIKE): the documents give it no name."""
+    keys = F.filter(
+        F.map_keys("p"), lambda name: name.rlike(rf"(?i)^(clone|like|creation)?source(object|target)?{end}\z")
+    )
+    return said(atomic(F.element_at(F.col("p"), F.get(keys, F.lit(0)))))
+
+
+def _other_object(changes: DataFrame, side: str) -> DataFrame:
+    """The changes with the key of the object that they name beside their own; its domain is theirs unless it says so."""
+    domain, ident = f"{side}_domain", f"{side}_id"
+    is_named = F.coalesce(ident, f"{side}_name").isNotNull()
+    like_own = changes.withColumn(domain, F.when(is_named, F.coalesce(domain, "domain")))
+    made = key_of(like_own, f"{side}_key", F.col(domain), F.col(ident), F.col(f"{side}_name"))
+    return made.withColumn(domain, identifiers.normal_domain(F.col(domain))).withColumn(
+        ident, identifiers.usable_id(F.col(ident))
+    )
+
+
+def _value(name: str) -> Column:
+    return said(atomic(F.element_at(F.col("p"), name)))
+
+
+def atomic(raw: Column) -> Column:
+    """The value of an atomic property: of ``{"value": x}``, x; of a bare value, itself; of anything else, None."""
+    inner = F.from_json(raw, "value string")["value"]
+    return F.when(raw.startswith("{"), inner).when(~raw.startswith("["), raw)
+
+
+def ddl_settings(changes: DataFrame) -> DataFrame:
+    """One row per atomic property, per element of a compound one, and the same below each column."""
+    of_object = _entries(changes.select(*QUERY_COLUMNS, "change_key", "object_key", "properties"), "properties")
+    is_column = (F.col("property") == "columns") & _is_compound(F.col("raw"))
+    on_object = _settings(of_object.filter(~is_column).withColumn("column_name", F.lit(None).cast("string")))
+    columns = of_object.filter(is_column).select(
+        *QUERY_COLUMNS,
+        "change_key",
+        "object_key",
+        F.explode(F.from_json("raw", _MAP)).alias("column_name", "of_column"),
+    )
+    named = columns.filter(said(F.col("column_name")).isNotNull())
+    as_element = _element(named.withColumn("property", F.lit("columns")), F.col("column_name"), F.col("of_column"))
+    below = _entries(named, "of_column", "column_name").filter(~F.col("property").isin(*_OF_ELEMENT))
+    return on_object.unionByName(as_element).unionByName(_settings(below)).distinct()
+
+
+def _entries(rows: DataFrame, column: str, *also: str) -> DataFrame:
+    keep = (*QUERY_COLUMNS, "change_key", "object_key", *also)
+    return rows.select(*keep, F.explode(F.from_json(column, _MAP)).alias("property", "raw"))
+
+
+def _is_compound(raw: Column) -> Column:
+    """An object that is not ``{"value": …}``."""
+    keys = F.map_keys(F.from_json(raw, _MAP))
+    return raw.startswith("{") & ~F.array_contains(keys, "value") & (F.size(keys) > 0)
+
+
+def _settings(entries: DataFrame) -> DataFrame:
+    """Atomic entries as they are, compound ones element by element."""
+    compound = _is_compound(F.col("raw"))
+    single = entries.filter(~compound & F.col("raw").isNotNull()).withColumn("element", F.lit(None).cast("string"))
+    atoms = single.select(
+        *_head(),
+        "element",
+        F.lit(None).cast("string").alias("element_key"),
+        F.lit(None).cast("string").alias("element_id"),
+        F.lit(None).cast("string").alias("sub_operation"),
+        F.coalesce(atomic(F.col("raw")), "raw").alias("value"),
+    )
+    elements = entries.filter(compound).select(
+        *_head(), F.explode(F.from_json("raw", _MAP)).alias("element", "of_element")
+    )
+    return atoms.unionByName(_element(elements, F.col("element"), F.col("of_element")))
+
+
+def _head() -> list[str]:
+    return [*QUERY_COLUMNS, "change_key", "object_key", "column_name", "property"]
+
+
+def _element(rows: DataFrame, element: Column, raw: Column) -> DataFrame:
+    """One row per element; ``element_key``: the tag or policy that it names, None where elements are values or columns."""
+    parsed = rows.withColumn("_element", element).withColumn("_raw", raw).withColumn("_of", F.from_json(raw, _MAP))
+    read = parsed.select(
+        *_head(),
+        F.col("_element").alias("element"),
+        atomic(F.element_at("_of", "objectId")).alias("element_id"),
+        F.upper(F.element_at("_of", "subOperationType")).alias("sub_operation"),
+        atomic(F.coalesce(F.element_at("_of", "tagValue"), F.element_at("_of", "value"))).alias("given"),
+        F.when(F.col("_of").isNull(), F.col("_raw")).alias("bare"),
+        _element_domain(F.col("property")).alias("element_domain"),
+    )
+    named = read.withColumn("tagged", F.when(F.col("element_domain").isNotNull(), F.col("element")))
+    ident = F.when(F.col("element_domain").isNotNull(), F.col("element_id"))
+    made = key_of(named, "element_key", F.col("element_domain"), ident, F.col("tagged"))
+    return (
+        made.withColumn("element_id", identifiers.usable_id(F.col("element_id")))
+        .withColumn("value", F.coalesce("given", "bare"))
+        .select(*DDL_SETTINGS)
+    )
+
+
+def _element_domain(property_: Column) -> Column:
+    """TAG for tags, MASKING POLICY for maskingPolicies, and so on for every property of policies."""
+    policy = F.regexp_extract(property_, r"^([a-zA-Z]+)Policies\z", 1)
+    words = F.upper(F.regexp_replace(policy, "([a-z])([A-Z])", "$1 $2"))
+    return F.when(property_ == "tags", "TAG").when(policy != "", F.concat(words, F.lit(" POLICY")))

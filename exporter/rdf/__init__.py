@@ -1,0 +1,1 @@
+"""The knowledge graph: facts -> nodes -> checked Turtle."""

@@ -1,0 +1,91 @@
+"""Nodes of what stays while queries come and go: objects, their names, their columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from exporter.facts.identifiers import canonical_name, segment
+from exporter.rdf.iri import column_path, object_path, path
+from exporter.rdf.turtle import date_time
+from exporter.rdf.vocabulary import DOMAIN_CLASSES, KIND_CLASSES, SETTING_CLASSES
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from exporter.facts import Facts
+
+_OBJECT = ("account", "object_key")
+
+
+def name_path() -> Column:
+    """``OBJECT/called/TIME/NAME``."""
+    return path(F.col("object_key"), "called", segment(date_time(F.col("valid_from"))), segment(F.col("name")))
+
+
+def objects(facts: Facts) -> DataFrame:
+    """One entity per object, with the names that it had and the objects that go by the same name."""
+    named = facts.names.groupBy(*_OBJECT).agg(
+        F.array_sort(F.collect_set(name_path())).alias("name_refs"),
+        F.max(F.struct("valid_from", "name")).alias("latest"),
+    )
+    whole = facts.objects.join(named, on=list(_OBJECT), how="left").join(
+        _same_names(facts), on=list(_OBJECT), how="left"
+    )
+    return whole.select(
+        *("account", "object_id", "canonical_name", "name_refs", "same_name_refs"),
+        *("argument_signatures", "data_types", "stage_kinds", "locations", "object_accounts"),
+        object_path().alias("path"),
+        F.coalesce("latest.name", F.get("locations", F.lit(0))).alias("label"),
+        F.initcap(F.replace("kind", F.lit("-"), F.lit(" "))).alias("domain_label"),
+        _types().alias("types"),
+    )
+
+
+def _same_names(facts: Facts) -> DataFrame:
+    """Objects known by name alone -> objects with an id that had this name: perhaps the same, which the rows do not say."""
+    nameless = facts.objects.filter(F.col("canonical_name").isNotNull()).select(*_OBJECT, "kind", "canonical_name")
+    kinds = facts.objects.filter(F.col("object_id").isNotNull()).select(*_OBJECT, "kind")
+    had = facts.names.join(kinds, on=list(_OBJECT), how="inner").select(
+        "account", "kind", F.col("object_key").alias("other"), canonical_name(F.col("name")).alias("canonical_name")
+    )
+    pairs = nameless.join(had, on=["account", "kind", "canonical_name"], how="inner")
+    return pairs.groupBy(*_OBJECT).agg(F.array_sort(F.collect_set("other")).alias("same_name_refs"))
+
+
+def _types() -> Column:
+    """The kind's classes and the exact ones that the domains show."""
+    of_kind = F.create_map(*[part for kind, names in KIND_CLASSES.items() for part in (F.lit(kind), _array(names))])
+    policy = F.when(F.col("kind").endswith("-policy"), _array(("ah:Policy",))).otherwise(_array(()))
+    exact = F.create_map(*[F.lit(part) for pair in DOMAIN_CLASSES.items() for part in pair])
+    exactly = F.array_compact(F.transform("domains", lambda domain: F.element_at(exact, domain)))
+    classes = F.concat(exactly, F.coalesce(F.element_at(of_kind, F.col("kind")), policy))
+    return F.concat(classes, _array(("ah:SnowflakeObject", "prov:Entity")))
+
+
+def _array(names: tuple[str, ...]) -> Column:
+    return F.array(*[F.lit(name) for name in names]).cast("array<string>")
+
+
+def setting_types() -> Column:
+    """The class of a setting by its property; without an element it is a plain property."""
+    known = F.create_map(*[F.lit(part) for pair in SETTING_CLASSES.items() for part in pair])
+    policy = F.when(F.col("property").endswith("Policies"), "ah:PolicySetting")
+    special = F.coalesce(F.element_at(known, F.col("property")), policy)
+    plain = F.when(F.col("element").isNull(), "ah:PropertySetting")
+    return F.array_compact(F.array(F.coalesce(plain, special), F.lit("ah:Setting")))
+
+
+def object_names(facts: Facts) -> DataFrame:
+    """One node per name and time that an object had it."""
+    return facts.names.select("account", "name", "valid_from", "valid_until", "last_seen", name_path().alias("path"))
+
+
+def columns(facts: Facts) -> DataFrame:
+    """One entity per column."""
+    return facts.columns.select(
+        *("account", "column_name", "column_ids"),
+        column_path("column_name").alias("path"),
+        object_path().alias("object_ref"),
+    )
