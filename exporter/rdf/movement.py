@@ -1,9 +1,10 @@
 """The paths of ``sensitive-data-movement``: from a source through every object that its data reached, step by step.
 
 A step is a query that read one object as a base object and wrote another. A path takes a step only where it reads what
-the step before had written by then: the version that it wrote, or a later one. Among all ways to come along the same
-objects the earliest is kept, since whatever a later one can go on with, the earliest can too; so a table that is
-written a thousand times makes no thousand paths. No object stands twice on a path.
+the step before had written by then: the version that it wrote, or a later one in the same chain (a table that is
+created anew begins a chain). Among all ways to come along the same objects the earliest is kept, since whatever a later
+one can go on with, the earliest can too; so a table that is written a thousand times makes no thousand paths. No object
+stands twice on a path.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Final
 
 from pyoxigraph import NamedNode, QuerySolution, QuerySolutions, Store
@@ -43,8 +45,9 @@ _FIRST_STEPS: Final = f"""{_PREFIXES}SELECT ?source ?source_name ?read ?written 
   ?access ah:accessType "BASE" ; ah:objectName ?source_name ; ah:accessedObject ?source ; prov:entity ?read .
   FILTER(?source_name = ?object_name
     || (!CONTAINS(CONCAT(?source_name, ?object_name), '"') && UCASE(?source_name) = UCASE(?object_name)))
-  ?source ah:domain ?source_domain .
-  FILTER(LCASE(?source_domain) = LCASE(REPLACE(?domain, "_", " ")))
+  ?source a ?class ; ah:domain ?source_domain .
+  FILTER(REPLACE(LCASE(?domain), "[ _]", "")
+    IN (REPLACE(LCASE(?source_domain), " ", ""), LCASE(STRAFTER(STR(?class), "#"))))
   ?query prov:qualifiedUsage ?access ; prov:startedAtTime ?first_time .
   FILTER(!BOUND(?since) || ?first_time >= ?since)
   ?written prov:wasGeneratedBy ?query .{_STEP}"""
@@ -61,7 +64,7 @@ _OBJECT: Final = (Parameter("object", "the object", kind="thing"),)
 
 @dataclass
 class Route:
-    """All steps from one object to another under one name: from which version read on, to which version written."""
+    """All steps along one :data:`Way`: from which version of the source on, to which version of the target."""
 
     steps: dict[tuple[int, int], set[str]] = field(default_factory=lambda: defaultdict(set))
 
@@ -85,16 +88,28 @@ class Route:
         return (arrivals[place], columns[place]) if place < len(reads) else None
 
 
-Routes = Mapping[tuple[str, str], Route]
-"""By the target and the name that it had when it was written."""
+@dataclass(frozen=True, order=True)
+class Way:
+    """From a chain of versions of one object to a chain of versions of ``target``, called ``name`` when it was written;
+    a chain goes by its first version.
+    """
+
+    target: str
+    name: str
+    from_chain: str
+    to_chain: str
+
+
+Routes = Mapping[Way, Route]
 
 
 @dataclass(frozen=True)
 class Path:
-    """``arrival``: which version of the last object in ``objects`` the data is in first."""
+    """``chain``, ``arrival``: which version of the last object in ``objects`` the data is in first."""
 
     objects: tuple[str, ...]
     names: tuple[str, ...]
+    chain: str
     arrival: int
     columns: frozenset[str]
 
@@ -107,7 +122,7 @@ class Movement:
         self._parameters = parameters
         self._given = given
         self._routes: dict[str, Routes] = {}
-        self._ranks: dict[NamedNode, int] = {}
+        self._places: dict[NamedNode, tuple[str, int]] = {}
 
     def paths(self) -> Iterator[Path]:
         """Every path from the source that is asked for, the shorter ones first."""
@@ -118,46 +133,50 @@ class Movement:
             waiting.extend(self._continued(path))
 
     def _continued(self, path: Path) -> Iterator[Path]:
-        for (target, name), route in sorted(self._routes_from(path.objects[-1]).items()):
+        for way, route in sorted(self._routes_from(path.objects[-1]).items(), key=itemgetter(0)):
             onwards = route.onwards(path.arrival)
-            if onwards and target not in path.objects:
-                yield Path((*path.objects, target), (*path.names, name), *onwards)
+            if onwards and way.from_chain == path.chain and way.target not in path.objects:
+                yield Path((*path.objects, way.target), (*path.names, way.name), way.to_chain, *onwards)
 
     def _first_paths(self) -> Iterator[Path]:
-        routes: dict[tuple[str, str, str, str], Route] = defaultdict(Route)
+        routes: dict[tuple[str, str, Way], Route] = defaultdict(Route)
         for row in self._select(_FIRST_STEPS, {}):
-            key = (row["source"].value, row["source_name"].value, row["target"].value, row["name"].value)
-            self._add(routes[key], row)
-        for (source, source_name, target, name), route in sorted(routes.items()):
+            way, at, column = self._step(row)
+            routes[row["source"].value, row["source_name"].value, way].steps[at].update(column)
+        for (source, source_name, way), route in sorted(routes.items(), key=itemgetter(0)):
             onwards = route.onwards(0)
-            if onwards and source != target:
-                yield Path((source, target), (source_name, name), *onwards)
+            if onwards and way.target != source:
+                yield Path((source, way.target), (source_name, way.name), way.to_chain, *onwards)
 
     def _routes_from(self, source: str) -> Routes:
         if source not in self._routes:
-            routes: dict[tuple[str, str], Route] = defaultdict(Route)
+            routes: dict[Way, Route] = defaultdict(Route)
             for row in self._select(_STEPS, {"object": source}):
-                self._add(routes[row["target"].value, row["name"].value], row)
+                way, at, column = self._step(row)
+                routes[way].steps[at].update(column)
             self._routes[source] = routes
         return self._routes[source]
 
-    def _add(self, route: Route, row: QuerySolution) -> None:
-        columns = route.steps[self._rank(row["read"]), self._rank(row["written"])]
-        if row["column"] is not None:
-            columns.add(row["column"].value)
+    def _step(self, row: QuerySolution) -> tuple[Way, tuple[int, int], set[str]]:
+        """The way, the numbers of the versions read and written, and the column, if there is one."""
+        from_chain, read = self._place(row["read"])
+        to_chain, written = self._place(row["written"])
+        column = {row["column"].value} if row["column"] is not None else set()
+        return Way(row["target"].value, row["name"].value, from_chain, to_chain), (read, written), column
 
-    def _rank(self, version: NamedNode) -> int:
-        """How many versions of the same object come before it."""
-        chain = []
-        while version not in self._ranks:
-            chain.append(version)
+    def _place(self, version: NamedNode) -> tuple[str, int]:
+        """The first version of the chain that ``version`` is in, and how many come before it."""
+        later: list[NamedNode] = []
+        while version not in self._places:
             prior = next((quad.object for quad in self._store.quads_for_pattern(version, _PRIOR, None)), None)
             if not isinstance(prior, NamedNode):
+                self._places[version] = version.value, 0
                 break
+            later.append(version)
             version = prior
-        start = self._ranks.get(version, -1)
-        self._ranks.update({later: start + 1 + place for place, later in enumerate(reversed(chain))})
-        return self._ranks[chain[0]] if chain else start
+        chain, number = self._places[version]
+        self._places.update({one: (chain, number + count) for count, one in enumerate(reversed(later), start=1)})
+        return self._places[later[0] if later else version]
 
     def _select(self, text: str, own: Mapping[str, str]) -> QuerySolutions:
         parameters = (*self._parameters, *_OBJECT)
