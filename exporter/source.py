@@ -29,15 +29,36 @@ REQUIRED: Final = ("query_id", "query_start_time", "user_name")
 PLACE: Final = ("file", "block", "seq")
 
 
-def first_reading(spark: SparkSession, sources: tuple[inputs.Source, ...]) -> DataFrame:
-    """Every line or record: what fits the documents' form parsed; for the rest ``left_over`` and its texts."""
-    return reduce(lambda one, other: one.unionByName(other), [_read(spark, source) for source in sources])
+def as_they_came(spark: SparkSession, sources: tuple[inputs.Source, ...]) -> DataFrame:
+    """Every line or record: its place, ``raw``, ``texts`` (None for JSON) and ``unit``, what its place counts."""
+    return reduce(lambda one, other: one.unionByName(other), [_raw(spark, source) for source in sources])
+
+
+def first_reading(came: DataFrame) -> DataFrame:
+    """Rows that fit the documents' form, finished; the others with ``left_over``, ``raw`` and ``texts``; blank lines."""
+    parsed = came.withColumn("row", parse.parse_line(F.when(F.col("texts").isNull(), F.col("raw"))))
+    fits = F.col("row").isNotNull() & F.col(f"row.{CORRUPT}").isNull()
+    is_blank = F.trim(F.coalesce("raw", F.lit(""))) == ""
+    flagged = parsed.select(
+        *PLACE,
+        *("unit", "raw"),
+        F.when(~fits, F.col("texts")).alias("texts"),
+        F.when(fits, F.col("row")).alias("row"),
+        (~fits & ~is_blank).alias("left_over"),
+        is_blank.alias("is_blank"),
+    )
+    done = _finished(flagged.withColumn("unfit", _none()), "unit", "texts", "left_over", "is_blank")
+    return done.withColumn("problems", F.when(~F.col("left_over") & ~F.col("is_blank"), F.col("problems")))
 
 
 def second_reading(first: DataFrame) -> DataFrame:
     """What the first reading left over, put into the documents' form and parsed again; with the reasons if it fails."""
     texts = F.coalesce("texts", parse.texts(F.col("raw")))
-    opened = first.select(*PLACE, "raw", texts.alias("texts")).withColumn("opened", parse.opened(F.col("texts")))
+    opened = (
+        first.filter("left_over")
+        .select(*PLACE, "unit", "raw", texts.alias("texts"))
+        .withColumn("opened", parse.opened(F.col("texts")))
+    )
     formed = opened.withColumn("structured", parse.in_documents_form(F.col("opened")))
     lines = formed.withColumn("line", parse.canonical_line(F.col("texts"), F.col("structured")))
     parsed = lines.withColumn("row", parse.reparse(F.col("line")))
@@ -46,32 +67,19 @@ def second_reading(first: DataFrame) -> DataFrame:
     no_object = F.array(F.lit("the line is not one JSON object (or, in CSV, not one record)"))
     unclear = F.array(F.lit("a column does not hold the JSON that the documents describe"))
     reasons = F.when(F.col("texts").isNull(), no_object).when(F.size(found) > 0, found).when(~fits, unclear)
-    return _finished(parsed.select(*PLACE, "raw", F.coalesce(reasons, _none()).alias("unfit"), "row"))
-
-
-def finished(first: DataFrame) -> DataFrame:
-    """What fitted at the first reading, as rows."""
-    return _finished(first.select(*PLACE, "raw", _none().alias("unfit"), "row"))
+    return _finished(parsed.select(*PLACE, "unit", "raw", F.coalesce(reasons, _none()).alias("unfit"), "row"), "unit")
 
 
 def _none() -> Column:
     return F.array().cast("array<string>")
 
 
-def _read(spark: SparkSession, source: inputs.Source) -> DataFrame:
-    """``file``, ``block``, ``seq``, ``raw``, ``texts`` (None for JSON), ``row`` (None or parsed), ``left_over``, ``is_blank``."""
+def _raw(spark: SparkSession, source: inputs.Source) -> DataFrame:
+    unit = F.lit("line" if source.form == inputs.NDJSON else "row").alias("unit")
     if source.form in (inputs.NDJSON, inputs.JSON_DOCUMENT):
-        lines = read_lines(spark, source).withColumn("row", parse.parse_line(F.col("raw")))
-        texts = F.lit(None).cast("map<string,string>")
-    else:
-        table = columnar.read(spark, source, REQUIRED)
-        lines = table.withColumn("row", parse.parse_line(F.lit(None).cast("string")))
-        texts = F.col("texts")
-    fits = F.col("row").isNotNull() & F.col(f"row.{CORRUPT}").isNull()
-    is_blank = F.trim(F.coalesce("raw", F.lit(""))) == ""
-    return lines.select(
-        *PLACE, "raw", texts.alias("texts"), "row", (~fits & ~is_blank).alias("left_over"), is_blank.alias("is_blank")
-    )
+        lines = read_lines(spark, source)
+        return lines.select(*PLACE, unit, "raw", F.lit(None).cast("map<string,string>").alias("texts"))
+    return columnar.read(spark, source, REQUIRED).select(*PLACE, unit, "raw", "texts")
 
 
 def read_lines(spark: SparkSession, source: inputs.Source) -> DataFrame:
@@ -97,14 +105,15 @@ def _rows_of_documents(documents: DataFrame) -> DataFrame:
     return exploded.withColumn("seq", F.col("seq").cast("bigint"))
 
 
-def _finished(rows: DataFrame) -> DataFrame:
-    """One column per column of the view, times read, problems collected, content hashed."""
+def _finished(rows: DataFrame, *also: str) -> DataFrame:
+    """One column per column of the view, times read, problems collected, content hashed; ``also``: columns to keep."""
     row = {name: F.col(f"row.{name}") for name in COLUMNS}
     change = row["object_modified_by_ddl"]
     kept = {name: parse.raw_json(row[name]) for name in RAW_JSON}
     kept["object_modified_by_ddl"] = change.withField("properties", parse.raw_json(change["properties"]))
     named = rows.select(
         *PLACE,
+        *also,
         "raw",
         F.when(F.size("unfit") > 0, F.col("unfit")).otherwise(parse.row_problems(row)).alias("problems"),
         *[kept.get(name, column).alias(name) for name, column in row.items() if name != "query_start_time"],
@@ -112,6 +121,7 @@ def _finished(rows: DataFrame) -> DataFrame:
     )
     return named.select(
         *PLACE,
+        *also,
         "problems",
         F.when(F.size("problems") > 0, F.col("raw")).alias("raw"),
         F.xxhash64(*COLUMNS).alias("hash_1"),

@@ -1,0 +1,93 @@
+"""The main job: rows -> facts -> checked events and graph. Start reading here.
+
+Rows are parsed once and stored; facts are made from them and stored; the graph's nodes are made from facts, held against
+the shapes, and whatever query they refuse is taken out and everything made again without it; then the same nodes are
+written as Turtle, and the same facts as events. The folder appears when all of this is done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporter import history, inputs, rows, session
+from exporter.accounting import Report, check, summarise
+from exporter.facts.build import build
+from exporter.openlineage.events import events
+from exporter.publication import Publication
+from exporter.rdf.nodes import nodes
+from exporter.rdf.turtle import with_headers
+from exporter.rdf.validation import Verdict, judge
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from exporter.facts import Facts
+    from exporter.progress import Progress
+    from exporter.settings import Settings
+
+
+def export(settings: Settings, progress: Progress) -> Report:
+    """Run the main job and return what it did; raises UsageError before anything is written, or leaves nothing."""
+    found = inputs.find(settings.inputs)
+    old_history = inputs.find([settings.query_history]) if settings.query_history else None
+    with Publication(settings.out, replace=settings.replace) as place:
+        with progress.stage("session"):
+            spark = session.start(found.size)
+        with progress.stage("rows"):
+            came = rows.stage(spark, found, settings.account, place)
+            told = history.read(spark, old_history, place, texts=settings.query_text) if old_history else None
+        verdict = checked(came, told, settings, place, progress)
+        with progress.stage("events"):
+            sent = _events(verdict.facts, settings, place) if "events" in settings.outputs else 0
+        with progress.stage("graph"):
+            if "graph" in settings.outputs:
+                place.lines(with_headers(_ordered(verdict.nodes, found.size), settings.base), "graph", "ttl")
+        with progress.stage("quarantine"):
+            if came.unreadable or verdict.held is not None:
+                place.lines(rows.quarantine(spark, found, came, verdict.held, place), "quarantine", "ndjson")
+        report = summarise(settings, found, came, told, verdict, sent, place, progress)
+        check(report)
+        place.publish(report.manifest(settings))
+    return report
+
+
+def checked(
+    came: rows.Rows, told: history.History | None, settings: Settings, place: Publication, progress: Progress
+) -> Verdict:
+    """Facts and nodes of all queries whose nodes the shapes take. Each round holds back at least one query more."""
+    held = rows.disagreeing(came) if came.disagreeing else None
+    found: list[Verdict] = []
+    while True:
+        with progress.stage("facts"):
+            facts = _facts(rows.without(came.good, held), told, place)
+        with progress.stage("nodes"):
+            every = nodes(
+                facts, settings.account, settings.base, lambda name, table: place.keep(table, f".work/{name}")
+            )
+            counted = place.counted(every, ".work/nodes")
+        with progress.stage("shapes"):
+            verdict = judge(facts, counted, held, found, settings, place)
+        if not verdict.refuses:
+            return verdict
+        found.append(verdict)
+        held = verdict.held
+
+
+def _facts(good: DataFrame, told: history.History | None, place: Publication) -> Facts:
+    def keep(name: str, table: DataFrame) -> DataFrame:
+        return place.keep(table, f".work/{name}" if name == "mentions" else f"facts/{name}")
+
+    return build(good, told.queries if told else None, keep)
+
+
+def _events(facts: Facts, settings: Settings, place: Publication) -> int:
+    sent = place.counted(events(facts, settings.openlineage), ".work/events")
+    in_order = sent.table.orderBy("event_time", "query_id", "event_type") if sent.count < 10_000 else sent.table
+    place.lines(in_order.select("event"), "events", "ndjson")
+    return sent.count
+
+
+def _ordered(every: DataFrame, size: int | None) -> DataFrame:
+    """A small graph in one file, in the order of IRIs, for people; a large one as it comes."""
+    small = size is not None and size < 1 << 22
+    return every.coalesce(1).sortWithinPartitions("iri") if small else every

@@ -1,0 +1,105 @@
+"""What the shapes' word means: which queries are held back, and the report in SHACL's own vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+
+from exporter.errors import ExporterError
+from exporter.rdf.shacl import violations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+
+    from exporter.facts import Facts
+    from exporter.publication import Counted, Publication
+    from exporter.settings import Settings
+
+_QUERY: Final = ["account", "query_id"]
+_STEPS: Final = 8
+"""How many references away from a query a node can be that only makes sense with it: name <- object <- column <- access."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``held``: queries kept out of both outputs (``account``, ``query_id``, ``reason``), None for none. ``found``: the
+    results of all rounds (:data:`exporter.rdf.shacl.VIOLATION`). ``checked``: nodes held against the shapes in the last
+    round. ``by_shape``, ``warnings``: results by shape, over all rounds.
+    """
+
+    facts: Facts
+    nodes: DataFrame
+    nodes_count: int
+    checked: int
+    held: DataFrame | None
+    refuses: bool = False
+    found: tuple[DataFrame, ...] = ()
+    by_shape: dict[str, int] = field(default_factory=dict)
+    warnings: dict[str, int] = field(default_factory=dict)
+
+
+def judge(
+    facts: Facts,
+    nodes: Counted,
+    held: DataFrame | None,
+    before: Sequence[Verdict],
+    settings: Settings,
+    place: Publication,
+) -> Verdict:
+    """One round: the nodes against the shapes; what they refuse, and the queries that it comes from."""
+    if not settings.validate:
+        return Verdict(facts, nodes.table, nodes.count, 0, held)
+    number = len(before)
+    results = place.counted(violations(nodes.table, nodes.count, settings.base), f".work/violations-{number}")
+    earlier = before[-1] if before else Verdict(facts, nodes.table, 0, 0, held)
+    if not results.count:
+        return Verdict(
+            facts, nodes.table, nodes.count, nodes.count, held, False, earlier.found, earlier.by_shape, earlier.warnings
+        )
+    counts = {
+        (row["severity"], row["shape"]): row["count"]
+        for row in results.table.groupBy("severity", "shape").count().collect()
+    }
+    refused = {shape: n for (severity, shape), n in counts.items() if severity == "Violation"}
+    warned = {shape: n for (severity, shape), n in counts.items() if severity != "Violation"}
+    found = (*earlier.found, results.table)
+    if not refused:
+        return Verdict(facts, nodes.table, nodes.count, nodes.count, held, False, found, earlier.by_shape, warned)
+    more = place.keep(
+        _responsible(results.table.filter(F.col("severity") == "Violation"), nodes.table, place, number),
+        f".work/held-{number}",
+    )
+    if more.isEmpty():
+        raise ExporterError(
+            f"the shapes refuse nodes that belong to no query: {', '.join(sorted(refused))}; please report this"
+        )
+    every = more if held is None else more.unionByName(held)
+    by_shape = {
+        shape: earlier.by_shape.get(shape, 0) + refused.get(shape, 0) for shape in {*earlier.by_shape, *refused}
+    }
+    return Verdict(facts, nodes.table, nodes.count, nodes.count, every, True, found, by_shape, warned)
+
+
+def _responsible(refused: DataFrame, nodes: DataFrame, place: Publication, number: int) -> DataFrame:
+    """The queries that refused nodes come from: their own query, or every one that leads to them by reference."""
+    said = refused.groupBy("iri").agg(F.min(F.struct("shape", "message")).alias("why"))
+    reasons = said.select("iri", F.concat(F.lit("shape "), "why.shape", F.lit(": "), "why.message").alias("reason"))
+    guilty = nodes.select("iri", *_QUERY, "refs").join(F.broadcast(reasons), on="iri", how="inner")
+    held = guilty.filter(F.col("query_id").isNotNull()).select(*_QUERY, "reason")
+    shared = place.keep(guilty.filter(F.col("query_id").isNull()).select("iri", "reason"), f".work/shared-{number}-0")
+    steps = [held]
+    for step in range(1, _STEPS):
+        if shared.isEmpty():
+            break
+        named = nodes.select("iri", *_QUERY, F.explode("refs").alias("ref"))
+        leading = named.join(F.broadcast(shared.withColumnRenamed("iri", "ref")), on="ref", how="inner")
+        steps.append(leading.filter(F.col("query_id").isNotNull()).select(*_QUERY, "reason"))
+        upwards = leading.filter(F.col("query_id").isNull()).groupBy("iri").agg(F.min("reason").alias("reason"))
+        shared = place.keep(upwards, f".work/shared-{number}-{step}")
+    every = reduce(lambda one, other: one.unionByName(other), steps)
+    return every.groupBy(*_QUERY).agg(F.min("reason").alias("reason"))

@@ -1,0 +1,158 @@
+"""The settings of an export: the command line beats the environment, which beats the file; parsed once.
+
+The file is TOML; ``${VAR}`` and ``${VAR:-default}`` stand for environment variables. In the environment a setting is
+``EXPORTER_`` and its name in capitals: ``EXPORTER_ACCOUNT``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+from exporter.errors import UsageError
+from exporter.openlineage.settings import OpenLineageSettings
+from exporter.rdf.iri import STORAGE_SCHEMES
+
+DEFAULT_ACCOUNT: Final = "local-account"
+OUTPUTS: Final = ("events", "graph")
+_VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_ACCOUNT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``inputs``: files, folders, globs or tables. ``account``: ORG-ACCOUNT, for rows that do not name their own.
+    ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``query_text``: whether SQL text, which can hold
+    personal data, is kept. ``strict``: whether a row set aside makes the exit code 1.
+    """
+
+    inputs: tuple[str, ...]
+    out: Path
+    account: str = DEFAULT_ACCOUNT
+    base: str = ""
+    query_history: str | None = None
+    outputs: tuple[str, ...] = OUTPUTS
+    query_text: bool = False
+    strict: bool = False
+    replace: bool = False
+    validate: bool = True
+    openlineage: OpenLineageSettings = field(default_factory=OpenLineageSettings)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be right, naming the setting."""
+        if not _ACCOUNT.fullmatch(self.account):
+            raise UsageError(f"account: {self.account!r} is no account identifier; it looks like MYORG-MYACCOUNT")
+        if not self.base:
+            object.__setattr__(self, "base", f"snowflake://{self.account}/")
+        if not _BASE.fullmatch(self.base) or self.base.split(":", 1)[0] in STORAGE_SCHEMES:
+            raise UsageError(
+                f"base: {self.base!r} must be an IRI that ends in / and does not begin like a storage location"
+            )
+        wrong = [name for name in self.outputs if name not in OUTPUTS]
+        if wrong or not self.outputs:
+            raise UsageError(f"outputs: {', '.join(wrong) or 'none'} is not one of {', '.join(OUTPUTS)}")
+
+    def shown(self) -> dict[str, Any]:
+        """The settings for the manifest; none of them is a secret."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("openlineage", "out")}
+        events = {one.name: getattr(self.openlineage, one.name) for one in fields(self.openlineage)}
+        return {**plain, "inputs": list(self.inputs), "outputs": list(self.outputs), "openlineage": dict(events)}
+
+
+_FROM_FILE: Final = ("account", "base", "query_history", "outputs", "query_text", "strict", "replace")
+
+
+def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
+    """The settings from what the command line gave (None: not given), the environment and the file."""
+    file = _file(config, environ) if config else {}
+    table = file.pop("openlineage", {})
+    values = {**_checked(file, _FROM_FILE, config, ""), **_environment(environ)}
+    values.update({name: value for name, value in given.items() if value is not None})
+    values["outputs"] = _names(values.get("outputs", OUTPUTS))
+    return Settings(**values, openlineage=_openlineage(table, config, query_text=bool(values.get("query_text"))))
+
+
+def _openlineage(table: Any, config: Path | None, *, query_text: bool) -> OpenLineageSettings:
+    known = {one.name: one for one in fields(OpenLineageSettings)}
+    if not isinstance(table, dict):
+        raise UsageError(f"{config}: openlineage is a table of settings, [openlineage]")
+    values = _checked(table, tuple(known), config, "openlineage.")
+    values.setdefault("sql", query_text)
+    defaults = OpenLineageSettings()
+    for name, value in values.items():
+        like = getattr(defaults, name)
+        if isinstance(like, tuple) and isinstance(value, list):
+            values[name] = tuple(value)
+        elif like is not None and not isinstance(value, type(like)):
+            raise UsageError(f"{config}: openlineage.{name} must be a {type(like).__name__}, and is {value!r}")
+    if values.get("letter_case", "upper") not in ("upper", "lower"):
+        raise UsageError(f"{config}: openlineage.letter_case must be upper or lower, and is {values['letter_case']!r}")
+    return OpenLineageSettings(**values)
+
+
+def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        text = config.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{config}: cannot be read: {error.strerror}") from None
+    try:
+        read: dict[str, Any] = _filled(tomllib.loads(text), environ, f"{config}: ")
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{config}: is not TOML: {error}") from None
+    return read
+
+
+def _filled(value: Any, environ: Mapping[str, str], where: str) -> Any:
+    """The value with its variables put in; an unset one without a default is an error that names the key."""
+    if isinstance(value, dict):
+        return {key: _filled(one, environ, f"{where}{key}: ") for key, one in value.items()}
+    if isinstance(value, list):
+        return [_filled(one, environ, where) for one in value]
+    if not isinstance(value, str):
+        return value
+
+    def put(match: re.Match[str]) -> str:
+        name, default = match.group(1), match.group(2)
+        found = environ.get(name, default)
+        if found is None:
+            raise UsageError(
+                f"{where}the environment variable {name} is not set; set it, or write ${{{name}:-default}}"
+            )
+        return found
+
+    return _VARIABLE.sub(put, value)
+
+
+def _checked(values: dict[str, Any], known: tuple[str, ...], config: Path | None, prefix: str) -> dict[str, Any]:
+    """The values, unless a key is unknown: then an error with the nearest that is."""
+    for key in values:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {prefix}{near[0]}?" if near else f"known are {', '.join(known)}"
+            raise UsageError(f"{config}: there is no setting {prefix}{key}; {hint}")
+    return dict(values)
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    found = {name: environ[f"EXPORTER_{name.upper()}"] for name in _FROM_FILE if f"EXPORTER_{name.upper()}" in environ}
+    return {
+        name: _flag(name, text) if name in ("query_text", "strict", "replace") else text for name, text in found.items()
+    }
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("1", "0", "true", "false", "yes", "no"):
+        raise UsageError(f"EXPORTER_{name.upper()} must be true or false, and is {text!r}")
+    return text.lower() in ("1", "true", "yes")
+
+
+def _names(outputs: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    parts = outputs.split(",") if isinstance(outputs, str) else outputs
+    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))

@@ -1,0 +1,99 @@
+"""What the program says to a person: the summary at the end, advice, and the list of questions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from exporter.settings import DEFAULT_ACCOUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from exporter.accounting import Report
+    from exporter.rdf.questions import Question
+    from exporter.settings import Settings
+
+_WIDTH = 12
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Each line on standard error."""
+    for line in lines:
+        print(f"exporter: {line}", file=sys.stderr)
+
+
+def advice(settings: Settings) -> list[str]:
+    """What is allowed and seldom meant."""
+    if settings.account != DEFAULT_ACCOUNT:
+        return []
+    return [
+        f"no --account was given, so names are below snowflake://{DEFAULT_ACCOUNT}; graphs of two accounts would meet there"
+    ]
+
+
+def summary(report: Report) -> str:
+    """The account of an export, a line a number, and where to go from here."""
+    rows = [
+        ("rows in", f"{report.rows_in:>{_WIDTH},}"),
+        ("exported", f"{report.exported:>{_WIDTH},}   {_of_rows(report)}"),
+        ("duplicates", f"{report.duplicates:>{_WIDTH},}   exact copies, dropped"),
+        ("quarantined", f"{report.quarantined:>{_WIDTH},}   {_set_aside(report)}"),
+        ("events", f"{report.events:>{_WIDTH},}   {report.out}/events"),
+        ("graph nodes", f"{report.nodes:>{_WIDTH},}   {report.out}/graph, {_checked(report)}"),
+        ("seconds", f"{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}"),
+    ]
+    lines = [f"  {name:<12}{value}".rstrip() for name, value in rows]
+    return "\n".join([*_skipped(report), *lines, *_shapes(report), "", f"Written to {report.out}", _next(report)])
+
+
+def _of_rows(report: Report) -> str:
+    cut = f", {report.truncated:,} of them cut short by Snowflake" if report.truncated else ""
+    return f"{report.queries:,} queries{cut}"
+
+
+def _set_aside(report: Report) -> str:
+    return f"see {report.out}/quarantine" if report.quarantined else ""
+
+
+def _checked(report: Report) -> str:
+    if not report.nodes_checked:
+        return "NOT checked"
+    return "all held against the shapes"
+
+
+def _slowest(seconds: dict[str, float]) -> str:
+    stages = sorted(((taken, name) for name, taken in seconds.items() if name != "total"), reverse=True)
+    return ", ".join(f"{name} {taken:.1f}" for taken, name in stages[:3])
+
+
+def _skipped(report: Report) -> list[str]:
+    if not report.skipped_files:
+        return []
+    named = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
+    return [f"  skipped {len(report.skipped_files)} files that are no rows: {named}"]
+
+
+def _shapes(report: Report) -> list[str]:
+    refused = [f"  refused by {shape}: {count:,}" for shape, count in sorted(report.violations.items())]
+    warned = [f"  warning of {shape}: {count:,}" for shape, count in sorted(report.warnings.items())]
+    return [*refused, *warned, *([f"  all results are in {report.out}/shacl-report.ttl"] if refused or warned else [])]
+
+
+def _next(report: Report) -> str:
+    return f"Ask it something: exporter query user-history --graph {report.out}   (all questions: exporter queries)"
+
+
+def listed(questions: Sequence[Question], *, as_json: bool) -> str:
+    """The shipped questions with their parameters."""
+    if as_json:
+        return json.dumps(
+            [{"name": one.name, "asks": one.asks, "parameters": [str(p) for p in one.parameters]} for one in questions],
+            indent=1,
+        )
+    return "\n".join(f"{one.name}\n    {one.asks}\n    {_parameters(one)}" for one in questions)
+
+
+def _parameters(question: Question) -> str:
+    return "  ".join(str(parameter) for parameter in question.parameters) or "no parameters"
