@@ -1,0 +1,38 @@
+"""What a user may choose about the events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+PRODUCER: Final = "https://w3id.org/access-history/exporter/0.1.0"
+"""Who made an event or a facet: ``producer`` and ``_producer``."""
+
+UNKNOWN_TYPE: Final = "UNKNOWN"
+"""The type of every column: the view knows none, and Marquez doubles fields that come without one."""
+
+
+@dataclass(frozen=True)
+class OpenLineageSettings:
+    """The choices, with the defaults that most backends take.
+
+    ``sql``: whether the query's text goes out, which can hold personal data. ``base_inputs``: whether the objects
+    beneath views are inputs too. ``start_events``: START and COMPLETE, or COMPLETE alone. ``reads``: whether queries
+    that write nothing go out. ``letter_case`` of identifiers that need no quotes: ``upper`` as Snowflake stores them,
+    or ``lower`` as dbt spells them. ``namespaces``: dataset namespace -> the one to write instead.
+    ``job_namespace``: None for the account's. ``job_name_from``: columns of QUERY_HISTORY that go before a job's name
+    and tell one job from another.
+    """
+
+    producer: str = PRODUCER
+    sql: bool = False
+    base_inputs: bool = True
+    start_events: bool = True
+    reads: bool = True
+    dataset_events: bool = True
+    letter_case: Literal["upper", "lower"] = "upper"
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+    job_namespace: str | None = None
+    job_name_from: tuple[str, ...] = ("query_tag", "query_parameterized_hash")
+    unknown_type: str = UNKNOWN_TYPE
