@@ -1,3 +1,3 @@
-"""Snowflake's ACCESS_HISTORY as OpenLineage events and a knowledge graph, checked by SHACL shapes."""
+"""Snowflake ACCESS_HISTORY as OpenLineage events and a PROV graph, checked before anything is published."""
 
 __version__ = "0.1.0"

@@ -1,7 +1,8 @@
-"""``python -m exporter``: the same as the command ``exporter``."""
+"""``python -m exporter`` is the command ``exporter``."""
 
 import sys
 
 from exporter.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

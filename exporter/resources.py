@@ -1,28 +1,28 @@
-"""The files that the program reads at work: shapes, ontology, questions; from the checkout or from the installed package."""
+"""Where shapes, ontology and questions are: beside the code in a checkout, inside the package of a wheel."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
 
-_PACKAGE: Final = Path(__file__).parent
+_PACKAGE: Final = Path(__file__).resolve().parent
 
 
 def shapes_dir() -> Path:
-    """The SHACL shapes."""
-    return _find("shapes")
+    """The folder of the SHACL shapes, ``*.ttl``."""
+    return _folder("shapes", in_checkout="shapes")
 
 
 def ontology_dir() -> Path:
-    """The ontology."""
-    return _find("ontology")
+    """The folder of the ontology, its context and its alignments."""
+    return _folder("ontology", in_checkout="ontology")
 
 
 def queries_dir() -> Path:
-    """The shipped questions."""
-    return _find("examples/queries")
+    """The folder of the shipped questions, ``*.rq``."""
+    return _folder("queries", in_checkout="examples/queries")
 
 
-def _find(name: str) -> Path:
-    installed = _PACKAGE / "data" / name
-    return installed if installed.is_dir() else _PACKAGE.parent / name
+def _folder(name: str, *, in_checkout: str) -> Path:
+    packaged = _PACKAGE / "data" / name
+    return packaged if packaged.is_dir() else _PACKAGE.parent / in_checkout
