@@ -107,7 +107,7 @@ def warm_worker(spark: SparkSession, *modules: str) -> threading.Thread:
 
 
 def engine_log(lines: int = 20) -> str:
-    """The last lines that Spark and its workers wrote to their output, which no terminal shows; for reporting a fault."""
+    """The last lines of what Spark and its workers print, which no terminal shows: for the report of a fault."""
     if _engine_log is None:
         return ""
     # The JVM writes at the position that it shares with us: read without moving it.
@@ -213,6 +213,7 @@ def _has_java() -> bool:
 
 def _finish_recording(gateway: JavaGateway) -> None:
     """Wait for the JVM, which writes the archive as its last act, and put the archive into its place."""
+    SparkContext.getOrCreate().stop()
     gateway.proc.stdin.close()
     gateway.proc.wait()
     archive = class_archive()
