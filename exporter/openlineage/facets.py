@@ -1,14 +1,17 @@
-"""The facets of an event, each a struct of its schema's fields. Fields that are null are left out by ``to_json``."""
+"""The facets of an event as SQL expressions, each a struct of its schema's fields; null fields are left out of the JSON.
+
+An expression that a facet is made from names a column or a lambda's variable, so that it costs nothing to name it twice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F
+from exporter.openlineage.naming import PARTS
+from exporter.openlineage.sql import literal, only_if, renamed, struct
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from collections.abc import Mapping
 
     from exporter.openlineage.settings import OpenLineageSettings
 
@@ -16,188 +19,41 @@ SPEC: Final = "https://openlineage.io/spec"
 EVENT_SCHEMA: Final = f"{SPEC}/2-0-2/OpenLineage.json#/$defs"
 OWN: Final = "https://w3id.org/access-history/facets"
 
-SCHEMAS: Final[Mapping[str, str]] = {
-    "externalQuery": f"{SPEC}/facets/1-0-2/ExternalQueryRunFacet.json#/$defs/ExternalQueryRunFacet",
-    "parent": f"{SPEC}/facets/1-2-0/ParentRunFacet.json#/$defs/ParentRunFacet",
-    "jobType": f"{SPEC}/facets/2-0-4/JobTypeJobFacet.json#/$defs/JobTypeJobFacet",
-    "sql": f"{SPEC}/facets/1-1-0/SQLJobFacet.json#/$defs/SQLJobFacet",
-    "schema": f"{SPEC}/facets/1-2-0/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet",
-    "datasetType": f"{SPEC}/facets/1-0-1/DatasetTypeDatasetFacet.json#/$defs/DatasetTypeDatasetFacet",
-    "hierarchy": f"{SPEC}/facets/1-0-0/HierarchyDatasetFacet.json#/$defs/HierarchyDatasetFacet",
-    "dataSource": f"{SPEC}/facets/1-0-1/DatasourceDatasetFacet.json#/$defs/DatasourceDatasetFacet",
-    "columnLineage": f"{SPEC}/facets/1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet",
-    "lineage": f"{SPEC}/facets/1-0-0/LineageFacet.json#/$defs/LineageDatasetFacet",
-    "lifecycleStateChange": f"{SPEC}/facets/1-0-1/LifecycleStateChangeDatasetFacet.json"
-    "#/$defs/LifecycleStateChangeDatasetFacet",
-    "documentation": f"{SPEC}/facets/1-1-0/DocumentationDatasetFacet.json#/$defs/DocumentationDatasetFacet",
-    "tags": f"{SPEC}/facets/1-0-0/TagsDatasetFacet.json#/$defs/TagsDatasetFacet",
-    "outputStatistics": f"{SPEC}/facets/1-0-2/OutputStatisticsOutputDatasetFacet.json"
-    "#/$defs/OutputStatisticsOutputDatasetFacet",
-    **{
-        f"accessHistory_{name}": f"{OWN}/1-0-0/{schema}.json#/$defs/{schema}"
-        for name, schema in (
-            ("query", "AccessHistoryQueryRunFacet"),
-            ("incompleteness", "AccessHistoryIncompletenessRunFacet"),
-            ("policies", "AccessHistoryPoliciesRunFacet"),
-            ("joins", "AccessHistoryJoinsRunFacet"),
-            ("ddl", "AccessHistoryDdlRunFacet"),
-            ("routines", "AccessHistoryRoutinesRunFacet"),
-            ("object", "AccessHistoryObjectDatasetFacet"),
-            ("columnRoutines", "AccessHistoryColumnRoutinesDatasetFacet"),
-            ("access", "AccessHistoryAccessInputDatasetFacet"),
-            ("write", "AccessHistoryWriteOutputDatasetFacet"),
-        )
-    },
+_OF_SPEC: Final = {
+    "externalQuery": ("1-0-2", "ExternalQueryRunFacet"),
+    "parent": ("1-2-0", "ParentRunFacet"),
+    "jobType": ("2-0-4", "JobTypeJobFacet"),
+    "sql": ("1-1-0", "SQLJobFacet"),
+    "schema": ("1-2-0", "SchemaDatasetFacet"),
+    "datasetType": ("1-0-1", "DatasetTypeDatasetFacet"),
+    "hierarchy": ("1-0-0", "HierarchyDatasetFacet"),
+    "dataSource": ("1-0-1", "DatasourceDatasetFacet"),
+    "columnLineage": ("1-2-0", "ColumnLineageDatasetFacet"),
+    "lifecycleStateChange": ("1-0-1", "LifecycleStateChangeDatasetFacet"),
+    "documentation": ("1-1-0", "DocumentationDatasetFacet"),
+    "tags": ("1-0-0", "TagsDatasetFacet"),
+    "outputStatistics": ("1-0-2", "OutputStatisticsOutputDatasetFacet"),
 }
-"""Facet -> its ``_schemaURL``: of the specification, and our own below ``schemas/``."""
+_OF_OURS: Final = {
+    "accessHistory_query": ("1-0-0", "AccessHistoryQueryRunFacet"),
+    "accessHistory_incompleteness": ("1-0-0", "AccessHistoryIncompletenessRunFacet"),
+    "accessHistory_policies": ("1-0-0", "AccessHistoryPoliciesRunFacet"),
+    "accessHistory_joins": ("1-0-0", "AccessHistoryJoinsRunFacet"),
+    "accessHistory_ddl": ("1-0-0", "AccessHistoryDdlRunFacet"),
+    "accessHistory_routines": ("1-0-0", "AccessHistoryRoutinesRunFacet"),
+    "accessHistory_object": ("1-0-0", "AccessHistoryObjectDatasetFacet"),
+    "accessHistory_columnRoutines": ("1-0-0", "AccessHistoryColumnRoutinesDatasetFacet"),
+    "accessHistory_access": ("1-0-0", "AccessHistoryAccessInputDatasetFacet"),
+    "accessHistory_write": ("1-0-0", "AccessHistoryWriteOutputDatasetFacet"),
+}
+SCHEMAS: Final[Mapping[str, str]] = {
+    "lineage": f"{SPEC}/facets/1-0-0/LineageFacet.json#/$defs/LineageDatasetFacet",
+    **{key: f"{SPEC}/facets/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _OF_SPEC.items()},
+    **{key: f"{OWN}/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _OF_OURS.items()},
+}
+"""Facet -> its ``_schemaURL``: of the specification, and our own below ``schemas/``. A published one never changes."""
 
-
-class Facets:
-    """The facets under one set of settings."""
-
-    def __init__(self, settings: OpenLineageSettings) -> None:
-        self.settings = settings
-
-    def facet(self, name: str, *fields: Column) -> Column:
-        """The facet ``name`` with its producer, its schema and these fields."""
-        producer, schema = F.lit(self.settings.producer), F.lit(SCHEMAS[name])
-        return F.struct(producer.alias("_producer"), schema.alias("_schemaURL"), *fields).alias(name)
-
-    def facet_if(self, condition: Column, name: str, *fields: Column) -> Column:
-        """The facet where the condition holds, else nothing."""
-        return F.when(condition, self.facet(name, *fields)).alias(name)
-
-    # --- of runs --------------------------------------------------------------------------------------------------
-
-    def external_query(self, query_id: Column) -> Column:
-        return self.facet("externalQuery", query_id.alias("externalQueryId"), F.lit("snowflake").alias("source"))
-
-    def parent(self, parent: Column, root: Column) -> Column:
-        """``parent``, ``root``: structs of run and job, null where there is none."""
-        return self.facet_if(
-            parent.isNotNull(), "parent", parent["run"].alias("run"), parent["job"].alias("job"), root.alias("root")
-        )
-
-    def query(self, query: Column) -> Column:
-        """Who ran the query, as what and where."""
-        agents = F.transform(
-            query["agents"],
-            lambda a: F.struct(a["agent_type"].alias("type"), a["agent_id"].alias("id"), a["agent_name"].alias("name")),
-        )
-        fields = [query[name].alias(label) for name, label in _QUERY_FIELDS.items()]
-        return self.facet("accessHistory_query", *fields, F.when(F.size(agents) > 0, agents).alias("agents"))
-
-    def incompleteness(self, places: Column) -> Column:
-        return self.facet_if(F.size(places) > 0, "accessHistory_incompleteness", places.alias("places"))
-
-    def listed(self, name: str, field: str, values: Column) -> Column:
-        """A facet that holds one list, nothing where the list is empty."""
-        return self.facet_if(F.size(values) > 0, name, values.alias(field))
-
-    # --- of jobs --------------------------------------------------------------------------------------------------
-
-    def job_type(self, query_type: Column) -> Column:
-        """``jobType`` is always there: Marquez refuses the facet without it."""
-        return self.facet(
-            "jobType",
-            F.lit("BATCH").alias("processingType"),
-            F.lit("SNOWFLAKE").alias("integration"),
-            F.coalesce(query_type, F.lit("QUERY")).alias("jobType"),
-        )
-
-    def sql(self, text: Column) -> Column:
-        return self.facet_if(text.isNotNull(), "sql", text.alias("query"), F.lit("snowflake").alias("dialect"))
-
-    # --- of datasets ----------------------------------------------------------------------------------------------
-
-    def schema(self, fields: Column) -> Column:
-        return self.facet_if(F.size(fields) > 0, "schema", fields.alias("fields"))
-
-    def dataset_type(self, domain: Column, stage_kind: Column, location: Column) -> Column:
-        """``EXTERNAL TABLE`` -> TABLE with subtype EXTERNAL; a place outside of Snowflake is a FILE."""
-        kind = F.when(domain.isNotNull(), F.substring_index(domain, " ", -1)).when(location.isNotNull(), "FILE")
-        subtype = F.when(domain.contains(" "), F.regexp_replace(domain, r" [^ ]+\z", ""))
-        fields = (kind.alias("datasetType"), F.coalesce(stage_kind, subtype).alias("subType"))
-        return self.facet_if(kind.isNotNull(), "datasetType", *fields)
-
-    def hierarchy(self, name: Column, domain: Column) -> Column:
-        """Database, schema and object, of a name that has all three."""
-        parts = F.regexp_extract_all(name, F.lit(r'("(?:[^"]|"")+"|[^."]+)'), 1)
-        kinds = F.array(F.lit("DATABASE"), F.lit("SCHEMA"), domain)
-        levels = F.transform(parts, lambda part, i: F.struct(F.get(kinds, i).alias("type"), part.alias("name")))
-        is_full = domain.isNotNull() & (F.size(parts) == 3)
-        return self.facet_if(is_full, "hierarchy", levels.alias("hierarchy"))
-
-    def data_source(self, namespace: Column) -> Column:
-        uri = F.when(namespace.contains("://"), namespace)
-        return self.facet("dataSource", namespace.alias("name"), uri.alias("uri"))
-
-    def thing(self, thing: Column) -> Column:
-        """The object as Snowflake knows it: its domain and id, and what tells stages and places apart."""
-        fields = [thing[name].alias(label) for name, label in _OBJECT_FIELDS.items()]
-        return self.facet("accessHistory_object", *fields)
-
-    def lifecycle(self, state: Column, previous: Column) -> Column:
-        """CREATE, DROP and the like; ``previous``: the dataset that a RENAME made this one from."""
-        before = F.struct(previous["name"].alias("name"), previous["namespace"].alias("namespace"))
-        fields = (state.alias("lifecycleStateChange"), F.when(previous.isNotNull(), before).alias("previousIdentifier"))
-        return self.facet_if(state.isNotNull(), "lifecycleStateChange", *fields)
-
-    def documentation(self, text: Column) -> Column:
-        return self.facet_if(text.isNotNull(), "documentation", text.alias("description"))
-
-    def tags(self, tags: Column) -> Column:
-        """Tags of the dataset, and with ``field`` of its columns."""
-        shown = F.transform(
-            tags,
-            lambda tag: F.struct(
-                tag["key"].alias("key"),
-                tag["value"].alias("value"),
-                F.lit("SNOWFLAKE").alias("source"),
-                tag["field"].alias("field"),
-            ),
-        )
-        return self.facet_if(F.size(tags) > 0, "tags", shown.alias("tags"))
-
-    def column_lineage(self, columns: Column) -> Column:
-        """Column -> the columns that it was made from."""
-        fields = F.transform(
-            columns, lambda c: F.struct(c["column"], F.struct(_input_fields(c["sources"]).alias("inputFields")))
-        )
-        has_any = F.size(columns) > 0
-        return self.facet_if(has_any, "columnLineage", F.map_from_entries(fields).alias("fields"))
-
-    def lineage(self, inputs: Column, columns: Column, is_written: Column) -> Column:
-        """The datasets and columns that this one was made from, and no others."""
-        entities = F.transform(
-            inputs,
-            lambda i: F.struct(
-                i["namespace"].alias("namespace"), i["name"].alias("name"), F.lit("DATASET").alias("type")
-            ),
-        )
-        fields = F.transform(
-            columns, lambda c: F.struct(c["column"], F.struct(_lineage_inputs(c["sources"]).alias("inputs")))
-        )
-        by_column = F.when(F.size(columns) > 0, F.map_from_entries(fields))
-        return self.facet_if(is_written, "lineage", entities.alias("inputs"), by_column.alias("fields"))
-
-    def column_routines(self, columns: Column) -> Column:
-        """Column -> the functions and procedures that it was made by: they are no columns of any dataset."""
-        fields = F.transform(columns, lambda c: F.struct(c["column"], routine_fields(c["routines"])))
-        by_column = F.map_from_entries(fields)
-        return self.facet_if(F.size(columns) > 0, "accessHistory_columnRoutines", by_column.alias("fields"))
-
-    def access(self, accesses: Column, columns: Column) -> Column:
-        return self.facet("accessHistory_access", accesses.alias("accesses"), columns.alias("columns"))
-
-    def write(self, columns: Column, is_written: Column) -> Column:
-        return self.facet_if(is_written, "accessHistory_write", columns.alias("columns"))
-
-    def output_statistics(self, rows: Column) -> Column:
-        return self.facet_if(rows.isNotNull(), "outputStatistics", rows.alias("rowCount"))
-
-
-_QUERY_FIELDS: Final[Mapping[str, str]] = {
+_QUERY: Final[Mapping[str, str]] = {
     "user_name": "userName",
     "role_name": "role",
     "role_type": "roleType",
@@ -224,50 +80,125 @@ _QUERY_FIELDS: Final[Mapping[str, str]] = {
     "account_locator": "accountLocator",
     "row_count": "rowCount",
 }
-_OBJECT_FIELDS: Final[Mapping[str, str]] = {
+_OBJECT: Final[Mapping[str, str]] = {
     "domain": "objectDomain",
     "object_id": "objectId",
     "stage_kind": "stageKind",
     "location": "location",
     "object_account": "accountName",
 }
+_AGENT: Final = {"agent_type": "type", "agent_id": "id", "agent_name": "name"}
 
 
-def routine_fields(routines: Column) -> Column:
-    """Functions and procedures as the facets spell them."""
-    return F.transform(
-        routines,
-        lambda r: F.struct(
-            r["kind"].alias("kind"),
-            r["object_name"].alias("name"),
-            r["object_id"].alias("objectId"),
-            r["argument_signature"].alias("argumentSignature"),
-            r["data_type"].alias("dataType"),
-            r["access"].alias("access"),
-        ),
-    )
+class Facets:
+    """The facets under one set of settings; each method gives the expression of one."""
+
+    def __init__(self, settings: OpenLineageSettings) -> None:
+        self._producer = literal(settings.producer)
+
+    def facet(self, name: str, fields: Mapping[str, str], condition: str = "") -> str:
+        """The facet ``name`` with these fields, where the condition holds."""
+        filled = struct({"_producer": self._producer, "_schemaURL": literal(SCHEMAS[name]), **fields})
+        return only_if(condition, filled) if condition else filled
+
+    def listed(self, name: str, field: str, values: str, given: str) -> str:
+        """A facet that holds one list; none where the array ``given`` is empty."""
+        return self.facet(name, {field: values}, f"size({given}) > 0")
+
+    # --- of runs and jobs -----------------------------------------------------------------------------------------
+
+    def external_query(self, query_id: str) -> str:
+        return self.facet("externalQuery", {"externalQueryId": query_id, "source": "'snowflake'"})
+
+    def parent(self, parent: Mapping[str, str], root: str, condition: str) -> str:
+        """``parent``: ``run`` and ``job``; ``root``: a struct of both, which may be null."""
+        return self.facet("parent", {**parent, "root": root}, condition)
+
+    def query(self, query: str) -> str:
+        """Who ran the query, as what and where."""
+        agents = f"transform({query}.agents, a -> {renamed('a', _AGENT)})"
+        told = _told(query, _QUERY)
+        return self.facet("accessHistory_query", {**told, "agents": only_if(f"size({query}.agents) > 0", agents)})
+
+    def job_type(self, query_type: str) -> str:
+        """``jobType`` is always there: Marquez refuses the facet without it."""
+        kind = f"coalesce({query_type}, 'QUERY')"
+        return self.facet("jobType", {"processingType": "'BATCH'", "integration": "'SNOWFLAKE'", "jobType": kind})
+
+    def sql(self, text: str) -> str:
+        return self.facet("sql", {"query": text, "dialect": "'snowflake'"}, f"{text} IS NOT NULL")
+
+    # --- of datasets ----------------------------------------------------------------------------------------------
+
+    def of_dataset(self, dataset: str) -> dict[str, str]:
+        """What every dataset tells of itself, whether it is read or written."""
+        thing = f"{dataset}.object"
+        return {
+            "schema": self.listed("schema", "fields", f"{dataset}.known", f"{dataset}.known"),
+            "datasetType": self.dataset_type(thing),
+            "hierarchy": self.hierarchy(f"{dataset}.name", f"{thing}.domain"),
+            "dataSource": self.data_source(f"{dataset}.namespace"),
+            "accessHistory_object": self.facet("accessHistory_object", _told(thing, _OBJECT)),
+        }
+
+    def dataset_type(self, thing: str) -> str:
+        """``EXTERNAL TABLE`` -> TABLE with subtype EXTERNAL; a place outside of Snowflake is a FILE."""
+        subtype = rf"nullif(regexp_replace({thing}.domain, r' ?[^ ]+\z', ''), '')"
+        fields = {
+            "datasetType": f"coalesce(substring_index({thing}.domain, ' ', -1), 'FILE')",
+            "subType": f"coalesce({thing}.stage_kind, {subtype})",
+        }
+        return self.facet("datasetType", fields, f"coalesce({thing}.domain, {thing}.location) IS NOT NULL")
+
+    def hierarchy(self, name: str, domain: str) -> str:
+        """Database, schema and object, of a name that has all three."""
+        parts = f"regexp_extract_all({name}, {PARTS}, 1)"
+        levels = f"transform({parts}, (p, i) -> struct(array('DATABASE', 'SCHEMA', {domain})[i] AS type, p AS name))"
+        return self.facet("hierarchy", {"hierarchy": levels}, f"{domain} IS NOT NULL AND size({parts}) = 3")
+
+    def data_source(self, namespace: str) -> str:
+        uri = only_if(f"contains({namespace}, '://')", namespace)
+        return self.facet("dataSource", {"name": namespace, "uri": uri})
+
+    def lifecycle(self, state: str, previous: str) -> str:
+        """CREATE, DROP and the like; ``previous``: the dataset that a RENAME made this one from."""
+        before = only_if(f"{previous} IS NOT NULL", f"struct({previous}.name, {previous}.namespace)")
+        fields = {"lifecycleStateChange": state, "previousIdentifier": before}
+        return self.facet("lifecycleStateChange", fields, f"{state} IS NOT NULL")
+
+    def documentation(self, text: str) -> str:
+        return self.facet("documentation", {"description": text}, f"{text} IS NOT NULL")
+
+    def tags(self, tags: str) -> str:
+        """Tags of the dataset, and with ``field`` of its columns."""
+        shown = f"transform({tags}, t -> struct(t.key, t.value, 'SNOWFLAKE' AS source, t.field))"
+        return self.listed("tags", "tags", shown, tags)
+
+    def column_lineage(self, columns: str) -> str:
+        """Column -> the columns that it was made from."""
+        sources = "transform(c.sources, s -> struct(s.namespace, s.name, s.field, s.transformations))"
+        return self.listed("columnLineage", "fields", _by_column(columns, f"struct({sources} AS inputFields)"), columns)
+
+    def lineage(self, inputs: str, columns: str, condition: str) -> str:
+        """The datasets and columns that this one was made from, and no others."""
+        entities = f"transform({inputs}, d -> struct(d.namespace, d.name, 'DATASET' AS type))"
+        source = "struct(s.namespace, s.name, 'DATASET' AS type, s.field, s.transformations)"
+        by_column = _by_column(columns, f"struct(transform(c.sources, s -> {source}) AS inputs)")
+        return self.facet(
+            "lineage", {"inputs": entities, "fields": only_if(f"size({columns}) > 0", by_column)}, condition
+        )
+
+    def column_routines(self, columns: str) -> str:
+        """Column -> the functions and procedures that it was made by: they are no columns of any dataset."""
+        return self.listed("accessHistory_columnRoutines", "fields", _by_column(columns, "c.routines"), columns)
+
+    def output_statistics(self, rows: str, condition: str) -> str:
+        return self.facet("outputStatistics", {"rowCount": rows}, f"{condition} AND {rows} IS NOT NULL")
 
 
-def _input_fields(sources: Column) -> Column:
-    return F.transform(
-        sources,
-        lambda s: F.struct(
-            s["namespace"].alias("namespace"),
-            s["name"].alias("name"),
-            s["field"].alias("field"),
-            s["transformations"].alias("transformations"),
-        ),
-    )
+def _told(source: str, names: Mapping[str, str]) -> dict[str, str]:
+    return {new: f"{source}.{name}" for name, new in names.items()}
 
 
-def _lineage_inputs(sources: Column) -> Column:
-    return F.transform(
-        sources,
-        lambda s: F.struct(
-            s["namespace"].alias("namespace"),
-            s["name"].alias("name"),
-            F.lit("DATASET").alias("type"),
-            s["field"].alias("field"),
-            s["transformations"].alias("transformations"),
-        ),
-    )
+def _by_column(columns: str, value: str) -> str:
+    return f"map_from_entries(transform({columns}, c -> struct(c.column, {value})))"

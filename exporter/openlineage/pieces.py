@@ -1,8 +1,13 @@
 """The facts as one table of pieces, so that a single shuffle brings all that is known of a query together.
 
 A piece is one thing that a query did: a row of facts, under the query, the ``part`` of the event that it belongs to,
-and the ``thing`` that it is about. Each part fills its own columns and leaves the others null. Names are made from the
-union (:mod:`exporter.openlineage.named`), so that the plan holds their expressions once and not once a part.
+and the ``thing`` that it is about. Each part has its own columns; the union fills those of the others with null. Names
+are made after it (:mod:`exporter.openlineage.named`), so that the plan holds their expressions once and not once a part.
+
+``thing``       the object read, written, changed, protected or joined, or a column's source
+``other``       the left side of a join, the old name of a rename
+``key, field``  what pieces are grouped by within their part: for columns the object and the column written
+``access``      DIRECT, BASE, PROVIDER_BASE of what is read and of a column's source; WRITE and DDL of what is written
 """
 
 from __future__ import annotations
@@ -10,21 +15,20 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F
-
 from exporter.facts.identifiers import ROUTINE_KINDS, canonical_name
+from exporter.openlineage.sql import literals, only_if, struct
 from exporter.schemas import QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from exporter.facts import Facts
     from exporter.openlineage.settings import OpenLineageSettings
 
 INPUT, OUTPUT, COLUMN, ROUTINE = "INPUT", "OUTPUT", "COLUMN", "ROUTINE"
-CHANGE, TAG, POLICY, JOIN, QUERY, FAMILY = "CHANGE", "TAG", "POLICY", "JOIN", "QUERY", "FAMILY"
+CHANGE, TAG, POLICY, JOIN, QUERY = "CHANGE", "TAG", "POLICY", "JOIN", "QUERY"
 
 DATASET_KINDS: Final = ("table", "view", "stage", "table-stage", "user-stage", "stream", "location")
 """What DDL changes of are outputs; other kinds of thing (policies, tags, roles …) are told in the ``ddl`` facet."""
@@ -32,7 +36,7 @@ DATASET_KINDS: Final = ("table", "view", "stage", "table-stage", "user-stage", "
 DATASET_OPERATIONS: Final = ("CREATE", "ALTER", "DROP", "REPLACE", "UNDROP", "REFRESH")
 """What changes a dataset; DESCRIBE, SHOW, GRANT and the like do not make it an output."""
 
-_LIFECYCLE: Final[Mapping[str, str]] = {"CREATE": "CREATE", "ALTER": "ALTER", "DROP": "DROP", "REPLACE": "OVERWRITE"}
+LIFECYCLE: Final[Mapping[str, str]] = {"CREATE": "CREATE", "ALTER": "ALTER", "DROP": "DROP", "REPLACE": "OVERWRITE"}
 """The operations that one of the six values of ``lifecycleStateChange`` fits."""
 
 OBJECT: Final = (
@@ -47,8 +51,10 @@ OBJECT: Final = (
     "location",
     "object_account",
 )
+IS_ROUTINE: Final = f"kind IN ({literals(ROUTINE_KINDS)})"
+_THING: Final = struct({name: name for name in OBJECT})
+_QUERY: Final = tuple(name for name in QUERIES if name not in ("account", "query_id"))
 _CHANGE: Final[Mapping[str, str]] = {
-    "change_key": "changeKey",
     "operation": "operation",
     "domain": "objectDomain",
     "object_id": "objectId",
@@ -70,40 +76,14 @@ _POLICY: Final[Mapping[str, str]] = {
     "policy_kind": "policyKind",
     "policy_id": "policyId",
     "policy_name": "policyName",
+    "provider": "provider",
 }
-_QUERY: Final = {
-    name: kind.removesuffix(" not null") for name, kind in QUERIES.items() if name not in ("account", "query_id")
-}
-
-
-def _struct(fields: Mapping[str, str]) -> str:
-    return "struct<" + ", ".join(f"{name}: {kind}" for name, kind in fields.items()) + ">"
-
-
-THING_TYPE: Final = _struct(dict.fromkeys(OBJECT, "string"))
-ITEM: Final[Mapping[str, str]] = {
-    "thing": THING_TYPE,
-    "other": THING_TYPE,
-    "access": "string",
-    "columns": "array<string>",
-    "lifecycle": "string",
-    "description": "string",
-    "change": _struct(dict.fromkeys(_CHANGE.values(), "string")),
-    "verb": "string",
-    "tag": _struct(dict.fromkeys(("key", "value", "field"), "string")),
-    "policy": _struct({**dict.fromkeys(_POLICY.values(), "string"), "provider": "boolean"}),
-    "join_type": "string",
-    "query": _struct(_QUERY),
-    "relative": _struct(dict.fromkeys(("role", "query_id", "job_name"), "string")),
-}
-"""What a piece tells. ``thing``: the object read, written, changed, protected, or a column's source; ``other``: the
-left side of a join, the old name of a rename."""
+POLICY_FIELDS: Final = tuple(_POLICY.values())
 
 
 def pieces(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
-    """All that the facts say of queries, a piece a row, but for the names of their parents' jobs."""
+    """All that the facts say of queries, a piece a row."""
     parts = (
-        _queries(facts, settings),
         _inputs(facts, settings),
         _outputs(facts),
         _columns(facts, settings),
@@ -111,52 +91,33 @@ def pieces(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
         _tags(facts),
         _policies(facts),
         _joins(facts),
+        _queries(facts, settings),
     )
-    return reduce(lambda union, part: union.unionByName(part), parts)
+    return reduce(lambda union, part: union.unionByName(part, allowMissingColumns=True), parts)
 
 
-def piece(rows: DataFrame, part: str | Column, key: Column, field: Column, **told: Column) -> DataFrame:
-    """Rows of facts as pieces of one part, grouped by key and field; what is not told is null."""
-    given = [told.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in ITEM.items()]
-    kind = F.lit(part) if isinstance(part, str) else part
-    keys = (kind.alias("part"), key.cast("string").alias("key"), field.cast("string").alias("field"))
-    return rows.select("account", "query_id", *keys, *given)
-
-
-def _nothing() -> Column:
-    return F.lit(None).cast("string")
-
-
-def _thing(**other: Column) -> Column:
-    """The object columns of the row, some of them from elsewhere."""
-    return F.struct(*(other.get(name, F.col(name)).alias(name) for name in OBJECT))
-
-
-def _queries(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
-    hidden = () if settings.sql else ("query_text",)
-    told = F.struct(*(_nothing() if name in hidden else F.col(name) for name in _QUERY))
-    return piece(facts.queries, QUERY, _nothing(), _nothing(), query=told)
+def _piece(rows: DataFrame, part: str, **told: str) -> DataFrame:
+    """Rows of facts as pieces of one part, with these columns."""
+    columns = {"part": part, "key": "CAST(NULL AS string)", **told}
+    return rows.selectExpr("account", "query_id", *(f"{value} AS {name}" for name, value in columns.items()))
 
 
 def _inputs(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
     """Objects read: datasets are inputs, functions and procedures are told in a facet."""
-    shown = facts.accesses if settings.base_inputs else facts.accesses.filter(F.col("access") == "DIRECT")
-    part = F.when(F.col("kind").isin(*ROUTINE_KINDS), ROUTINE).otherwise(INPUT)
-    names = F.col("columns.column_name")
-    return piece(shown, part, F.col("object_key"), _nothing(), thing=_thing(), access=F.col("access"), columns=names)
+    shown = facts.accesses if settings.base_inputs else facts.accesses.filter("access = 'DIRECT'")
+    part = f"IF({IS_ROUTINE}, '{ROUTINE}', '{INPUT}')"
+    return _piece(shown, part, key="object_key", thing=_THING, access="access", columns="columns.column_name")
 
 
 def _outputs(facts: Facts) -> DataFrame:
-    names, access = F.col("columns.column_name"), F.lit("WRITE")
-    return piece(facts.writes, OUTPUT, _nothing(), _nothing(), thing=_thing(), access=access, columns=names)
+    return _piece(facts.writes, f"'{OUTPUT}'", thing=_THING, access="'WRITE'", columns="columns.column_name")
 
 
 def _columns(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
-    """Where the columns written come from, under the object and the column written."""
-    is_direct = F.col("source_type") == "DIRECT"
-    shown = facts.derivations if settings.base_inputs else facts.derivations.filter(is_direct)
-    source = {"columns": F.array("source_column"), "access": F.col("source_type"), "thing": _thing()}
-    return piece(shown, COLUMN, F.col("target_key"), F.col("target_column"), **source)
+    """Where the columns written come from; of a routine there is no source column."""
+    shown = facts.derivations if settings.base_inputs else facts.derivations.filter("source_type = 'DIRECT'")
+    target = {"key": "target_key", "field": "target_column"}
+    return _piece(shown, f"'{COLUMN}'", **target, thing=_THING, access="source_type", source_column="source_column")
 
 
 def _changes(facts: Facts) -> DataFrame:
@@ -164,57 +125,56 @@ def _changes(facts: Facts) -> DataFrame:
 
     The thing of a change is given only where it is no dataset.
     """
-    is_dataset = F.col("kind").isin(*DATASET_KINDS) & F.col("operation").isin(*DATASET_OPERATIONS)
-    is_rename = is_dataset & F.col("new_name").isNotNull()
-    state = F.create_map(*(F.lit(text) for pair in _LIFECYCLE.items() for text in pair))[F.col("operation")]
-    outcomes = F.array(
-        _outcome(CHANGE, _nothing(), _nothing()),
-        F.when(is_dataset & ~is_rename, _outcome(OUTPUT, state, F.col("object_name"))),
-        F.when(is_rename, _outcome(OUTPUT, F.lit("RENAME"), F.col("new_name"))),
-        F.when(is_rename, _outcome(OUTPUT, F.lit("DROP"), F.col("object_name"))),
+    is_dataset = f"(kind IN ({literals(DATASET_KINDS)}) AND operation IN ({literals(DATASET_OPERATIONS)}))"
+    is_rename = f"({is_dataset} AND new_name IS NOT NULL)"
+    states = ", ".join(literals(pair) for pair in LIFECYCLE.items())
+    outcomes = (
+        _outcome(CHANGE, "CAST(NULL AS string)", "object_name"),
+        only_if(f"{is_dataset} AND NOT {is_rename}", _outcome(OUTPUT, f"map({states})[operation]", "object_name")),
+        only_if(is_rename, _outcome(OUTPUT, "'RENAME'", "new_name")),
+        only_if(is_rename, _outcome(OUTPUT, "'DROP'", "object_name")),
     )
-    told = facts.ddl_changes.withColumn("outcome", F.explode(F.array_compact(outcomes)))
-    part, state, name = (F.col(f"outcome.{field}") for field in ("part", "state", "name"))
-    is_change = part == CHANGE
-    return piece(
+    told = facts.ddl_changes.selectExpr("*", f"inline(array_compact(array({', '.join(outcomes)})))")
+    is_change = f"part = '{CHANGE}'"
+    thing = struct({name: "spelled" if name == "object_name" else name for name in OBJECT})
+    return _piece(
         told,
-        part,
-        _nothing(),
-        _nothing(),
-        thing=F.when(
-            ~is_change | ~is_dataset, _thing(object_name=F.when(is_change, F.col("object_name")).otherwise(name))
-        ),
-        other=F.when(state == "RENAME", _thing()),
-        access=F.when(~is_change, F.lit("DDL")),
-        lifecycle=state,
-        description=F.when(~is_change, F.col("comment")),
-        change=F.when(is_change, F.struct(*_CHANGE)),
-        verb=F.when(is_change, F.when(is_rename, "rename").otherwise(F.lower("operation"))),
+        "part",
+        thing=only_if(f"part = '{OUTPUT}' OR NOT {is_dataset}", thing),
+        other=only_if("state = 'RENAME'", _THING),
+        access=only_if(f"part = '{OUTPUT}'", "'DDL'"),
+        lifecycle="state",
+        description=only_if(f"part = '{OUTPUT}'", "comment"),
+        change=only_if(is_change, struct({new: name for name, new in _CHANGE.items()})),
+        verb=only_if(is_change, f"IF({is_rename}, 'rename', lower(operation))"),
     )
 
 
-def _outcome(part: str, state: Column, name: Column) -> Column:
-    return F.struct(F.lit(part).alias("part"), state.cast("string").alias("state"), name.cast("string").alias("name"))
+def _outcome(part: str, state: str, name: str) -> str:
+    return struct({"part": f"'{part}'", "state": state, "spelled": name})
 
 
 def _tags(facts: Facts) -> DataFrame:
     """Tags that a change sets on a dataset or its columns; what it takes away is told in the ``ddl`` facet."""
-    is_set = (F.col("property") == "tags") & F.col("element").isNotNull()
-    still_there = F.coalesce(F.col("sub_operation"), F.lit("ADD")) != "DROP"
-    tag = F.struct(canonical_name(F.col("element")), F.coalesce("value", F.lit("")), "column_name")
-    return piece(facts.ddl_settings.filter(is_set & still_there), TAG, F.col("object_key"), _nothing(), tag=tag)
+    is_set = "property = 'tags' AND element IS NOT NULL AND coalesce(sub_operation, 'ADD') <> 'DROP'"
+    told = facts.ddl_settings.filter(is_set)
+    spelled = told.withColumn("tag", canonical_name(told["element"]))
+    tag = struct({"key": "tag", "value": "coalesce(value, '')", "field": "column_name"})
+    return _piece(spelled, f"'{TAG}'", key="object_key", tag=tag)
 
 
 def _policies(facts: Facts) -> DataFrame:
-    policy = F.struct(*_POLICY, "provider")
-    return piece(facts.policy_references, POLICY, _nothing(), _nothing(), thing=_thing(), policy=policy)
+    policy = struct({new: name for name, new in _POLICY.items()})
+    return _piece(facts.policy_references, f"'{POLICY}'", thing=_THING, policy=policy)
 
 
 def _joins(facts: Facts) -> DataFrame:
-    given = {
-        "object_key": F.col("left_key"),
-        "kind": F.substring_index("left_key", "/", 1),
-        "object_name": F.col("left_name"),
-    }
-    left = F.struct(*(given.get(name, _nothing().cast("string")).alias(name) for name in OBJECT))
-    return piece(facts.joins, JOIN, _nothing(), _nothing(), thing=_thing(), other=left, join_type=F.col("join_type"))
+    given = {"object_key": "left_key", "kind": "substring_index(left_key, '/', 1)", "object_name": "left_name"}
+    left = struct({name: given.get(name, "CAST(NULL AS string)") for name in OBJECT})
+    return _piece(facts.joins, f"'{JOIN}'", thing=_THING, other=left, join_type="join_type")
+
+
+def _queries(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
+    hidden = "CAST(NULL AS string)"
+    told = {name: hidden if name == "query_text" and not settings.sql else name for name in _QUERY}
+    return _piece(facts.queries, f"'{QUERY}'", query=struct(told))
