@@ -17,6 +17,7 @@ from exporter.publication import Publication
 from exporter.rdf.nodes import nodes
 from exporter.rdf.turtle import with_headers
 from exporter.rdf.validation import Verdict, judge
+from exporter.schemas import FACTS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,6 +34,8 @@ def export(settings: Settings, progress: Progress) -> Report:
     with Publication(settings.out, replace=settings.replace) as place:
         with progress.stage("session"):
             spark = session.start(found.size)
+            if settings.validate:
+                session.warm_worker(spark, "pyshacl", "exporter.rdf.worker")
         with progress.stage("rows"):
             came = rows.stage(spark, found, settings.account, place)
             told = history.read(spark, old_history, place, texts=settings.query_text) if old_history else None
@@ -75,7 +78,7 @@ def checked(
 
 def _facts(good: DataFrame, told: history.History | None, place: Publication) -> Facts:
     def keep(name: str, table: DataFrame) -> DataFrame:
-        return place.keep(table, f".work/{name}" if name == "mentions" else f"facts/{name}")
+        return place.keep(table, f"facts/{name}" if name in FACTS else f".work/{name}")
 
     return build(good, told.queries if told else None, keep)
 

@@ -13,13 +13,12 @@ from exporter.facts.derivations import derivations
 from exporter.facts.objects import columns, mentions, names, objects
 from exporter.facts.policies import policy_references
 from exporter.facts.queries import queries
+from exporter.facts.things import things
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame
-
-Keep = "Callable[[str, DataFrame], DataFrame]"
 
 
 def with_account(rows: DataFrame, account: str) -> DataFrame:
@@ -32,22 +31,23 @@ def build(rows: DataFrame, query_history: DataFrame | None, keep: Callable[[str,
     """The facts of good rows. ``keep`` stores a table under its name and returns it as stored, so that what builds on
     it does not compute it again.
     """
+    found = keep("things", things(rows))
     changes = keep("ddl_changes", ddl_changes(rows))
     stated = {
         "queries": keep("queries", queries(rows, query_history)),
-        "accesses": keep("accesses", accesses(rows)),
-        "writes": keep("writes", writes(rows)),
-        "derivations": keep("derivations", derivations(rows)),
-        "policy_references": keep("policy_references", policy_references(rows)),
-        "joins": keep("joins", joins(rows)),
+        "accesses": keep("accesses", accesses(found)),
+        "writes": keep("writes", writes(found)),
+        "derivations": keep("derivations", derivations(found)),
+        "policy_references": keep("policy_references", policy_references(found)),
+        "joins": keep("joins", joins(found)),
         "ddl_changes": changes,
         "ddl_settings": keep("ddl_settings", ddl_settings(changes)),
     }
     partial = Facts(**stated, objects=changes, names=changes, columns=changes)
-    found = keep("mentions", mentions(partial))
+    named = keep("mentions", mentions(partial))
     return Facts(
         **stated,
-        objects=keep("objects", objects(found)),
-        names=keep("names", names(found, partial)),
+        objects=keep("objects", objects(named)),
+        names=keep("names", names(named, partial)),
         columns=keep("columns", columns(partial)),
     )

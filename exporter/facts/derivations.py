@@ -22,11 +22,9 @@ _SPELLINGS: Final = {
 _KEYS: Final = ["account", "query_id", "target_key", "target_column", "source_type", "object_key", "source_column"]
 
 
-def derivations(rows: DataFrame) -> DataFrame:
+def derivations(things: DataFrame) -> DataFrame:
     """One row per target column, kind of source and source; columns and objects without a name are left out."""
-    targets = rows.select(*QUERY_COLUMNS, F.explode("objects_modified").alias("o")).filter(F.size("o.columns") > 0)
-    named = identified(targets.withColumn("columns", F.col("o.columns")), "o")
-    columns = named.select(
+    columns = things.filter((F.col("place") == "WRITE") & (F.size("columns") > 0)).select(
         *QUERY_COLUMNS,
         F.col("object_key").alias("target_key"),
         F.col("object_name").alias("target_name"),
@@ -38,7 +36,7 @@ def derivations(rows: DataFrame) -> DataFrame:
         "target_name",
         said(F.col("c.columnName")).alias("target_column"),
         F.explode(F.array(*[_sources(kind) for kind in _SPELLINGS])).alias("s"),
-    ).filter(F.col("target_key").isNotNull() & F.col("target_column").isNotNull() & (F.size("s.sources") > 0))
+    ).filter(F.col("target_column").isNotNull() & (F.size("s.sources") > 0))
     each = sources.select(
         *QUERY_COLUMNS,
         "target_key",

@@ -10,46 +10,40 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from exporter.facts import identifiers
-from exporter.facts.common import QUERY_COLUMNS, identified, key_of, one_per_key, said
+from exporter.facts.common import OBJECT_COLUMNS, QUERY_COLUMNS, key_of, one_per_key, said
 from exporter.schemas import POLICY_REFERENCES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _KEYS: Final = ["account", "query_id", "object_key", "column_name", "policy_key", "provider"]
-_COLUMNS: Final = {"policies_referenced": False, "provider_policies_referenced": True}
 
 
-def policy_references(rows: DataFrame) -> DataFrame:
+def policy_references(things: DataFrame) -> DataFrame:
     """One row per query, protected object or column, and policy."""
-    by_side = [
-        F.struct(F.lit(provider).alias("provider"), F.col(name).alias("objects")) for name, provider in _COLUMNS.items()
-    ]
-    sides = rows.select(*QUERY_COLUMNS, F.explode(F.array(*by_side)).alias("side")).filter(F.size("side.objects") > 0)
-    objects = sides.select(
-        *QUERY_COLUMNS, F.col("side.provider").alias("provider"), F.explode("side.objects").alias("o")
-    )
-    protected = objects.withColumn("p", F.explode(_protected(F.col("o")))).filter(F.size("p.policies") > 0)
+    objects = things.filter(F.col("place").isin("POLICY", "PROVIDER_POLICY"))
+    protected = objects.withColumn("p", F.explode(_protected())).filter(F.size("p.policies") > 0)
     each = protected.select(
-        *(*QUERY_COLUMNS, "provider", "o"),
+        *(*QUERY_COLUMNS, *OBJECT_COLUMNS),
+        (F.col("place") == "PROVIDER_POLICY").alias("provider"),
         said(F.col("p.column_name")).alias("column_name"),
         F.explode("p.policies").alias("policy"),
     )
-    stated = identified(each, "o").withColumn("policy_kind", policy_kind(F.col("policy.policyKind")))
+    stated = each.withColumn("policy_kind", policy_kind(F.col("policy.policyKind")))
     named = key_of(stated, "policy_key", F.col("policy_kind"), F.col("policy.policyId"), F.col("policy.policyName"))
-    whole = named.select(
+    whole = named.filter(F.col("policy_key").isNotNull()).select(
         *[name for name in named.columns if name != "policy"],
         identifiers.usable_id(F.col("policy.policyId")).alias("policy_id"),
         said(F.col("policy.policyName")).alias("policy_name"),
-    ).filter(F.col("object_key").isNotNull() & F.col("policy_key").isNotNull())
+    )
     return one_per_key(whole, _KEYS).select(*POLICY_REFERENCES)
 
 
-def _protected(thing: Column) -> Column:
+def _protected() -> Column:
     """The object's own policies and those of each column, side by side."""
-    own = F.struct(F.lit(None).cast("string").alias("column_name"), thing["policies"].alias("policies"))
+    own = F.struct(F.lit(None).cast("string").alias("column_name"), F.col("policies"))
     columns = F.transform(
-        F.coalesce(thing["columns"], F.array()),
+        F.coalesce("columns", F.array()),
         lambda one: F.struct(one["columnName"].alias("column_name"), one["policies"].alias("policies")),
     )
     return F.concat(F.array(own), columns)

@@ -36,7 +36,8 @@ def _refused(nodes: DataFrame, count: int, base: str) -> DataFrame:
     by_graph = nodes.groupBy((F.pmod(F.xxhash64("iri"), F.lit(graphs))).alias("graph")).agg(
         F.collect_list(F.struct("iri", "turtle", "refs")).alias("nodes")
     )
-    check = F.udf(lambda graph: worker.check(graph, base), f"array<struct<{VIOLATION.replace(' string', ': string')}>>")
+    result = f"array<struct<{VIOLATION.replace(' string', ': string')}>>"
+    check = F.udf(lambda graph: worker.check(graph, base), result, useArrow=False)
     return by_graph.select(F.explode(check("nodes")).alias("result")).select("result.*")
 
 
