@@ -41,6 +41,8 @@ _MEANING: Final = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "false",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    # Python functions get and give plain values; through Arrow they would need pandas as well, and warn without it.
+    "spark.sql.execution.pythonUDF.arrow.enabled": "false",
 }
 _LOCAL: Final = {
     # Loopback only: nothing listens to the network, and no warning about the name of the machine.
