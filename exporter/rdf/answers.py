@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 Row = tuple[str | None, ...]
 

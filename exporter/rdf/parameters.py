@@ -15,13 +15,15 @@ The place is a line whose ``VALUES`` block the value goes into, so that the file
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _DECLARATION: Final = re.compile(
     r"^# param (?P<name>\w+)(?P<optional>\?)?(?: = (?P<default>[^:()]+?))?(?: \((?P<kind>time)\))?: (?P<text>.+)$",
@@ -34,7 +36,7 @@ _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\
 
 @dataclass(frozen=True)
 class Parameter:
-    """``kind``: ``text``, ``time`` or ``thing`` (an IRI); ``default``: what stands in the file where nothing is given."""
+    """``kind``: ``text``, ``time`` or ``thing`` (an IRI); ``default``: what stands in the file if nothing is given."""
 
     name: str
     text: str

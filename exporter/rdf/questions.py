@@ -6,12 +6,11 @@ A question is a file of plain SPARQL 1.1; its first comment lines say what it as
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING
 
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, QueryTriples, Store, Triple
 
@@ -20,8 +19,11 @@ from exporter.rdf import movement
 from exporter.rdf.answers import Answer, render
 from exporter.rdf.parameters import Parameter, bind, check, declared
 from exporter.rdf.store import load
+from exporter.resources import queries_dir
 
-SHIPPED: Final = Path(__file__).parents[2] / "examples" / "queries"
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = ["Answer", "Question", "answer", "find", "questions", "render", "select"]
 Term = NamedNode | BlankNode | Literal | Triple | None
 
@@ -39,7 +41,7 @@ class Question:
 
 def questions() -> list[Question]:
     """The shipped questions, by name."""
-    return [_read(path) for path in sorted(SHIPPED.glob("*.rq"))]
+    return [_read(path) for path in sorted(queries_dir().glob("*.rq"))]
 
 
 def find(name_or_file: str) -> Question:
@@ -64,7 +66,7 @@ def answer(name_or_file: str, graph: Path, params: Mapping[str, str]) -> Answer:
     bound = bind(question.query, question.parameters, params)
     store = load(graph)
     found = select(store, bound, question.name)
-    if question.path != SHIPPED / f"{movement.QUESTION}.rq":
+    if question.path != queries_dir() / f"{movement.QUESTION}.rq":
         return found
     return Answer(found.columns, *movement.rows(store, question.parameters, params))
 

@@ -5,12 +5,14 @@ The graph is what ``export`` wrote (``DIR/graph/*.ttl``), a folder of Turtle or 
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import RdfFormat, Store
 
 from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES}
 

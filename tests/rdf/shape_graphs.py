@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyshacl
 from rdflib import RDF, RDFS, Graph, Namespace, URIRef
-from rdflib.term import Node
 
 from exporter.rdf.vocabulary import PREFIXES
+
+if TYPE_CHECKING:
+    from rdflib.term import Node
 
 ROOT: Final = Path(__file__).parents[2]
 AH: Final = Namespace("https://w3id.org/access-history#")
@@ -42,9 +44,9 @@ def data(path: Path) -> Graph:
     return graph
 
 
-def failing(graph: Graph) -> set[str]:
+def failing(graph: Graph, by: Graph | None = None) -> set[str]:
     """The local names of the shapes that ``graph`` fails, warnings as well."""
-    _, report, _ = pyshacl.validate(graph, shacl_graph=shapes())
+    _, report, _ = pyshacl.validate(graph, shacl_graph=by or shapes())
     assert isinstance(report, Graph)
     return {local(shape) for shape in report.objects(None, SH.sourceShape)}
 
