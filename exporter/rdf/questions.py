@@ -74,9 +74,15 @@ def answer(name_or_file: str, graph: Path, params: Mapping[str, str]) -> Answer:
 def select(store: Store, query: str, name: str) -> Answer:
     """The rows of a query of any form; a :class:`UsageError` says where its text is wrong."""
     try:
-        result = store.query(query)
+        return _answered(store, query)
     except SyntaxError as error:
         raise UsageError(f"{name} is no SPARQL 1.1: {_first_line(error)}") from error
+    except OSError as error:
+        raise UsageError(f"{name} asks a SERVICE that does not answer: {error}") from error
+
+
+def _answered(store: Store, query: str) -> Answer:
+    result = store.query(query)
     if isinstance(result, QueryBoolean):
         return Answer(("answer",), [("true" if result else "false",)])
     if isinstance(result, QueryTriples):
