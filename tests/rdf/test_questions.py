@@ -6,6 +6,8 @@ import csv
 import io
 import json
 from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +25,7 @@ from tests.rdf.lineage_graphs import Copy, graph_of
 from tests.rdf.shape_graphs import VALID
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 QUESTIONS = {
     "user-history": ("[user_name] …", "user_name query_id query_start_time direct_objects base_objects"),
@@ -186,6 +188,35 @@ def test_the_file_alone_finds_the_same_targets(tmp_path: Path) -> None:
 def test_many_writes_make_no_more_paths(tmp_path: Path) -> None:
     copies = [copy for _ in range(60) for copy in (Copy("S1", "T1"), Copy("T1", "T2"), Copy("T2", "T3"))]
     assert paths(copies, tmp_path) == ["S1-->T1", "S1-->T1-->T2", "S1-->T1-->T2-->T3"]
+
+
+OBJECTS = st.sampled_from(["S1", "T1", "T2", "T3", "T4"])
+HISTORIES = st.lists(st.builds(Copy, OBJECTS, OBJECTS, anew=st.sampled_from([False, False, False, True])), max_size=12)
+
+
+def plain_paths(copies: list[Copy], path: tuple[str, ...] = ("S1",), after: int = -1) -> Iterator[tuple[str, ...]]:
+    """What the rows say, read one after the other: each step after the one before, in what it wrote."""
+    for number, copy in enumerate(copies):
+        is_next = copy.source == path[-1] and number > after and copy.target not in path
+        is_lost = len(path) > 1 and any(one.anew and one.target == path[-1] for one in copies[after + 1 : number])
+        if is_next and not is_lost:
+            yield (*path, copy.target)
+            yield from plain_paths(copies, (*path, copy.target), number)
+
+
+@given(HISTORIES)
+def test_paths_are_those_of_a_plain_reading_of_the_rows(copies: list[Copy]) -> None:
+    with TemporaryDirectory() as folder:
+        found = paths(copies, Path(folder)) if copies else []
+    assert found == sorted({"-->".join(path) for path in plain_paths(copies)})
+
+
+@given(HISTORIES)
+def test_copies_of_a_column_are_those_of_a_plain_reading_of_the_rows(copies: list[Copy]) -> None:
+    with TemporaryDirectory() as folder:
+        graph = graph_of([*copies, Copy("S1", "T5")], Path(folder))
+        found = answer("column-copies", graph, {"object_name": "S1", "column_name": "C"})
+    assert [row[0] for row in found.rows] == sorted({path[-1] for path in plain_paths([*copies, Copy("S1", "T5")])})
 
 
 def test_too_many_paths_are_cut_and_the_person_is_told(tmp_path: Path) -> None:
