@@ -2,9 +2,9 @@
 
 A step is a query that read one object as a base object and wrote another. A path takes a step only where it reads what
 the step before had written by then: the version that it wrote, or a later one in the same chain (a table that is
-created anew begins a chain). Among all ways to come along the same objects the earliest is kept, since whatever a later
-one can go on with, the earliest can too; so a table that is written a thousand times makes no thousand paths. No object
-stands twice on a path.
+created anew begins a chain, and is another one on the path). Among all ways to come along the same chains the earliest
+is kept, since whatever a later one can go on with, the earliest can too; so a table that is written a thousand times
+makes no thousand paths. No chain stands twice on a path.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PREFIXES: Final = """PREFIX ah: <https://w3id.org/access-history#>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 """
-_FIRST_STEPS: Final = f"""{_PREFIXES}SELECT ?source ?source_name ?read ?written ?target ?name ?column WHERE {{
+_FIRST_STEPS: Final = f"""{_PREFIXES}SELECT ?source_name ?read ?written ?target ?name ?column WHERE {{
   VALUES ?object_name {{ UNDEF }}  # param object_name
   VALUES ?domain {{ "Stage" }}  # param domain
   VALUES ?since {{ UNDEF }}  # param since
@@ -105,11 +105,11 @@ Routes = Mapping[Way, Route]
 
 @dataclass(frozen=True)
 class Path:
-    """``chain``, ``arrival``: which version of the last object in ``objects`` the data is in first."""
+    """``chains``: one a name; ``target``: the last object; ``arrival``: which of its versions has the data first."""
 
-    objects: tuple[str, ...]
+    chains: tuple[str, ...]
     names: tuple[str, ...]
-    chain: str
+    target: str
     arrival: int
     columns: frozenset[str]
 
@@ -133,20 +133,20 @@ class Movement:
             waiting.extend(self._continued(path))
 
     def _continued(self, path: Path) -> Iterator[Path]:
-        for way, route in sorted(self._routes_from(path.objects[-1]).items(), key=itemgetter(0)):
+        for way, route in sorted(self._routes_from(path.target).items(), key=itemgetter(0)):
             onwards = route.onwards(path.arrival)
-            if onwards and way.from_chain == path.chain and way.target not in path.objects:
-                yield Path((*path.objects, way.target), (*path.names, way.name), way.to_chain, *onwards)
+            if onwards and way.from_chain == path.chains[-1] and way.to_chain not in path.chains:
+                yield Path((*path.chains, way.to_chain), (*path.names, way.name), way.target, *onwards)
 
     def _first_paths(self) -> Iterator[Path]:
-        routes: dict[tuple[str, str, Way], Route] = defaultdict(Route)
+        routes: dict[tuple[str, Way], Route] = defaultdict(Route)
         for row in self._select(_FIRST_STEPS, {}):
             way, at, column = self._step(row)
-            routes[row["source"].value, row["source_name"].value, way].steps[at].update(column)
-        for (source, source_name, way), route in sorted(routes.items(), key=itemgetter(0)):
+            routes[row["source_name"].value, way].steps[at].update(column)
+        for (source_name, way), route in sorted(routes.items(), key=itemgetter(0)):
             onwards = route.onwards(0)
-            if onwards and way.target != source:
-                yield Path((source, way.target), (source_name, way.name), way.to_chain, *onwards)
+            if onwards and way.to_chain != way.from_chain:
+                yield Path((way.from_chain, way.to_chain), (source_name, way.name), way.target, *onwards)
 
     def _routes_from(self, source: str) -> Routes:
         if source not in self._routes:
@@ -203,7 +203,7 @@ def rows(
         if number == limit:
             notes.append(f"There are more than {limit} paths; these are the shortest. Narrow them by since and until.")
             break
-        columns[ARROW.join(path.names), path.names[-1], *movement.target(path.objects[-1])] |= path.columns
+        columns[ARROW.join(path.names), path.names[-1], *movement.target(path.target)] |= path.columns
     return [(*key, ", ".join(sorted(names))) for key, names in sorted(columns.items(), key=_as_text)], notes
 
 
