@@ -22,6 +22,7 @@ from pyoxigraph import NamedNode, QuerySolution, QuerySolutions, Store
 from exporter.rdf.parameters import Parameter, bind
 
 QUESTION: Final = "sensitive-data-movement"
+COLUMNS: Final = ("path", "target_name", "target_id", "target_domain", "target_columns")
 MAX_PATHS: Final = 1000
 ARROW: Final = "-->"
 _PRIOR: Final = NamedNode("https://w3id.org/access-history#priorVersion")

@@ -65,10 +65,9 @@ def answer(name_or_file: str, graph: Path, params: Mapping[str, str]) -> Answer:
     check(question.name, question.parameters, params)
     bound = bind(question.query, question.parameters, params)
     store = load(graph)
-    found = select(store, bound, question.name)
-    if question.path != queries_dir() / f"{movement.QUESTION}.rq":
-        return found
-    return Answer(found.columns, *movement.rows(store, question.parameters, params))
+    if question.path == queries_dir() / f"{movement.QUESTION}.rq":
+        return Answer(movement.COLUMNS, *movement.rows(store, question.parameters, params))
+    return select(store, bound, question.name)
 
 
 def select(store: Store, query: str, name: str) -> Answer:

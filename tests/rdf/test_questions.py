@@ -182,6 +182,10 @@ def test_the_source_is_of_the_kind_that_is_asked_for(tmp_path: Path) -> None:
     assert paths(copies, tmp_path, "t1", domain="TABLE") == ["T1-->T2"]
 
 
+def test_the_command_has_the_columns_of_the_file() -> None:
+    assert tuple(QUESTIONS[movement.QUESTION][1].split()) == movement.COLUMNS
+
+
 def test_the_file_alone_finds_the_same_targets(tmp_path: Path) -> None:
     """With no more than SPARQL 1.1, the two ends of each path."""
     graph = graph_of(SOME, tmp_path)
