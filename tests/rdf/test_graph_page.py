@@ -1,0 +1,42 @@
+"""What docs/graph.md shows is so: its Turtle is of the valid example, its SPARQL runs, its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rdflib import Graph
+
+from exporter.rdf.questions import answer
+from tests.rdf.shape_graphs import ROOT, VALID
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE: Final = (ROOT / "docs" / "graph.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_the_turtle_is_a_piece_of_the_valid_example() -> None:
+    prefixes = "".join(re.findall(r"^@prefix .*\n", VALID.read_text(encoding="utf-8"), re.MULTILINE))
+    shown = Graph().parse(data=prefixes + block("turtle"), format="turtle")
+    assert len(shown) > 10
+    assert set(shown) <= set(Graph().parse(VALID))
+
+
+def test_the_question_runs(tmp_path: Path) -> None:
+    own = tmp_path / "slow.rq"
+    own.write_text(block("sparql"), encoding="utf-8")
+    assert answer(str(own), VALID, {"warehouse": "WH"}).rows == [("q-2", "2000")]
+    assert answer(str(own), VALID, {"warehouse": "WH", "since": "2024-02-04"}).rows == []
+
+
+def test_the_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", PAGE)
+    assert links
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
