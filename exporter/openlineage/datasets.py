@@ -1,7 +1,7 @@
-"""Events of datasets: each with every column that is known of it, to be sent before the runs.
+"""The datasets that the rows name: their identity, what they tell of themselves, and an event for each.
 
-A backend keeps a column's edge only where it knows the source's column, and shows a dataset with the columns that it
-was told of; a query tells of those that it touched.
+A few objects are read again and again, so what every event says of a dataset (its columns, type, hierarchy) is made
+once for each dataset and joined as text.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from exporter.facts.identifiers import UNKNOWN_KIND, canonical_name
-from exporter.openlineage.bodies import event_text
-from exporter.openlineage.facets import Facets
-from exporter.openlineage.naming import dataset
+from exporter.openlineage.facets import EVENT_SCHEMA, Facets
+from exporter.openlineage.naming import dataset, qualified
 from exporter.openlineage.pieces import DATASET_KINDS, OBJECT
-from exporter.openlineage.sql import literals, sorted_set, struct
+from exporter.openlineage.sql import iso, literal, literals, sorted_set, struct
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,44 +24,95 @@ if TYPE_CHECKING:
 
 DATASET: Final = "DATASET"
 _SEVERAL: Final = ("domain", "argument_signature", "data_type", "stage_kind", "location", "object_account")
+_DATASETS: Final = literals((*DATASET_KINDS, UNKNOWN_KIND))
 
 
-def dataset_events(facts: Facts, known: DataFrame, settings: OpenLineageSettings) -> DataFrame:
-    """One event per dataset, at the time of the account's first query, so that it comes before all others.
+def datasets(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
+    """One row per dataset: account, namespace, name, ``identity`` and ``facets`` (members of JSON objects),
+    ``is_dataset``, and ``spellings``, the object keys and names that it goes by.
 
-    Objects that had one name one after the other (a table that was made anew) are one dataset, with the columns of
-    all. Things that the rows only name (a policy, a role) are no datasets.
+    Objects that had one name one after the other (a table that was made anew) are one dataset, with the columns of all:
+    it must not look thinner than it is. Routines, policies and the like have a row for their name's sake.
     """
-    shown = facts.objects.filter(f"kind IN ({literals((*DATASET_KINDS, UNKNOWN_KIND))})")
-    names = facts.names.select("account", "object_key", F.col("name").alias("object_name")).distinct()
-    named = shown.join(names, ["account", "object_key"], how="left")
-    told = named.join(known, ["account", "object_key"], how="left").transform(_told, settings)
-    begun = facts.queries.groupBy("account").agg(F.min("query_start_time").alias("event_time"))
-    return told.join(F.broadcast(begun), "account", how="inner").transform(_rows, settings)
-
-
-def _told(objects: DataFrame, settings: OpenLineageSettings) -> DataFrame:
-    """One row per dataset: the objects that had its name, as one. Of several domains the most telling is shown, which
-    comes first in the alphabet (DYNAMIC TABLE before TABLE).
-    """
-    thing = struct({name: f"array_min({name}s)" if name in _SEVERAL else name for name in OBJECT})
-    single = objects.withColumn("canonical", canonical_name(F.col("object_name")))
-    things = single.selectExpr("account", "canonical", "known", f"{thing} AS thing")
-    named = things.selectExpr("account", "known", "thing", f"{dataset('thing', 'canonical', settings)} AS dataset")
+    named = _named(facts).transform(_with_names, settings)
     grouped = named.groupBy("account", "dataset").agg(
-        F.max("thing").alias("object"), F.collect_list("known").alias("ks")
+        F.collect_list(F.struct("thing", "columns")).alias("objects"),
+        F.collect_list(F.struct("object_key", "object_name")).alias("spellings"),
     )
-    return grouped.selectExpr("account", "dataset.*", "object", f"{sorted_set('flatten(ks)')} AS known")
+    fields = f"transform({sorted_set('flatten(objects.columns)')}, c -> struct(c AS name, {literal(settings.unknown_type)} AS type))"
+    single = grouped.selectExpr("account", "dataset.*", "objects.thing AS things", "spellings", f"{fields} AS fields")
+    shown = single.selectExpr("*", "array_max(things) AS thing")
+    facets = Facets(settings)
+    return shown.selectExpr(
+        *("account", "namespace", "name", "spellings"),
+        f"thing.kind IN ({_DATASETS}) AS is_dataset",
+        "regexp_extract(to_json(struct(namespace, name)), r'(?s)^.(.*).\\z', 1) AS identity",
+        f"{facets.of_dataset()} AS facets",
+        f"{facets.objects(sorted_set('things'))} AS objects",
+    )
 
 
-def _rows(datasets: DataFrame, settings: OpenLineageSettings) -> DataFrame:
-    told = datasets.selectExpr("account", "event_time", "struct(namespace, name, object, known) AS d")
-    facets = struct(Facets(settings).of_dataset("d"))
-    body = struct({"namespace": "d.namespace", "name": "d.name", "facets": facets})
+def spellings(datasets: DataFrame) -> DataFrame:
+    """Account, object key and name as a row of facts has them -> the dataset's namespace, name, identity and facets."""
+    return datasets.selectExpr("account", "namespace", "name", "identity", "facets", "inline(spellings)")
+
+
+def _named(facts: Facts) -> DataFrame:
+    """Account, object key, the object's attributes, its columns, and its names (with the old one of a rename)."""
+    objects = facts.objects.selectExpr("account", "object_key", f"{_THING} AS thing")
+    columns = facts.columns.select("account", "object_key", "column_name")
+    names = facts.names.selectExpr("account", "object_key", "name AS object_name")
+    renames = facts.ddl_changes.filter("new_name IS NOT NULL")
+    new_names = renames.selectExpr("account", "object_key", "new_name AS object_name", "object_name AS old_name")
+    union = objects
+    for part in (columns, names, new_names):
+        union = union.unionByName(part, allowMissingColumns=True)
+    grouped = union.groupBy("account", "object_key").agg(
+        F.max("thing").alias("thing"),
+        F.collect_set("column_name").alias("columns"),
+        F.collect_list(F.struct("object_name", "old_name")).alias("names"),
+    )
+    return grouped.filter("thing IS NOT NULL")
+
+
+# Of several domains the most telling is shown, which comes first in the alphabet (DYNAMIC TABLE before TABLE).
+_THING: Final = struct(
+    {
+        name: f"array_min({name}s)" if name in _SEVERAL else "CAST(NULL AS string)" if name == "object_name" else name
+        for name in OBJECT
+    }
+)
+
+
+def _with_names(objects: DataFrame, settings: OpenLineageSettings) -> DataFrame:
+    """One row per object and name that it had, or per object that has none, with its dataset."""
+    told = "filter(names, n -> n.object_name IS NOT NULL)"
+    spelled = f"IF(size({told}) > 0, array_distinct({told}), array(names[0]))"
+    each = objects.selectExpr("account", "object_key", "thing", "columns", f"inline({spelled})")
+    single = each.groupBy("account", "object_key", "object_name").agg(
+        F.max("old_name").alias("old_name"), F.max("thing").alias("thing"), F.first("columns").alias("columns")
+    )
+    canonical = single.withColumns(
+        {"new": canonical_name(F.col("object_name")), "old": canonical_name(F.col("old_name"))}
+    )
+    name = f"IF(old IS NULL, new, {qualified('new', 'old')})"
+    whole = canonical.selectExpr("account", "object_key", "object_name", "thing", "columns", f"{name} AS canonical")
+    return whole.selectExpr(
+        "account", "object_key", "object_name", "thing", "columns", f"{dataset('thing', 'canonical', settings)} AS dataset"
+    )
+
+
+def dataset_events(facts: Facts, datasets: DataFrame, settings: OpenLineageSettings) -> DataFrame:
+    """One event per dataset, at the time of the account's first query, so that it comes before all others."""
+    begun = facts.queries.groupBy("account").agg(F.min("query_start_time").alias("event_time"))
+    told = datasets.filter("is_dataset").join(F.broadcast(begun), "account", how="inner")
+    head = f'","producer":"{settings.producer}","schemaURL":"{EVENT_SCHEMA}/DatasetEvent","dataset":{{'
+    own = "concat_ws(',', facets, objects)"
+    event = f"""concat('{{"eventTime":"', {iso("event_time")}, {literal(head)}, identity, ',"facets":{{', {own}, '}}}}}}')"""
     columns = {
         "query_id": "CAST(NULL AS string)",
         "event_type": f"'{DATASET}'",
         "job_name": "CAST(NULL AS string)",
-        "event": event_text("DatasetEvent", "event_time", settings, {"dataset": body}),
+        "event": event,
     }
     return told.selectExpr("account", "event_time", *(f"{value} AS {name}" for name, value in columns.items()))

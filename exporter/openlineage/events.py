@@ -1,15 +1,15 @@
-"""Facts -> OpenLineage events, one JSON text each."""
+"""Facts -> OpenLineage events, one JSON text each. Start reading here."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from exporter.openlineage.bodies import with_texts
-from exporter.openlineage.datasets import dataset_events
-from exporter.openlineage.grouped import by_query, known_fields, with_jobs, with_known_fields
+from exporter.openlineage.datasets import dataset_events, datasets, spellings
+from exporter.openlineage.grouped import by_query, with_datasets
+from exporter.openlineage.jobs import with_jobs, with_unlisted
 from exporter.openlineage.kin import with_roles
-from exporter.openlineage.named import with_names
 from exporter.openlineage.pieces import pieces
+from exporter.openlineage.texts import with_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,15 +24,14 @@ EVENT_COLUMNS: Final = ("account", "query_id", "event_time", "event_type", "job_
 
 def events(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
     """Every event of the facts: START and COMPLETE of each query, and one for each dataset with all its columns."""
-    known = known_fields(facts, settings)
-    runs = run_events(facts, known, settings)
-    return runs.unionByName(dataset_events(facts, known, settings)) if settings.dataset_events else runs
+    named = datasets(facts, settings)
+    runs = run_events(facts, named, settings)
+    return runs.unionByName(dataset_events(facts, named, settings)) if settings.dataset_events else runs
 
 
-def run_events(facts: Facts, known: DataFrame, settings: OpenLineageSettings) -> DataFrame:
-    """The events of queries (:data:`EVENT_COLUMNS`); ``known``: the columns known of each object."""
+def run_events(facts: Facts, named: DataFrame, settings: OpenLineageSettings) -> DataFrame:
+    """The events of queries (:data:`EVENT_COLUMNS`); ``named``: the datasets that the rows name."""
     told = with_roles(pieces(facts, settings), facts).repartition("account", "query_id")
-    named = with_known_fields(told, known).transform(with_names, settings)
-    queries = by_query(named, settings)
+    queries = by_query(with_datasets(told, spellings(named)), settings).transform(with_unlisted)
     sent = queries if settings.reads else queries.filter("size(outputs) > 0")
     return sent.transform(with_jobs, settings).transform(with_texts, settings).select(*EVENT_COLUMNS)

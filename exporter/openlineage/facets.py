@@ -1,6 +1,7 @@
-"""The facets of an event as SQL expressions, each a struct of its schema's fields; null fields are left out of the JSON.
+"""The facets of an event, as SQL expressions for the text ``"key":{…}``, null where there is nothing to tell.
 
-An expression that a facet is made from names a column or a lambda's variable, so that it costs nothing to name it twice.
+What is the same in every event (producer, schema) is written into the expression; all that varies goes through
+``to_json``, which leaves null fields out.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from exporter.openlineage.naming import PARTS
-from exporter.openlineage.sql import literal, only_if, renamed, struct
+from exporter.openlineage.sql import literal, members, only_if, struct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from exporter.openlineage.settings import OpenLineageSettings
 
@@ -41,7 +42,7 @@ _OF_OURS: Final = {
     "accessHistory_joins": ("1-0-0", "AccessHistoryJoinsRunFacet"),
     "accessHistory_ddl": ("1-0-0", "AccessHistoryDdlRunFacet"),
     "accessHistory_routines": ("1-0-0", "AccessHistoryRoutinesRunFacet"),
-    "accessHistory_object": ("1-0-0", "AccessHistoryObjectDatasetFacet"),
+    "accessHistory_objects": ("1-0-0", "AccessHistoryObjectsDatasetFacet"),
     "accessHistory_columnRoutines": ("1-0-0", "AccessHistoryColumnRoutinesDatasetFacet"),
     "accessHistory_access": ("1-0-0", "AccessHistoryAccessInputDatasetFacet"),
     "accessHistory_write": ("1-0-0", "AccessHistoryWriteOutputDatasetFacet"),
@@ -78,28 +79,37 @@ _QUERY: Final[Mapping[str, str]] = {
     "organization_name": "organizationName",
     "account_name": "accountName",
     "account_locator": "accountLocator",
-    "row_count": "rowCount",
+    "row_count": "accessHistoryRows",
 }
-_OBJECT: Final[Mapping[str, str]] = {
+OBJECT_FIELDS: Final[Mapping[str, str]] = {
     "domain": "objectDomain",
     "object_id": "objectId",
     "stage_kind": "stageKind",
     "location": "location",
     "object_account": "accountName",
 }
-_AGENT: Final = {"agent_type": "type", "agent_id": "id", "agent_name": "name"}
+_AGENT: Final = "named_struct('type', a.agent_type, 'id', a.agent_id, 'name', a.agent_name)"
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Members of a JSON object, with commas between those that are not null."""
+    return f"array_join(array({', '.join(texts)}), ',')"
 
 
 class Facets:
-    """The facets under one set of settings; each method gives the expression of one."""
+    """The facets under one set of settings."""
 
     def __init__(self, settings: OpenLineageSettings) -> None:
-        self._producer = literal(settings.producer)
+        self._producer = settings.producer
+
+    def head(self, name: str) -> str:
+        """The literal before a facet's own members."""
+        return literal(f'"{name}":{{"_producer":"{self._producer}","_schemaURL":"{SCHEMAS[name]}",')
 
     def facet(self, name: str, fields: Mapping[str, str], condition: str = "") -> str:
-        """The facet ``name`` with these fields, where the condition holds."""
-        filled = struct({"_producer": self._producer, "_schemaURL": literal(SCHEMAS[name]), **fields})
-        return only_if(condition, filled) if condition else filled
+        """The facet ``name`` with these fields (one of them not null), where the condition holds."""
+        text = f"concat({self.head(name)}, {members(struct(fields))})"
+        return only_if(condition, text) if condition else text
 
     def listed(self, name: str, field: str, values: str, given: str) -> str:
         """A facet that holds one list; none where the array ``given`` is empty."""
@@ -110,15 +120,11 @@ class Facets:
     def external_query(self, query_id: str) -> str:
         return self.facet("externalQuery", {"externalQueryId": query_id, "source": "'snowflake'"})
 
-    def parent(self, parent: Mapping[str, str], root: str, condition: str) -> str:
-        """``parent``: ``run`` and ``job``; ``root``: a struct of both, which may be null."""
-        return self.facet("parent", {**parent, "root": root}, condition)
-
     def query(self, query: str) -> str:
         """Who ran the query, as what and where."""
-        agents = f"transform({query}.agents, a -> {renamed('a', _AGENT)})"
-        told = _told(query, _QUERY)
-        return self.facet("accessHistory_query", {**told, "agents": only_if(f"size({query}.agents) > 0", agents)})
+        agents = only_if(f"size({query}.agents) > 0", f"transform({query}.agents, a -> {_AGENT})")
+        told = {new: f"{query}.{name}" for name, new in _QUERY.items()}
+        return self.facet("accessHistory_query", {**told, "agents": agents})
 
     def job_type(self, query_type: str) -> str:
         """``jobType`` is always there: Marquez refuses the facet without it."""
@@ -130,39 +136,48 @@ class Facets:
 
     # --- of datasets ----------------------------------------------------------------------------------------------
 
-    def of_dataset(self, dataset: str) -> dict[str, str]:
-        """What every dataset tells of itself, whether it is read or written."""
-        thing = f"{dataset}.object"
-        return {
-            "schema": self.listed("schema", "fields", f"{dataset}.known", f"{dataset}.known"),
-            "datasetType": self.dataset_type(thing),
-            "hierarchy": self.hierarchy(f"{dataset}.name", f"{thing}.domain"),
-            "dataSource": self.data_source(f"{dataset}.namespace"),
-            "accessHistory_object": self.facet("accessHistory_object", _told(thing, _OBJECT)),
-        }
+    def of_dataset(self) -> str:
+        """What a dataset tells of itself, whether it is read or written: from ``namespace``, ``name``, ``thing`` and
+        ``fields``.
+        """
+        told = (self.data_source(), self.listed("schema", "fields", "fields", "fields"), self.dataset_type(), self.hierarchy())
+        return joined(told)
 
-    def dataset_type(self, thing: str) -> str:
+    def data_source(self) -> str:
+        uri = only_if("contains(namespace, '://')", "namespace")
+        return self.facet("dataSource", {"name": "namespace", "uri": uri})
+
+    def dataset_type(self) -> str:
         """``EXTERNAL TABLE`` -> TABLE with subtype EXTERNAL; a place outside of Snowflake is a FILE."""
-        subtype = rf"nullif(regexp_replace({thing}.domain, r' ?[^ ]+\z', ''), '')"
+        subtype = r"nullif(regexp_replace(thing.domain, r' ?[^ ]+\z', ''), '')"
         fields = {
-            "datasetType": f"coalesce(substring_index({thing}.domain, ' ', -1), 'FILE')",
-            "subType": f"coalesce({thing}.stage_kind, {subtype})",
+            "datasetType": "coalesce(substring_index(thing.domain, ' ', -1), 'FILE')",
+            "subType": f"coalesce(thing.stage_kind, {subtype})",
         }
-        return self.facet("datasetType", fields, f"coalesce({thing}.domain, {thing}.location) IS NOT NULL")
+        return self.facet("datasetType", fields, "coalesce(thing.domain, thing.location) IS NOT NULL")
 
-    def hierarchy(self, name: str, domain: str) -> str:
+    def hierarchy(self) -> str:
         """Database, schema and object, of a name that has all three."""
-        parts = f"regexp_extract_all({name}, {PARTS}, 1)"
-        levels = f"transform({parts}, (p, i) -> struct(array('DATABASE', 'SCHEMA', {domain})[i] AS type, p AS name))"
-        return self.facet("hierarchy", {"hierarchy": levels}, f"{domain} IS NOT NULL AND size({parts}) = 3")
+        parts = f"regexp_extract_all(name, {PARTS}, 1)"
+        levels = f"transform({parts}, (p, i) -> struct(array('DATABASE', 'SCHEMA', thing.domain)[i] AS type, p AS name))"
+        return self.facet("hierarchy", {"hierarchy": levels}, f"thing.domain IS NOT NULL AND size({parts}) = 3")
 
-    def data_source(self, namespace: str) -> str:
-        uri = only_if(f"contains({namespace}, '://')", namespace)
-        return self.facet("dataSource", {"name": namespace, "uri": uri})
+    def objects(self, objects: str) -> str:
+        """The objects of Snowflake that had this name, with their domains and ids."""
+        told = struct({new: f"o.{name}" for name, new in OBJECT_FIELDS.items()})
+        return self.listed("accessHistory_objects", "objects", f"transform({objects}, o -> {told})", objects)
+
+    def access(self) -> str:
+        """How a query read a dataset: from ``items``."""
+        return self.facet("accessHistory_access", _ACCESSED)
+
+    def write(self) -> str:
+        """How a query wrote or changed a dataset: from ``items``."""
+        return self.facet("accessHistory_write", _ACCESSED)
 
     def lifecycle(self, state: str, previous: str) -> str:
         """CREATE, DROP and the like; ``previous``: the dataset that a RENAME made this one from."""
-        before = only_if(f"{previous} IS NOT NULL", f"struct({previous}.name, {previous}.namespace)")
+        before = only_if(f"{state} = 'RENAME'", previous)
         fields = {"lifecycleStateChange": state, "previousIdentifier": before}
         return self.facet("lifecycleStateChange", fields, f"{state} IS NOT NULL")
 
@@ -174,31 +189,24 @@ class Facets:
         shown = f"transform({tags}, t -> struct(t.key, t.value, 'SNOWFLAKE' AS source, t.field))"
         return self.listed("tags", "tags", shown, tags)
 
-    def column_lineage(self, columns: str) -> str:
-        """Column -> the columns that it was made from."""
-        sources = "transform(c.sources, s -> struct(s.namespace, s.name, s.field, s.transformations))"
-        return self.listed("columnLineage", "fields", _by_column(columns, f"struct({sources} AS inputFields)"), columns)
-
-    def lineage(self, inputs: str, columns: str, condition: str) -> str:
-        """The datasets and columns that this one was made from, and no others."""
-        entities = f"transform({inputs}, d -> struct(d.namespace, d.name, 'DATASET' AS type))"
-        source = "struct(s.namespace, s.name, 'DATASET' AS type, s.field, s.transformations)"
-        by_column = _by_column(columns, f"struct(transform(c.sources, s -> {source}) AS inputs)")
-        return self.facet(
-            "lineage", {"inputs": entities, "fields": only_if(f"size({columns}) > 0", by_column)}, condition
-        )
-
-    def column_routines(self, columns: str) -> str:
-        """Column -> the functions and procedures that it was made by: they are no columns of any dataset."""
-        return self.listed("accessHistory_columnRoutines", "fields", _by_column(columns, "c.routines"), columns)
-
     def output_statistics(self, rows: str, condition: str) -> str:
         return self.facet("outputStatistics", {"rowCount": rows}, f"{condition} AND {rows} IS NOT NULL")
 
+    def by_column(self, name: str, texts: str) -> str:
+        """A facet of ``fields``, from texts of each column."""
+        text = f"""concat({self.head(name)}, '"fields":{{', array_join({texts}, ','), '}}}}')"""
+        return only_if(f"size({texts}) > 0", text)
 
-def _told(source: str, names: Mapping[str, str]) -> dict[str, str]:
-    return {new: f"{source}.{name}" for name, new in names.items()}
+    def lineage(self, sources: str, columns: str, condition: str) -> str:
+        """The datasets and columns that this one was made from, and no others; both given as texts."""
+        entities = f"""transform({sources}, s -> concat('{{"type":"DATASET",', s, '}}'))"""
+        by_column = f"""IF(size({columns}) > 0, concat(',"fields":{{', array_join({columns}, ','), '}}'), '')"""
+        text = f"""concat({self.head("lineage")}, '"inputs":[', array_join({entities}, ','), ']', {by_column}, '}}')"""
+        return only_if(condition, text)
 
 
-def _by_column(columns: str, value: str) -> str:
-    return f"map_from_entries(transform({columns}, c -> struct(c.column, {value})))"
+_ACCESSED: Final = {
+    "accesses": "sort_array(array_distinct(items.access))",
+    "columns": "sort_array(array_distinct(flatten(array_compact(items.columns))))",
+    **{new: f"array_max(items.thing).{name}" for name, new in OBJECT_FIELDS.items()},
+}

@@ -1,13 +1,12 @@
 """The facts as one table of pieces, so that a single shuffle brings all that is known of a query together.
 
 A piece is one thing that a query did: a row of facts, under the query, the ``part`` of the event that it belongs to,
-and the ``thing`` that it is about. Each part has its own columns; the union fills those of the others with null. Names
-are made after it (:mod:`exporter.openlineage.named`), so that the plan holds their expressions once and not once a part.
+and the ``thing`` that it is about. Each part has its own columns; the union fills those of the others with null.
 
 ``thing``       the object read, written, changed, protected or joined, or a column's source
-``other``       the left side of a join, the old name of a rename
 ``key, field``  what pieces are grouped by within their part: for columns the object and the column written
-``access``      DIRECT, BASE, PROVIDER_BASE of what is read and of a column's source; WRITE and DDL of what is written
+``access``      DIRECT, BASE, PROVIDER_BASE of what is read and of a column's source; WRITE and DDL of what is written;
+                LEFT and RIGHT of what is joined
 """
 
 from __future__ import annotations
@@ -52,6 +51,7 @@ OBJECT: Final = (
     "object_account",
 )
 IS_ROUTINE: Final = f"kind IN ({literals(ROUTINE_KINDS)})"
+_LEFT, _RIGHT = "'LEFT'", "'RIGHT'"
 _THING: Final = struct({name: name for name in OBJECT})
 _QUERY: Final = tuple(name for name in QUERIES if name not in ("account", "query_id"))
 _CHANGE: Final[Mapping[str, str]] = {
@@ -141,7 +141,6 @@ def _changes(facts: Facts) -> DataFrame:
         told,
         "part",
         thing=only_if(f"part = '{OUTPUT}' OR NOT {is_dataset}", thing),
-        other=only_if("state = 'RENAME'", _THING),
         access=only_if(f"part = '{OUTPUT}'", "'DDL'"),
         lifecycle="state",
         description=only_if(f"part = '{OUTPUT}'", "comment"),
@@ -169,9 +168,13 @@ def _policies(facts: Facts) -> DataFrame:
 
 
 def _joins(facts: Facts) -> DataFrame:
+    """Two pieces a join, one for each side, under one key."""
+    key = r"concat_ws('\n', left_key, left_name, join_type, object_key, object_name)"
     given = {"object_key": "left_key", "kind": "substring_index(left_key, '/', 1)", "object_name": "left_name"}
     left = struct({name: given.get(name, "CAST(NULL AS string)") for name in OBJECT})
-    return _piece(facts.joins, f"'{JOIN}'", thing=_THING, other=left, join_type="join_type")
+    sides = f"array({struct({'side': _LEFT, 'thing': left})}, {struct({'side': _RIGHT, 'thing': _THING})})"
+    both = facts.joins.selectExpr("account", "query_id", "join_type", f"{key} AS join_key", f"inline({sides})")
+    return _piece(both, f"'{JOIN}'", key="join_key", thing="thing", access="side", join_type="join_type")
 
 
 def _queries(facts: Facts, settings: OpenLineageSettings) -> DataFrame:

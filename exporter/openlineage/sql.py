@@ -36,11 +36,6 @@ def struct(fields: Mapping[str, str]) -> str:
     return "named_struct(" + ", ".join(f"{literal(name)}, {value}" for name, value in fields.items()) + ")"
 
 
-def fields(source: str, names: Iterable[str]) -> str:
-    """A struct of some fields of another, under the same names."""
-    return struct({name: f"{source}.{name}" for name in names})
-
-
 def renamed(source: str, names: Mapping[str, str]) -> str:
     """A struct of some fields of another, under other names: field -> new name."""
     return struct({new: f"{source}.{name}" for name, new in names.items()})
@@ -59,3 +54,19 @@ def sorted_set(array: str) -> str:
 def let(name: str, value: str, body: str) -> str:
     """The body with the value under a name: worked out once, however often the body names it."""
     return f"get(transform(array({value}), {name} -> {body}), 0)"
+
+
+def json_text(value: str) -> str:
+    """A string as JSON has it, in its quotes: names that need no escapes, which are nearly all, without a generator."""
+    escaped = rf"regexp_extract(to_json(array({value})), r'(?s)^\[(.*)\]\z', 1)"
+    return rf"""CASE WHEN {value} RLIKE r'^[ !#-\[\]-~]*\z' THEN concat('"', {value}, '"') ELSE {escaped} END"""
+
+
+def members(value: str) -> str:
+    """What stands between the brace that opens a struct's JSON and the end: ``"a":1}``. Something must be before it."""
+    return f"substring(to_json({value}), 2)"
+
+
+def iso(time: str) -> str:
+    """A timestamp as events have it (RFC 3339): in UTC, with microseconds, whatever the session's time zone."""
+    return f"""date_format(to_utc_timestamp({time}, current_timezone()), "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")"""

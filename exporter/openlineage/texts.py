@@ -1,0 +1,164 @@
+"""Queries -> the texts of their events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from exporter.openlineage.facets import EVENT_SCHEMA, Facets, joined
+from exporter.openlineage.naming import job_namespace, run_id
+from exporter.openlineage.pieces import POLICY_FIELDS
+from exporter.openlineage.sql import iso, json_text, let, literal, only_if, struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from exporter.openlineage.settings import OpenLineageSettings
+
+_SAME: Final = ("account", "query_id", "job_name")
+
+
+def with_texts(queries: DataFrame, settings: OpenLineageSettings) -> DataFrame:
+    """Queries with their jobs -> one row per event: START with the run alone, COMPLETE with everything.
+
+    An output without ``schema`` empties the dataset in Marquez, so START names no datasets.
+    """
+    facets = Facets(settings)
+    owned = queries.selectExpr("*", f"transform(outputs, d -> {_owned()}) AS owned")
+    told = {
+        "begun": "query.query_start_time",
+        "ended": "greatest(query.query_start_time, query.end_time)",
+        "run_id": run_id("query_id"),
+        "first_facets": joined(_first_facets(facets, settings)),
+        "last_facets": joined(_last_facets(facets)),
+        "job": _job(facets, settings),
+        "inputs": _inputs(facets, settings),
+        "outputs": f"array_join(transform(owned, d -> {_output(facets)}), ',')",
+    }
+    bodies = owned.selectExpr(*_SAME, *(f"{value} AS {name}" for name, value in told.items()))
+    begun = _event("START", "begun", "first_facets", "''", "''", settings)
+    ended = _event("COMPLETE", "ended", "concat_ws(',', first_facets, nullif(last_facets, ''))", "inputs", "outputs", settings)
+    sent = f"array({begun}, {ended})" if settings.start_events else f"array({ended})"
+    return bodies.selectExpr(*_SAME, f"inline({sent})")
+
+
+def _event(kind: str, time: str, facets: str, inputs: str, outputs: str, settings: OpenLineageSettings) -> str:
+    """Time, type and text of an event."""
+    head = f'","producer":"{settings.producer}","schemaURL":"{EVENT_SCHEMA}/RunEvent","eventType":"{kind}","run":{{"runId":"'
+    text = f"""concat('{{"eventTime":"', {iso(time)}, {literal(head)}, run_id, '","facets":{{', {facets}, '}}}},"job":', job,
+        ',"inputs":[', {inputs}, '],"outputs":[', {outputs}, ']}}')"""
+    return struct({"event_time": time, "event_type": literal(kind), "event": text})
+
+
+# --- run and job ------------------------------------------------------------------------------------------------------
+
+
+def _first_facets(facets: Facets, settings: OpenLineageSettings) -> tuple[str, ...]:
+    """What both events say of the run."""
+    parent = _run_and_job("query.parent_query_id", "parent_job", settings)
+    root = only_if("root_job IS NOT NULL", struct(_run_and_job("query.root_query_id", "root_job", settings)))
+    return (
+        facets.external_query("query_id"),
+        facets.facet("parent", {**parent, "root": root}, "parent_job IS NOT NULL"),
+        facets.query("query"),
+    )
+
+
+def _last_facets(facets: Facets) -> tuple[str, ...]:
+    """What the last event says beside it."""
+    names = ("namespace", "name", *(f"policy.{name}" for name in POLICY_FIELDS))
+    policy = struct({name.removeprefix("policy."): f"p.{name}" for name in names})
+    return (
+        facets.listed("accessHistory_incompleteness", "places", "query.incomplete", "query.incomplete"),
+        facets.listed("accessHistory_policies", "policies", f"transform(policies, p -> {policy})", "policies"),
+        facets.listed("accessHistory_joins", "joins", "joins", "joins"),
+        facets.listed("accessHistory_ddl", "changes", "changes.change", "changes"),
+        facets.listed("accessHistory_routines", "routines", "routines.called", "routines"),
+    )
+
+
+def _run_and_job(query_id: str, job: str, settings: OpenLineageSettings) -> dict[str, str]:
+    named = struct({"namespace": job_namespace(settings), "name": job})
+    return {"run": struct({"runId": run_id(query_id)}), "job": named}
+
+
+def _job(facets: Facets, settings: OpenLineageSettings) -> str:
+    told = joined((facets.job_type("query.query_type"), facets.sql("query.query_text")))
+    named = f"""'{{"namespace":', {json_text(job_namespace(settings))}, ',"name":', {json_text("job_name")}"""
+    return f"""concat({named}, ',"facets":{{', {told}, '}}}}')"""
+
+
+# --- datasets ---------------------------------------------------------------------------------------------------------
+
+
+def _inputs(facets: Facets, settings: OpenLineageSettings) -> str:
+    """Texts of the inputs: of those that the view lists, and of the others what their columns tell."""
+    own = "filter(sources, s -> s.namespace = d.namespace AND s.name = d.name).field"
+    fields = f"transform(sort_array(array_distinct({own})), n -> struct(n AS name, {literal(settings.unknown_type)} AS type))"
+    access = facets.facet("accessHistory_access", {"accesses": "array('SOURCE')", "columns": f"sort_array(array_distinct({own}))"})
+    schema = facets.facet("schema", {"fields": fields})
+    text = f"""concat('{{', {_IDENTITY}, ',"facets":{{', {schema}, '}},"inputFacets":{{', {access}, '}}}}')"""
+    return f"array_join(concat(listed.text, transform(unlisted, d -> {text})), ',')"
+
+
+_IDENTITY: Final = f"""concat('"namespace":', {json_text("d.namespace")}, ',"name":', {json_text("d.name")})"""
+
+
+def _output(facets: Facets) -> str:
+    is_counted = "d.is_written AND d.row_count IS NOT NULL"
+    by_field = """concat(c.label, ':{"inputFields":[{', array_join(c.fields, ',{'), ']}')"""
+    typed = """concat(c.label, ':{"inputs":[{"type":"DATASET",', array_join(c.fields, ',{"type":"DATASET",'), ']}')"""
+    own = (
+        "d.facets",
+        facets.by_column("columnLineage", f"transform(d.sourced, c -> {by_field})"),
+        facets.lineage("d.sources", f"transform(d.sourced, c -> {typed})", "d.is_written"),
+        facets.by_column("accessHistory_columnRoutines", "transform(d.called, c -> concat(c.label, ':', to_json(c.routines)))"),
+        facets.lifecycle("d.lifecycle", "d.previous"),
+        facets.documentation("d.description"),
+        facets.tags("d.tags"),
+    )
+    written = joined(("d.write", facets.facet("outputStatistics", {"rowCount": "d.row_count"}, is_counted)))
+    return f"""concat('{{', d.identity, ',"facets":{{', {joined(own)}, '}},"outputFacets":{{', {written}, '}}}}')"""
+
+
+def _owned() -> str:
+    """An output with what of its query belongs to it: the columns written that come from columns (``sourced``) and
+    through routines (``called``), the texts of its sources, its tags, its rows, and the old name of a rename.
+    """
+    own = "filter(columns, c -> array_contains(d.keys, c.key))"
+    old = "filter(outputs, o -> o.lifecycle = 'DROP' AND arrays_overlap(o.keys, d.keys))"
+    previous = f"get(transform({old}, o -> struct(o.name AS name, o.namespace AS namespace)), 0)"
+    kept = ("identity", "facets", "write", "is_written", "lifecycle", "description")
+    told = {
+        **{name: f"d.{name}" for name in kept},
+        "previous": only_if("d.lifecycle = 'RENAME'", previous),
+        "sourced": "filter(w, c -> size(c.fields) > 0)",
+        "called": "filter(w, c -> size(c.routines) > 0)",
+        "sources": _sources("w"),
+        "tags": "flatten(filter(tags, t -> array_contains(d.keys, t.key)).tags)",
+        "row_count": _ROW_COUNT,
+    }
+    return let("w", f"IF(size(d.keys) > 1, {_merged(own)}, {own})", struct(told))
+
+
+def _merged(columns: str) -> str:
+    """Columns of two objects of one name, each name once."""
+    same = "filter(cs, c -> c.column = n)"
+    lists = (f"array_distinct(flatten({same}.{name})) AS {name}" for name in ("fields", "sources", "routines"))
+    once = f"struct(CAST(NULL AS string) AS key, n AS column, get({same}, 0).label AS label, {', '.join(lists)})"
+    return let("cs", columns, f"transform(array_distinct(cs.column), n -> {once})")
+
+
+def _sources(columns: str) -> str:
+    """The datasets that an output was made from: those of its columns where the query writes several outputs, which
+    keeps the sources of one branch of INSERT ALL away from the others; else all inputs.
+    """
+    identities = f"transform(flatten({columns}.sources), d -> struct(d.namespace AS namespace, d.name AS name))"
+    is_told = f"size(outputs) > 1 AND exists({columns}, c -> size(c.sources) > 0)"
+    datasets = f"IF({is_told}, sort_array(array_distinct({identities})), read)"
+    return f"transform({datasets}, d -> {_IDENTITY})"
+
+
+_CHANGED: Final = "(coalesce(query.rows_inserted, 0) + coalesce(query.rows_updated, 0))"
+_ROW_COUNT: Final = f"""CASE WHEN size(filter(outputs, o -> o.is_written)) > 1 THEN NULL
+    WHEN {_CHANGED} > 0 OR query.rows_deleted > 0 THEN {_CHANGED} ELSE query.rows_produced END"""
+"""The rows of a query that writes one dataset: QUERY_HISTORY counts by query, not by target."""
