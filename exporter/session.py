@@ -49,6 +49,8 @@ _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
+    # Every call of a PySpark function would ask the JVM five times where in our code it stands.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     # upper() and lower() through ICU take more than a second for their tables and give the same for every character.
