@@ -21,7 +21,6 @@ from exporter.schemas import (
     CORRUPT,
     DDL_TYPE,
     OBJECT_ARRAYS,
-    OBJECT_TYPE,
     RAW_JSON,
     ROW,
     SCALARS,
@@ -118,11 +117,9 @@ def _misfit(name: Column, text: Column) -> Column:
     is_object = name == "object_modified_by_ddl"
     wanted = F.when(is_object, "an object").otherwise("an array")
     looks = F.when(text.startswith("{"), "an object").when(text.startswith("["), "an array").otherwise("text")
-    fits = (
-        F.when(is_object, _fits(text, DDL_TYPE))
-        .when(name == "agents_info", _fits(text, AGENTS_TYPE))
-        .otherwise(_fits(text, f"array<{OBJECT_TYPE}>"))
-    )
+    fits = F.when(is_object, _fits(text, DDL_TYPE)).when(name == "agents_info", _fits(text, AGENTS_TYPE))
+    for array, kind in OBJECT_ARRAYS.items():
+        fits = fits.when(name == array, _fits(text, kind))
     return F.when(
         looks != wanted, F.concat(name, F.lit(" holds "), looks, F.lit(", and "), wanted, F.lit(" belongs there"))
     ).when(~fits, F.concat(name, F.lit(" holds "), wanted, F.lit(" that is not as the documents describe it")))
@@ -176,9 +173,13 @@ def _empty(text: Column) -> Column:
 
 
 def holds_several(value: Column) -> Column:
-    """Two objects on a line, or words behind one: Spark would read the first and drop the rest."""
+    """Two objects on a line, or words behind one: Spark would read the first and drop the rest.
+
+    Most lines are cleared by what is cheap to see: no brace opens right after one that closes, and one ends the line.
+    """
     bare = F.regexp_replace(value, _STRING, "")
-    suspicious = value.rlike(r"\}\s*\{") | ~F.rtrim(F.replace(value, F.lit("\r"), F.lit(""))).endswith("}")
+    meets = F.contains(value, F.lit("}{")) | F.contains(value, F.lit("} ")) | F.contains(value, F.lit("}\t"))
+    suspicious = meets | ~F.rtrim(value).endswith("}")
     return F.when(suspicious, bare.rlike(r"\}\s*\{|\}\s*[^\s,\]}\[{]+\s*\z")).otherwise(F.lit(False))
 
 

@@ -41,14 +41,15 @@ def export(settings: Settings, progress: Progress) -> Report:
             told = history.read(spark, old_history, place, texts=settings.query_text) if old_history else None
         verdict = checked(came, told, settings, place, progress)
         with progress.stage("events"):
-            sent = _events(verdict.facts, settings, place) if "events" in settings.outputs else 0
+            sent = _events(verdict.facts, settings, place, found.size) if "events" in settings.outputs else 0
         with progress.stage("graph"):
-            if "graph" in settings.outputs:
-                place.lines(with_headers(_ordered(verdict.nodes, found.size), settings.base), "graph", "ttl")
+            written = (
+                _graph(verdict.nodes, settings, place, found.size) if "graph" in settings.outputs else verdict.checked
+            )
         with progress.stage("quarantine"):
             if came.unreadable or verdict.held is not None:
                 place.lines(rows.quarantine(spark, found, came, verdict.held, place), "quarantine", "ndjson")
-        report = summarise(settings, found, came, told, verdict, sent, place, progress)
+        report = summarise(settings, found, came, told, verdict, {"events": sent, "nodes": written}, place, progress)
         check(report)
         place.publish(report.manifest(settings))
     return report
@@ -67,9 +68,11 @@ def checked(
             every = nodes(
                 facts, settings.account, settings.base, lambda name, table: place.keep(table, f".work/{name}")
             )
-            counted = place.counted(every, ".work/nodes")
+            if not settings.validate:
+                return Verdict(facts, every, 0, held)
+            stored = place.counted(every, ".work/nodes")
         with progress.stage("shapes"):
-            verdict = judge(facts, counted, held, found, settings, place)
+            verdict = judge(facts, stored, held, found, settings, place)
         if not verdict.refuses:
             return verdict
         found.append(verdict)
@@ -83,14 +86,21 @@ def _facts(good: DataFrame, told: history.History | None, place: Publication) ->
     return build(good, told.queries if told else None, keep)
 
 
-def _events(facts: Facts, settings: Settings, place: Publication) -> int:
-    sent = place.counted(events(facts, settings.openlineage), ".work/events")
-    in_order = sent.table.orderBy("event_time", "query_id", "event_type") if sent.count < 10_000 else sent.table
-    place.lines(in_order.select("event"), "events", "ndjson")
-    return sent.count
+def _events(facts: Facts, settings: Settings, place: Publication, size: int | None) -> int:
+    sent = events(facts, settings.openlineage)
+    in_order = (
+        sent.coalesce(1).sortWithinPartitions("event_time", "query_id", "event_type", "event")
+        if _is_small(size)
+        else sent
+    )
+    return place.lines(in_order.select("event"), "events", "ndjson")
 
 
-def _ordered(every: DataFrame, size: int | None) -> DataFrame:
-    """A small graph in one file, in the order of IRIs, for people; a large one as it comes."""
-    small = size is not None and size < 1 << 22
-    return every.coalesce(1).sortWithinPartitions("iri") if small else every
+def _graph(nodes: DataFrame, settings: Settings, place: Publication, size: int | None) -> int:
+    in_order = nodes.coalesce(1).sortWithinPartitions("iri") if _is_small(size) else nodes
+    return place.lines(with_headers(in_order, settings.base), "graph", "ttl")
+
+
+def _is_small(size: int | None) -> bool:
+    """Whether an output is one file, in an order for people; a large one is written as it comes."""
+    return size is not None and size < 1 << 22

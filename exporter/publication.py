@@ -68,15 +68,14 @@ class Publication:
         return Counted(stored, seen.get["n"])
 
     def lines(self, texts: DataFrame, name: str, ending: str) -> int:
-        """One-column text, written as ``NAME/part-00000.ENDING`` and so on; returns the number of files."""
-        target = self.folder / name
-        written = self.work / f"{name}-text"
-        texts.write.mode("overwrite").text(str(written))
+        """One-column text, written as ``NAME/part-00000.ENDING`` and so on; returns the number of rows."""
+        target, written, seen = self.folder / name, self.work / f"{name}-text", Observation()
+        texts.observe(seen, F.count(F.lit(1)).alias("n")).write.mode("overwrite").text(str(written))
         target.mkdir(parents=True, exist_ok=True)
         parts = sorted(part for part in written.glob("part-*") if part.stat().st_size)
         for number, part in enumerate(parts):
             part.rename(target / f"part-{number:05d}.{ending}")
-        return len(parts)
+        return int(seen.get["n"])
 
     def text(self, name: str, content: str) -> None:
         """A small file."""

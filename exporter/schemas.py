@@ -36,20 +36,29 @@ def _fields(text: str) -> dict[str, str]:
 
 # --- the source row -------------------------------------------------------------------------------------------------
 
-_IDENTITY = "objectDomain string, objectId string, objectName string, argumentSignature string, dataType string"
-_SOURCE = f"array<struct<columnName string, columnId string, {_IDENTITY}>>".replace(" string", ": string")
-_POLICY = "array<struct<policyName: string, policyId: string, policyKind: string>>"
-_NODE = f"struct<{_IDENTITY.replace(' string', ': string')}, location: string, accountName: string>"
+_IDENTITY = "objectDomain: string, objectId: string, objectName: string, argumentSignature: string, dataType: string"
+_PLACE = "location: string, locations: array<string>, stageKind: string, accountName: string"
+_SOURCES = f"array<struct<columnName: string, {_IDENTITY}>>"
+_POLICIES = "array<struct<policyName: string, policyId: string, policyKind: string>>"
+_NODE = f"struct<{_IDENTITY}, location: string, accountName: string>"
+_JOINS = f"array<struct<joinType: string, type: string, node: {_NODE}, joinObject: {_NODE}>>"
+_COLUMN = "columnId: string, columnName: string"
+_SOURCED = (
+    f"directSources: {_SOURCES}, baseSources: {_SOURCES}, "
+    f"directSourceColumns: {_SOURCES}, baseSourceColumns: {_SOURCES}"
+)
+_READ = f"struct<{_IDENTITY}, {_PLACE}, columns: array<struct<{_COLUMN}>>>"
+_JOINED = f"struct<{_IDENTITY}, {_PLACE}, columns: array<struct<{_COLUMN}>>, joinObjects: {_JOINS}>"
+_WRITTEN = f"struct<{_IDENTITY}, {_PLACE}, columns: array<struct<{_COLUMN}, {_SOURCED}>>>"
+_GUARDED = (
+    f"struct<{_IDENTITY}, {_PLACE}, columns: array<struct<{_COLUMN}, policies: {_POLICIES}>>, policies: {_POLICIES}>"
+)
 
-OBJECT_TYPE: Final = f"""struct<{_IDENTITY.replace(" string", ": string")},
-    location: string, locations: array<string>, stageKind: string, accountName: string,
-    columns: array<struct<columnId: string, columnName: string,
-        directSources: {_SOURCE}, baseSources: {_SOURCE},
-        directSourceColumns: {_SOURCE}, baseSourceColumns: {_SOURCE},
-        policies: {_POLICY}>>,
-    joinObjects: array<struct<joinType: string, type: string, node: {_NODE}, joinObject: {_NODE}>>,
-    policies: {_POLICY}>"""
-"""One element of the object arrays (view, "the fields in the JSON array"), old and new spellings side by side."""
+SOURCED_COLUMN: Final = f"struct<{_COLUMN}, {_SOURCED}>"
+"""A column of objects_modified, with its sources in their old and new spellings."""
+GUARDED_COLUMN: Final = f"struct<{_COLUMN}, policies: {_POLICIES}>"
+JOIN: Final = f"struct<joinType: string, type: string, node: {_NODE}, joinObject: {_NODE}>"
+POLICY: Final = "struct<policyName: string, policyId: string, policyKind: string>"
 
 SCALARS: Final = (
     "query_id",
@@ -62,15 +71,16 @@ SCALARS: Final = (
     "account_name",
     "account_locator",
 )
-OBJECT_ARRAYS: Final = (
-    "direct_objects_accessed",
-    "base_objects_accessed",
-    "objects_modified",
-    "policies_referenced",
-    "provider_base_objects_accessed",
-    "provider_policies_referenced",
-)
-"""The columns that hold arrays of objects."""
+OBJECT_ARRAYS: Final[Mapping[str, str]] = {
+    "direct_objects_accessed": f"array<{_JOINED}>",
+    "base_objects_accessed": f"array<{_READ}>",
+    "objects_modified": f"array<{_WRITTEN}>",
+    "policies_referenced": f"array<{_GUARDED}>",
+    "provider_base_objects_accessed": f"array<{_READ}>",
+    "provider_policies_referenced": f"array<{_GUARDED}>",
+}
+"""The columns that hold arrays of objects, each with the fields that the documents give it (view, "the fields in the
+JSON array"): a field of all in all of them would be stored three hundred times in every row, mostly as nothing."""
 RAW_JSON: Final = ("additional_properties", "invoker_identity")
 """Columns that are kept as the JSON text they hold."""
 
@@ -83,7 +93,7 @@ AGENTS_TYPE: Final = "array<struct<agentType: string, agentId: string, agentName
 CORRUPT: Final = "_corrupt"
 ROW: Final[Table] = {
     **dict.fromkeys((*SCALARS, *RAW_JSON), "string"),
-    **dict.fromkeys(OBJECT_ARRAYS, f"array<{OBJECT_TYPE}>"),
+    **OBJECT_ARRAYS,
     "object_modified_by_ddl": DDL_TYPE,
     "agents_info": AGENTS_TYPE,
     CORRUPT: "string",

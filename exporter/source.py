@@ -6,6 +6,7 @@ The table has the columns of :data:`exporter.schemas.ROW` and
 ``raw``                       the row as it came, where it cannot be read
 ``problems``                  why not, as an array of sentences; empty for a good row
 ``hash_1``, ``hash_2``        of the row's content, for telling exact duplicates
+``says_truncated``            whether the word of a cut record stands anywhere in it
 
 Two steps, so that an input in the documents' own form pays for one parse and a small plan: :func:`first_reading`, and
 :func:`second_reading` of what the first left over.
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from exporter import columnar, inputs, parse
+from exporter.facts.identifiers import TRUNCATED
 from exporter.schemas import COLUMNS, CORRUPT, RAW_JSON
 from exporter.times import parse_time
 
@@ -46,8 +48,9 @@ def first_reading(came: DataFrame) -> DataFrame:
         F.when(fits, F.col("row")).alias("row"),
         (~fits & ~is_blank).alias("left_over"),
         is_blank.alias("is_blank"),
+        _says_truncated("raw").alias("says_truncated"),
     )
-    done = _finished(flagged.withColumn("unfit", _none()), "unit", "texts", "left_over", "is_blank")
+    done = _finished(flagged.withColumn("unfit", _none()), "unit", "says_truncated", "texts", "left_over", "is_blank")
     return done.withColumn("problems", F.when(~F.col("left_over") & ~F.col("is_blank"), F.col("problems")))
 
 
@@ -67,7 +70,17 @@ def second_reading(first: DataFrame) -> DataFrame:
     no_object = F.array(F.lit("the line is not one JSON object (or, in CSV, not one record)"))
     unclear = F.array(F.lit("a column does not hold the JSON that the documents describe"))
     reasons = F.when(F.col("texts").isNull(), no_object).when(F.size(found) > 0, found).when(~fits, unclear)
-    return _finished(parsed.select(*PLACE, "unit", "raw", F.coalesce(reasons, _none()).alias("unfit"), "row"), "unit")
+    judged = parsed.select(
+        *(*PLACE, "unit", "raw", "row"),
+        F.coalesce(reasons, _none()).alias("unfit"),
+        _says_truncated("line").alias("says_truncated"),
+    )
+    return _finished(judged, "unit", "says_truncated")
+
+
+def _says_truncated(text: str) -> Column:
+    """Whether the sentinel of a cut record may be in the row at all: most rows are cleared by one look at their text."""
+    return F.coalesce(F.contains(F.col(text), F.lit(TRUNCATED)), F.lit(False))
 
 
 def _none() -> Column:
@@ -89,9 +102,14 @@ def read_lines(spark: SparkSession, source: inputs.Source) -> DataFrame:
         F.col("_metadata.file_path").alias("file"),
         F.col("_metadata.file_block_start").alias("block"),
         F.monotonically_increasing_id().alias("seq"),
-        F.regexp_replace("value", "^\ufeff", "").alias("raw"),
+        _without_mark(F.col("value")).alias("raw"),
     )
     return _rows_of_documents(lines) if whole else lines
+
+
+def _without_mark(line: Column) -> Column:
+    """The line without the byte-order mark that a file may begin with."""
+    return F.when(line.startswith("\ufeff"), F.substring(line, F.lit(2), F.length(line))).otherwise(line)
 
 
 def _rows_of_documents(documents: DataFrame) -> DataFrame:

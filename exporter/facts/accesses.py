@@ -31,7 +31,9 @@ def writes(things: DataFrame) -> DataFrame:
 
 
 def _once(things: DataFrame, keys: list[str]) -> DataFrame:
-    named = things.withColumn("columns", known_columns(F.col("columns"))).drop("joins", "policies")
+    named = things.withColumn("columns", known_columns(F.col("columns"))).drop(
+        "joins", "sourced", "guarded", "policies"
+    )
     return one_per_key(named, keys, ["columns"])
 
 

@@ -24,11 +24,11 @@ _KEYS: Final = ["account", "query_id", "target_key", "target_column", "source_ty
 
 def derivations(things: DataFrame) -> DataFrame:
     """One row per target column, kind of source and source; columns and objects without a name are left out."""
-    columns = things.filter((F.col("place") == "WRITE") & (F.size("columns") > 0)).select(
+    columns = things.filter((F.col("place") == "WRITE") & (F.size("sourced") > 0)).select(
         *QUERY_COLUMNS,
         F.col("object_key").alias("target_key"),
         F.col("object_name").alias("target_name"),
-        F.explode("columns").alias("c"),
+        F.explode("sourced").alias("c"),
     )
     sources = columns.select(
         *QUERY_COLUMNS,

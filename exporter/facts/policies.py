@@ -43,7 +43,7 @@ def _protected() -> Column:
     """The object's own policies and those of each column, side by side."""
     own = F.struct(F.lit(None).cast("string").alias("column_name"), F.col("policies"))
     columns = F.transform(
-        F.coalesce("columns", F.array()),
+        F.coalesce("guarded", F.array()),
         lambda one: F.struct(one["columnName"].alias("column_name"), one["policies"].alias("policies")),
     )
     return F.concat(F.array(own), columns)

@@ -68,8 +68,9 @@ def _with_history(queries: DataFrame, query_history: DataFrame | None) -> DataFr
 
 def _incomplete() -> Column:
     """Which columns of the row were cut, or hold things without a name: ``COLUMN TRUNCATED``, ``COLUMN UNNAMED``."""
-    found = [*(_cut(name) for name in OBJECT_ARRAYS), *(_unnamed(name) for name in OBJECT_ARRAYS), *_cut_change()]
-    return F.array_compact(F.array(*found))
+    cut = F.array_compact(F.array(*[_cut(name) for name in OBJECT_ARRAYS], _cut_change()))
+    nameless = F.array_compact(F.array(*[_unnamed(name) for name in OBJECT_ARRAYS], _unnamed_change()))
+    return F.concat(F.when(F.col("says_truncated"), cut).otherwise(F.array().cast("array<string>")), nameless)
 
 
 def _cut(name: str) -> Column:
@@ -93,11 +94,13 @@ def _is_nameless(column: Column) -> Column:
     return F.trim(F.coalesce(column["columnName"], F.lit(""))) == ""
 
 
-def _cut_change() -> tuple[Column, Column]:
+def _cut_change() -> Column:
     change = F.col("object_modified_by_ddl")
     inside = F.contains(change["properties"], F.lit(f'"{TRUNCATED}"')) | (change["properties"] == TRUNCATED)
-    nameless = change.isNotNull() & change["operationType"].isNull() & change["objectName"].isNull()
-    return (
-        F.when(inside | (change["objectName"] == TRUNCATED), f"object_modified_by_ddl {TRUNCATED}"),
-        F.when(nameless, "object_modified_by_ddl UNNAMED"),
-    )
+    return F.when(inside | (change["objectName"] == TRUNCATED), f"object_modified_by_ddl {TRUNCATED}")
+
+
+def _unnamed_change() -> Column:
+    change = F.col("object_modified_by_ddl")
+    is_empty = change["operationType"].isNull() & change["objectName"].isNull()
+    return F.when(change.isNotNull() & is_empty, "object_modified_by_ddl UNNAMED")

@@ -5,14 +5,16 @@ The key of an object is the dearest thing to compute, so it is computed once for
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
 from exporter.facts.common import FIELDS, QUERY_COLUMNS, identified
+from exporter.schemas import GUARDED_COLUMN, JOIN, POLICY, SOURCED_COLUMN
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 PLACES: Final = {
     "DIRECT": "direct_objects_accessed",
@@ -22,26 +24,44 @@ PLACES: Final = {
     "POLICY": "policies_referenced",
     "PROVIDER_POLICY": "provider_policies_referenced",
 }
+_PAYLOAD: Final = {
+    "joins": ("joinObjects", f"array<{JOIN}>", ("DIRECT",)),
+    "sourced": ("columns", f"array<{SOURCED_COLUMN}>", ("WRITE",)),
+    "guarded": ("columns", f"array<{GUARDED_COLUMN}>", ("POLICY", "PROVIDER_POLICY")),
+    "policies": ("policies", f"array<{POLICY}>", ("POLICY", "PROVIDER_POLICY")),
+}
 
 
 def things(rows: DataFrame) -> DataFrame:
-    """One row per object and place: the object columns, and ``columns``, ``joins`` and ``policies`` as they came.
+    """One row per object and place: the object columns, its ``columns`` (ids and names), and what only some places
+    have: ``joins``, ``sourced`` columns, ``guarded`` columns and ``policies``, as they came.
 
     Several places in one element (``locations``) are several objects; what names nothing is left out.
     """
-    arrays = [F.struct(F.lit(place).alias("place"), F.col(name).alias("objects")) for place, name in PLACES.items()]
-    by_place = rows.select(*QUERY_COLUMNS, F.explode(F.array(*arrays)).alias("found")).filter(
-        F.size("found.objects") > 0
-    )
-    each = by_place.select(*QUERY_COLUMNS, F.col("found.place").alias("place"), F.explode("found.objects").alias("o"))
+    every = reduce(lambda one, other: one.unionByName(other), [_at(rows, place) for place in PLACES])
+    return identified(every, "thing").filter(F.col("object_key").isNotNull())
+
+
+def _at(rows: DataFrame, place: str) -> DataFrame:
+    each = rows.select(*QUERY_COLUMNS, F.explode(PLACES[place]).alias("o"))
     location = F.explode(F.coalesce(F.col("o.locations"), F.array(F.col("o.location"))))
-    located = each.select("*", location.alias("at"))
-    read = located.select(
+    return each.select("*", location.alias("at")).select(
         *QUERY_COLUMNS,
-        "place",
-        F.col("o.columns").alias("columns"),
-        F.col("o.joinObjects").alias("joins"),
-        F.col("o.policies").alias("policies"),
+        F.lit(place).alias("place"),
+        _ids_and_names().alias("columns"),
+        *[
+            _payload(field, kind, is_there=place in places).alias(name)
+            for name, (field, kind, places) in _PAYLOAD.items()
+        ],
         F.struct(*[F.col("at" if name == "location" else f"o.{name}").alias(name) for name in FIELDS]).alias("thing"),
     )
-    return identified(read, "thing").filter(F.col("object_key").isNotNull())
+
+
+def _ids_and_names() -> Column:
+    return F.arrays_zip(
+        F.col("o.columns.columnName").alias("columnName"), F.col("o.columns.columnId").alias("columnId")
+    )
+
+
+def _payload(field: str, kind: str, *, is_there: bool) -> Column:
+    return F.col(f"o.{field}") if is_there else F.lit(None).cast(kind)

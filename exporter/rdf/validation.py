@@ -34,7 +34,6 @@ class Verdict:
 
     facts: Facts
     nodes: DataFrame
-    nodes_count: int
     checked: int
     held: DataFrame | None
     refuses: bool = False
@@ -52,14 +51,12 @@ def judge(
     place: Publication,
 ) -> Verdict:
     """One round: the nodes against the shapes; what they refuse, and the queries that it comes from."""
-    if not settings.validate:
-        return Verdict(facts, nodes.table, nodes.count, 0, held)
     number = len(before)
     results = place.counted(violations(nodes.table, nodes.count, settings.base), f".work/violations-{number}")
-    earlier = before[-1] if before else Verdict(facts, nodes.table, 0, 0, held)
+    earlier = before[-1] if before else Verdict(facts, nodes.table, 0, held)
     if not results.count:
         return Verdict(
-            facts, nodes.table, nodes.count, nodes.count, held, False, earlier.found, earlier.by_shape, earlier.warnings
+            facts, nodes.table, nodes.count, held, False, earlier.found, earlier.by_shape, earlier.warnings
         )
     counts = {
         (row["severity"], row["shape"]): row["count"]
@@ -69,7 +66,7 @@ def judge(
     warned = {shape: n for (severity, shape), n in counts.items() if severity != "Violation"}
     found = (*earlier.found, results.table)
     if not refused:
-        return Verdict(facts, nodes.table, nodes.count, nodes.count, held, False, found, earlier.by_shape, warned)
+        return Verdict(facts, nodes.table, nodes.count, held, False, found, earlier.by_shape, warned)
     more = place.keep(
         _responsible(results.table.filter(F.col("severity") == "Violation"), nodes.table, place, number),
         f".work/held-{number}",
@@ -82,7 +79,7 @@ def judge(
     by_shape = {
         shape: earlier.by_shape.get(shape, 0) + refused.get(shape, 0) for shape in {*earlier.by_shape, *refused}
     }
-    return Verdict(facts, nodes.table, nodes.count, nodes.count, every, True, found, by_shape, warned)
+    return Verdict(facts, nodes.table, nodes.count, every, True, found, by_shape, warned)
 
 
 def _responsible(refused: DataFrame, nodes: DataFrame, place: Publication, number: int) -> DataFrame:
