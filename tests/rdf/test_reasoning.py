@@ -1,0 +1,76 @@
+"""A reasoner over ontology, alignments and the valid example finds no contradiction, and concludes nothing absurd."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import owlrl
+import pytest
+from rdflib import OWL, RDF, Graph, URIRef
+
+from exporter.rdf.vocabulary import PREFIXES
+from tests.rdf.shape_graphs import ROOT, VALID
+
+BASE: Final = "snowflake://ACME-PROD/"
+PREFIX: Final = {**PREFIXES, "dcat": "http://www.w3.org/ns/dcat#"}
+CONCLUDED: Final = {
+    "function/2": {"prov:Plan"},
+    "masking-policy/7": {"prov:Plan"},
+    "query/q-0": {"ah:Statement"},
+    "query/q-1": {"ah:Statement"},
+    "query/q-2": {"ah:Statement"},
+    "query/q-3": {"ah:Statement"},
+    "stage/117": {"prov:Location"},
+    "table/11": {"dcat:Dataset"},
+    "table/13": {"dcat:Dataset"},
+    "table/name/D.S.T": {"dcat:Dataset"},
+    "view/12": {"dcat:Dataset"},
+}
+"""All that OWL RL adds to what the nodes say of their classes: no column is an activity, no query a table."""
+
+
+def types(graph: Graph) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for node, kind in graph.subject_objects(RDF.type):
+        if str(node).startswith(BASE) and kind != OWL.Thing:
+            found.setdefault(str(node).removeprefix(BASE), set()).add(short(str(kind)))
+    return found
+
+
+def short(iri: str) -> str:
+    prefix = next(name for name, where in PREFIX.items() if iri.startswith(where))
+    return f"{prefix}:{iri.removeprefix(PREFIX[prefix])}"
+
+
+def closed(*extra: tuple[URIRef, URIRef, URIRef]) -> Graph:
+    graph = Graph()
+    for path in (ROOT / "ontology" / "access-history.ttl", ROOT / "ontology" / "alignments.ttl", VALID):
+        graph.parse(path)
+    for triple in extra:
+        graph.add(triple)
+    owlrl.DeductiveClosure(owlrl.OWLRL_Semantics).expand(graph)
+    return graph
+
+
+def errors(graph: Graph) -> list[str]:
+    return [str(value) for value in graph.objects(None, URIRef("http://www.daml.org/2002/03/agents/agent-ont#error"))]
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return closed()
+
+
+def test_nothing_contradicts(graph: Graph) -> None:
+    assert errors(graph) == []
+
+
+def test_a_contradiction_would_be_found() -> None:
+    """A column that is an object, too: the ontology says that nothing is both."""
+    column, table = URIRef(f"{BASE}table/13/column/SSN"), URIRef(f"{PREFIX['ah']}Table")
+    assert errors(closed((column, RDF.type, table)))
+
+
+def test_only_superclasses_are_concluded(graph: Graph) -> None:
+    said, concluded = types(Graph().parse(VALID)), types(graph)
+    assert {name: kinds - said[name] for name, kinds in concluded.items() if kinds - said[name]} == CONCLUDED
