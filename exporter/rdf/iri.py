@@ -2,68 +2,72 @@
 
 A path is relative (``table/66564``) until it is written; locations outside of Snowflake are themselves
 (``s3://bucket/a.csv``). Every segment is percent-encoded whole, so two keys never meet in one IRI.
+
+All functions return Spark SQL text: the nodes have some two hundred paths, and as ``Column`` objects they would take
+more calls to the JVM than all else.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pyspark.sql import functions as F
-
-from exporter.facts.identifiers import LOCATION_KIND, segment
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
+from exporter.facts.identifiers import LOCATION_KIND
 
 STORAGE_SCHEMES: Final = ("s3", "s3gov", "s3china", "s3compat", "gcs", "gs", "azure", "abfss", "wasbs", "file", "hdfs")
 """Locations with these schemes are their own IRI; all others have one below the account's, so that no row can name a
 term of somebody's vocabulary."""
 
 _STORAGE: Final = rf"^({'|'.join(STORAGE_SCHEMES)})://"
-
-
-def path(*parts: str | Column) -> Column:
-    """Segments and ready paths (given as columns) joined by ``/``; texts are literal segments."""
-    columns = [F.lit(part) if isinstance(part, str) else part for part in parts]
-    return F.concat_ws("/", *columns)
-
-
-def query_path(query_id: str = "query_id") -> Column:
-    """``query/ID``."""
-    return path("query", segment(F.col(query_id)))
-
-
-def object_path(key: str = "object_key") -> Column:
-    """The object's key, or the location itself: one that may be an IRI and is not encoded."""
-    own = F.url_decode(F.substring_index(F.col(key), "/", -1))
-    is_location = F.col(key).startswith(f"{LOCATION_KIND}/")
-    return F.when(is_location & own.rlike(_STORAGE), _location(own)).otherwise(F.col(key))
-
-
-def _location(url: Column) -> Column:
-    """The location with every character that is not plain percent-encoded, ``%`` too: what was different stays so."""
-    scheme = F.concat(F.substring_index(url, "://", 1), F.lit("://"))
-    rest = F.substr(url, F.length(scheme) + 1)
-    encoded = F.replace(F.url_encode(rest), F.lit("+"), F.lit("%20"))
-    readable = encoded
-    for code, character in _READABLE.items():
-        readable = F.replace(readable, F.lit(code), F.lit(character))
-    return F.concat(scheme, readable)
-
-
 _READABLE: Final = {"%2F": "/", "%3A": ":", "%3D": "=", "%40": "@", "%2C": ",", "%2B": "+"}
 
 
-def column_path(column: str, key: str = "object_key") -> Column:
-    """``OBJECT/column/NAME``; None where there is no column."""
-    return F.when(F.col(column).isNotNull(), path(F.col(key), "column", segment(F.col(column))))
+def segment(text: str) -> str:
+    """One segment of a path from an expression: the SQL of :func:`exporter.facts.identifiers.segment`."""
+    encoded = f"replace(url_encode({text}), '+', '%20')"
+    return f"regexp_replace(regexp_replace({encoded}, '^[.]\\\\z', '%2E'), '^[.][.]\\\\z', '%2E%2E')"
 
 
-def version_path(query_id: str = "query_id", key: str = "object_key") -> Column:
+def path(*parts: str) -> str:
+    """Expressions joined by ``/``; a part that is null is left out. Literal segments are given in quotes."""
+    return f"concat_ws('/', {', '.join(parts)})"
+
+
+def known(condition_column: str, value: str) -> str:
+    """The value where the column is not null."""
+    return f"CASE WHEN {condition_column} IS NOT NULL THEN {value} END"
+
+
+def query_path(query_id: str = "query_id") -> str:
+    """``query/ID``."""
+    return path("'query'", segment(query_id))
+
+
+def object_path(key: str = "object_key") -> str:
+    """The object's key, or the location itself: one that may be an IRI and is not encoded."""
+    own = f"url_decode(substring_index({key}, '/', -1))"
+    is_location = f"startswith({key}, '{LOCATION_KIND}/')"
+    return f"CASE WHEN {is_location} AND {own} RLIKE '{_STORAGE}' THEN {_location(own)} ELSE {key} END"
+
+
+def _location(url: str) -> str:
+    """The location with every character that is not plain percent-encoded, ``%`` too: what was different stays so."""
+    scheme = f"concat(substring_index({url}, '://', 1), '://')"
+    readable = f"replace(url_encode(substr({url}, length({scheme}) + 1)), '+', '%20')"
+    for code, character in _READABLE.items():
+        readable = f"replace({readable}, '{code}', '{character}')"
+    return f"concat({scheme}, {readable})"
+
+
+def column_path(column: str, key: str = "object_key") -> str:
+    """``OBJECT/column/NAME``; null where there is no column."""
+    return known(column, path(key, "'column'", segment(column)))
+
+
+def version_path(query_id: str = "query_id", key: str = "object_key") -> str:
     """``OBJECT/version/QUERY``."""
-    return path(F.col(key), "version", segment(F.col(query_id)))
+    return path(key, "'version'", segment(query_id))
 
 
-def user_path(user: str = "user_name") -> Column:
+def user_path(user: str = "user_name") -> str:
     """``user/NAME``."""
-    return path("user", segment(F.col(user)))
+    return path("'user'", segment(user))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from exporter.facts.identifiers import ROUTINE_KINDS, segment
+from exporter.facts.identifiers import ROUTINE_KINDS
 from exporter.rdf import objects, versions
 from exporter.rdf import vocabulary as v
-from exporter.rdf.iri import column_path, object_path, path, query_path, user_path
+from exporter.rdf.iri import column_path, known, object_path, path, query_path, segment, user_path, version_path
 from exporter.rdf.turtle import NODE_COLUMNS, render
 from exporter.schemas import WRITES
 
@@ -49,13 +49,13 @@ def nodes(facts: Facts, account: str, base: str, keep: Callable[[str, DataFrame]
     return reduce(lambda one, other: one.unionByName(other), rendered)
 
 
-def _per_query(table: DataFrame, ref: Column, name: str) -> DataFrame:
-    return table.groupBy(*_QUERY).agg(F.array_sort(F.collect_set(ref)).alias(name))
+def _per_query(table: DataFrame, ref: str, name: str) -> DataFrame:
+    return table.groupBy(*_QUERY).agg(F.array_sort(F.collect_set(F.expr(ref))).alias(name))
 
 
 def queries(facts: Facts, reads: DataFrame) -> DataFrame:
     """One activity per query, with everything that is part of it."""
-    used = _per_query(reads.filter("is_data"), path(F.col("object_key"), F.col("state")), "used_refs")
+    used = _per_query(reads.filter("is_data"), path("object_key", "state"), "used_refs")
     parts = [
         used,
         _per_query(facts.accesses, access_path(), "access_refs"),
@@ -64,15 +64,16 @@ def queries(facts: Facts, reads: DataFrame) -> DataFrame:
         _per_query(facts.ddl_changes, change_path(), "change_refs"),
     ]
     whole = reduce(lambda one, other: one.join(other, on=list(_QUERY), how="left"), parts, facts.queries)
-    agents = F.transform("agents", lambda one: agent_path(one))
-    at = F.transform("agents", lambda _, number: path(query_path(), "association", number.cast("string")))
+    at = path(query_path(), "'association'", "cast(number as string)")
     return whole.select(
         "*",
-        query_path().alias("path"),
-        F.array_distinct(F.concat(F.array(user_path()), agents)).alias("agent_refs"),
-        at.alias("association_refs"),
-        F.when(F.col("parent_query_id").isNotNull(), query_path("parent_query_id")).alias("parent_ref"),
-        F.when(F.col("root_query_id").isNotNull(), query_path("root_query_id")).alias("root_ref"),
+        F.expr(query_path()).alias("path"),
+        F.expr(f"array_distinct(concat(array({user_path()}), transform(agents, one -> {agent_path('one')})))").alias(
+            "agent_refs"
+        ),
+        F.expr(f"transform(agents, (one, number) -> {at})").alias("association_refs"),
+        F.expr(known("parent_query_id", query_path("parent_query_id"))).alias("parent_ref"),
+        F.expr(known("root_query_id", query_path("root_query_id"))).alias("root_ref"),
     )
 
 
@@ -81,25 +82,26 @@ def unrecorded_queries(facts: Facts) -> DataFrame:
     named = facts.queries.select("account", F.explode(F.array("parent_query_id", "root_query_id")).alias("query_id"))
     known = facts.queries.select(*_QUERY)
     missing = named.filter(F.col("query_id").isNotNull()).distinct().join(known, on=list(_QUERY), how="left_anti")
-    return missing.select("*", query_path().alias("path"))
+    return missing.select("*", F.expr(query_path()).alias("path"))
 
 
 def users(facts: Facts) -> DataFrame:
     """One agent per user."""
-    return facts.queries.select("account", "user_name").distinct().select("*", user_path().alias("path"))
+    return facts.queries.select("account", "user_name").distinct().select("*", F.expr(user_path()).alias("path"))
 
 
-def agent_path(agent: Column) -> Column:
+def agent_path(agent: str) -> str:
     """``agent/type/TYPE/id/ID``, by name where no id is given."""
-    kind = F.concat(F.lit("type/"), segment(agent["agent_type"]))
-    named = F.concat(F.lit("name/"), segment(F.coalesce(agent["agent_name"], F.lit(""))))
-    return path("agent", kind, F.coalesce(F.concat(F.lit("id/"), segment(agent["agent_id"])), named))
+    kind = f"concat('type/', {segment(f'{agent}.agent_type')})"
+    by_id = f"concat('id/', {segment(f'{agent}.agent_id')})"
+    by_name = f"concat('name/', {segment(f'{agent}.agent_name')})"
+    return path("'agent'", kind, f"coalesce({by_id}, {by_name})")
 
 
 def software_agents(facts: Facts) -> DataFrame:
     """One agent per agent of agents_info."""
     each = facts.queries.select("account", F.explode("agents").alias("agent"))
-    flat = each.select("account", agent_path(F.col("agent")).alias("path"), "agent.*")
+    flat = each.select("account", F.expr(agent_path("agent")).alias("path"), "agent.*")
     return flat.groupBy("account", "path", "agent_type", "agent_id").agg(
         F.array_sort(F.collect_set("agent_name")).alias("agent_names")
     )
@@ -110,8 +112,8 @@ def agent_associations(facts: Facts) -> DataFrame:
     each = facts.queries.select(*_QUERY, F.posexplode("agents").alias("position", "agent"))
     return each.select(
         *_QUERY,
-        path(query_path(), "association", F.col("position").cast("string")).alias("path"),
-        agent_path(F.col("agent")).alias("agent_ref"),
+        F.expr(path(query_path(), "'association'", "cast(position as string)")).alias("path"),
+        F.expr(agent_path("agent")).alias("agent_ref"),
         (F.col("position") + 1).alias("position"),
     )
 
@@ -121,12 +123,12 @@ def object_versions(facts: Facts, line: DataFrame) -> DataFrame:
     made = versions.made(line)
     written = facts.writes.select(*_QUERY, "object_key", F.col("columns"), F.array("object_name").alias("written_as"))
     derived = facts.derivations.groupBy(*_QUERY, F.col("target_key").alias("object_key")).agg(
-        F.array_sort(F.collect_set(derivation_path())).alias("derivation_refs")
+        F.array_sort(F.collect_set(F.expr(derivation_path()))).alias("derivation_refs")
     )
     data = (
         versions.reads(line)
         .filter("is_data")
-        .select(*_QUERY, path(F.col("object_key"), F.col("state")).alias("ref"), "is_base")
+        .select(*_QUERY, F.expr(path("object_key", "state")).alias("ref"), "is_base")
     )
     sources = data.groupBy(*_QUERY).agg(
         F.array_sort(F.collect_set("ref")).alias("derived_refs"),
@@ -134,7 +136,9 @@ def object_versions(facts: Facts, line: DataFrame) -> DataFrame:
     )
     of_version = [*_QUERY, "object_key"]
     whole = made.join(written, on=of_version, how="left").join(derived, on=of_version, how="left")
-    by_query = whole.join(sources, on=list(_QUERY), how="left").select("*", query_path().alias("generated_by_ref"))
+    by_query = whole.join(sources, on=list(_QUERY), how="left").select(
+        "*", F.expr(query_path()).alias("generated_by_ref")
+    )
     none = F.lit(None).cast("array<string>")
     unmade = versions.unmade(line).select(
         "*",
@@ -146,16 +150,16 @@ def object_versions(facts: Facts, line: DataFrame) -> DataFrame:
     every = by_query.unionByName(unmade).join(versions.ended(line), on=["account", "object_key", "state"], how="left")
     return every.select(
         *_QUERY,
-        path(F.col("object_key"), F.col("state")).alias("path"),
-        object_path().alias("object_ref"),
+        F.expr(path("object_key", "state")).alias("path"),
+        F.expr(object_path()).alias("object_ref"),
         "generated_by_ref",
         F.col("at").alias("generated_at"),
-        F.when(F.col("prior").isNotNull(), path(F.col("object_key"), F.col("prior"))).alias("prior_ref"),
+        F.expr(known("prior", path("object_key", "prior"))).alias("prior_ref"),
         *("derived_refs", "derived_base_refs", "derivation_refs"),
         _columns().alias("column_refs"),
         F.array_compact("written_as").alias("object_names"),
         "policy_body",
-        F.when(F.col("ended_by").isNotNull(), query_path("ended_by")).alias("invalidated_by_ref"),
+        F.expr(known("ended_by", query_path("ended_by"))).alias("invalidated_by_ref"),
         F.col("ended_at").alias("invalidated_at"),
         _version_types().alias("types"),
     )
@@ -170,13 +174,17 @@ def _version_types() -> Column:
 
 
 def _columns() -> Column:
-    names = F.array_distinct(F.transform("columns", lambda one: one["column_name"]))
-    return F.transform(names, lambda name: path(F.col("object_key"), "column", segment(name)))
+    names = "array_distinct(transform(columns, one -> one.column_name))"
+    return F.expr(f"transform({names}, name -> {path('object_key', _literal('column'), segment('name'))})")
 
 
-def access_path() -> Column:
+def _literal(word: str) -> str:
+    return f"'{word}'"
+
+
+def access_path() -> str:
     """``query/Q/access/KIND/OBJECT``."""
-    return path(query_path(), "access", F.lower("access"), F.col("object_key"))
+    return path(query_path(), "'access'", "lower(access)", "object_key")
 
 
 def accesses(facts: Facts, reads: DataFrame) -> DataFrame:
@@ -185,18 +193,18 @@ def accesses(facts: Facts, reads: DataFrame) -> DataFrame:
     return placed.select(
         *_QUERY,
         *("access", "object_name"),
-        access_path().alias("path"),
-        path(F.col("object_key"), F.col("state")).alias("version_ref"),
-        object_path().alias("object_ref"),
+        F.expr(access_path()).alias("path"),
+        F.expr(path("object_key", "state")).alias("version_ref"),
+        F.expr(object_path()).alias("object_ref"),
         _columns().alias("column_refs"),
     )
 
 
-def derivation_path() -> Column:
+def derivation_path() -> str:
     """``OBJECT/version/QUERY/derivation/COLUMN/KIND/SOURCE[/column/COLUMN]``."""
-    source = F.coalesce(column_path("source_column"), F.col("object_key"))
-    version = path(F.col("target_key"), "version", segment(F.col("query_id")))
-    return path(version, "derivation", segment(F.col("target_column")), F.lower("source_type"), source)
+    source = f"coalesce({column_path('source_column')}, object_key)"
+    version = version_path(key="target_key")
+    return path(version, "'derivation'", segment("target_column"), "lower(source_type)", source)
 
 
 def column_derivations(facts: Facts, reads: DataFrame) -> DataFrame:
@@ -207,22 +215,20 @@ def column_derivations(facts: Facts, reads: DataFrame) -> DataFrame:
     return placed.select(
         *_QUERY,
         *("source_type", "object_name", "target_name"),
-        derivation_path().alias("path"),
-        path(F.col("object_key"), F.col("state")).alias("version_ref"),
-        query_path().alias("query_ref"),
-        object_path().alias("object_ref"),
-        column_path("source_column").alias("source_column_ref"),
+        F.expr(derivation_path()).alias("path"),
+        F.expr(path("object_key", "state")).alias("version_ref"),
+        F.expr(query_path()).alias("query_ref"),
+        F.expr(object_path()).alias("object_ref"),
+        F.expr(column_path("source_column")).alias("source_column_ref"),
         F.when(F.col("kind").isin(*ROUTINE_KINDS), F.col("object_key")).alias("function_ref"),
-        column_path("target_column", "target_key").alias("target_column_ref"),
+        F.expr(column_path("target_column", "target_key")).alias("target_column_ref"),
     )
 
 
-def enforcement_path() -> Column:
+def enforcement_path() -> str:
     """``query/Q/enforced/POLICY/on/OBJECT[/column/COLUMN]``, a provider's apart."""
-    side = F.when(F.col("provider"), "enforced-by-provider").otherwise("enforced")
-    return path(
-        query_path(), side, F.col("policy_key"), "on", F.coalesce(column_path("column_name"), F.col("object_key"))
-    )
+    side = "CASE WHEN provider THEN 'enforced-by-provider' ELSE 'enforced' END"
+    return path(query_path(), side, "policy_key", "'on'", f"coalesce({column_path('column_name')}, object_key)")
 
 
 def policy_enforcements(facts: Facts, reads: DataFrame) -> DataFrame:
@@ -232,18 +238,18 @@ def policy_enforcements(facts: Facts, reads: DataFrame) -> DataFrame:
     return placed.select(
         *_QUERY,
         *("policy_kind", "policy_name", "object_name", "provider"),
-        enforcement_path().alias("path"),
+        F.expr(enforcement_path()).alias("path"),
         F.col("policy_key").alias("policy_ref"),
-        path(F.col("policy_key"), F.col("state")).alias("policy_version_ref"),
-        object_path().alias("object_ref"),
-        column_path("column_name").alias("column_ref"),
+        F.expr(path("policy_key", "state")).alias("policy_version_ref"),
+        F.expr(object_path()).alias("object_ref"),
+        F.expr(column_path("column_name")).alias("column_ref"),
     )
 
 
-def join_path() -> Column:
+def join_path() -> str:
     """``query/Q/join/type/TYPE/LEFT/with/RIGHT``."""
-    kind = F.coalesce(F.concat(F.lit("type/"), segment(F.col("join_type"))), F.lit("untyped"))
-    return path(query_path(), "join", kind, F.col("left_key"), "with", F.col("object_key"))
+    kind = f"coalesce(concat('type/', {segment('join_type')}), 'untyped')"
+    return path(query_path(), "'join'", kind, "left_key", "'with'", "object_key")
 
 
 def joins(facts: Facts) -> DataFrame:
@@ -251,37 +257,36 @@ def joins(facts: Facts) -> DataFrame:
     return facts.joins.select(
         *_QUERY,
         *("left_name", "join_type", "object_name"),
-        join_path().alias("path"),
-        object_path("left_key").alias("left_ref"),
-        object_path().alias("right_ref"),
+        F.expr(join_path()).alias("path"),
+        F.expr(object_path("left_key")).alias("left_ref"),
+        F.expr(object_path()).alias("right_ref"),
     )
 
 
-def change_path() -> Column:
+def change_path() -> str:
     """``query/Q/change/OPERATION/OBJECT``."""
-    return path(query_path(), "change", F.col("change_key"))
+    return path(query_path(), "'change'", "change_key")
 
 
-def setting_path() -> Column:
+def setting_path() -> str:
     """``CHANGE/setting/[column/COLUMN/]PROPERTY[/ELEMENT]``."""
-    column = F.when(F.col("column_name").isNotNull(), path("column", segment(F.col("column_name"))))
-    element = F.when(F.col("element").isNotNull(), segment(F.col("element")))
-    return path(change_path(), "setting", column, segment(F.col("property")), element)
+    column = known("column_name", path("'column'", segment("column_name")))
+    return path(change_path(), "'setting'", column, segment("property"), known("element", segment("element")))
 
 
 def changes(facts: Facts) -> DataFrame:
     """One activity per DDL change, part of its query."""
     said = facts.ddl_settings.groupBy(*_QUERY, "change_key").agg(
-        F.array_sort(F.collect_set(setting_path())).alias("setting_refs")
+        F.array_sort(F.collect_set(F.expr(setting_path()))).alias("setting_refs")
     )
     whole = facts.ddl_changes.join(said, on=[*_QUERY, "change_key"], how="left")
     return whole.select(
         *_QUERY,
         *("query_start_time", "operation", "object_name", "new_name", "swap_name", "source_name"),
         *("policy_body", "comment", "properties", "setting_refs"),
-        change_path().alias("path"),
-        query_path().alias("query_ref"),
-        object_path().alias("object_ref"),
+        F.expr(change_path()).alias("path"),
+        F.expr(query_path()).alias("query_ref"),
+        F.expr(object_path()).alias("object_ref"),
         F.col("swap_key").alias("swap_ref"),
         F.col("source_key").alias("source_ref"),
     )
@@ -292,9 +297,9 @@ def settings(facts: Facts) -> DataFrame:
     return facts.ddl_settings.select(
         *_QUERY,
         *("property", "element", "element_id", "sub_operation", "value"),
-        setting_path().alias("path"),
-        object_path().alias("object_ref"),
-        column_path("column_name").alias("column_ref"),
+        F.expr(setting_path()).alias("path"),
+        F.expr(object_path()).alias("object_ref"),
+        F.expr(column_path("column_name")).alias("column_ref"),
         F.col("element_key").alias("element_ref"),
         objects.setting_types().alias("types"),
     )

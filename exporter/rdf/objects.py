@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from exporter.facts.identifiers import canonical_name, segment
-from exporter.rdf.iri import column_path, object_path, path
+from exporter.facts.identifiers import canonical_name
+from exporter.rdf.iri import column_path, object_path, path, segment
 from exporter.rdf.turtle import date_time
 from exporter.rdf.vocabulary import DOMAIN_CLASSES, KIND_CLASSES, SETTING_CLASSES
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 _OBJECT = ("account", "object_key")
 
 
-def name_path() -> Column:
+def name_path() -> str:
     """``OBJECT/called/TIME/NAME``."""
-    return path(F.col("object_key"), "called", segment(date_time(F.col("valid_from"))), segment(F.col("name")))
+    return path("object_key", "'called'", segment(date_time("valid_from")), segment("name"))
 
 
 def objects(facts: Facts) -> DataFrame:
     """One entity per object, with the names that it had and the objects that go by the same name."""
     named = facts.names.groupBy(*_OBJECT).agg(
-        F.array_sort(F.collect_set(name_path())).alias("name_refs"),
+        F.array_sort(F.collect_set(F.expr(name_path()))).alias("name_refs"),
         F.max(F.struct("valid_from", "name")).alias("latest"),
     )
     whole = facts.objects.join(named, on=list(_OBJECT), how="left").join(
@@ -36,7 +36,7 @@ def objects(facts: Facts) -> DataFrame:
     return whole.select(
         *("account", "object_id", "canonical_name", "name_refs", "same_name_refs"),
         *("argument_signatures", "data_types", "stage_kinds", "locations", "object_accounts"),
-        object_path().alias("path"),
+        F.expr(object_path()).alias("path"),
         F.coalesce("latest.name", F.get("locations", F.lit(0))).alias("label"),
         F.initcap(F.replace("kind", F.lit("-"), F.lit(" "))).alias("domain_label"),
         _types().alias("types"),
@@ -79,13 +79,15 @@ def setting_types() -> Column:
 
 def object_names(facts: Facts) -> DataFrame:
     """One node per name and time that an object had it."""
-    return facts.names.select("account", "name", "valid_from", "valid_until", "last_seen", name_path().alias("path"))
+    return facts.names.select(
+        "account", "name", "valid_from", "valid_until", "last_seen", F.expr(name_path()).alias("path")
+    )
 
 
 def columns(facts: Facts) -> DataFrame:
     """One entity per column."""
     return facts.columns.select(
         *("account", "column_name", "column_ids"),
-        column_path("column_name").alias("path"),
-        object_path().alias("object_ref"),
+        F.expr(column_path("column_name")).alias("path"),
+        F.expr(object_path()).alias("object_ref"),
     )

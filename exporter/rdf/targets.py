@@ -1,20 +1,53 @@
-"""The shapes in the form that pySHACL checks fastest, with the same results.
+"""The shapes in the form that pySHACL checks fastest in parts of a graph, with the same results.
 
-A property shape that hangs on a node shape is read and run anew by pySHACL for every focus node. With targets of its
-own it runs once over all of them, which makes the check of a whole graph about five times as fast.
+Two things cost pySHACL most of its time, and neither is needed:
+
+- A property shape that hangs on a node shape is read and run anew for every focus node. With targets of its own it runs
+  once over all of them.
+- A part of a graph holds, of nodes that lie elsewhere, their class alone. They are targets too, and each reports all
+  that it lacks. So the nodes of the part are marked, and the targets are the marked ones.
+
+Use: ``add_marks(part, …)`` before the classes of nodes elsewhere are added, then validate with ``for_parts(shapes)``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdflib import RDF, SH, Graph, URIRef
+from rdflib import RDF, RDFS, SH, Graph, URIRef
 from rdflib.collection import Collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdflib.term import Node
+
+
+def for_parts(shapes: Graph) -> Graph:
+    """``shapes`` for parts of a graph whose nodes :func:`add_marks` marked."""
+    targeted = with_own_targets(shapes)
+    for shape, target in set(targeted.subject_objects(SH.targetClass)):
+        targeted.remove((shape, SH.targetClass, target))
+        targeted.add((shape, SH.targetClass, _mark(target)))
+    return targeted
+
+
+def add_marks(part: Graph, shapes: Graph, hierarchy: Graph) -> None:
+    """Mark every node of ``part`` by each class that a shape is targeted at and that ``hierarchy``
+    (``rdfs:subClassOf``) says it has.
+    """
+    targets = set(shapes.objects(None, SH.targetClass))
+    marks: dict[Node, list[URIRef]] = {}
+    for node, kind in list(part.subject_objects(RDF.type)):
+        if kind not in marks:
+            above = set(hierarchy.transitive_objects(kind, RDFS.subClassOf))
+            marks[kind] = [_mark(target) for target in targets if target in above]
+        for mark in marks[kind]:
+            part.add((node, RDF.type, mark))
+
+
+def _mark(target: Node) -> URIRef:
+    return URIRef(f"{target}-in-this-part")
 
 
 def with_own_targets(shapes: Graph) -> Graph:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from exporter.rdf.vocabulary import PREFIXES, NodeClass, Property
+from exporter.sql import literal
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 _ESCAPES: Final = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"))
 NODE_COLUMNS: Final = ("account", "query_id", "iri", "node_class", "turtle", "refs")
@@ -30,90 +31,81 @@ def render(nodes: DataFrame, node_class: NodeClass, account: str, base: str) -> 
 
     IRIs of ``account`` are written relative to ``base``; those of another account in full.
     """
-    below = F.when(F.col("account") == account, "").otherwise(_base_of_other(base))
-    based = nodes.withColumn("below", below)
-    types = (
-        F.col("types") if node_class.typed else F.array(*[F.lit(name) for name in (node_class.name, *node_class.also)])
+    below = f"CASE WHEN account = {literal(account)} THEN '' ELSE {_base_of_other(base)} END"
+    own = " , ".join((node_class.name, *node_class.also))
+    types = "array_join(types, ' , ')" if node_class.typed else literal(own)
+    pieces = ", ".join(_piece(one) for one in node_class.properties)
+    subject = f"concat('<', {_below('path')}, '> a ', {types})"
+    refs = ", ".join(
+        ["cast(array() as array<string>)", *(_refs(one) for one in node_class.properties if not one.is_literal)]
     )
-    pieces = [_piece(one) for one in node_class.properties]
-    subject = F.concat(F.lit("<"), _full("path"), F.lit("> a "), F.array_join(types, " , "))
-    turtle = F.concat(F.concat_ws(" ;\n    ", subject, *pieces), F.lit(" .\n"))
-    refs = [_refs(one) for one in node_class.properties if not one.is_literal]
-    return based.select(
+    is_of_query = "query_id" in nodes.columns and node_class.name != "ah:UnrecordedQuery"
+    return nodes.selectExpr("*", f"{below} AS below").selectExpr(
         "account",
-        F.col("query_id")
-        if "query_id" in nodes.columns and _is_of_query(node_class)
-        else F.lit(None).alias("query_id"),
-        _absolute(_full("path"), base).alias("iri"),
-        F.lit(node_class.name).alias("node_class"),
-        turtle.alias("turtle"),
-        F.transform(
-            F.array_compact(F.concat(F.array().cast("array<string>"), *refs)), lambda ref: _absolute(ref, base)
-        ).alias("refs"),
+        "query_id" if is_of_query else "cast(null as string) AS query_id",
+        f"{_absolute(_below('path'), base)} AS iri",
+        f"{literal(node_class.name)} AS node_class",
+        f"concat(concat_ws({literal(_NEXT)}, {subject}, {pieces}), {literal(_END)}) AS turtle",
+        f"transform(array_compact(concat({refs})), ref -> {_absolute('ref', base)}) AS refs",
     )
 
 
-def _is_of_query(node_class: NodeClass) -> bool:
-    return node_class.name != "ah:UnrecordedQuery"
+_NEXT: Final = " ;\n    "
+_END: Final = " .\n"
 
 
-def _base_of_other(base: str) -> Column:
+def _base_of_other(base: str) -> str:
     if base.startswith("snowflake://"):
-        return F.concat(F.lit("snowflake://"), "account", F.lit("/"))
-    return F.concat(F.lit(f"{base}account/"), F.url_encode("account"), F.lit("/"))
+        return "concat('snowflake://', account, '/')"
+    return f"concat({literal(base + 'account/')}, url_encode(account), '/')"
 
 
-def _full(name: str) -> Column:
-    return _below(F.col(name))
-
-
-def _below(ref: Column) -> Column:
+def _below(ref: str) -> str:
     """Paths below their account; locations as they are."""
-    return F.when(F.contains(ref, F.lit("://")), ref).otherwise(F.concat(F.col("below"), ref))
+    return f"CASE WHEN contains({ref}, '://') THEN {ref} ELSE concat(below, {ref}) END"
 
 
-def _absolute(ref: Column, base: str) -> Column:
-    return F.when(F.contains(ref, F.lit("://")), ref).otherwise(F.concat(F.lit(base), ref))
+def _absolute(ref: str, base: str) -> str:
+    return f"CASE WHEN contains({ref}, '://') THEN {ref} ELSE concat({literal(base)}, {ref}) END"
 
 
-def _refs(one: Property) -> Column:
+def _refs(one: Property) -> str:
     if one.many:
-        return F.transform(F.coalesce(one.column, F.array()), _below)
-    return F.array(_full(one.column))
+        return f"transform(coalesce({one.column}, array()), one -> {_below('one')})"
+    return f"array({_below(one.column)})"
 
 
-def _piece(one: Property) -> Column:
-    column = F.col(one.column)
+def _piece(one: Property) -> str:
+    term = literal(f"{one.term} ")
     if not one.many:
-        return F.when(column.isNotNull(), F.concat(F.lit(f"{one.term} "), _term(column, one)))
-    values = F.array_join(F.transform(column, lambda value: _term(value, one)), " , ")
-    return F.when(F.size(column) > 0, F.concat(F.lit(f"{one.term} "), values))
+        return f"concat({term}, {_term(one.column, one)})"
+    values = f"array_join(transform({one.column}, value -> {_term('value', one)}), ' , ')"
+    return f"CASE WHEN size({one.column}) > 0 THEN concat({term}, {values}) END"
 
 
-def _term(value: Column, one: Property) -> Column:
+def _term(value: str, one: Property) -> str:
     if not one.is_literal:
-        return F.concat(F.lit("<"), _below(value), F.lit(">"))
+        return f"concat('<', {_below(value)}, '>')"
     if one.range == "xsd:dateTime":
-        return F.concat(F.lit('"'), date_time(value), F.lit('"^^xsd:dateTime'))
+        return f"concat('\"', {date_time(value)}, '\"^^xsd:dateTime')"
     if one.range in ("xsd:integer", "xsd:boolean"):
-        return value.cast("string")
-    return F.concat(F.lit('"'), _escaped(value), F.lit('"'))
+        return f"cast({value} as string)"
+    return f"concat('\"', {_escaped(value)}, '\"')"
 
 
-def date_time(value: Column) -> Column:
+def date_time(value: str) -> str:
     """A timestamp as xsd:dateTime in UTC, with as many digits of fraction as it has."""
-    return F.concat(F.replace(value.cast("string"), F.lit(" "), F.lit("T")), F.lit("Z"))
+    return f"concat(replace(cast({value} as string), ' ', 'T'), 'Z')"
 
 
-def _escaped(text: Column) -> Column:
+def _escaped(text: str) -> str:
     for character, escape in _ESCAPES:
-        text = F.replace(text, F.lit(character), F.lit(escape))
+        text = f"replace({text}, {literal(character)}, {literal(escape)})"
     return text
 
 
 def with_headers(blocks: DataFrame, base: str) -> DataFrame:
     """The blocks as the lines of text files that each parse by themselves: the first of each partition has the header."""
     is_first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << 33) - 1)) == 0
-    return blocks.select(
-        F.when(is_first, F.concat(F.lit(header(base)), F.col("turtle"))).otherwise(F.col("turtle")).alias("value")
-    )
+    headed = F.concat(F.lit(header(base)), F.col("turtle"))
+    return blocks.select(F.when(is_first, headed).otherwise(F.col("turtle")).alias("value"))

@@ -55,9 +55,7 @@ def judge(
     results = place.counted(violations(nodes.table, nodes.count, settings.base), f".work/violations-{number}")
     earlier = before[-1] if before else Verdict(facts, nodes.table, 0, held)
     if not results.count:
-        return Verdict(
-            facts, nodes.table, nodes.count, held, False, earlier.found, earlier.by_shape, earlier.warnings
-        )
+        return Verdict(facts, nodes.table, nodes.count, held, False, earlier.found, earlier.by_shape, earlier.warnings)
     counts = {
         (row["severity"], row["shape"]): row["count"]
         for row in results.table.groupBy("severity", "shape").count().collect()

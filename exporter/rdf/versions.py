@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Window as W
 from pyspark.sql import functions as F
 
-from exporter.facts.identifiers import segment
-from exporter.rdf.iri import path
+from exporter.rdf.iri import path, segment
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -48,9 +47,9 @@ def timeline(facts: Facts) -> DataFrame:
         F.last(not_read, ignorenulls=True).over(before).alias("latest"),
         F.last(F.when(F.col("event") == _MAKE, F.col("query_id")), ignorenulls=True).over(before).alias("last_made"),
     )
-    made = path("version", segment(F.col("query_id")))
+    made = F.expr(path("'version'", segment("query_id")))
     state = F.when(F.col("event") == _MAKE, made).otherwise(_in_force())
-    prior = F.when(F.col("last_made").isNull(), INITIAL).otherwise(path("version", segment(F.col("last_made"))))
+    prior = F.when(F.col("last_made").isNull(), INITIAL).otherwise(F.expr(path("'version'", segment("last_made"))))
     return ordered.select(
         *[name for name in ordered.columns if name not in ("latest", "last_made", "is_created")],
         state.alias("state"),
@@ -59,8 +58,8 @@ def timeline(facts: Facts) -> DataFrame:
 
 
 def _in_force() -> Column:
-    after_drop = path("version-after-drop", segment(F.col("latest.query_id")))
-    latest = path("version", segment(F.col("latest.query_id")))
+    after_drop = F.expr(path("'version-after-drop'", segment("latest.query_id")))
+    latest = F.expr(path("'version'", segment("latest.query_id")))
     return F.when(F.col("latest").isNull(), INITIAL).when(F.col("latest.event") == _DROP, after_drop).otherwise(latest)
 
 
