@@ -93,7 +93,7 @@ def _with_names(objects: DataFrame, settings: OpenLineageSettings) -> DataFrame:
         F.max("old_name").alias("old_name"), F.max("thing").alias("thing"), F.first("columns").alias("columns")
     )
     canonical = single.withColumns(
-        {"new": canonical_name(F.col("object_name")), "old": canonical_name(F.col("old_name"))}
+        {"new": F.expr(canonical_name("object_name")), "old": F.expr(canonical_name("old_name"))}
     )
     name = f"IF(old IS NULL, new, {qualified('new', 'old')})"
     whole = canonical.selectExpr("account", "object_key", "object_name", "thing", "columns", f"{name} AS canonical")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from exporter.openlineage.naming import PARTS
-from exporter.openlineage.sql import literal, members, only_if, struct
+from exporter.openlineage.sql import let, literal, members, only_if, struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -192,15 +192,14 @@ class Facets:
     def output_statistics(self, rows: str, condition: str) -> str:
         return self.facet("outputStatistics", {"rowCount": rows}, f"{condition} AND {rows} IS NOT NULL")
 
-    def by_column(self, name: str, texts: str) -> str:
-        """A facet of ``fields``, from texts of each column."""
-        text = f"""concat({self.head(name)}, '"fields":{{', array_join({texts}, ','), '}}}}')"""
-        return only_if(f"size({texts}) > 0", text)
+    def by_column(self, name: str, columns: str) -> str:
+        """A facet of ``fields``; ``columns``: the text of its members, empty for none."""
+        return let("m", columns, only_if("m <> ''", f"""concat({self.head(name)}, '"fields":{{', m, '}}}}')"""))
 
     def lineage(self, sources: str, columns: str, condition: str) -> str:
         """The datasets and columns that this one was made from, and no others; both given as texts."""
         entities = f"""transform({sources}, s -> concat('{{"type":"DATASET",', s, '}}'))"""
-        by_column = f"""IF(size({columns}) > 0, concat(',"fields":{{', array_join({columns}, ','), '}}'), '')"""
+        by_column = let("m", columns, """IF(m <> '', concat(',"fields":{', m, '}'), '')""")
         text = f"""concat({self.head("lineage")}, '"inputs":[', array_join({entities}, ','), ']', {by_column}, '}}')"""
         return only_if(condition, text)
 
@@ -208,5 +207,5 @@ class Facets:
 _ACCESSED: Final = {
     "accesses": "sort_array(array_distinct(items.access))",
     "columns": "sort_array(array_distinct(flatten(array_compact(items.columns))))",
-    **{new: f"array_max(items.thing).{name}" for name, new in OBJECT_FIELDS.items()},
+    **{new: f"array_max(items.{name})" for name, new in OBJECT_FIELDS.items()},
 }

@@ -18,10 +18,9 @@ def with_unlisted(queries: DataFrame) -> DataFrame:
     """The queries with ``read`` and ``wrote``, the datasets that are inputs and outputs, and ``unlisted``: those inputs
     that the view does not list but names as the source of a column. A backend drops an edge from what is no input.
     """
-    listed, written = _identities("listed"), _identities("outputs")
-    sourced = queries.selectExpr("*", f"{listed} AS known", f"{written} AS wrote", "flatten(columns.sources) AS sources")
-    unlisted = f"IF(size(sources) > 0, array_except({_identities('sources')}, known), array())"
-    found = sourced.selectExpr("*", f"{unlisted} AS unlisted")
+    known = queries.selectExpr("*", f"{_identities('listed')} AS known", f"{_identities('outputs')} AS wrote")
+    unlisted = f"IF(size(columns) > 0, array_except({_identities('columns')}, known), array())"
+    found = known.selectExpr("*", f"{unlisted} AS unlisted")
     return found.selectExpr("*", "IF(size(unlisted) > 0, sort_array(concat(known, unlisted)), known) AS read")
 
 

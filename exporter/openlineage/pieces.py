@@ -157,7 +157,7 @@ def _tags(facts: Facts) -> DataFrame:
     """Tags that a change sets on a dataset or its columns; what it takes away is told in the ``ddl`` facet."""
     is_set = "property = 'tags' AND element IS NOT NULL AND coalesce(sub_operation, 'ADD') <> 'DROP'"
     told = facts.ddl_settings.filter(is_set)
-    spelled = told.withColumn("tag", canonical_name(told["element"]))
+    spelled = told.selectExpr("*", f"{canonical_name('element')} AS tag")
     tag = struct({"key": "tag", "value": "coalesce(value, '')", "field": "column_name"})
     return _piece(spelled, f"'{TAG}'", key="object_key", tag=tag)
 

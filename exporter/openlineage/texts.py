@@ -92,7 +92,7 @@ def _job(facets: Facets, settings: OpenLineageSettings) -> str:
 
 def _inputs(facets: Facets, settings: OpenLineageSettings) -> str:
     """Texts of the inputs: of those that the view lists, and of the others what their columns tell."""
-    own = "filter(sources, s -> s.namespace = d.namespace AND s.name = d.name).field"
+    own = "filter(columns, s -> s.namespace = d.namespace AND s.name = d.name).field"
     fields = f"transform(sort_array(array_distinct({own})), n -> struct(n AS name, {literal(settings.unknown_type)} AS type))"
     access = facets.facet("accessHistory_access", {"accesses": "array('SOURCE')", "columns": f"sort_array(array_distinct({own}))"})
     schema = facets.facet("schema", {"fields": fields})
@@ -105,13 +105,12 @@ _IDENTITY: Final = f"""concat('"namespace":', {json_text("d.namespace")}, ',"nam
 
 def _output(facets: Facets) -> str:
     is_counted = "d.is_written AND d.row_count IS NOT NULL"
-    by_field = """concat(c.label, ':{"inputFields":[{', array_join(c.fields, ',{'), ']}')"""
-    typed = """concat(c.label, ':{"inputs":[{"type":"DATASET",', array_join(c.fields, ',{"type":"DATASET",'), ']}')"""
+    called = "transform(d.called, c -> concat(c.label, ':', to_json(c.routines)))"
     own = (
         "d.facets",
-        facets.by_column("columnLineage", f"transform(d.sourced, c -> {by_field})"),
-        facets.lineage("d.sources", f"transform(d.sourced, c -> {typed})", "d.is_written"),
-        facets.by_column("accessHistory_columnRoutines", "transform(d.called, c -> concat(c.label, ':', to_json(c.routines)))"),
+        facets.by_column("columnLineage", _by_column("inputFields", "")),
+        facets.lineage("d.sources", _by_column("inputs", '"type":"DATASET",'), "d.is_written"),
+        facets.by_column("accessHistory_columnRoutines", f"array_join({called}, ',')"),
         facets.lifecycle("d.lifecycle", "d.previous"),
         facets.documentation("d.description"),
         facets.tags("d.tags"),
@@ -120,40 +119,64 @@ def _output(facets: Facets) -> str:
     return f"""concat('{{', d.identity, ',"facets":{{', {joined(own)}, '}},"outputFacets":{{', {written}, '}}}}')"""
 
 
+def _by_column(inputs: str, also: str) -> str:
+    """Members of an object by column, from the sources in the order of columns; empty where there are none."""
+    opened = f"""concat(IF(n > 0, ']}},', ''), c.label, ':{{"{inputs}":[{{{also}')"""
+    each = f"""transform(d.lineage, (c, n) -> concat(IF(c.label IS NULL, ',{{{also}', {opened}), c.text))"""
+    return f"IF(size(d.lineage) > 0, concat(array_join({each}, ''), ']}}'), '')"
+
+
 def _owned() -> str:
-    """An output with what of its query belongs to it: the columns written that come from columns (``sourced``) and
-    through routines (``called``), the texts of its sources, its tags, its rows, and the old name of a rename.
+    """An output with what of its query belongs to it: the sources of its columns (``lineage``), the routines that these
+    were made by (``called``), the texts of its source datasets, its tags, its rows, and the old name of a rename.
     """
     own = "filter(columns, c -> array_contains(d.keys, c.key))"
+    # Of two objects of one name the sources are put in the order of columns again.
+    both = f"sort_array(transform({own}, c -> struct(CAST(NULL AS string) AS key, {_SOURCE_FIELDS})))"
     old = "filter(outputs, o -> o.lifecycle = 'DROP' AND arrays_overlap(o.keys, d.keys))"
     previous = f"get(transform({old}, o -> struct(o.name AS name, o.namespace AS namespace)), 0)"
     kept = ("identity", "facets", "write", "is_written", "lifecycle", "description")
     told = {
         **{name: f"d.{name}" for name in kept},
         "previous": only_if("d.lifecycle = 'RENAME'", previous),
-        "sourced": "filter(w, c -> size(c.fields) > 0)",
-        "called": "filter(w, c -> size(c.routines) > 0)",
+        "lineage": f"array_compact(transform(w, (c, n) -> {_LINEAGE}))",
+        "called": let("r", "filter(called, c -> array_contains(d.keys, c.key))", _CALLED),
         "sources": _sources("w"),
-        "tags": "flatten(filter(tags, t -> array_contains(d.keys, t.key)).tags)",
+        "tags": "filter(tags, t -> array_contains(d.keys, t.key)).tag",
         "row_count": _ROW_COUNT,
     }
-    return let("w", f"IF(size(d.keys) > 1, {_merged(own)}, {own})", struct(told))
+    return let("w", f"IF(size(d.keys) > 1, {both}, {own})", struct(told))
 
 
-def _merged(columns: str) -> str:
-    """Columns of two objects of one name, each name once."""
-    same = "filter(cs, c -> c.column = n)"
-    lists = (f"array_distinct(flatten({same}.{name})) AS {name}" for name in ("fields", "sources", "routines"))
-    once = f"struct(CAST(NULL AS string) AS key, n AS column, get({same}, 0).label AS label, {', '.join(lists)})"
-    return let("cs", columns, f"transform(array_distinct(cs.column), n -> {once})")
+_SOURCE_FIELDS: Final = "c.column AS column, c.namespace AS namespace, c.name AS name, c.field AS field, c.base AS base, c.identity AS identity"
+_SAME_SOURCE: Final = "o.field = c.field AND o.name = c.name AND o.namespace = c.namespace AND o.column = c.column"
+_DIRECT: Final = '{"type":"DIRECT"}'
+_BASE: Final = '{"type":"DIRECT","description":"base source"}'
+_TRANSFORMATIONS: Final = f"""CASE WHEN c.base THEN '[{_BASE}]'
+    WHEN exists(slice(w, n + 2, 3), o -> o.base AND {_SAME_SOURCE}) THEN '[{_DIRECT},{_BASE}]' ELSE '[{_DIRECT}]' END"""
+_LINEAGE: Final = only_if(
+    # A source once, whether it is a direct one, a base one, or both: direct ones come first.
+    f"n = 0 OR NOT exists(array(get(w, n - 1)), o -> {_SAME_SOURCE})",
+    struct(
+        {
+            "label": only_if("n = 0 OR get(w, n - 1).column <> c.column", json_text("c.column")),
+            "text": f"""concat(c.identity, ',"field":', {json_text("c.field")},
+                ',"transformations":', {_TRANSFORMATIONS}, '}}')""",
+        }
+    ),
+)
+"""A source of a column as text, with the column's label where it is the column's first."""
+_OF_COLUMN: Final = "transform(filter(r, o -> o.column = c.column), o -> o.routine)"
+_CALLED: Final = f"""transform(filter(r, (c, n) -> n = 0 OR get(r, n - 1).column <> c.column),
+    c -> struct({json_text("c.column")} AS label, {_OF_COLUMN} AS routines))"""
 
 
 def _sources(columns: str) -> str:
     """The datasets that an output was made from: those of its columns where the query writes several outputs, which
     keeps the sources of one branch of INSERT ALL away from the others; else all inputs.
     """
-    identities = f"transform(flatten({columns}.sources), d -> struct(d.namespace AS namespace, d.name AS name))"
-    is_told = f"size(outputs) > 1 AND exists({columns}, c -> size(c.sources) > 0)"
+    identities = f"transform({columns}, d -> struct(d.namespace AS namespace, d.name AS name))"
+    is_told = f"size(outputs) > 1 AND size({columns}) > 0"
     datasets = f"IF({is_told}, sort_array(array_distinct({identities})), read)"
     return f"transform({datasets}, d -> {_IDENTITY})"
 
