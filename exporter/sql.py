@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 def literal(text: str) -> str:
     """A string literal.
@@ -11,3 +16,8 @@ def literal(text: str) -> str:
     """
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
     return f"'{escaped}'"
+
+
+def literals(texts: Iterable[str]) -> str:
+    """String literals with commas between, as ``IN (…)`` takes them."""
+    return ", ".join(literal(text) for text in texts)

@@ -54,47 +54,48 @@ def identified(rows: DataFrame, thing: str, fields: Sequence[str] = FIELDS) -> D
     ``object_key`` is None where the row names nothing. Each step is a projection of its own: written as one expression,
     the key of a key of a domain would be longer than the JVM compiles.
     """
-    part = {name: F.col(f"{thing}.{name}") if name in fields else F.lit(None).cast("string") for name in FIELDS}
-    others = [name for name in rows.columns if name != thing]
-    read = rows.select(
+    part = {name: f"{thing}.{name}" if name in fields else "cast(null as string)" for name in FIELDS}
+    others = [name for name in rows.schema.names if name != thing]
+    read = rows.selectExpr(
         *others,
-        identifiers.normal_domain(part["objectDomain"]).alias("domain"),
-        identifiers.usable_id(part["objectId"]).alias("object_id"),
-        said(part["objectName"]).alias("object_name"),
-        said(part["argumentSignature"]).alias("argument_signature"),
-        said(part["dataType"]).alias("data_type"),
-        said(part["stageKind"]).alias("stage_kind"),
-        said(part["location"]).alias("location"),
-        said(part["accountName"]).alias("object_account"),
-        said(F.when(part["objectId"].rlike(r"[^0-9.\-\x02]"), part["objectId"])).alias("_id_as_name"),
+        f"{identifiers.normal_domain(part['objectDomain'])} AS domain",
+        f"{identifiers.usable_id(part['objectId'])} AS object_id",
+        *[f"{identifiers.named(part[field])} AS {name}" for name, field in _TEXTS.items()],
+        f"{identifiers.id_as_name(part['objectId'])} AS _id_as_name",
     )
-    return keyed(read.withColumn("_name", F.coalesce("object_name", "_id_as_name")), "_name").select(
-        *others, *OBJECT_COLUMNS
+    kinds = read.selectExpr(
+        "*",
+        "coalesce(object_name, _id_as_name) AS _name",
+        f"{identifiers.kind_of('domain', 'stage_kind', 'location')} AS kind",
     )
+    keys = [name if name != "object_key" else f"{identifiers.object_key()} AS object_key" for name in OBJECT_COLUMNS]
+    return kinds.selectExpr(*others, *keys)
 
 
-def keyed(rows: DataFrame, name: str, key: str = "object_key") -> DataFrame:
-    """The rows with ``kind`` and ``key``, from the columns domain, stage_kind, location, object_id, argument_signature
-    and the one that ``name`` names.
+_TEXTS: Final = {
+    "object_name": "objectName",
+    "argument_signature": "argumentSignature",
+    "data_type": "dataType",
+    "stage_kind": "stageKind",
+    "location": "location",
+    "object_account": "accountName",
+}
+
+
+def key_of(rows: DataFrame, key: str, domain: str, object_id: str, name: str) -> DataFrame:
+    """The rows with the key of an object that they name only by domain, id and name (SQL text): a policy, a tag, a
+    swap's target.
     """
-    kinds = rows.withColumn("kind", identifiers.kind_of(F.col("domain"), F.col("stage_kind"), F.col("location")))
-    parts = [F.col(column) for column in ("kind", "object_id", name, "argument_signature", "location")]
-    return kinds.withColumn(key, identifiers.object_key(*parts))
-
-
-def key_of(rows: DataFrame, key: str, domain: Column, object_id: Column, name: Column) -> DataFrame:
-    """The rows with the key of an object that they name only by domain, id and name: a policy, a tag, a swap's target."""
-    own = rows.columns
-    none = F.lit(None).cast("string")
-    read = rows.select(
+    own = [one for one in rows.schema.names if one != key]
+    read = rows.selectExpr(
         *own,
-        identifiers.normal_domain(domain).alias("_domain"),
-        identifiers.usable_id(object_id).alias("_id"),
-        said(name).alias("_name"),
+        f"{identifiers.normal_domain(domain)} AS _domain",
+        f"{identifiers.usable_id(object_id)} AS _id",
+        f"{identifiers.named(name)} AS _name",
     )
-    kinds = read.withColumn("_kind", identifiers.kind_of(F.col("_domain"), none, none))
-    made = identifiers.object_key(F.col("_kind"), F.col("_id"), F.col("_name"), none, none)
-    return kinds.withColumn(key, made).drop("_domain", "_id", "_name", "_kind")
+    kinds = read.selectExpr("*", f"{identifiers.kind_of('_domain')} AS _kind")
+    made = identifiers.object_key("_kind", "_id", "_name", "null", "cast(null as string)")
+    return kinds.selectExpr(*own, f"{made} AS {key}")
 
 
 def one_per_key(rows: DataFrame, keys: Sequence[str], lists: Sequence[str] = ()) -> DataFrame:
@@ -103,9 +104,10 @@ def one_per_key(rows: DataFrame, keys: Sequence[str], lists: Sequence[str] = ())
     Two rows with one key differ only where Snowflake spells a thing in two ways in one query; which one is kept does
     not depend on order or partitions.
     """
-    others = [name for name in rows.columns if name not in (*keys, *lists)]
+    names = rows.schema.names
+    others = [name for name in names if name not in (*keys, *lists)]
     joined = [F.array_sort(F.array_distinct(F.flatten(F.collect_list(name)))).alias(name) for name in lists]
     if not others:
         return rows.groupBy(*keys).agg(*joined) if lists else rows.distinct()
     grouped = rows.groupBy(*keys).agg(F.min(F.struct(*others)).alias("_least"), *joined)
-    return grouped.select(*[F.col(f"_least.{name}") if name in others else F.col(name) for name in rows.columns])
+    return grouped.select(*[F.col(f"_least.{name}") if name in others else F.col(name) for name in names])

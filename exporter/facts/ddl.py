@@ -37,7 +37,7 @@ def ddl_changes(rows: DataFrame) -> DataFrame:
     named = identified(parsed, "change", CHANGE_FIELDS)
     whole = named.filter(F.col("object_key").isNotNull() & (F.col("operation") != identifiers.TRUNCATED))
     changes = whole.select(
-        *[name for name in whole.columns if name != "p"],
+        *[name for name in whole.schema.names if name != "p"],
         _value("objectName").alias("new_name"),
         *[_value(f"swapTarget{end}").alias(f"swap_{end.lower()}") for end in _ENDS],
         *[_source_value(end).alias(f"source_{end.lower()}") for end in _ENDS],
@@ -50,7 +50,7 @@ def ddl_changes(rows: DataFrame) -> DataFrame:
 
 
 def _change_key() -> Column:
-    plain = F.concat(F.lower(identifiers.segment(F.col("operation"))), F.lit("/"), F.col("object_key"))
+    plain = F.concat(F.lower(F.expr(identifiers.segment("operation"))), F.lit("/"), F.col("object_key"))
     alike = F.count(F.lit(1)).over(W.partitionBy("account", "query_id", "object_key", "operation"))
     told_apart = F.concat(plain, F.lit("/"), F.substring(F.sha2("properties", 256), 1, 16))
     return F.when(alike == 1, plain).otherwise(told_apart)
@@ -69,9 +69,9 @@ def _other_object(changes: DataFrame, side: str) -> DataFrame:
     domain, ident = f"{side}_domain", f"{side}_id"
     is_named = F.coalesce(ident, f"{side}_name").isNotNull()
     like_own = changes.withColumn(domain, F.when(is_named, F.coalesce(domain, "domain")))
-    made = key_of(like_own, f"{side}_key", F.col(domain), F.col(ident), F.col(f"{side}_name"))
-    return made.withColumn(domain, identifiers.normal_domain(F.col(domain))).withColumn(
-        ident, identifiers.usable_id(F.col(ident))
+    made = key_of(like_own, f"{side}_key", domain, ident, f"{side}_name")
+    return made.withColumn(domain, F.expr(identifiers.normal_domain(domain))).withColumn(
+        ident, F.expr(identifiers.usable_id(ident))
     )
 
 
@@ -148,10 +148,10 @@ def _element(rows: DataFrame, element: Column, raw: Column) -> DataFrame:
         _element_domain(F.col("property")).alias("element_domain"),
     )
     named = read.withColumn("tagged", F.when(F.col("element_domain").isNotNull(), F.col("element")))
-    ident = F.when(F.col("element_domain").isNotNull(), F.col("element_id"))
-    made = key_of(named, "element_key", F.col("element_domain"), ident, F.col("tagged"))
+    ident = "CASE WHEN element_domain IS NOT NULL THEN element_id END"
+    made = key_of(named, "element_key", "element_domain", ident, "tagged")
     return (
-        made.withColumn("element_id", identifiers.usable_id(F.col("element_id")))
+        made.withColumn("element_id", F.expr(identifiers.usable_id("element_id")))
         .withColumn("value", F.coalesce("given", "bare"))
         .select(*DDL_SETTINGS)
     )

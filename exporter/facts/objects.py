@@ -79,7 +79,7 @@ def objects(mentions: DataFrame) -> DataFrame:
         F.max("object_id").alias("object_id"), F.min("object_name").alias("name"), *collected
     )
     by_name = F.substring_index(F.col("object_key"), "/", 2).endswith("/name")
-    return grouped.withColumn("canonical_name", F.when(by_name, identifiers.canonical_name(F.col("name")))).select(
+    return grouped.withColumn("canonical_name", F.when(by_name, F.expr(identifiers.canonical_name("name")))).select(
         *OBJECTS
     )
 

@@ -29,11 +29,11 @@ def policy_references(things: DataFrame) -> DataFrame:
         said(F.col("p.column_name")).alias("column_name"),
         F.explode("p.policies").alias("policy"),
     )
-    stated = each.withColumn("policy_kind", policy_kind(F.col("policy.policyKind")))
-    named = key_of(stated, "policy_key", F.col("policy_kind"), F.col("policy.policyId"), F.col("policy.policyName"))
+    stated = each.withColumn("policy_kind", F.expr(policy_kind("policy.policyKind")))
+    named = key_of(stated, "policy_key", "policy_kind", "policy.policyId", "policy.policyName")
     whole = named.filter(F.col("policy_key").isNotNull()).select(
-        *[name for name in named.columns if name != "policy"],
-        identifiers.usable_id(F.col("policy.policyId")).alias("policy_id"),
+        *[name for name in named.schema.names if name != "policy"],
+        F.expr(identifiers.usable_id("policy.policyId")).alias("policy_id"),
         said(F.col("policy.policyName")).alias("policy_name"),
     )
     return one_per_key(whole, _KEYS).select(*POLICY_REFERENCES)
@@ -49,6 +49,6 @@ def _protected() -> Column:
     return F.concat(F.array(own), columns)
 
 
-def policy_kind(kind: Column) -> Column:
+def policy_kind(kind: str) -> str:
     """``MASKING_POLICY``, ``ROW_ACCESS_POLICY`` …, in the view's spelling; ``POLICY`` where the row does not say."""
-    return F.coalesce(F.replace(identifiers.normal_domain(kind), F.lit(" "), F.lit("_")), F.lit("POLICY"))
+    return f"coalesce(replace({identifiers.normal_domain(kind)}, ' ', '_'), 'POLICY')"

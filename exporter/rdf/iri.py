@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporter.facts.identifiers import LOCATION_KIND
+from exporter.facts.identifiers import LOCATION_KIND, segment
 
 STORAGE_SCHEMES: Final = ("s3", "s3gov", "s3china", "s3compat", "gcs", "gs", "azure", "abfss", "wasbs", "file", "hdfs")
 """Locations with these schemes are their own IRI; all others have one below the account's, so that no row can name a
@@ -19,12 +19,6 @@ term of somebody's vocabulary."""
 
 _STORAGE: Final = rf"^({'|'.join(STORAGE_SCHEMES)})://"
 _READABLE: Final = {"%2F": "/", "%3A": ":", "%3D": "=", "%40": "@", "%2C": ",", "%2B": "+"}
-
-
-def segment(text: str) -> str:
-    """One segment of a path from an expression: the SQL of :func:`exporter.facts.identifiers.segment`."""
-    encoded = f"replace(url_encode({text}), '+', '%20')"
-    return f"regexp_replace(regexp_replace({encoded}, '^[.]\\\\z', '%2E'), '^[.][.]\\\\z', '%2E%2E')"
 
 
 def path(*parts: str) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from exporter.facts.identifiers import ROUTINE_KINDS
+from exporter.facts.identifiers import ROUTINE_KINDS, segment
 from exporter.rdf import objects, versions
 from exporter.rdf import vocabulary as v
-from exporter.rdf.iri import column_path, known, object_path, path, query_path, segment, user_path, version_path
+from exporter.rdf.iri import column_path, known, object_path, path, query_path, user_path, version_path
 from exporter.rdf.turtle import NODE_COLUMNS, render
 from exporter.schemas import WRITES
 
@@ -166,11 +166,8 @@ def object_versions(facts: Facts, line: DataFrame) -> DataFrame:
 
 
 def _version_types() -> Column:
-    is_unmade = F.col("generated_by_ref").isNull()
-    plain = F.array(F.lit("ah:Version"), F.lit("prov:Entity"))
-    return F.when(
-        is_unmade, F.array(F.lit("ah:UnrecordedVersion"), F.lit("ah:Version"), F.lit("prov:Entity"))
-    ).otherwise(plain)
+    made, unmade = (F.array(*[F.lit(name) for name in v.VERSION_CLASSES[is_made]]) for is_made in (True, False))
+    return F.when(F.col("generated_by_ref").isNull(), unmade).otherwise(made)
 
 
 def _columns() -> Column:

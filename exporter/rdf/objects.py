@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from exporter.facts.identifiers import canonical_name
-from exporter.rdf.iri import column_path, object_path, path, segment
+from exporter.facts.identifiers import canonical_name, segment
+from exporter.rdf.iri import column_path, object_path, path
 from exporter.rdf.turtle import date_time
 from exporter.rdf.vocabulary import DOMAIN_CLASSES, KIND_CLASSES, SETTING_CLASSES
 
@@ -48,7 +48,7 @@ def _same_names(facts: Facts) -> DataFrame:
     nameless = facts.objects.filter(F.col("canonical_name").isNotNull()).select(*_OBJECT, "kind", "canonical_name")
     kinds = facts.objects.filter(F.col("object_id").isNotNull()).select(*_OBJECT, "kind")
     had = facts.names.join(kinds, on=list(_OBJECT), how="inner").select(
-        "account", "kind", F.col("object_key").alias("other"), canonical_name(F.col("name")).alias("canonical_name")
+        "account", "kind", F.col("object_key").alias("other"), F.expr(canonical_name("name")).alias("canonical_name")
     )
     pairs = nameless.join(had, on=["account", "kind", "canonical_name"], how="inner")
     return pairs.groupBy(*_OBJECT).agg(F.array_sort(F.collect_set("other")).alias("same_name_refs"))

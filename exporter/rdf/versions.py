@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Window as W
 from pyspark.sql import functions as F
 
-from exporter.rdf.iri import path, segment
+from exporter.facts.identifiers import segment
+from exporter.rdf.iri import path
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -331,3 +331,9 @@ SETTING_CLASSES: Final[Mapping[str, str]] = {
 }
 """The class of a setting by the property that it sets; an atomic property is an ah:PropertySetting, another compound
 one an ah:Setting."""
+
+VERSION_CLASSES: Final[Mapping[bool, tuple[str, ...]]] = {
+    True: ("ah:Version", "prov:Entity"),
+    False: ("ah:UnrecordedVersion", "ah:Version", "prov:Entity"),
+}
+"""The classes of a version: whether a query on record made it, or it is only known to have been there."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rdflib import RDF, RDFS, SH, Graph, URIRef
 
+from exporter.rdf.targets import add_marks, for_parts
 from exporter.rdf.vocabulary import AH, KIND_CLASSES, PREFIXES
 from exporter.resources import ontology_dir, shapes_dir
 
@@ -67,6 +68,11 @@ def shapes() -> Graph:
 
 
 @cache
+def _shapes_for_parts() -> Graph:
+    return for_parts(shapes())
+
+
+@cache
 def superclasses() -> Graph:
     """The ontology's class hierarchy, which SHACL's ``sh:class`` looks at."""
     ontology = Graph()
@@ -90,12 +96,15 @@ def check_nodes(nodes: list[dict[str, Any]], base: str) -> list[dict[str, str | 
 
     graph = Graph()
     graph.parse(data=_header(base) + "".join(node["turtle"] for node in nodes), format="turtle")
+    add_marks(graph, shapes(), superclasses())
     wrong = [_wrong_class(node["iri"], base) for node in nodes if not _has_its_class(graph, node["iri"], base)]
     described = {node["iri"] for node in nodes}
     for ref in {ref for node in nodes for ref in node["refs"]} - described:
         graph.add((URIRef(ref), RDF.type, _full(class_of(ref, base))))
     graph += superclasses()
-    _, report, _ = pyshacl.validate(graph, shacl_graph=shapes(), inplace=True, inference="none", advanced=False)
+    _, report, _ = pyshacl.validate(
+        graph, shacl_graph=_shapes_for_parts(), inplace=True, inference="none", advanced=False
+    )
     results = [_result(report, result) for result in report.subjects(RDF.type, SH.ValidationResult)]
     return wrong + [result for result in results if result["iri"] in described]
 
