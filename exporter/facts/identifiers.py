@@ -36,6 +36,8 @@ FUNCTIONS: Final = ("FUNCTION", "EXTERNAL FUNCTION", "TABLE FUNCTION", "AGGREGAT
 ROUTINE_KINDS: Final = ("function", "procedure")
 UNKNOWN_KIND: Final = "object"
 LOCATION_KIND: Final = "location"
+_TAKEN: Final = ("QUERY", "USER", "AGENT", "LOCATION", "ACCOUNT")
+"""Domains whose kind would lead into a part of the graph that is not for objects: ``user/JSMITH`` ran a query."""
 
 _PART: Final = r'("(?:[^"]|"")+"|[^."]+)'
 _PLAIN_NAME: Final = literal(r"^[A-Za-z_][A-Za-z0-9_$]*([.][A-Za-z_][A-Za-z0-9_$]*)*\z")
@@ -67,7 +69,8 @@ def kind_of(normal: str, stage_kind: str = "null", location: str = "null") -> st
     return (
         f"CASE WHEN {normal} IN ({literals(TABLES)}) THEN 'table' WHEN {normal} IN ({literals(VIEWS)}) THEN 'view' "
         f"WHEN {normal} IN ({literals(FUNCTIONS)}) THEN 'function' WHEN {normal} = 'STAGE' THEN {stage} "
-        f"WHEN {normal} IS NOT NULL THEN lower(regexp_replace({normal}, '[^A-Z0-9]+', '-')) "
+        f"WHEN {normal} IN ({literals(_TAKEN)}) THEN concat(lower({normal}), '-object') "
+        f"WHEN {normal} IS NOT NULL THEN lower(replace({segment(normal)}, '%20', '-')) "
         f"WHEN {location} IS NOT NULL THEN '{LOCATION_KIND}' ELSE '{UNKNOWN_KIND}' END"
     )
 
