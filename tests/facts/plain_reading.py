@@ -1,0 +1,261 @@
+"""The rows, read once more in plain Python and nothing else: what the facts and the graph are compared with.
+
+Written from the documents and from ``exporter/schemas.py``, not from the expressions that it checks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Json = dict[str, Any]
+TABLES: Final = ("TABLE", "EXTERNAL TABLE", "DYNAMIC TABLE", "ICEBERG TABLE", "HYBRID TABLE", "EVENT TABLE")
+ROUTINES: Final = ("function", "procedure")
+SOURCES: Final = {"DIRECT": ("directSources", "directSourceColumns"), "BASE": ("baseSources", "baseSourceColumns")}
+READS: Final = {
+    "DIRECT": "direct_objects_accessed",
+    "BASE": "base_objects_accessed",
+    "PROVIDER_BASE": "provider_base_objects_accessed",
+}
+POLICIES: Final = ("policies_referenced", "provider_policies_referenced")
+
+
+# --- identifiers ----------------------------------------------------------------------------------------------------
+
+
+def said(text: Any) -> str | None:
+    """A text, unless it is blank or the sentinel."""
+    return None if text is None or str(text).strip(" ") in ("", "TRUNCATED") else str(text)
+
+
+def segment(text: str) -> str:
+    """One path segment: all but unreserved ASCII as percent-encoded UTF-8; never ``.`` or ``..``."""
+    plain = re.compile(r"[A-Za-z0-9.\-*_]")
+    encoded = "".join(one if plain.match(one) else _percent(one) for one in text)
+    return encoded.replace(".", "%2E") if encoded in (".", "..") else encoded
+
+
+def _percent(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8"))
+
+
+def parts(name: str) -> list[tuple[str, bool]]:
+    """The identifiers of a name and whether each is quoted; a name that is none of that is one quoted part."""
+    found, rest = list[tuple[str, bool]](), name
+    while True:
+        match = re.match(r'"((?:[^"]|"")+)"|([^."]+)', rest, re.DOTALL)
+        if not match:
+            return [(name, True)]
+        quoted = match.group(1)
+        found.append((quoted.replace('""', '"'), True) if quoted is not None else (match.group(2), False))
+        rest = rest[match.end() :]
+        if not rest:
+            return found
+        if rest[0] != ".":
+            return [(name, True)]
+        rest = rest[1:]
+
+
+def canonical(name: str) -> str:
+    """One spelling for one identifier: what Snowflake stores, quoted only where it must be."""
+    return ".".join(_spelt(*part) for part in parts(name))
+
+
+def _spelt(text: str, quoted: bool) -> str:  # noqa: FBT001 - a pair of parts()
+    stored = text.upper() if not quoted and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_$]*", text) else text
+    plain = re.fullmatch(r"[A-Z_][A-Z0-9_$]*", stored)
+    return stored if plain else '"' + stored.replace('"', '""') + '"'
+
+
+def number(value: Any) -> str | None:
+    """An id as digits, None for 0, -1, names and none."""
+    text = "" if value is None else str(value)
+    return str(int(text)) if re.fullmatch(r"[0-9]+", text) and int(text) > 0 else None
+
+
+def kind(thing: Json) -> str:
+    domain = re.sub(r"[\s_]+", " ", thing.get("objectDomain") or "").strip().upper()
+    if domain in ("", "TRUNCATED"):
+        return "location" if said(thing.get("location")) else "object"
+    if domain == "STAGE":
+        owner = (said(thing.get("stageKind")) or "").lower()
+        return f"{owner}-stage" if owner in ("table", "user") else "stage"
+    if domain in TABLES:
+        return "table"
+    return "view" if domain == "MATERIALIZED VIEW" else domain.lower().replace(" ", "-")
+
+
+def key(thing: Json) -> str | None:
+    """The natural key of an object, None where the row names nothing."""
+    of_kind, ident = kind(thing), number(thing.get("objectId"))
+    if ident:
+        return f"{of_kind}/{ident}"
+    as_name = thing.get("objectId") if re.search(r"[^0-9.\-]", str(thing.get("objectId") or "")) else None
+    name = said(thing.get("objectName")) or said(as_name)
+    if name:
+        arguments = (said(thing.get("argumentSignature")) or "") if of_kind in ROUTINES else ""
+        return f"{of_kind}/name/{segment(canonical(name) + arguments)}"
+    place = said(thing.get("location"))
+    return f"location/{segment(place)}" if place else None
+
+
+def named(things: Iterable[Json] | None) -> Iterator[tuple[str, Json]]:
+    """The things that have a key, each place of several as a thing of its own."""
+    for thing in things or []:
+        for place in thing.get("locations") or [thing.get("location")]:
+            one = {**thing, "location": place}
+            if found := key(one):
+                yield found, one
+
+
+def time(text: str) -> datetime:
+    """An ISO time with or without fraction and offset, in UTC, to the microsecond."""
+    match = re.fullmatch(r"(\S{10})[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?\s*(Z|[+-]\d\d:?\d\d)?", text)
+    assert match, text
+    day, clock, fraction, offset = match.groups()
+    moment = datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC)
+    shift = timedelta()
+    if offset and offset != "Z":
+        minutes = int(offset[1:3]) * 60 + int(offset[-2:])
+        shift = timedelta(minutes=minutes if offset[0] == "+" else -minutes)
+    return moment + timedelta(microseconds=int((fraction or "0").ljust(6, "0")[:6])) - shift
+
+
+# --- facts ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Query:
+    """A row's query: the key of everything that the row says."""
+
+    account: str
+    query_id: str
+
+
+def query(row: Json) -> Query:
+    return Query(f"{row['organization_name']}-{row['account_name']}", row["query_id"])
+
+
+def columns(thing: Json) -> set[tuple[str, str | None]]:
+    """The columns that have a name, with their ids."""
+    every = [(said(one.get("columnName")), one.get("columnId")) for one in thing.get("columns") or []]
+    return {(name, None if ident in (None, 0, -1, "0", "-1", "") else str(ident)) for name, ident in every if name}
+
+
+def accesses(rows: Iterable[Json]) -> dict[tuple[Query, str, str], set[tuple[str, str | None]]]:
+    """(query, kind of access, object) -> columns."""
+    found: dict[tuple[Query, str, str], set[tuple[str, str | None]]] = {}
+    for row in rows:
+        for access, column in READS.items():
+            for object_key, thing in named(row.get(column)):
+                found.setdefault((query(row), access, object_key), set()).update(columns(thing))
+    return found
+
+
+def writes(rows: Iterable[Json]) -> dict[tuple[Query, str], set[tuple[str, str | None]]]:
+    """(query, object) -> columns."""
+    found: dict[tuple[Query, str], set[tuple[str, str | None]]] = {}
+    for row in rows:
+        for object_key, thing in named(row.get("objects_modified")):
+            found.setdefault((query(row), object_key), set()).update(columns(thing))
+    return found
+
+
+Derivation = tuple[Query, str, str, str, str, str | None]
+
+
+def derivations(rows: Iterable[Json]) -> set[Derivation]:
+    """(query, target, its column, kind of source, source, its column)."""
+    return {
+        (query(row), target, column, source_type, source_key, said(source.get("columnName")))
+        for row in rows
+        for target, thing in named(row.get("objects_modified"))
+        for one in thing.get("columns") or []
+        for source_type, spellings in SOURCES.items()
+        for spelling in spellings
+        for source in one.get(spelling) or []
+        if (source_key := key({name: value for name, value in source.items() if name != "location"}))
+        and (column := said(one.get("columnName")))
+    }
+
+
+def changes(rows: Iterable[Json]) -> Iterator[tuple[Query, str, Json]]:
+    """(query, object, the change) of each DDL change that names its object."""
+    for row in rows:
+        change = row.get("object_modified_by_ddl")
+        if change and (object_key := key(change)):
+            yield query(row), object_key, change
+
+
+def policies(rows: Iterable[Json]) -> set[tuple[Query, str, str | None, str]]:
+    """(query, protected object, its column, policy)."""
+    return {
+        (query(row), object_key, column, policy_key)
+        for row in rows
+        for name in POLICIES
+        for object_key, thing in named(row.get(name))
+        for column, given in [(None, thing), *((said(c.get("columnName")), c) for c in thing.get("columns") or [])]
+        for policy in given.get("policies") or []
+        if (policy_key := key(_as_object(policy)))
+    }
+
+
+def _as_object(policy: Json) -> Json:
+    return {
+        "objectDomain": policy.get("policyKind") or "POLICY",
+        "objectId": policy.get("policyId"),
+        "objectName": policy.get("policyName"),
+    }
+
+
+def starts(rows: Iterable[Json]) -> dict[Query, datetime]:
+    """When each query started: the earliest time that its rows give."""
+    found: dict[Query, datetime] = {}
+    for row in rows:
+        at = time(row["query_start_time"])
+        found[query(row)] = min(found.get(query(row), at), at)
+    return found
+
+
+# --- versions -------------------------------------------------------------------------------------------------------
+
+
+def states_used(rows: list[Json]) -> set[tuple[Query, str, str]]:
+    """(query, object, state) of all data that a query read: the state is the last one before it."""
+    reads = {(one, object_key) for one, _, object_key in accesses(rows)}
+    reads |= {(derivation[0], derivation[4]) for derivation in derivations(rows)}
+    return {(one, object_key, state(rows, one, object_key)) for one, object_key in reads}
+
+
+def state(rows: list[Json], reader: Query, object_key: str) -> str:
+    """The version that a query meets: the last one before it in the order of time and query id, else unrecorded."""
+    at = starts(rows)
+    events = [(at[one], one.query_id, rank) for one, rank in _happened(rows).get((reader.account, object_key), ())]
+    before = [event for event in events if event[:2] < (at[reader], reader.query_id)]
+    if not before:
+        return "initial-version"
+    _, query_id, rank = max(before)
+    return f"{'version' if rank == _MADE else 'version-after-drop'}/{segment(query_id)}"
+
+
+_DROPPED, _MADE = 1, 2
+
+
+def _happened(rows: list[Json]) -> dict[tuple[str, str], set[tuple[Query, int]]]:
+    """What happened to each object: queries that made a version of it, and that dropped it."""
+    found: dict[tuple[str, str], set[tuple[Query, int]]] = {}
+    for one, object_key in writes(rows):
+        found.setdefault((one.account, object_key), set()).add((one, _MADE))
+    for one, object_key, change in changes(rows):
+        operation = (change.get("operationType") or "").upper()
+        body = ((change.get("properties") or {}).get("policyBody") or {}).get("value")
+        if operation in ("CREATE", "REPLACE", "UNDROP") or said(body):
+            found.setdefault((one.account, object_key), set()).add((one, _MADE))
+        elif operation == "DROP":
+            found.setdefault((one.account, object_key), set()).add((one, _DROPPED))
+    return found
