@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from exporter.rows import Rows
     from exporter.settings import Settings
 
-DROPPED_NOTE: Final = "exact duplicates of rows that are exported or set aside"
-
 
 @dataclass(frozen=True)
 class Report:
-    """``report.json``. ``rows_in = exported + duplicates + quarantined``; ``quarantined`` counts rows that cannot be read
-    and rows of queries that were held back. ``truncated``: exported queries that Snowflake cut. Seconds by stage.
+    """``report.json``. ``rows_in = exported + duplicates + quarantined``; ``quarantined`` counts rows that cannot be
+    read and rows of queries that were held back. ``truncated``: exported queries that Snowflake cut. Seconds by stage.
     """
 
     rows_in: int
@@ -63,44 +61,46 @@ class Report:
         }
 
 
-def summarise(
-    settings: Settings,
-    found: Inputs,
-    came: Rows,
-    told: History | None,
-    verdict: Verdict,
-    written: dict[str, int],
-    place: Publication,
-    progress: Progress,
-) -> Report:
+@dataclass(frozen=True)
+class Work:
+    """What a run did, for its account: ``written`` counts events and nodes."""
+
+    found: Inputs
+    came: Rows
+    told: History | None
+    verdict: Verdict
+    written: dict[str, int]
+
+
+def summarise(settings: Settings, work: Work, place: Publication, progress: Progress) -> Report:
     """Count what was exported from the facts themselves, what was set aside from the quarantine itself, and write both
     reports.
     """
     is_cut = F.exists("incomplete", lambda one: one.endswith(TRUNCATED))
-    facts = verdict.facts.queries.agg(
+    facts = work.verdict.facts.queries.agg(
         F.sum("row_count").alias("rows"), F.count(F.lit(1)).alias("queries"), F.count_if(is_cut).alias("truncated")
     ).first()
     assert facts is not None
     report = Report(
-        rows_in=came.rows_in,
+        rows_in=work.came.rows_in,
         exported=facts["rows"] or 0,
-        duplicates=came.duplicates,
+        duplicates=work.came.duplicates,
         quarantined=_lines(place),
         truncated=facts["truncated"],
         queries=facts["queries"],
-        events=written["events"],
-        nodes=written["nodes"],
-        nodes_checked=verdict.checked,
-        violations=verdict.by_shape,
-        warnings=verdict.warnings,
+        events=work.written["events"],
+        nodes=work.written["nodes"],
+        nodes_checked=work.verdict.checked,
+        violations=work.verdict.by_shape,
+        warnings=work.verdict.warnings,
         seconds={name: round(seconds, 3) for name, seconds in {**progress.seconds, "total": progress.total()}.items()},
         account=settings.account,
         out=str(settings.out),
-        skipped_files=list(found.skipped),
-        query_history=_of_history(told),
+        skipped_files=list(work.found.skipped),
+        query_history=_of_history(work.told),
     )
     place.text("report.json", report.json() + "\n")
-    place.text("shacl-report.ttl", shacl_report(verdict))
+    place.text("shacl-report.ttl", shacl_report(work.verdict))
     return report
 
 
@@ -113,7 +113,7 @@ def _lines(place: Publication) -> int:
 
 
 def _of_history(told: History | None) -> dict[str, int] | None:
-    return told and {"rows_in": told.rows_in, "doubled": told.doubled, "unreadable": told.unreadable}
+    return None if told is None else {"rows_in": told.rows_in, "doubled": told.doubled, "unreadable": told.unreadable}
 
 
 def check(report: Report) -> None:

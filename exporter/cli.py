@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter import __version__
 from exporter.errors import ExporterError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _EPILOG: Final = """examples:
   exporter export rows.ndjson.gz --account MYORG-MYACCOUNT --out lineage

@@ -1,7 +1,7 @@
 """One row of the view, in whatever JSON it came -> one struct with the columns of :data:`exporter.schemas.ROW`.
 
 A line with lower-case names and native arrays is parsed once. Anything that does not fit there (names in other cases,
-arrays as text, a bare ``undefined``, a list cut down to ``"TRUNCATED"``) becomes a map of column names and texts, is put
+arrays as text, a bare ``undefined``, a list cut down to ``"TRUNCATED"``) becomes a map of names and texts, is put
 into that form and parsed again; what still does not fit is a bad row, with the reason. Spark alone would turn each of
 these into NULL without a word.
 
@@ -51,7 +51,7 @@ _SENTINEL: Final = f'[{{"objectDomain":"{TRUNCATED}","objectId":-1,"objectName":
 
 
 def parse_line(value: Column) -> Column:
-    """A line of JSON in the documents' form -> the row; None or ``_corrupt`` where it, or a part of it, does not fit."""
+    """A line of JSON in the documents' form -> the row; None or ``_corrupt`` where it or a part of it does not fit."""
     is_plain = F.contains(value, F.lit('"query_id"')) & ~holds_several(value)
     return F.when(is_plain, F.from_json(keep_fractions(value), ddl(ROW), _OPTIONS))
 

@@ -1,8 +1,8 @@
 """The main job: rows -> facts -> checked events and graph. Start reading here.
 
-Rows are parsed once and stored; facts are made from them and stored; the graph's nodes are made from facts, held against
-the shapes, and whatever query they refuse is taken out and everything made again without it; then the same nodes are
-written as Turtle, and the same facts as events. The folder appears when all of this is done.
+Rows are parsed once and stored; facts are made from them and stored; the graph's nodes are made from facts, held
+against the shapes, and whatever query they refuse is taken out and everything made again without it; then the same
+nodes are written as Turtle, and the same facts as events. The folder appears when all of this is done.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter import history, inputs, rows, session
-from exporter.accounting import Report, check, summarise
+from exporter.accounting import Report, Work, check, summarise
 from exporter.facts.build import build
 from exporter.openlineage.events import events
 from exporter.publication import Publication
 from exporter.rdf.nodes import nodes
 from exporter.rdf.turtle import with_headers
-from exporter.rdf.validation import Verdict, judge
+from exporter.rdf.validation import Before, Verdict, judge
 from exporter.schemas import FACTS
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ def export(settings: Settings, progress: Progress) -> Report:
         with progress.stage("quarantine"):
             if came.unreadable or verdict.held is not None:
                 place.lines(rows.quarantine(spark, found, came, verdict.held, place), "quarantine", "ndjson")
-        report = summarise(settings, found, came, told, verdict, {"events": sent, "nodes": written}, place, progress)
+        report = summarise(
+            settings, Work(found, came, told, verdict, {"events": sent, "nodes": written}), place, progress
+        )
         check(report)
         place.publish(report.manifest(settings))
     return report
@@ -72,7 +74,7 @@ def checked(
                 return Verdict(facts, every, 0, held)
             stored = place.counted(every, ".work/nodes")
         with progress.stage("shapes"):
-            verdict = judge(facts, stored, held, found, settings, place)
+            verdict = judge(facts, stored, Before(held, tuple(found)), settings, place)
         if not verdict.refuses:
             return verdict
         found.append(verdict)

@@ -10,10 +10,8 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
 from exporter.openlineage.settings import OpenLineageSettings
@@ -21,6 +19,10 @@ from exporter.rdf.iri import STORAGE_SCHEMES
 
 DEFAULT_ACCOUNT: Final = "local-account"
 OUTPUTS: Final = ("events", "graph")
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _ACCOUNT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
@@ -29,8 +31,8 @@ _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
 @dataclass(frozen=True)
 class Settings:
     """``inputs``: files, folders, globs or tables. ``account``: ORG-ACCOUNT, for rows that do not name their own.
-    ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``query_text``: whether SQL text, which can hold
-    personal data, is kept. ``strict``: whether a row set aside makes the exit code 1.
+    ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``query_text``: whether SQL text, which can
+    hold personal data, is kept. ``strict``: whether a row set aside makes the exit code 1.
     """
 
     inputs: tuple[str, ...]

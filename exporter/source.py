@@ -37,7 +37,7 @@ def as_they_came(spark: SparkSession, sources: tuple[inputs.Source, ...]) -> Dat
 
 
 def first_reading(came: DataFrame) -> DataFrame:
-    """Rows that fit the documents' form, finished; the others with ``left_over``, ``raw`` and ``texts``; blank lines."""
+    """Rows that fit the documents' form, finished; the others with ``left_over`` and ``texts``; blank lines."""
     parsed = came.withColumn("row", parse.parse_line(F.when(F.col("texts").isNull(), F.col("raw"))))
     fits = F.col("row").isNotNull() & F.col(f"row.{CORRUPT}").isNull()
     is_blank = F.trim(F.coalesce("raw", F.lit(""))) == ""
@@ -79,7 +79,7 @@ def second_reading(first: DataFrame) -> DataFrame:
 
 
 def _says_truncated(text: str) -> Column:
-    """Whether the sentinel of a cut record may be in the row at all: most rows are cleared by one look at their text."""
+    """Whether the sentinel of a cut record may be in the row at all: one look at its text clears most rows."""
     return F.coalesce(F.contains(F.col(text), F.lit(TRUNCATED)), F.lit(False))
 
 

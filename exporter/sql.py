@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 def literal(text: str) -> str:
-    """A string literal.
+    r"""A string literal.
 
     >>> literal("it's")
-    "'it\\\\'s'"
+    "'it\\'s'"
     """
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
     return f"'{escaped}'"

@@ -29,7 +29,7 @@ def advice(settings: Settings) -> list[str]:
     if settings.account != DEFAULT_ACCOUNT:
         return []
     return [
-        f"no --account was given, so names are below snowflake://{DEFAULT_ACCOUNT}; graphs of two accounts would meet there"
+        f"no --account was given, so names are below snowflake://{DEFAULT_ACCOUNT}, where graphs of two accounts meet"
     ]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """The tables of :data:`exporter.schemas.FACTS` as DataFrames; both outputs are functions of this and nothing else."""
+    """The tables of :data:`exporter.schemas.FACTS` as DataFrames: both outputs are made from this and nothing else."""
 
     queries: DataFrame
     accesses: DataFrame

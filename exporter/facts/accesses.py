@@ -1,6 +1,6 @@
 """facts/accesses, facts/writes, facts/joins: which objects and columns a query read, wrote and joined.
 
-Sources: view, "direct_objects_accessed", "base_objects_accessed", "objects_modified"; guide, "Joins" (in some languages).
+Sources: view, "direct_objects_accessed", "base_objects_accessed", "objects_modified"; guide, "Joins"
 """
 
 from __future__ import annotations

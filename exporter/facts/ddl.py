@@ -1,7 +1,7 @@
 """facts/ddl_changes, facts/ddl_settings: what a query changed by DDL, and every property that the row shows of it.
 
 Sources: view, "object_modified_by_ddl" and its usage notes; guide, "Examples: Tracking objects modified by a DDL
-operation". Properties are atomic (``{"value": …}``) or compound (a name -> ``{"subOperationType": …, …}``), and those of
+operation". Properties are atomic (``{"value": …}``) or compound (a name -> ``{"subOperationType": …}``), and those of
 columns hold compounds again; they are read by that shape and not by a list of names, for new ones keep coming.
 """
 
@@ -25,7 +25,7 @@ _OF_ELEMENT: Final = ("objectId", "subOperationType", "tagValue", "value")
 
 
 def ddl_changes(rows: DataFrame) -> DataFrame:
-    """One row per change. Two changes of one kind to one object in one query are told apart by a hash of what they say."""
+    """One row per change. Two of one kind to one object in one query are told apart by a hash of what they say."""
     change = F.col("object_modified_by_ddl")
     parsed = rows.filter(change.isNotNull()).select(
         *QUERY_COLUMNS,
@@ -65,7 +65,7 @@ def _source_value(end: str) -> Column:
 
 
 def _other_object(changes: DataFrame, side: str) -> DataFrame:
-    """The changes with the key of the object that they name beside their own; its domain is theirs unless it says so."""
+    """The changes with the key of the other object that they name; its domain is their own unless they say it."""
     domain, ident = f"{side}_domain", f"{side}_id"
     is_named = F.coalesce(ident, f"{side}_name").isNotNull()
     like_own = changes.withColumn(domain, F.when(is_named, F.coalesce(domain, "domain")))
@@ -136,7 +136,7 @@ def _head() -> list[str]:
 
 
 def _element(rows: DataFrame, element: Column, raw: Column) -> DataFrame:
-    """One row per element; ``element_key``: the tag or policy that it names, None where elements are values or columns."""
+    """One row per element; ``element_key``: the tag or policy that it names, None for values and columns."""
     parsed = rows.withColumn("_element", element).withColumn("_raw", raw).withColumn("_of", F.from_json(raw, _MAP))
     read = parsed.select(
         *_head(),

@@ -44,7 +44,7 @@ def objects(facts: Facts) -> DataFrame:
 
 
 def _same_names(facts: Facts) -> DataFrame:
-    """Objects known by name alone -> objects with an id that had this name: perhaps the same, which the rows do not say."""
+    """Objects known by name alone -> objects with an id that had this name: perhaps the same, the rows do not say."""
     nameless = facts.objects.filter(F.col("canonical_name").isNotNull()).select(*_OBJECT, "kind", "canonical_name")
     kinds = facts.objects.filter(F.col("object_id").isNotNull()).select(*_OBJECT, "kind")
     had = facts.names.join(kinds, on=list(_OBJECT), how="inner").select(

@@ -9,7 +9,7 @@ The seam for another engine is :func:`violations`: nodes in, rows of :data:`VIOL
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
@@ -55,5 +55,5 @@ def dangling(nodes: DataFrame) -> DataFrame:
     return missing.select("iri", *[_column(name, named) for name in ("shape", "path", "value", "message", "severity")])
 
 
-def _column(name: str, named: dict[str, Any]) -> Column:
-    return named.get(name, F.col(name)).alias(name)
+def _column(name: str, named: dict[str, Column]) -> Column:
+    return F.col(name).alias(name) if name not in named else named[name].alias(name)

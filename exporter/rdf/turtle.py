@@ -26,8 +26,8 @@ def header(base: str) -> str:
 
 
 def render(nodes: DataFrame, node_class: NodeClass, account: str, base: str) -> DataFrame:
-    """Nodes with a column per property -> ``account``, ``query_id`` (None: of no single query), ``iri``, ``node_class``,
-    ``turtle`` and ``refs``, the IRIs that it refers to.
+    """Nodes with a column per property -> ``account``, ``query_id`` (None: of no single query), ``iri``,
+    ``node_class``, ``turtle`` and ``refs``, the IRIs that it refers to.
 
     IRIs of ``account`` are written relative to ``base``; those of another account in full.
     """
@@ -105,7 +105,7 @@ def _escaped(text: str) -> str:
 
 
 def with_headers(blocks: DataFrame, base: str) -> DataFrame:
-    """The blocks as the lines of text files that each parse by themselves: the first of each partition has the header."""
+    """The blocks as lines of text files that each parse by themselves: the first of each partition has the header."""
     is_first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << 33) - 1)) == 0
     headed = F.concat(F.lit(header(base)), F.col("turtle"))
     return blocks.select(F.when(is_first, headed).otherwise(F.col("turtle")).alias("value"))

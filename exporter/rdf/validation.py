@@ -12,8 +12,6 @@ from exporter.errors import ExporterError
 from exporter.rdf.shacl import violations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.sql import DataFrame
 
     from exporter.facts import Facts
@@ -22,14 +20,14 @@ if TYPE_CHECKING:
 
 _QUERY: Final = ["account", "query_id"]
 _STEPS: Final = 8
-"""How many references away from a query a node can be that only makes sense with it: name <- object <- column <- access."""
+"""How many references away from its query a node can be: a name <- its object <- a column <- an access."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``held``: queries kept out of both outputs (``account``, ``query_id``, ``reason``), None for none. ``found``: the
-    results of all rounds (:data:`exporter.rdf.shacl.VIOLATION`). ``checked``: nodes held against the shapes in the last
-    round. ``by_shape``, ``warnings``: results by shape, over all rounds.
+    """``held``: queries kept out of both outputs (``account``, ``query_id``, ``reason``), None for none. ``found``:
+    the results of all rounds (:data:`exporter.rdf.shacl.VIOLATION`). ``checked``: nodes held against the shapes in the
+    last round. ``by_shape``, ``warnings``: results by shape, over all rounds.
     """
 
     facts: Facts
@@ -42,18 +40,19 @@ class Verdict:
     warnings: dict[str, int] = field(default_factory=dict)
 
 
-def judge(
-    facts: Facts,
-    nodes: Counted,
-    held: DataFrame | None,
-    before: Sequence[Verdict],
-    settings: Settings,
-    place: Publication,
-) -> Verdict:
+@dataclass(frozen=True)
+class Before:
+    """What earlier rounds came to: the queries held back so far, and their verdicts."""
+
+    held: DataFrame | None
+    verdicts: tuple[Verdict, ...] = ()
+
+
+def judge(facts: Facts, nodes: Counted, before: Before, settings: Settings, place: Publication) -> Verdict:
     """One round: the nodes against the shapes; what they refuse, and the queries that it comes from."""
-    number = len(before)
+    held, number = before.held, len(before.verdicts)
     results = place.counted(violations(nodes.table, nodes.count, settings.base), f".work/violations-{number}")
-    earlier = before[-1] if before else Verdict(facts, nodes.table, 0, held)
+    earlier = before.verdicts[-1] if before.verdicts else Verdict(facts, nodes.table, 0, held)
     if not results.count:
         return Verdict(facts, nodes.table, nodes.count, held, False, earlier.found, earlier.by_shape, earlier.warnings)
     counts = {

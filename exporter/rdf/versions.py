@@ -3,7 +3,7 @@
 One entity per table would make a graph that PROV forbids: two writes generate it twice, and an INSERT from a table into
 itself derives it from itself. So each query that writes an object, or creates, replaces or restores it by DDL, makes a
 version; a read uses the latest one before its start, in the order of (time, query id), so that no cycle can arise.
-A version exists from its writer's end where QUERY_HISTORY tells it, else from its start (PROV-DM 5.1; PROV-CONSTRAINTS 6.1).
+A version exists from its writer's end where QUERY_HISTORY tells it, else from its start (PROV-CONSTRAINTS, 6.1).
 
 ``state`` is the path of a version without its object: ``version/QUERY``, ``initial-version`` before the first one on
 record, ``version-after-drop/QUERY`` where an object is read that was last seen dropped.

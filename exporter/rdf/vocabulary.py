@@ -1,16 +1,18 @@
 """The one place where a property is added: which term, on which class, from which column, with what values.
 
-The nodes (:mod:`exporter.rdf.nodes`) have these columns, the writer (:mod:`exporter.rdf.turtle`) writes these terms, and
-the drift test holds ontology, shapes and JSON-LD context against this table.
+The nodes (:mod:`exporter.rdf.nodes`) have these columns, the writer (:mod:`exporter.rdf.turtle`) writes these terms,
+and the drift test holds ontology, shapes and JSON-LD context against this table.
 
 ``range`` is a datatype (``xsd:…``) for literals, or the class of the thing referred to. ``many`` columns hold arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 AH: Final = "https://w3id.org/access-history#"
 PREFIXES: Final[Mapping[str, str]] = {

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+import pyshacl
 from rdflib import RDF, RDFS, SH, Graph, URIRef
 
 from exporter.rdf.targets import add_marks, for_parts
@@ -92,8 +93,6 @@ def check(nodes: list[Any], base: str) -> list[tuple[str | None, ...]]:
 
 def check_nodes(nodes: list[dict[str, Any]], base: str) -> list[dict[str, str | None]]:
     """What pySHACL says of the nodes, and whether each has the class that its IRI says."""
-    import pyshacl
-
     graph = Graph()
     graph.parse(data=_header(base) + "".join(node["turtle"] for node in nodes), format="turtle")
     add_marks(graph, shapes(), superclasses())
