@@ -18,6 +18,7 @@ from exporter.rdf.nodes import nodes
 from exporter.rdf.turtle import with_headers
 from exporter.rdf.validation import Before, Verdict, judge
 from exporter.schemas import FACTS
+from exporter.together import together
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,9 +40,7 @@ def export(settings: Settings, progress: Progress) -> Report:
         with progress.stage("rows"):
             came = rows.stage(spark, found, settings.account, place)
             told = history.read(spark, old_history, place, texts=settings.query_text) if old_history else None
-        verdict = checked(came, told, settings, place, progress)
-        with progress.stage("events"):
-            sent = _events(verdict.facts, settings, place, found.size) if "events" in settings.outputs else 0
+        verdict, sent = checked(came, told, settings, place, progress, found.size)
         with progress.stage("graph"):
             written = (
                 _graph(verdict.nodes, settings, place, found.size) if "graph" in settings.outputs else verdict.checked
@@ -58,27 +57,45 @@ def export(settings: Settings, progress: Progress) -> Report:
 
 
 def checked(
-    came: rows.Rows, told: history.History | None, settings: Settings, place: Publication, progress: Progress
-) -> Verdict:
-    """Facts and nodes of all queries whose nodes the shapes take. Each round holds back at least one query more."""
+    came: rows.Rows,
+    told: history.History | None,
+    settings: Settings,
+    place: Publication,
+    progress: Progress,
+    size: int | None,
+) -> tuple[Verdict, int]:
+    """Facts and nodes of all queries whose nodes the shapes take, and the number of events written of them.
+
+    Events are made while the shapes look at the nodes; they count when the shapes refuse nothing. Each round holds back
+    at least one query more.
+    """
     held = rows.disagreeing(came) if came.disagreeing else None
     found: list[Verdict] = []
     while True:
         with progress.stage("facts"):
             facts = _facts(rows.without(came.good, held), told, place)
-        with progress.stage("nodes"):
-            every = nodes(
-                facts, settings.account, settings.base, lambda name, table: place.keep(table, f".work/{name}")
-            )
-            if not settings.validate:
-                return Verdict(facts, every, 0, held)
-            stored = place.counted(every, ".work/nodes")
-        with progress.stage("shapes"):
-            verdict = judge(facts, stored, Before(held, tuple(found)), settings, place)
+        before = Before(held, tuple(found))
+        done = together(
+            {
+                "verdict": lambda facts=facts, before=before: _verdict(facts, before, settings, place, progress),
+                "events": lambda facts=facts: _events(facts, settings, place, progress, size),
+            }
+        )
+        verdict = done["verdict"]
         if not verdict.refuses:
-            return verdict
+            return verdict, done["events"]
         found.append(verdict)
         held = verdict.held
+
+
+def _verdict(facts: Facts, before: Before, settings: Settings, place: Publication, progress: Progress) -> Verdict:
+    with progress.stage("nodes"):
+        every = nodes(facts, settings.account, settings.base, lambda name, table: place.keep(table, f".work/{name}"))
+        if not settings.validate:
+            return Verdict(facts, every, 0, before.held)
+        stored = place.counted(every, ".work/nodes")
+    with progress.stage("shapes"):
+        return judge(facts, stored, before, settings, place)
 
 
 def _facts(good: DataFrame, told: history.History | None, place: Publication) -> Facts:
@@ -88,14 +105,15 @@ def _facts(good: DataFrame, told: history.History | None, place: Publication) ->
     return build(good, told.queries if told else None, keep)
 
 
-def _events(facts: Facts, settings: Settings, place: Publication, size: int | None) -> int:
-    sent = events(facts, settings.openlineage)
-    in_order = (
-        sent.coalesce(1).sortWithinPartitions("event_time", "query_id", "event_type", "event")
-        if _is_small(size)
-        else sent
-    )
-    return place.lines(in_order.select("event"), "events", "ndjson")
+def _events(facts: Facts, settings: Settings, place: Publication, progress: Progress, size: int | None) -> int:
+    if "events" not in settings.outputs:
+        return 0
+    with progress.stage("events"):
+        sent = events(facts, settings.openlineage)
+        order = ("event_time", "query_id", "event_type", "event")
+        start_first = [True, True, False, True]
+        in_order = sent.coalesce(1).sortWithinPartitions(*order, ascending=start_first) if _is_small(size) else sent
+        return place.lines(in_order.select("event"), "events", "ndjson")
 
 
 def _graph(nodes: DataFrame, settings: Settings, place: Publication, size: int | None) -> int:
