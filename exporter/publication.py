@@ -71,7 +71,8 @@ class Publication:
         """One-column text, written as ``NAME/part-00000.ENDING`` and so on; returns the number of rows."""
         target, written, seen = self.folder / name, self.work / f"{name}-text", Observation()
         texts.observe(seen, F.count(F.lit(1)).alias("n")).write.mode("overwrite").text(str(written))
-        target.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
         parts = sorted(part for part in written.glob("part-*") if part.stat().st_size)
         for number, part in enumerate(parts):
             part.rename(target / f"part-{number:05d}.{ending}")

@@ -14,6 +14,7 @@ from exporter.facts.objects import columns, mentions, names, objects
 from exporter.facts.policies import policy_references
 from exporter.facts.queries import queries
 from exporter.facts.things import things
+from exporter.together import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,23 +32,34 @@ def build(rows: DataFrame, query_history: DataFrame | None, keep: Callable[[str,
     """The facts of good rows. ``keep`` stores a table under its name and returns it as stored, so that what builds on
     it does not compute it again.
     """
-    found = keep("things", things(rows))
-    changes = keep("ddl_changes", ddl_changes(rows))
-    stated = {
-        "queries": keep("queries", queries(rows, query_history)),
-        "accesses": keep("accesses", accesses(found)),
-        "writes": keep("writes", writes(found)),
-        "derivations": keep("derivations", derivations(found)),
-        "policy_references": keep("policy_references", policy_references(found)),
-        "joins": keep("joins", joins(found)),
-        "ddl_changes": changes,
-        "ddl_settings": keep("ddl_settings", ddl_settings(changes)),
-    }
+    first = together(
+        {
+            "things": lambda: keep("things", things(rows)),
+            "ddl_changes": lambda: keep("ddl_changes", ddl_changes(rows)),
+            "queries": lambda: keep("queries", queries(rows, query_history)),
+        }
+    )
+    found, changes = first["things"], first["ddl_changes"]
+    stated = together(
+        {
+            "accesses": lambda: keep("accesses", accesses(found)),
+            "derivations": lambda: keep("derivations", derivations(found)),
+            "ddl_settings": lambda: keep("ddl_settings", ddl_settings(changes)),
+            "writes": lambda: keep("writes", writes(found)),
+            "policy_references": lambda: keep("policy_references", policy_references(found)),
+            "joins": lambda: keep("joins", joins(found)),
+        }
+    )
+    stated.update(queries=first["queries"], ddl_changes=changes)
     partial = Facts(**stated, objects=changes, names=changes, columns=changes)
-    named = keep("mentions", mentions(partial))
-    return Facts(
-        **stated,
-        objects=keep("objects", objects(named)),
-        names=keep("names", names(named, partial)),
-        columns=keep("columns", columns(partial)),
+    entities = together(
+        {"objects": lambda: _objects(partial, keep), "columns": lambda: {"columns": keep("columns", columns(partial))}}
+    )
+    return Facts(**stated, **entities["objects"], **entities["columns"])
+
+
+def _objects(facts: Facts, keep: Callable[[str, DataFrame], DataFrame]) -> dict[str, DataFrame]:
+    named = keep("mentions", mentions(facts))
+    return together(
+        {"names": lambda: keep("names", names(named, facts)), "objects": lambda: keep("objects", objects(named))}
     )
