@@ -2,7 +2,7 @@
 
 A small input is over before a JVM is warm, so what counts is start-up: quick compilation, interpreted expressions,
 classes mapped from an archive that the set-up recorded. A large one earns the full compiler, memory and partitions.
-``benchmarks/startup.py`` measures both against an empty default session.
+``python -m benchmarks.startup`` measures the first against an empty default session.
 """
 
 from __future__ import annotations
