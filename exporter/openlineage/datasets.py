@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from exporter.facts.identifiers import UNKNOWN_KIND, canonical_name
-from exporter.openlineage.facets import EVENT_SCHEMA, Facets
+from exporter.openlineage.facets import EVENT_SCHEMA, OBJECT_FIELDS, Facets
 from exporter.openlineage.naming import dataset, qualified
 from exporter.openlineage.pieces import DATASET_KINDS, OBJECT
-from exporter.openlineage.sql import iso, literal, literals, sorted_set, struct
+from exporter.openlineage.sql import iso, literal, literals, sorted_set, struct, typed_fields
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DATASET: Final = "DATASET"
 _SEVERAL: Final = ("domain", "argument_signature", "data_type", "stage_kind", "location", "object_account")
 _DATASETS: Final = literals((*DATASET_KINDS, UNKNOWN_KIND))
+_TELLING: Final = ", ".join(f"o.{name}" for name in OBJECT_FIELDS)
 
 
 def datasets(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
@@ -35,20 +36,24 @@ def datasets(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
     it must not look thinner than it is. Routines, policies and the like have a row for their name's sake.
     """
     named = _named(facts).transform(_with_names, settings)
-    grouped = named.groupBy("account", "dataset").agg(
+    # A tag may have a table's name: what is no dataset is kept apart.
+    apart = named.selectExpr("*", f"thing.kind IN ({_DATASETS}) AS is_dataset")
+    grouped = apart.groupBy("account", "dataset", "is_dataset").agg(
         F.collect_list(F.struct("thing", "columns")).alias("objects"),
         F.collect_list(F.struct("object_key", "object_name")).alias("spellings"),
     )
-    fields = f"transform({sorted_set('flatten(objects.columns)')}, c -> struct(c AS name, {literal(settings.unknown_type)} AS type))"
-    single = grouped.selectExpr("account", "dataset.*", "objects.thing AS things", "spellings", f"{fields} AS fields")
-    shown = single.selectExpr("*", "array_max(things) AS thing")
+    fields = typed_fields(sorted_set("flatten(objects.columns)"), settings.unknown_type)
+    shown = grouped.selectExpr(
+        *("account", "dataset.*", "is_dataset", "spellings", f"{fields} AS fields"),
+        "array_max(objects.thing) AS thing",
+        f"filter({sorted_set('objects.thing')}, o -> coalesce({_TELLING}) IS NOT NULL) AS things",
+    )
     facets = Facets(settings)
     return shown.selectExpr(
-        *("account", "namespace", "name", "spellings"),
-        f"thing.kind IN ({_DATASETS}) AS is_dataset",
+        *("account", "namespace", "name", "is_dataset", "spellings"),
         "regexp_extract(to_json(struct(namespace, name)), r'(?s)^.(.*).\\z', 1) AS identity",
         f"{facets.of_dataset()} AS facets",
-        f"{facets.objects(sorted_set('things'))} AS objects",
+        f"{facets.objects('things')} AS objects",
     )
 
 
@@ -98,7 +103,12 @@ def _with_names(objects: DataFrame, settings: OpenLineageSettings) -> DataFrame:
     name = f"IF(old IS NULL, new, {qualified('new', 'old')})"
     whole = canonical.selectExpr("account", "object_key", "object_name", "thing", "columns", f"{name} AS canonical")
     return whole.selectExpr(
-        "account", "object_key", "object_name", "thing", "columns", f"{dataset('thing', 'canonical', settings)} AS dataset"
+        "account",
+        "object_key",
+        "object_name",
+        "thing",
+        "columns",
+        f"{dataset('thing', 'canonical', settings)} AS dataset",
     )
 
 
@@ -107,8 +117,8 @@ def dataset_events(facts: Facts, datasets: DataFrame, settings: OpenLineageSetti
     begun = facts.queries.groupBy("account").agg(F.min("query_start_time").alias("event_time"))
     told = datasets.filter("is_dataset").join(F.broadcast(begun), "account", how="inner")
     head = f'","producer":"{settings.producer}","schemaURL":"{EVENT_SCHEMA}/DatasetEvent","dataset":{{'
-    own = "concat_ws(',', facets, objects)"
-    event = f"""concat('{{"eventTime":"', {iso("event_time")}, {literal(head)}, identity, ',"facets":{{', {own}, '}}}}}}')"""
+    begin = f"""'{{"eventTime":"', {iso("event_time")}, {literal(head)}, identity"""
+    event = f"""concat({begin}, ',"facets":{{', concat_ws(',', facets, objects), '}}}}}}')"""
     columns = {
         "query_id": "CAST(NULL AS string)",
         "event_type": f"'{DATASET}'",

@@ -140,7 +140,12 @@ class Facets:
         """What a dataset tells of itself, whether it is read or written: from ``namespace``, ``name``, ``thing`` and
         ``fields``.
         """
-        told = (self.data_source(), self.listed("schema", "fields", "fields", "fields"), self.dataset_type(), self.hierarchy())
+        told = (
+            self.data_source(),
+            self.listed("schema", "fields", "fields", "fields"),
+            self.dataset_type(),
+            self.hierarchy(),
+        )
         return joined(told)
 
     def data_source(self) -> str:
@@ -159,7 +164,9 @@ class Facets:
     def hierarchy(self) -> str:
         """Database, schema and object, of a name that has all three."""
         parts = f"regexp_extract_all(name, {PARTS}, 1)"
-        levels = f"transform({parts}, (p, i) -> struct(array('DATABASE', 'SCHEMA', thing.domain)[i] AS type, p AS name))"
+        levels = (
+            f"transform({parts}, (p, i) -> struct(array('DATABASE', 'SCHEMA', thing.domain)[i] AS type, p AS name))"
+        )
         return self.facet("hierarchy", {"hierarchy": levels}, f"thing.domain IS NOT NULL AND size({parts}) = 3")
 
     def objects(self, objects: str) -> str:

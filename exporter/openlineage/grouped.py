@@ -63,7 +63,8 @@ def by_query(pieces: DataFrame, settings: OpenLineageSettings) -> DataFrame:
 def _merged(queries: DataFrame, settings: OpenLineageSettings) -> DataFrame:
     """The queries with one ``listed`` input and one output for each dataset, and each routine once."""
     facets = Facets(settings)
-    read = f"""concat('{{', items[0].identity, ',"facets":{{', items[0].facets, '}},"inputFacets":{{', {facets.access()}, '}}}}')"""
+    told = """items[0].identity, ',"facets":{', items[0].facets, '},"inputFacets":{'"""
+    read = f"concat('{{', {told}, {facets.access()}, '}}}}')"
     written = {
         "keys": sorted_set("items.object_key"),
         "identity": "items[0].identity",
@@ -127,7 +128,10 @@ _PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "tags": (f"part = '{TAG}'", "struct(key, tag)"),
     "changes": (f"part = '{CHANGE}'", "struct(verb, subject, change)"),
     "policies": (f"part = '{POLICY}'", "struct(namespace, name, policy)"),
-    "joins": (f"part = '{JOIN}'", struct({"key": "key", "side": "access", "join_type": "join_type", "dataset": _NAMED})),
+    "joins": (
+        f"part = '{JOIN}'",
+        struct({"key": "key", "side": "access", "join_type": "join_type", "dataset": _NAMED}),
+    ),
 }
 """Array of a query's row -> which pieces it is collected from, and what each gives."""
 

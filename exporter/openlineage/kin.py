@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql import functions as F
+
 from exporter.openlineage.pieces import CHANGE, COLUMN, INPUT, OUTPUT, QUERY, ROUTINE
 from exporter.openlineage.sql import literals
-
-from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -110,7 +110,7 @@ def mapped(dataset: str, settings: OpenLineageSettings) -> str:
 
 
 def qualified(new: str, old: str) -> str:
-    """A canonical name with the database and schema of another where it has none itself: RENAME TO may leave them out."""
+    """A canonical name, with the database and schema of another where it has none: RENAME TO may leave them out."""
     old_parts, new_parts = (f"regexp_extract_all({name}, {PARTS}, 1)" for name in (old, new))
     missing = f"greatest(size({old_parts}) - size({new_parts}), 0)"
     return f"array_join(concat(slice({old_parts}, 1, {missing}), array({new})), '.')"

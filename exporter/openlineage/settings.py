@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-PRODUCER: Final = "https://w3id.org/access-history/exporter/0.1.0"
+from exporter import __version__
+from exporter.errors import UsageError
+from exporter.schemas import QUERY_HISTORY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PRODUCER: Final = f"https://w3id.org/access-history/exporter/{__version__}"
 """Who made an event or a facet: ``producer`` and ``_producer``."""
 
 UNKNOWN_TYPE: Final = "UNKNOWN"
@@ -36,3 +43,11 @@ class OpenLineageSettings:
     job_namespace: str | None = None
     job_name_from: tuple[str, ...] = ("query_tag", "query_parameterized_hash")
     unknown_type: str = UNKNOWN_TYPE
+
+    def __post_init__(self) -> None:
+        """Raises UsageError where a choice makes no events."""
+        unknown = [name for name in self.job_name_from if QUERY_HISTORY.get(name) != "string"]
+        if unknown:
+            raise UsageError(f"openlineage.job_name_from: {', '.join(unknown)} is no text column of QUERY_HISTORY")
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-;=?-\[\]_a-z~]+", self.producer):
+            raise UsageError(f"openlineage.producer must be a URI, and is {self.producer!r}")

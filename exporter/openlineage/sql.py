@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def literal(text: str) -> str:
-    """A string literal.
+    r"""A string literal.
 
-    >>> literal("it's")
-    "'it\\\\'s'"
+    >>> print(literal("it's"))
+    'it\'s'
     """
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
@@ -49,6 +49,11 @@ def only_if(condition: str, value: str) -> str:
 def sorted_set(array: str) -> str:
     """The array's values without nulls, each once and in order: collected lists come in any order."""
     return f"sort_array(array_distinct(array_compact({array})))"
+
+
+def typed_fields(names: str, kind: str) -> str:
+    """The fields of a ``schema`` facet: these names, all of one type."""
+    return f"transform({names}, n -> struct(n AS name, {literal(kind)} AS type))"
 
 
 def let(name: str, value: str, body: str) -> str:

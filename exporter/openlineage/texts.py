@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.openlineage.facets import EVENT_SCHEMA, Facets, joined
 from exporter.openlineage.naming import job_namespace, run_id
 from exporter.openlineage.pieces import POLICY_FIELDS
-from exporter.openlineage.sql import iso, json_text, let, literal, only_if, struct
+from exporter.openlineage.sql import iso, json_text, let, literal, only_if, sorted_set, struct, typed_fields
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,17 +35,21 @@ def with_texts(queries: DataFrame, settings: OpenLineageSettings) -> DataFrame:
         "outputs": f"array_join(transform(owned, d -> {_output(facets)}), ',')",
     }
     bodies = owned.selectExpr(*_SAME, *(f"{value} AS {name}" for name, value in told.items()))
-    begun = _event("START", "begun", "first_facets", "''", "''", settings)
-    ended = _event("COMPLETE", "ended", "concat_ws(',', first_facets, nullif(last_facets, ''))", "inputs", "outputs", settings)
+    begun = _event("START", "begun", ("first_facets", "''", "''"), settings)
+    both = "concat_ws(',', first_facets, nullif(last_facets, ''))"
+    ended = _event("COMPLETE", "ended", (both, "inputs", "outputs"), settings)
     sent = f"array({begun}, {ended})" if settings.start_events else f"array({ended})"
     return bodies.selectExpr(*_SAME, f"inline({sent})")
 
 
-def _event(kind: str, time: str, facets: str, inputs: str, outputs: str, settings: OpenLineageSettings) -> str:
-    """Time, type and text of an event."""
-    head = f'","producer":"{settings.producer}","schemaURL":"{EVENT_SCHEMA}/RunEvent","eventType":"{kind}","run":{{"runId":"'
-    text = f"""concat('{{"eventTime":"', {iso(time)}, {literal(head)}, run_id, '","facets":{{', {facets}, '}}}},"job":', job,
-        ',"inputs":[', {inputs}, '],"outputs":[', {outputs}, ']}}')"""
+def _event(kind: str, time: str, members: tuple[str, str, str], settings: OpenLineageSettings) -> str:
+    """Time, type and text of an event; ``members``: of the run's facets, the inputs and the outputs."""
+    facets, inputs, outputs = members
+    made = f'","producer":"{settings.producer}","schemaURL":"{EVENT_SCHEMA}/RunEvent"'
+    head = literal(f'{made},"eventType":"{kind}","run":{{"runId":"')
+    run = f"""{head}, run_id, '","facets":{{', {facets}, '}}}},"job":', job"""
+    datasets = f"""',"inputs":[', {inputs}, '],"outputs":[', {outputs}, ']}}'"""
+    text = f"""concat('{{"eventTime":"', {iso(time)}, {run}, {datasets})"""
     return struct({"event_time": time, "event_type": literal(kind), "event": text})
 
 
@@ -92,10 +96,9 @@ def _job(facets: Facets, settings: OpenLineageSettings) -> str:
 
 def _inputs(facets: Facets, settings: OpenLineageSettings) -> str:
     """Texts of the inputs: of those that the view lists, and of the others what their columns tell."""
-    own = "filter(columns, s -> s.namespace = d.namespace AND s.name = d.name).field"
-    fields = f"transform(sort_array(array_distinct({own})), n -> struct(n AS name, {literal(settings.unknown_type)} AS type))"
-    access = facets.facet("accessHistory_access", {"accesses": "array('SOURCE')", "columns": f"sort_array(array_distinct({own}))"})
-    schema = facets.facet("schema", {"fields": fields})
+    names = sorted_set("filter(columns, s -> s.namespace = d.namespace AND s.name = d.name).field")
+    access = facets.facet("accessHistory_access", {"accesses": "array('SOURCE')", "columns": names})
+    schema = facets.facet("schema", {"fields": typed_fields(names, settings.unknown_type)})
     text = f"""concat('{{', {_IDENTITY}, ',"facets":{{', {schema}, '}},"inputFacets":{{', {access}, '}}}}')"""
     return f"array_join(concat(listed.text, transform(unlisted, d -> {text})), ',')"
 
@@ -148,7 +151,9 @@ def _owned() -> str:
     return let("w", f"IF(size(d.keys) > 1, {both}, {own})", struct(told))
 
 
-_SOURCE_FIELDS: Final = "c.column AS column, c.namespace AS namespace, c.name AS name, c.field AS field, c.base AS base, c.identity AS identity"
+_SOURCE_FIELDS: Final = ", ".join(
+    f"c.{name} AS {name}" for name in ("column", "namespace", "name", "field", "base", "identity")
+)
 _SAME_SOURCE: Final = "o.field = c.field AND o.name = c.name AND o.namespace = c.namespace AND o.column = c.column"
 _DIRECT: Final = '{"type":"DIRECT"}'
 _BASE: Final = '{"type":"DIRECT","description":"base source"}'
