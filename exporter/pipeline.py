@@ -7,6 +7,8 @@ nodes are written as Turtle, and the same facts as events. The folder appears wh
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from exporter import history, inputs, rows, session
@@ -18,7 +20,7 @@ from exporter.rdf.nodes import nodes
 from exporter.rdf.turtle import with_headers
 from exporter.rdf.validation import Before, Verdict, judge
 from exporter.schemas import FACTS
-from exporter.together import together
+from exporter.together import both
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,6 +35,7 @@ def export(settings: Settings, progress: Progress) -> Report:
     found = inputs.find(settings.inputs)
     old_history = inputs.find([settings.query_history]) if settings.query_history else None
     with Publication(settings.out, replace=settings.replace) as place:
+        job = Job(settings, place, progress, found.size)
         with progress.stage("session"):
             spark = session.start(found.size)
             if settings.validate:
@@ -40,61 +43,52 @@ def export(settings: Settings, progress: Progress) -> Report:
         with progress.stage("rows"):
             came = rows.stage(spark, found, settings.account, place)
             told = history.read(spark, old_history, place, texts=settings.query_text) if old_history else None
-        verdict, sent = checked(came, told, settings, place, progress, found.size)
-        with progress.stage("graph"):
-            written = (
-                _graph(verdict.nodes, settings, place, found.size) if "graph" in settings.outputs else verdict.checked
-            )
+        verdict, sent = checked(came, told, job)
+        written = _graph(verdict, job)
         with progress.stage("quarantine"):
             if came.unreadable or verdict.held is not None:
                 place.lines(rows.quarantine(spark, found, came, verdict.held, place), "quarantine", "ndjson")
-        report = summarise(
-            settings, Work(found, came, told, verdict, {"events": sent, "nodes": written}), place, progress
-        )
+        work = Work(found, came, told, verdict, {"events": sent, "nodes": written})
+        report = summarise(settings, work, place, progress)
         check(report)
         place.publish(report.manifest(settings))
     return report
 
 
-def checked(
-    came: rows.Rows,
-    told: history.History | None,
-    settings: Settings,
-    place: Publication,
-    progress: Progress,
-    size: int | None,
-) -> tuple[Verdict, int]:
+@dataclass(frozen=True)
+class Job:
+    """What one run works with."""
+
+    settings: Settings
+    place: Publication
+    progress: Progress
+    size: int | None
+
+
+def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[Verdict, int]:
     """Facts and nodes of all queries whose nodes the shapes take, and the number of events written of them.
 
     Events are made while the shapes look at the nodes; they count when the shapes refuse nothing. Each round holds back
     at least one query more.
     """
-    held = rows.disagreeing(came) if came.disagreeing else None
-    found: list[Verdict] = []
+    before = Before(rows.disagreeing(came) if came.disagreeing else None)
     while True:
-        with progress.stage("facts"):
-            facts = _facts(rows.without(came.good, held), told, place)
-        before = Before(held, tuple(found))
-        done = together(
-            {
-                "verdict": lambda facts=facts, before=before: _verdict(facts, before, settings, place, progress),
-                "events": lambda facts=facts: _events(facts, settings, place, progress, size),
-            }
-        )
-        verdict = done["verdict"]
+        with job.progress.stage("facts"):
+            facts = _facts(rows.without(came.good, before.held), told, job.place)
+        verdict, sent = both(partial(_verdict, facts, before, job), partial(_events, facts, job))
         if not verdict.refuses:
-            return verdict, done["events"]
-        found.append(verdict)
-        held = verdict.held
+            return verdict, sent
+        before = Before(verdict.held, (*before.verdicts, verdict))
 
 
-def _verdict(facts: Facts, before: Before, settings: Settings, place: Publication, progress: Progress) -> Verdict:
-    with progress.stage("nodes"):
+def _verdict(facts: Facts, before: Before, job: Job) -> Verdict:
+    settings, place = job.settings, job.place
+    with job.progress.stage("nodes"):
         every = nodes(facts, settings.account, settings.base, lambda name, table: place.keep(table, f".work/{name}"))
         if not settings.validate:
             return Verdict(facts, every, 0, before.held)
         stored = place.counted(every, ".work/nodes")
-    with progress.stage("shapes"):
+    with job.progress.stage("shapes"):
         return judge(facts, stored, before, settings, place)
 
 
@@ -105,20 +99,23 @@ def _facts(good: DataFrame, told: history.History | None, place: Publication) ->
     return build(good, told.queries if told else None, keep)
 
 
-def _events(facts: Facts, settings: Settings, place: Publication, progress: Progress, size: int | None) -> int:
-    if "events" not in settings.outputs:
+def _events(facts: Facts, job: Job) -> int:
+    if "events" not in job.settings.outputs:
         return 0
-    with progress.stage("events"):
-        sent = events(facts, settings.openlineage)
+    with job.progress.stage("events"):
+        sent = events(facts, job.settings.openlineage)
         order = ("event_time", "query_id", "event_type", "event")
         start_first = [True, True, False, True]
-        in_order = sent.coalesce(1).sortWithinPartitions(*order, ascending=start_first) if _is_small(size) else sent
-        return place.lines(in_order.select("event"), "events", "ndjson")
+        in_order = sent.coalesce(1).sortWithinPartitions(*order, ascending=start_first) if _is_small(job.size) else sent
+        return job.place.lines(in_order.select("event"), "events", "ndjson")
 
 
-def _graph(nodes: DataFrame, settings: Settings, place: Publication, size: int | None) -> int:
-    in_order = nodes.coalesce(1).sortWithinPartitions("iri") if _is_small(size) else nodes
-    return place.lines(with_headers(in_order, settings.base), "graph", "ttl")
+def _graph(verdict: Verdict, job: Job) -> int:
+    if "graph" not in job.settings.outputs:
+        return verdict.checked
+    with job.progress.stage("graph"):
+        in_order = verdict.nodes.coalesce(1).sortWithinPartitions("iri") if _is_small(job.size) else verdict.nodes
+        return job.place.lines(with_headers(in_order, job.settings.base), "graph", "ttl")
 
 
 def _is_small(size: int | None) -> bool:

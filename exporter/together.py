@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 AT_ONCE: Final = 3
 """More would wait for each other: the driver's planning is one core's work, and so are most jobs of a small input."""
 
@@ -18,3 +19,10 @@ def together(steps: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         running = {name: pool.submit(step) for name, step in steps.items()}
     return {name: one.result() for name, one in running.items()}
+
+
+def both(one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
+    """Two steps of different kinds; the first that fails raises, when both are over."""
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(one), pool.submit(other)
+    return first.result(), second.result()
