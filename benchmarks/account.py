@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from random import Random
 
 Json = dict[str, Any]
 
@@ -19,10 +21,47 @@ SUBJECTS: Final = (
     "TICKETS",
     "STOCK",
 )
-COLUMNS: Final = tuple(
-    "ID CUSTOMER_ID ORDER_ID CREATED_AT UPDATED_AT STATUS AMOUNT CURRENCY COUNTRY REGION CITY EMAIL PHONE FULL_NAME "
-    "SKU QUANTITY PRICE DISCOUNT TAX CHANNEL SOURCE_FILE LOADED_AT IS_ACTIVE VALID_FROM VALID_TO SEGMENT SCORE COMMENT "
-    "WAREHOUSE_ID CARRIER SESSION_ID PAGE_URL REFERRER DEVICE BROWSER LATITUDE LONGITUDE BIRTH_DATE IBAN MARGIN".split()
+COLUMNS: Final = (
+    "ID",
+    "CUSTOMER_ID",
+    "ORDER_ID",
+    "CREATED_AT",
+    "UPDATED_AT",
+    "STATUS",
+    "AMOUNT",
+    "CURRENCY",
+    "COUNTRY",
+    "REGION",
+    "CITY",
+    "EMAIL",
+    "PHONE",
+    "FULL_NAME",
+    "SKU",
+    "QUANTITY",
+    "PRICE",
+    "DISCOUNT",
+    "TAX",
+    "CHANNEL",
+    "SOURCE_FILE",
+    "LOADED_AT",
+    "IS_ACTIVE",
+    "VALID_FROM",
+    "VALID_TO",
+    "SEGMENT",
+    "SCORE",
+    "COMMENT",
+    "WAREHOUSE_ID",
+    "CARRIER",
+    "SESSION_ID",
+    "PAGE_URL",
+    "REFERRER",
+    "DEVICE",
+    "BROWSER",
+    "LATITUDE",
+    "LONGITUDE",
+    "BIRTH_DATE",
+    "IBAN",
+    "MARGIN",
 )
 SENSITIVE: Final = ("EMAIL", "PHONE", "FULL_NAME", "BIRTH_DATE", "IBAN")
 LAYERS: Final = ("RAW", "STAGING", "MART")

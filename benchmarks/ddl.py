@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from benchmarks.account import SENSITIVE, Account, Json, Relation
 from benchmarks.shapes import create_ddl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
 
 TAGS: Final = ("GOVERNANCE.TAGS.PII", "GOVERNANCE.TAGS.OWNER", "GOVERNANCE.TAGS.COST_CENTER")
 VALUES: Final = ("sensitive", "internal", "public", "team-a", "team-b")

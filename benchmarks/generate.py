@@ -13,17 +13,20 @@ import csv
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from benchmarks import ddl, shapes
 from benchmarks.account import Account, Json
-from benchmarks.shapes import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.shapes import Shape
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 PERIOD: Final = timedelta(days=30)

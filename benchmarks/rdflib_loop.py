@@ -13,14 +13,16 @@ import argparse
 import itertools
 import json
 import time
-from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
 
 from rdflib import DCTERMS, PROV, RDF, RDFS, XSD, Graph, Literal, Namespace, URIRef
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 Json = dict[str, Any]
 AH = Namespace("https://w3id.org/access-history#")

@@ -18,18 +18,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks import generate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PYTHON: Final = (sys.executable, "-m")
 
 
-class FailedRun(Exception):
+class FailedRunError(Exception):
     """A measured program did not end well; its last words."""
 
 
@@ -61,7 +63,7 @@ class Measured:
         """Medians of so many runs; a program that fails is reported and not measured."""
         try:
             timed = [self._once() for _ in range(runs)]
-        except FailedRun as failure:
+        except FailedRunError as failure:
             return Result(self.name, self.rows, None, None, str(failure))
         nets = [net for _, net in timed if net is not None]
         whole = statistics.median(whole for whole, _ in timed)
@@ -73,7 +75,7 @@ class Measured:
         whole = time.perf_counter() - started
         if done.returncode:
             words = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
-            raise FailedRun(f"exit code {done.returncode}: {words[-1][:120]}")
+            raise FailedRunError(f"exit code {done.returncode}: {words[-1][:120]}")
         return whole, self.net(_last_json(done.stdout))
 
 

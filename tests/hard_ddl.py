@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.hard_objects import Json, Thing, World, hard_name
 from tests.hard_rows import BODIES, row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
 
 TABLE_LIKE: Final = ("table", "view", "dynamic table", "external table")
 

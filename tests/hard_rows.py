@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta, timezone
-from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.hard_objects import USERS, Json, Thing, World, hard_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
 
 START: Final = datetime(2026, 3, 1, 8, tzinfo=UTC)
 LOCATIONS: Final = (

@@ -6,12 +6,14 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
 Json = dict[str, Any]
 _VARIANTS: Final = ("additional_properties", "invoker_identity")
@@ -82,7 +84,7 @@ _IDENTITY = "objectDomain objectId objectName argumentSignature dataType"
 _SOURCES = pa.list_(_struct(f"{_IDENTITY} columnName columnId"))
 _POLICIES = pa.list_(_struct("policyName policyId policyKind"))
 _NODE = _struct(_IDENTITY)
-_LINEAGE = {name: _SOURCES for name in ("directSources", "baseSources", "directSourceColumns", "baseSourceColumns")}
+_LINEAGE = dict.fromkeys(("directSources", "baseSources", "directSourceColumns", "baseSourceColumns"), _SOURCES)
 _COLUMNS = pa.list_(_struct("columnName columnId", policies=_POLICIES, **_LINEAGE))
 _JOINS = pa.list_(_struct("joinType type", node=_NODE, joinObject=_NODE))
 _OBJECTS = pa.list_(

@@ -7,8 +7,7 @@ import io
 import json
 import time
 from collections import Counter
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
 import pytest
@@ -16,6 +15,9 @@ import pytest
 from benchmarks import rdflib_loop
 from benchmarks.generate import HISTORY, Generator, Sizes, write
 from benchmarks.run import Result, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ROWS = 20_000
 
@@ -96,7 +98,8 @@ def test_several_targets_and_children_occur(rows: list[dict[str, Any]]) -> None:
     assert any(len(row["objects_modified"]) > 1 for row in rows)
     known = {row["query_id"] for row in rows}
     children = [row for row in rows if row["parent_query_id"]]
-    assert children and all(row["root_query_id"] in known for row in children)
+    assert children
+    assert all(row["root_query_id"] in known for row in children)
     assert any(row["parent_query_id"] != row["root_query_id"] for row in children)
 
 

@@ -6,14 +6,16 @@ import csv
 import gzip
 import io
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
 from tests.histories import BAD_NESTED_ROWS, BAD_ROWS, FORMS, Json, histories, random_history, write_form
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ROWS = [row for seed in range(10) for row in random_history(seed, 20)]
 
@@ -26,7 +28,9 @@ def test_a_seed_gives_one_history() -> None:
 @given(histories())
 def test_every_row_says_which_query_when_and_who(rows: list[Json]) -> None:
     for row in rows:
-        assert row["query_id"] and row["query_start_time"] and row["user_name"]
+        assert row["query_id"]
+        assert row["query_start_time"]
+        assert row["user_name"]
         for name in ("direct_objects_accessed", "base_objects_accessed", "objects_modified", "policies_referenced"):
             assert row[name] is None or all(isinstance(element, dict) for element in row[name])
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from company import AUDIENCE, DIMENSION, NEW_DIMENSION, RATES, STAGED_CUSTOMERS
-from governance import Statement
 from rhythm import CUSTOMER, load, same
-from statements import Account, Json, Lineage
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from governance import Statement
+    from statements import Account, Json, Lineage
 
 
 def rename_discounts(account: Account, at: datetime) -> object:

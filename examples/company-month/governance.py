@@ -89,7 +89,7 @@ def altered(
     """DDL that changes nothing that later statements depend on."""
 
     def statement(account: Account, at: datetime) -> object:
-        kind = sql.split()[0].upper()
+        kind = sql.split(maxsplit=1)[0].upper()
         return account.ddl(at, user, kind, account.change(name, operation, properties, domain, number), sql)
 
     return statement

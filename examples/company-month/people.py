@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from company import AUDIENCE, BY_REGION, CONTACTS, COPY, EXPORT, FACT, FEATURES, RATES, SCORE, UPLOADS, WEATHER
-from governance import Statement
 from rhythm import same
-from statements import Account, Json, Lineage
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from governance import Statement
+    from statements import Account, Json, Lineage
 
 
 def reads(user: str, sql: str = "", join: str = "", **columns: str) -> Statement:
