@@ -40,12 +40,10 @@ _CLASS_BY_PATH: Final = tuple((re.compile(pattern), name) for pattern, name in _
 
 def class_of(iri: str, base: str) -> str:
     """The class, as ``ah:…``, that an IRI of ours says its node has."""
-    if not iri.startswith(base):
-        below = re.match(r"^snowflake://[^/]+/|^.*?/account/[^/]+/", iri)
-        if not below:
-            return "ah:Location"
-        return class_of(base + iri[below.end() :], base)
-    path = iri[len(base) :]
+    below = re.match(rf"{re.escape(base)}(account/[^/]+/)?|snowflake://[^/]+/", iri)
+    if not below:
+        return "ah:Location"
+    path = iri[below.end() :]
     for pattern, name in _CLASS_BY_PATH:
         if pattern.match(path):
             return name
