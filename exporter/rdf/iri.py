@@ -18,7 +18,8 @@ STORAGE_SCHEMES: Final = ("s3", "s3gov", "s3china", "s3compat", "gcs", "gs", "az
 term of somebody's vocabulary."""
 
 _STORAGE: Final = rf"^({'|'.join(STORAGE_SCHEMES)})://"
-_READABLE: Final = {"%2F": "/", "%3A": ":", "%3D": "=", "%40": "@", "%2C": ",", "%2B": "+"}
+_READABLE: Final = {"%2F": "/", "%3D": "=", "%2C": ",", "%2B": "+"}
+_PLAIN_HOST: Final = "^[a-z0-9]+://([A-Za-z0-9._-]+@)?[A-Za-z0-9._-]*(:[0-9]+)?(/|$)"
 
 
 def path(*parts: str) -> str:
@@ -44,12 +45,16 @@ def object_path(key: str = "object_key") -> str:
 
 
 def _location(url: str) -> str:
-    """The location with every character that is not plain percent-encoded, ``%`` too: what was different stays so."""
+    """The location with every character that is not plain percent-encoded, ``%`` too: what was different stays so.
+
+    A colon and an @ stay where the host is a plain one: elsewhere they would make an IRI that no engine takes.
+    """
     scheme = f"concat(substring_index({url}, '://', 1), '://')"
     readable = f"replace(url_encode(substr({url}, length({scheme}) + 1)), '+', '%20')"
     for code, character in _READABLE.items():
         readable = f"replace({readable}, '{code}', '{character}')"
-    return f"concat({scheme}, {readable})"
+    more = f"replace(replace({readable}, '%3A', ':'), '%40', '@')"
+    return f"concat({scheme}, CASE WHEN {url} RLIKE '{_PLAIN_HOST}' THEN {more} ELSE {readable} END)"
 
 
 def column_path(column: str, key: str = "object_key") -> str:
