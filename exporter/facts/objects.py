@@ -16,8 +16,6 @@ from exporter.facts.common import OBJECT_COLUMNS
 from exporter.schemas import COLUMN_FACTS, NAMES, OBJECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.sql import Column, DataFrame
 
     from exporter.facts import Facts
@@ -34,6 +32,15 @@ _ATTRIBUTES: Final = {
 
 def mentions(facts: Facts) -> DataFrame:
     """Every object that any fact names: account, first and last time, and the object columns, one row per spelling."""
+    return (
+        _named_anywhere(facts)
+        .groupBy("account", *OBJECT_COLUMNS)
+        .agg(F.min("query_start_time").alias("first_seen"), F.max("query_start_time").alias("last_seen"))
+    )
+
+
+def _named_anywhere(facts: Facts) -> DataFrame:
+    """The same with every time: read, written, changed, or only beside others, as policies, partners and tags are."""
     policies = facts.policy_references.select(
         *_when(),
         *_named("policy_key", F.replace("policy_kind", F.lit("_"), F.lit(" ")), "policy_id", "policy_name"),
@@ -47,10 +54,7 @@ def mentions(facts: Facts) -> DataFrame:
     direct = [facts.accesses, facts.writes, facts.derivations, facts.policy_references, facts.joins, changes]
     tables = [table.select(*_when(), *OBJECT_COLUMNS) for table in direct]
     every = reduce(lambda one, other: one.unionByName(other), [*tables, policies, swaps, sources, settings])
-    found = every.filter(F.col("object_key").isNotNull())
-    return found.groupBy("account", *OBJECT_COLUMNS).agg(
-        F.min("query_start_time").alias("first_seen"), F.max("query_start_time").alias("last_seen")
-    )
+    return every.filter(F.col("object_key").isNotNull())
 
 
 def _when() -> tuple[str, str]:
@@ -122,12 +126,8 @@ def given_names(facts: Facts) -> DataFrame:
 
 
 def _sightings(facts: Facts) -> DataFrame:
-    parts: Sequence[DataFrame] = [
-        table.select(*_when(), "object_key", "object_name", F.lit(0).alias("after"))
-        for table in (facts.accesses, facts.writes, facts.derivations, facts.policy_references, facts.ddl_changes)
-    ]
-    every = reduce(lambda one, other: one.unionByName(other), parts)
-    return every.filter(F.col("object_name").isNotNull())
+    named = _named_anywhere(facts).filter(F.col("object_name").isNotNull())
+    return named.select(*_when(), "object_key", "object_name", F.lit(0).alias("after"))
 
 
 def _held(sightings: DataFrame) -> DataFrame:

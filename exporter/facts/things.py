@@ -44,7 +44,7 @@ def things(rows: DataFrame) -> DataFrame:
 
 def _at(rows: DataFrame, place: str) -> DataFrame:
     each = rows.select(*QUERY_COLUMNS, F.explode(PLACES[place]).alias("o"))
-    location = F.explode(F.coalesce(F.col("o.locations"), F.array(F.col("o.location"))))
+    location = F.explode(F.when(F.size("o.locations") > 0, F.col("o.locations")).otherwise(F.array("o.location")))
     return each.select("*", location.alias("at")).select(
         *QUERY_COLUMNS,
         F.lit(place).alias("place"),
