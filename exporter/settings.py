@@ -68,14 +68,23 @@ class Settings:
         return {**plain, "inputs": list(self.inputs), "outputs": list(self.outputs), "openlineage": dict(events)}
 
 
-_FROM_FILE: Final = ("account", "base", "query_history", "outputs", "query_text", "strict", "replace")
+_TEXT, _TEXTS, _FLAG = "a text", "a text or a list of texts", "true or false"
+_FROM_FILE: Final = {
+    "account": _TEXT,
+    "base": _TEXT,
+    "query_history": _TEXT,
+    "outputs": _TEXTS,
+    "query_text": _FLAG,
+    "strict": _FLAG,
+    "replace": _FLAG,
+}
 
 
 def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
     """The settings from what the command line gave (None: not given), the environment and the file."""
     file = _file(config, environ) if config else {}
     table = file.pop("openlineage", {})
-    values = {**_checked(file, _FROM_FILE, config, ""), **_environment(environ)}
+    values = {**_typed(_checked(file, tuple(_FROM_FILE), config, ""), config), **_environment(environ)}
     values.update({name: value for name, value in given.items() if value is not None})
     values["outputs"] = _names(values.get("outputs", OUTPUTS))
     return Settings(**values, openlineage=_openlineage(table, config, query_text=bool(values.get("query_text"))))
@@ -140,6 +149,19 @@ def _checked(values: dict[str, Any], known: tuple[str, ...], config: Path | None
             hint = f"did you mean {prefix}{near[0]}?" if near else f"known are {', '.join(known)}"
             raise UsageError(f"{config}: there is no setting {prefix}{key}; {hint}")
     return dict(values)
+
+
+def _typed(values: dict[str, Any], config: Path | None) -> dict[str, Any]:
+    for key, value in values.items():
+        is_texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        kinds = {
+            _TEXT: isinstance(value, str),
+            _FLAG: isinstance(value, bool),
+            _TEXTS: isinstance(value, str) or is_texts,
+        }
+        if not kinds[_FROM_FILE[key]]:
+            raise UsageError(f"{config}: {key} must be {_FROM_FILE[key]}, and is {value!r}")
+    return values
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
