@@ -92,7 +92,7 @@ def summarise(settings: Settings, work: Work, place: Publication, progress: Prog
         nodes=work.written["nodes"],
         nodes_checked=work.verdict.checked,
         violations=work.verdict.by_shape,
-        warnings=work.verdict.warnings,
+        warnings={**work.verdict.warnings, **_faulty(work.written["faulty"])},
         seconds={name: round(seconds, 3) for name, seconds in {**progress.seconds, "total": progress.total()}.items()},
         account=settings.account,
         out=str(settings.out),
@@ -102,6 +102,10 @@ def summarise(settings: Settings, work: Work, place: Publication, progress: Prog
     place.text("report.json", report.json() + "\n")
     place.text("shacl-report.ttl", shacl_report(work.verdict))
     return report
+
+
+def _faulty(events: int) -> dict[str, int]:
+    return {"events of datasets that cannot go out": events} if events else {}
 
 
 def _lines(place: Publication) -> int:

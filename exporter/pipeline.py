@@ -8,12 +8,16 @@ nodes are written as Turtle, and the same facts as events. The folder appears wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING
+
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
 
 from exporter import history, inputs, rows, session
 from exporter.accounting import Report, Work, check, summarise
 from exporter.facts.build import build
+from exporter.openlineage.check import with_problems
 from exporter.openlineage.events import events
 from exporter.publication import Publication
 from exporter.rdf.nodes import nodes
@@ -48,7 +52,7 @@ def export(settings: Settings, progress: Progress) -> Report:
         with progress.stage("quarantine"):
             if came.unreadable or verdict.held is not None:
                 place.lines(rows.quarantine(spark, found, came, verdict.held, place), "quarantine", "ndjson")
-        work = Work(found, came, told, verdict, {"events": sent, "nodes": written})
+        work = Work(found, came, told, verdict, {"events": sent.count, "nodes": written, "faulty": sent.faulty})
         report = summarise(settings, work, place, progress)
         check(report)
         place.publish(report.manifest(settings))
@@ -65,8 +69,8 @@ class Job:
     size: int | None
 
 
-def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[Verdict, int]:
-    """Facts and nodes of all queries whose nodes the shapes take, and the number of events written of them.
+def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[Verdict, Sent]:
+    """Facts and nodes of all queries whose nodes the shapes take, and what was written of them as events.
 
     Events are made while the shapes look at the nodes; they count when the shapes refuse nothing. Each round holds back
     at least one query more.
@@ -76,9 +80,11 @@ def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[Ve
         with job.progress.stage("facts"):
             facts = _facts(rows.without(came.good, before.held), told, job.place)
         verdict, sent = both(partial(_verdict, facts, before, job), partial(_events, facts, job))
-        if not verdict.refuses:
+        if not verdict.refuses and sent.held is None:
             return verdict, sent
-        before = Before(verdict.held, (*before.verdicts, verdict))
+        found = [one for one in (verdict.held, sent.held) if one is not None]
+        held = reduce(lambda one, other: one.unionByName(other), found).groupBy("account", "query_id")
+        before = Before(held.agg(F.min("reason").alias("reason")), (*before.verdicts, verdict))
 
 
 def _verdict(facts: Facts, before: Before, job: Job) -> Verdict:
@@ -99,15 +105,40 @@ def _facts(good: DataFrame, told: history.History | None, place: Publication) ->
     return build(good, told.queries if told else None, keep)
 
 
-def _events(facts: Facts, job: Job) -> int:
+@dataclass(frozen=True)
+class Sent:
+    """``count`` events written; ``held``: queries with an event that must not go out, None for none; ``faulty``
+    events were not written: where no query is held for them they tell of datasets, and the report says so.
+    """
+
+    count: int
+    held: DataFrame | None = None
+    faulty: int = 0
+
+
+def _events(facts: Facts, job: Job) -> Sent:
     if "events" not in job.settings.outputs:
-        return 0
+        return Sent(0)
     with job.progress.stage("events"):
-        sent = events(facts, job.settings.openlineage)
+        seen, is_sound = Observation(), F.size("problems") == 0
+        every = with_problems(events(facts, job.settings.openlineage))
+        sound = every.observe(seen, F.count_if(~is_sound).alias("faulty")).filter(is_sound)
         order = ("event_time", "query_id", "event_type", "event")
         start_first = [True, True, False, True]
-        in_order = sent.coalesce(1).sortWithinPartitions(*order, ascending=start_first) if _is_small(job.size) else sent
-        return job.place.lines(in_order.select("event"), "events", "ndjson")
+        in_order = (
+            sound.coalesce(1).sortWithinPartitions(*order, ascending=start_first) if _is_small(job.size) else sound
+        )
+        count = job.place.lines(in_order.select("event"), "events", "ndjson")
+        if not seen.get["faulty"]:
+            return Sent(count)
+        held = job.place.keep(_faulty(every), ".work/faulty")
+        return Sent(count, None if held.isEmpty() else held, seen.get["faulty"])
+
+
+def _faulty(every: DataFrame) -> DataFrame:
+    told = F.concat(F.lit("its event cannot go out: "), F.array_join("problems", "; ")).alias("reason")
+    faulty = every.filter((F.size("problems") > 0) & F.col("query_id").isNotNull())
+    return faulty.select("account", "query_id", told).distinct()
 
 
 def _graph(verdict: Verdict, job: Job) -> int:

@@ -20,11 +20,13 @@ MAX_JOB_NAME: Final = 2_000
 class Limits:
     """``max_bytes`` of an event's text in UTF-8, ``max_job_name`` characters of a job's name.
 
+    ``refuses_nul``: whether the character NUL may not stand in it, which is allowed by the specification.
     The defaults are what a running Marquez was seen to take.
     """
 
     max_bytes: int = MAX_BYTES
     max_job_name: int = MAX_JOB_NAME
+    refuses_nul: bool = False
 
 
 LIMITS: Final = Limits()
@@ -40,9 +42,9 @@ def with_problems(events: DataFrame, limits: Limits = LIMITS) -> DataFrame:
         "query_id IS NOT NULL AND coalesce(job_name, '') = ''": "'job.name is missing'",
         f"length(job_name) > {limits.max_job_name}": _long("job.name", "length(job_name)", limits.max_job_name),
         f"octet_length(event) > {limits.max_bytes}": _long("the event", "octet_length(event)", limits.max_bytes),
-        # PostgreSQL stores no NUL, and a backend on it answers with a fault that no retry mends.
-        _HAS_NUL: "'a name or text holds the character NUL'",
     }
+    if limits.refuses_nul:  # PostgreSQL stores none, and a backend on it answers with a fault that no retry mends
+        rules[_HAS_NUL] = "'a name or text holds the character NUL'"
     told = ", ".join(f"IF({condition}, {reason}, NULL)" for condition, reason in rules.items())
     return events.selectExpr("*", f"array_compact(array({told})) AS problems")
 
