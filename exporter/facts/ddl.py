@@ -116,7 +116,8 @@ def _is_compound(raw: Column) -> Column:
 def _settings(entries: DataFrame) -> DataFrame:
     """Atomic entries as they are, compound ones element by element."""
     compound = _is_compound(F.col("raw"))
-    single = entries.filter(~compound & F.col("raw").isNotNull()).withColumn("element", F.lit(None).cast("string"))
+    is_said = F.col("raw") != identifiers.TRUNCATED  # columns that Snowflake cut away are a bare text
+    single = entries.filter(~compound & is_said).withColumn("element", F.lit(None).cast("string"))
     atoms = single.select(
         *_head(),
         "element",
