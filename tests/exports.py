@@ -1,0 +1,83 @@
+"""Whole exports for the tests: rows in, the folder that they leave; and one export of everything, made once a run."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow.parquet as pq
+from pyoxigraph import RdfFormat, parse
+
+from exporter.cli import main
+from tests import golden
+from tests.histories import Json, random_history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ACCOUNT: Final = "ACME-PROD"
+SEEDS: Final = range(8)
+Triple = tuple[str, str, str]
+
+
+@cache
+def all_rows() -> tuple[Json, ...]:
+    """The rows of the examples and of random histories, each in an account of its own: their ids must not meet."""
+    examples = [(folder.name, golden.rows(folder)) for folder in golden.folders()]
+    random = [(f"random-{seed}", random_history(seed, 15)) for seed in SEEDS]
+    return tuple(
+        {**row, "organization_name": "TEST", "account_name": name} for name, rows in examples + random for row in rows
+    )
+
+
+@cache
+def everything() -> Path:
+    """What an export of :func:`all_rows` leaves; the same folder for all tests of a run, so only to be read."""
+    folder = Path(tempfile.mkdtemp(prefix="exporter-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    assert export([ndjson(all_rows(), folder / "rows.ndjson")], folder / "out") == 0
+    return folder / "out"
+
+
+def ndjson(rows: Iterable[Json], path: Path) -> Path:
+    """The rows in a file, one a line."""
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def export(inputs: Iterable[Path | str], out: Path, *options: str) -> int:
+    """``exporter export`` in this process; returns its exit code."""
+    return main(["export", *map(str, inputs), "--account", ACCOUNT, "--out", str(out), *options])
+
+
+def triples(out: Path) -> set[Triple]:
+    """The triples of all files of the graph, as N-Triples terms."""
+    files = sorted((out / "graph").glob("*.ttl"))
+    quads = [quad for file in files for quad in parse(path=file, format=RdfFormat.TURTLE)]
+    return {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in quads}
+
+
+def events(out: Path) -> list[str]:
+    """The events as sorted lines with sorted keys."""
+    lines = [line for file in (out / "events").glob("*.ndjson") for line in file.read_text("utf-8").split("\n") if line]
+    return sorted(json.dumps(json.loads(line), sort_keys=True) for line in lines)
+
+
+def facts(out: Path, name: str) -> list[dict[str, Any]]:
+    """A table of facts as plain rows."""
+    return list(pq.read_table(out / "facts" / name, coerce_int96_timestamp_unit="us").to_pylist())
+
+
+def report(out: Path) -> dict[str, Any]:
+    return dict(json.loads((out / "report.json").read_text(encoding="utf-8")))
+
+
+def quarantine(out: Path) -> list[dict[str, Any]]:
+    """What was set aside."""
+    files = sorted((out / "quarantine").glob("*.ndjson"))
+    return [json.loads(line) for file in files for line in file.read_text("utf-8").split("\n") if line]
