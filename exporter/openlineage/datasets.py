@@ -14,7 +14,8 @@ from exporter.facts.identifiers import UNKNOWN_KIND, canonical_name
 from exporter.openlineage.facets import EVENT_SCHEMA, OBJECT_FIELDS, Facets
 from exporter.openlineage.naming import dataset, qualified
 from exporter.openlineage.pieces import DATASET_KINDS, OBJECT
-from exporter.openlineage.sql import iso, literal, literals, sorted_set, struct, typed_fields
+from exporter.openlineage.sql import iso, sorted_set, struct, typed_fields
+from exporter.sql import literal, literals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

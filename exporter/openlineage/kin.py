@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from exporter.openlineage.pieces import CHANGE, COLUMN, INPUT, OUTPUT, QUERY, ROUTINE
-from exporter.openlineage.sql import literals
+from exporter.sql import literals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

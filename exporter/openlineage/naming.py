@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from exporter.openlineage.sql import let, literal, only_if, struct
+from exporter.openlineage.sql import let, only_if, struct
+from exporter.sql import literal
 
 if TYPE_CHECKING:
     from exporter.openlineage.settings import OpenLineageSettings

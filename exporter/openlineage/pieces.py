@@ -15,8 +15,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from exporter.facts.identifiers import ROUTINE_KINDS, canonical_name
-from exporter.openlineage.sql import literals, only_if, struct
+from exporter.openlineage.sql import only_if, struct
 from exporter.schemas import QUERIES
+from exporter.sql import literals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,23 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from exporter.sql import literal
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-
-def literal(text: str) -> str:
-    r"""A string literal.
-
-    >>> print(literal("it's"))
-    'it\'s'
-    """
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
-def literals(texts: Iterable[str]) -> str:
-    """String literals with commas between, as ``IN (…)`` takes them."""
-    return ", ".join(map(literal, texts))
+    from collections.abc import Mapping
 
 
 def struct(fields: Mapping[str, str]) -> str:
@@ -34,11 +21,6 @@ def struct(fields: Mapping[str, str]) -> str:
     "named_struct('name', lower(n), 'type', 'UNKNOWN')"
     """
     return "named_struct(" + ", ".join(f"{literal(name)}, {value}" for name, value in fields.items()) + ")"
-
-
-def renamed(source: str, names: Mapping[str, str]) -> str:
-    """A struct of some fields of another, under other names: field -> new name."""
-    return struct({new: f"{source}.{name}" for name, new in names.items()})
 
 
 def only_if(condition: str, value: str) -> str:

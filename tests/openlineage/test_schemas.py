@@ -1,0 +1,100 @@
+"""Every event of every example and of random histories, against the specification's JSON Schemas and our own."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+from referencing import Registry, Resource
+
+from exporter.openlineage.facets import OWN, SCHEMAS
+from tests import golden
+from tests.openlineage import told
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+SPEC: Final = golden.ROOT.parent / "shared" / "openlineage-spec"
+OURS: Final = golden.ROOT / "exporter" / "openlineage" / "schemas"
+pytestmark = pytest.mark.skipif(not SPEC.is_dir(), reason=f"the specification's JSON Schemas are not in {SPEC.name}/")
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry[Any]:
+    files = [*SPEC.rglob("*.json"), *OURS.rglob("*.json")]
+    read = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    return Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in read)
+
+
+def faults(instance: Any, url: str, registry: Registry[Any]) -> list[str]:
+    checker = FormatChecker()
+    assert "date-time" in checker.checkers, "rfc3339-validator is missing: formats would go unchecked"
+    validator = Draft202012Validator({"$ref": url}, registry=registry, format_checker=checker)
+    return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(instance)]
+
+
+def test_every_event_is_what_its_schema_says(spark: SparkSession, registry: Registry[Any]) -> None:  # noqa: ARG001
+    wrong = {}
+    for event in told.events():
+        found = faults(event, event["schemaURL"], registry)
+        if found:
+            wrong[json.dumps(event)[:300]] = found
+    assert wrong == {}
+
+
+def test_every_facet_is_what_its_schema_says(spark: SparkSession, registry: Registry[Any]) -> None:  # noqa: ARG001
+    wrong, seen = [], set()
+    for event in told.events():
+        for key, facet in told.facets(event):
+            seen.add(key)
+            assert facet["_schemaURL"] == SCHEMAS[key]
+            wrong += [(key, fault) for fault in faults(facet, facet["_schemaURL"], registry)]
+    assert wrong == []
+    assert seen == set(SCHEMAS) - {"sql", "outputStatistics"}, "those two need a query history"
+
+
+def test_our_facets_hold_no_field_that_their_schema_does_not_name(spark: SparkSession) -> None:  # noqa: ARG001
+    """Our schemas are open, as those of the specification are, so a field left out of them would pass unseen."""
+    for event in told.events():
+        for _, facet in told.facets(event):
+            if facet["_schemaURL"].startswith(OWN):
+                assert set(facet) - {"_producer", "_schemaURL"} <= set(_properties(facet["_schemaURL"]))
+
+
+def _properties(url: str) -> dict[str, Any]:
+    path, name = url.removeprefix(f"{OWN}/").split("#/$defs/")
+    schema = json.loads((OURS / path).read_text(encoding="utf-8"))
+    return dict(schema["$defs"][name]["allOf"][1]["properties"])
+
+
+@pytest.mark.parametrize("file", sorted(OURS.rglob("*.json")), ids=lambda file: file.stem)
+def test_our_schemas_are_schemas_named_after_their_facet(file: Path, registry: Registry[Any]) -> None:
+    schema = json.loads(file.read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    (key,) = schema["properties"]
+    assert schema["$id"] == f"{OWN}/{file.parent.name}/{file.name}"
+    assert SCHEMAS[key] == f"{schema['$id']}#/$defs/{file.stem}"
+    producer = {"_producer": "https://example.com/p", "_schemaURL": SCHEMAS[key]}
+    assert faults(producer, SCHEMAS[key], registry), "a facet that tells nothing must not pass"
+
+
+def test_an_event_with_a_wrong_time_or_run_id_is_found(registry: Registry[Any]) -> None:
+    """The validator of these tests sees what it is there to see."""
+    base = {
+        "producer": "https://example.com/p",
+        "schemaURL": "https://example.com/s",
+        "job": {"namespace": "n", "name": "j"},
+    }
+    good = {
+        **base,
+        "eventTime": "2024-01-01T00:00:00.000000Z",
+        "run": {"runId": "eebd5ee2-26f4-5bb9-a22f-02dbe0bd6c76"},
+    }
+    url = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+    assert faults(good, url, registry) == []
+    assert faults({**good, "eventTime": "2024-01-01 00:00:00"}, url, registry)
+    assert faults({**good, "run": {"runId": "q-1"}}, url, registry)
