@@ -30,13 +30,15 @@ def with_datasets(pieces: DataFrame, spellings: DataFrame) -> DataFrame:
     the arguments that tell overloaded ones apart, of other things that DDL changes the kind and the name.
     """
     # A piece without a thing gets a key that meets nothing but is spread over all partitions, as null would not be.
-    keys = (
-        "coalesce(thing.object_key, concat('-', query_id)) AS object_key",
-        "coalesce(thing.object_name, '') AS object_name",
-    )
-    others = [name for name in spellings.columns if name != "object_name"]
-    known = spellings.selectExpr(*others, "coalesce(object_name, '') AS object_name")
-    named = pieces.selectExpr("*", *keys).join(known, ["account", "object_key", "object_name"], how="left")
+    keys = {
+        "object_key": "coalesce(thing.object_key, concat('-', query_id))",
+        "object_name": "coalesce(thing.object_name, '')",
+        "object_account": "coalesce(thing.object_account, '')",
+    }
+    filled = {name: f"coalesce({name}, '')" if name in keys else name for name in spellings.columns}
+    known = spellings.selectExpr(*(f"{value} AS {name}" for name, value in filled.items()))
+    keyed = pieces.selectExpr("*", *(f"{value} AS {name}" for name, value in keys.items()))
+    named = keyed.join(known, ["account", *keys], how="left")
     changed = only_if("thing IS NOT NULL", "concat_ws(' ', lower(thing.domain), name)")
     called = "concat(name, coalesce(thing.argument_signature, ''))"
     told = {

@@ -39,14 +39,14 @@ def owner(object_account: str) -> str:
     return f"coalesce(concat(substring_index(account, '-', 1), '-', {object_account}), account)"
 
 
-def dataset(thing: str, canonical: str, settings: OpenLineageSettings) -> str:
+def dataset(thing: str, object_account: str, canonical: str, settings: OpenLineageSettings) -> str:
     """The dataset (namespace, name) that an object is. ``thing``: a struct of the facts' object columns, beside
-    ``account``; ``canonical``: its canonical name.
+    ``account``; ``object_account``: the account named beside it; ``canonical``: its canonical name.
 
     A name stands before a location, so that a stage that shows both keeps its name; an object with neither is named
     by its key.
     """
-    own = account_namespace(owner(f"{thing}.object_account"))
+    own = account_namespace(owner(object_account))
     by_name = _dataset(own, object_label(f"{thing}.kind", letter_case(canonical, settings)))
     by_key = _dataset(own, f"{thing}.object_key")
     picked = f"""CASE WHEN {canonical} IS NOT NULL THEN {by_name}

@@ -75,7 +75,7 @@ def named(spark: SparkSession, name: str | None, settings: OpenLineageSettings, 
         [("ORG-ACC", name, tuple(values.values()))], f"account string, n string, t struct<{THING}>"
     )
     spelled = rows.selectExpr("*", f"{canonical_name('n')} AS c")
-    found = spelled.selectExpr(f"{dataset('t', 'c', settings)} AS d").first()
+    found = spelled.selectExpr(f"{dataset('t', 't.object_account', 'c', settings)} AS d").first()
     assert found is not None
     return tuple(found.d)
 

@@ -1,0 +1,238 @@
+"""The events of one export of everything, against a plain reading of the facts: no more and no less."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid5
+
+import pytest
+
+from exporter.openlineage.naming import RUN_NAMESPACE, UNRECORDED_JOB
+from exporter.openlineage.settings import UNKNOWN_TYPE
+from exporter.schemas import FACTS
+from tests import exports
+from tests.openlineage import plain_reading as plain
+from tests.openlineage import told
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def facts(spark: SparkSession) -> dict[str, list[Json]]:  # noqa: ARG001 - exports.everything() works in it
+    return {name: exports.facts(exports.everything(), name) for name in FACTS}
+
+
+@pytest.fixture(scope="module")
+def queries(facts: dict[str, list[Json]]) -> dict[plain.Query, plain.Told]:
+    return plain.read(facts)
+
+
+@pytest.fixture(scope="module")
+def runs(spark: SparkSession) -> dict[plain.Query, Json]:  # noqa: ARG001
+    return told.runs()
+
+
+def test_every_query_starts_and_completes(queries: dict[plain.Query, plain.Told]) -> None:
+    assert set(told.runs("START")) == set(told.runs("COMPLETE")) == set(queries)
+    assert {event["eventType"] for event in told.events() if "run" in event} == {"START", "COMPLETE"}
+
+
+def test_run_ids_follow_from_account_and_query_id(runs: dict[plain.Query, Json]) -> None:
+    for (account, query_id), event in runs.items():
+        assert event["run"]["runId"] == str(uuid5(UUID(RUN_NAMESPACE), f"{account}/{query_id}"))
+
+
+def test_times_are_those_of_the_facts(facts: dict[str, list[Json]], runs: dict[plain.Query, Json]) -> None:
+    for fact in facts["queries"]:
+        spelt = fact["query_start_time"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        assert told.runs("START")[fact["account"], fact["query_id"]]["eventTime"] == spelt
+        assert runs[fact["account"], fact["query_id"]]["eventTime"] == spelt
+
+
+def test_inputs(queries: dict[plain.Query, plain.Told], runs: dict[plain.Query, Json]) -> None:
+    for key, query in queries.items():
+        found = {
+            (one["namespace"], one["name"]): one["inputFacets"]["accessHistory_access"] for one in runs[key]["inputs"]
+        }
+        assert len(found) == len(runs[key]["inputs"]), "a dataset twice"
+        assert {name: set(one["accesses"]) for name, one in found.items()} == dict(query.inputs)
+        assert {name: set(one["columns"]) for name, one in found.items() if one["accesses"] != ["SOURCE"]} == dict(
+            query.read
+        )
+
+
+def test_outputs_and_what_became_of_them(queries: dict[plain.Query, plain.Told], runs: dict[plain.Query, Json]) -> None:
+    for key, query in queries.items():
+        found = {(one["namespace"], one["name"]): one for one in runs[key]["outputs"]}
+        assert len(found) == len(runs[key]["outputs"]), "a dataset twice"
+        assert set(found) == query.outputs
+        columns = {name: set(one["outputFacets"]["accessHistory_write"]["columns"]) for name, one in found.items()}
+        assert {name: one for name, one in columns.items() if name in query.written} == query.written
+        states = {name: one["facets"]["lifecycleStateChange"] for name, one in found.items()
+                  if "lifecycleStateChange" in one["facets"]}  # fmt: skip
+        assert set(states) == set(query.states)
+        assert all(one["lifecycleStateChange"] in query.states[name] for name, one in states.items())
+        previous = {name: one["previousIdentifier"] for name, one in states.items() if "previousIdentifier" in one}
+        assert {name: (one["namespace"], one["name"]) for name, one in previous.items()} == query.previous
+
+
+def test_column_lineage_edge_for_edge(queries: dict[plain.Query, plain.Told], runs: dict[plain.Query, Json]) -> None:
+    edges = 0
+    for key, query in queries.items():
+        for output in runs[key]["outputs"]:
+            expected = query.sources.get((output["namespace"], output["name"]), {})
+            assert _edges(output["facets"].get("columnLineage", {}), "inputFields") == expected
+            assert _edges(output["facets"].get("lineage", {}), "inputs") == expected
+            edges += len(expected)
+    assert edges > 10
+
+
+def _edges(facet: Json, sources: str) -> plain.Sources:
+    found: plain.Sources = {}
+    for column, told_of in facet.get("fields", {}).items():
+        for one in told_of[sources]:
+            kinds = {"BASE" if "description" in kind else "DIRECT" for kind in one["transformations"]}
+            key = ((one["namespace"], one["name"]), one["field"])
+            assert key not in found.setdefault(column, {}), "a source twice"
+            found[column][key] = kinds
+    return found
+
+
+def test_every_source_of_a_column_is_an_input_and_every_field_is_in_a_schema(runs: dict[plain.Query, Json]) -> None:
+    """What a backend needs to keep an edge."""
+    for event in runs.values():
+        fields = {(one["namespace"], one["name"]): _fields(one) for one in event["inputs"]}
+        for output in event["outputs"]:
+            for column, sources in output["facets"].get("columnLineage", {}).get("fields", {}).items():
+                assert column in _fields(output)
+                for one in sources["inputFields"]:
+                    assert one["field"] in fields[one["namespace"], one["name"]]
+
+
+def test_lineage_names_the_sources_of_each_output_and_of_no_other(
+    queries: dict[plain.Query, plain.Told], runs: dict[plain.Query, Json]
+) -> None:
+    for key, query in queries.items():
+        for output in runs[key]["outputs"]:
+            name = (output["namespace"], output["name"])
+            if name not in query.written:
+                assert "lineage" not in output["facets"]
+                continue
+            own = {source for sources in query.sources.get(name, {}).values() for source, _ in sources}
+            expected = own if own and len(query.outputs) > 1 else set(query.inputs)
+            assert set(told.names(output["facets"]["lineage"]["inputs"])) == expected
+
+
+def _fields(dataset: Json) -> list[str]:
+    fields = dataset["facets"].get("schema", {}).get("fields", [])
+    names = [one["name"] for one in fields]
+    assert len(names) == len(set(names)), "a field twice"
+    assert {one["type"] for one in fields} <= {UNKNOWN_TYPE}
+    return names
+
+
+def test_a_dataset_has_every_column_that_is_known_of_it_wherever_it_is_named(
+    facts: dict[str, list[Json]], runs: dict[plain.Query, Json]
+) -> None:
+    columns: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for one in facts["columns"]:
+        columns[one["account"], one["object_key"]].add(one["column_name"])
+    known: dict[tuple[str, plain.Dataset], set[str]] = defaultdict(set)
+    for name in ("accesses", "writes"):
+        for fact in facts[name]:
+            if fact["kind"] not in plain.ROUTINES:
+                known[fact["account"], plain.dataset(fact)] |= columns[fact["account"], fact["object_key"]]
+    for (account, _), event in runs.items():
+        for one in [*event["inputs"], *event["outputs"]]:
+            if one.get("inputFacets", {}).get("accessHistory_access", {}).get("accesses") != ["SOURCE"]:
+                assert set(_fields(one)) >= known[account, (one["namespace"], one["name"])]
+    events = defaultdict(set)
+    for event in told.datasets():
+        dataset = event["dataset"]
+        events[dataset["namespace"], dataset["name"]] |= set(_fields(dataset))
+    assert all(events[dataset] >= fields for (_, dataset), fields in known.items() if dataset in events)
+
+
+def test_routines_policies_joins_tags_and_changes(
+    queries: dict[plain.Query, plain.Told], runs: dict[plain.Query, Json]
+) -> None:
+    for key, query in queries.items():
+        facets = runs[key]["run"]["facets"]
+        routines = facets.get("accessHistory_routines", {}).get("routines", [])
+        assert {one.get("name") for one in routines} == query.routines
+        policies = facets.get("accessHistory_policies", {}).get("policies", [])
+        found = {((one["namespace"], one["name"]), one.get("field"), one.get("policyName")) for one in policies}
+        assert found == query.policies
+        joins = facets.get("accessHistory_joins", {}).get("joins", [])
+        sides = {(*told.names([one["left"]]), one.get("joinType"), *told.names([one["right"]])) for one in joins}
+        assert sides == query.joins
+        assert len(facets.get("accessHistory_ddl", {}).get("changes", [])) <= query.changes
+        assert bool(facets.get("accessHistory_ddl")) == bool(query.changes)
+        outputs = [((one["namespace"], one["name"]), one["facets"]) for one in runs[key]["outputs"]]
+        tags = {(name, tag["key"], tag["value"], tag.get("field"))
+                for name, facets in outputs for tag in facets.get("tags", {}).get("tags", [])}  # fmt: skip
+        assert tags == query.tags
+        made = {(name, column, one.get("name")) for name, facets in outputs
+                for column, ones in facets.get("accessHistory_columnRoutines", {}).get("fields", {}).items()
+                for one in ones}  # fmt: skip
+        assert made == query.column_routines
+
+
+def test_who_asked_and_what_was_cut_away(facts: dict[str, list[Json]], runs: dict[plain.Query, Json]) -> None:
+    for fact in facts["queries"]:
+        facets = runs[fact["account"], fact["query_id"]]["run"]["facets"]
+        assert facets["accessHistory_query"]["userName"] == fact["user_name"]
+        assert facets["accessHistory_query"]["accessHistoryRows"] == fact["row_count"]
+        agents = [
+            (one.get("type"), one.get("id"), one.get("name")) for one in facets["accessHistory_query"].get("agents", [])
+        ]
+        assert agents == [(one["agent_type"], one["agent_id"], one["agent_name"]) for one in fact["agents"] or []]
+        assert facets.get("accessHistory_incompleteness", {}).get("places", []) == (fact["incomplete"] or [])
+
+
+def test_a_parent_is_named_as_it_is_sent(facts: dict[str, list[Json]], runs: dict[plain.Query, Json]) -> None:
+    found = 0
+    for fact in facts["queries"]:
+        parent = runs[fact["account"], fact["query_id"]]["run"]["facets"].get("parent")
+        if fact["parent_query_id"] in (None, fact["query_id"]):
+            assert parent is None
+            continue
+        found += 1
+        _is_run_of(runs, (fact["account"], fact["parent_query_id"]), parent)
+        assert ("root" in parent) == (fact["root_query_id"] is not None)
+        if "root" in parent:
+            _is_run_of(runs, (fact["account"], fact["root_query_id"]), parent["root"])
+    assert found > 3
+
+
+def _is_run_of(runs: dict[plain.Query, Json], query: plain.Query, named: Json) -> None:
+    account, query_id = query
+    assert named["run"]["runId"] == str(uuid5(UUID(RUN_NAMESPACE), f"{account}/{query_id}"))
+    assert named["job"]["namespace"] == f"snowflake://{account}"
+    assert named["job"]["name"] == (runs[query]["job"]["name"] if query in runs else UNRECORDED_JOB)
+
+
+def test_a_job_is_one_set_of_inputs_and_outputs(runs: dict[plain.Query, Json]) -> None:
+    sets = defaultdict(set)
+    for (account, _), event in runs.items():
+        inputs, outputs = (tuple(sorted(told.names(event[side]))) for side in ("inputs", "outputs"))
+        sets[account, event["job"]["name"]].add((inputs, outputs))
+        assert told.runs("START")[account, told.query_id(event)]["job"]["name"] == event["job"]["name"]
+    assert all(len(one) == 1 for one in sets.values())
+
+
+def test_a_dataset_event_for_each_dataset_at_the_start_of_its_account(facts: dict[str, list[Json]]) -> None:
+    begun: dict[str, Any] = {}
+    for fact in facts["queries"]:
+        begun[fact["account"]] = min(fact["query_start_time"], begun.get(fact["account"], fact["query_start_time"]))
+    times = {one.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for one in begun.values()}
+    assert {event["eventTime"] for event in told.datasets()} <= times
+    named = {(event["dataset"]["namespace"], event["dataset"]["name"]) for event in told.datasets()}
+    read = {
+        plain.dataset(fact) for name in ("accesses", "writes") for fact in facts[name] if fact["kind"] in plain.DATASETS
+    }
+    assert read <= named
