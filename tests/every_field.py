@@ -1,0 +1,142 @@
+"""Rows in which every field of the documents says a word that no other says, so that it can be found in the output."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import count
+from typing import Any, Final
+
+from pyspark.sql.types import ArrayType, DataType, StructType
+
+from exporter.schemas import COLUMNS, OBJECT_ARRAYS, QUERY_HISTORY, RAW_JSON
+
+Json = dict[str, Any]
+START: Final = "2026-01-02 03:04:05.678901 +0000"
+END: Final = "2026-01-02 03:05:06.789012 +0000"
+OPERATIONS: Final = (
+    *("ALTER", "CREATE", "DROP", "REPLACE", "UNDROP", "REFRESH"),
+    *("DESCRIBE", "SHOW", "SUSPEND", "RESUME", "GRANT", "REVOKE"),
+)
+
+_ONE_SPELLING: Final = frozenset(("locations", "joinObject", "type"))
+_OTHER_SPELLING: Final = frozenset(("location", "node", "joinType"))
+"""What an element leaves out: fields that say one thing in two ways stand in two elements."""
+_OF_COLUMNS: Final = frozenset(("columnName", "columnId"))
+_FIXED: Final = {"objectDomain": "Table", "policyKind": "MASKING_POLICY"}
+_NUMBERS: Final = {
+    *("objectId", "columnId", "policyId", "swapTargetId", "sourceId"),
+    *(name for name, kind in QUERY_HISTORY.items() if kind == "bigint"),
+}
+
+
+class Said:
+    """``words``: those that were given out, by the field that says them."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, list[str]] = defaultdict(list)
+        self._numbers = count(870_000_001)
+
+    def word(self, field: str) -> str:
+        """A new word for the field; a number where it holds numbers."""
+        number = str(next(self._numbers))
+        is_number = field.rpartition(".")[2].split()[-1] in _NUMBERS
+        self.words[field].append(number if is_number else f"W{number}W")
+        return self.words[field][-1]
+
+    def value(self, field: str) -> Json:
+        """A property of DDL that says a new word."""
+        return {"value": self.word(field)}
+
+    def filled(self, kind: DataType, path: str = "", without: frozenset[str] = frozenset()) -> Any:
+        """A value of the type in which every leaf says a new word; beside each source a function."""
+        if isinstance(kind, ArrayType):
+            each = [self.filled(kind.elementType, f"{path}[]", without)]
+            is_source = path.endswith(("Sources", "SourceColumns"))
+            return [*each, self.function(kind.elementType, f"{path}[]", without | _OF_COLUMNS)] if is_source else each
+        if isinstance(kind, StructType):
+            below = {one.name: f"{path}.{one.name}".lstrip(".") for one in kind if one.name not in without}
+            return {name: self.filled(kind[name].dataType, at, without) for name, at in below.items()}
+        return _FIXED.get(path.rpartition(".")[2]) or self.word(path)
+
+    def function(self, kind: DataType, path: str, without: frozenset[str]) -> Json:
+        return {**self.filled(kind, path, without), "objectDomain": "FUNCTION"}
+
+
+def _query(query_id: str, **columns: Any) -> Json:
+    return {"query_id": query_id, "query_start_time": START, "user_name": "SOMEBODY", **columns}
+
+
+def full_row(said: Said) -> Json:
+    """A row with every column but that of DDL."""
+    texts = [
+        name for name in COLUMNS if name not in (*OBJECT_ARRAYS, *RAW_JSON, "agents_info", "object_modified_by_ddl")
+    ]
+    row: Json = {name: said.word(name) for name in texts if name != "query_start_time"}
+    row |= {name: {"irc_event_type": said.word(name)} for name in RAW_JSON}
+    row["agents_info"] = [{key: said.word(f"agents_info[].{key}") for key in ("agentType", "agentId", "agentName")}]
+    for name, kind in OBJECT_ARRAYS.items():
+        element = DataType.fromDDL(kind.removeprefix("array<").removesuffix(">"))
+        objects = [said.filled(element, without=one) for one in (_ONE_SPELLING, _OTHER_SPELLING)]
+        no_columns = _ONE_SPELLING | {"columns", "policies", "joinObjects", "location", "stageKind", "accountName"}
+        row[name] = [*objects, said.function(element, "", no_columns)]
+    return {**row, "query_start_time": START}
+
+
+def history_row(said: Said, query_id: str) -> Json:
+    """The full row's row of QUERY_HISTORY."""
+    return {
+        "query_id": query_id,
+        **{name: said.word(name) for name in QUERY_HISTORY if name != "end_time"},
+        "end_time": END,
+    }
+
+
+def changes(said: Said) -> list[Json]:
+    """DDL changes: every property of the documents, then every operation."""
+    number = count(1)
+
+    def change(operation: str, domain: str, properties: Json, **also: Any) -> Json:
+        own = {name: said.word(f"ddl {name}") for name in ("objectId", "objectName")}
+        told = {"objectDomain": domain, "operationType": operation, "properties": properties, **own, **also}
+        return _query(f"DDL-{next(number)}", object_modified_by_ddl=told)
+
+    def element(*fields: str) -> Json:
+        known = {"tagValue": said.value, "objectId": lambda _: {"value": int(said.word("….objectId"))}}
+        return {"subOperationType": "ADD", **{field: known[field](f"….{field}") for field in fields}}
+
+    def named(field: str, *fields: str) -> Json:
+        return {said.word(field): element(*fields)}
+
+    column = {
+        **element("objectId"),
+        "objectName": said.value("columns.NAME.objectName"),
+        "tags": named("columns.NAME.tags.NAME", "objectId", "tagValue"),
+        "maskingPolicies": named("maskingPolicies.NAME", "objectId"),
+    }
+    table = {
+        "columns": {said.word("columns.NAME"): column},
+        "tags": named("tags.NAME", "objectId", "tagValue"),
+        "rowAccessPolicies": named("rowAccessPolicies.NAME", "objectId"),
+        "comment": said.value("comment"),
+        "enabled": said.word("enabled"),
+    }
+    sequence = {name: said.value(name) for name in ("start", "increment")}
+    of_share = ("secureObjectsOnly", "accountsToSet", "accountsToAdd", "accountsToRemove", "shareRestrictions")
+    share = {name: said.value(name) for name in of_share}
+    grants = {name: {"value": {"PRIVILEGES": [said.word(name)]}} for name in ("grant", "revoke")}
+    of_listing = ("manifest", "share", "addTargets", "removeTargets", "manifestStageLocation", "versionAlias")
+    target = {"swapTargetDomain": {"value": "Table"}, "swapTargetName": said.value("swapTargetName")}
+    source = {"cloneSourceDomain": {"value": "Table"}, "cloneSourceName": said.value("sourceName")}
+    return [
+        change("CREATE", "Table", table),
+        change("ALTER", "Table", {"objectName": said.value("objectName")}),
+        change("ALTER", "Table", {**target, "swapTargetId": said.value("swapTargetId")}),
+        change("CREATE", "Table", {**source, "cloneSourceId": said.value("sourceId")}),
+        change("CREATE", "TAG", {"allowedValues": named("allowedValues")}),
+        change("CREATE", "MASKING_POLICY", {"policyBody": said.value("policyBody")}),
+        change("CREATE", "Sequence", sequence),
+        change("ALTER", "Share", {**share, **grants}),
+        change("ALTER", "Listing", {name: said.value(name) for name in of_listing}),
+        change("CREATE", "Function", {}, argumentSignature=said.word("ddl argumentSignature")),
+        *[change(operation, "Table", {}) for operation in OPERATIONS],
+    ]

@@ -1,0 +1,189 @@
+"""The documents are true: their commands run and print what they show, and they name what is there and nothing else.
+
+A command that names the example's folder, out/company-month, is run on one export of the example, and what a console
+block shows must be what it prints (``...`` stands for anything on its line). Others are held against the parser alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import re
+import shlex
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from rdflib import Graph
+
+from exporter import cli, errors, settings
+from exporter.openlineage.settings import OpenLineageSettings
+from exporter.rdf.questions import questions
+from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, sections, text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+COMMANDS: Final = [command for page in PAGES for command in commands(page)]
+EXPORT: Final = next(one for one in COMMANDS if one.page.name == "README.md" and one.arguments[0] == "export")
+INTERFACE: Final = sections(text("docs/interface.md"))
+PARSERS: Final[dict[str, argparse.ArgumentParser]] = next(
+    action.choices for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction)
+)
+
+
+def run(arguments: list[str], folder: Path) -> tuple[int, str]:
+    """Exit code and standard output of a command in this process, with ``folder`` as the example's."""
+    files = [str(ROOT / word) if "/" in word and (ROOT / word).is_file() else word for word in arguments]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        code = cli.main([str(folder) if word == EXAMPLE else word for word in files])
+    return code, out.getvalue().replace(str(folder), EXAMPLE)
+
+
+@pytest.fixture(scope="module")
+def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:  # noqa: ARG001 - the session to work in
+    """The folder that the README's export leaves, and what it prints."""
+    folder = tmp_path_factory.mktemp("docs") / "company-month"
+    code, printed = run(EXPORT.arguments, folder)
+    assert code == 0
+    return folder, printed
+
+
+def assert_shows(shown: str, printed: str) -> None:
+    pattern = "[^\n]*".join(re.escape(part) for part in shown.rstrip("\n").split("..."))
+    if not re.fullmatch(pattern, printed.rstrip("\n")):
+        assert printed == shown
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: f"{one.page.name}: {one.line[:60]}")
+def test_commands(command: Command, request: pytest.FixtureRequest) -> None:
+    cli._parser().parse_args(command.arguments)
+    assert command.is_on_the_example or command.shown is None, (
+        "a console block is run: let it name the example's folder"
+    )
+    if command.is_on_the_example:
+        folder, printed = request.getfixturevalue("example")
+        code, said = (0, printed) if command.arguments[0] == "export" else run(command.arguments, folder)
+        assert code == 0
+        assert_shows(said if command.shown is None else command.shown, said)
+
+
+def test_the_first_block_holds_the_two_commands() -> None:
+    assert BLOCK.findall(text("README.md"))[0] == ("bash", "bin/example\nbin/test\n")
+
+
+def test_the_example_is_run_as_the_readme_shows_it() -> None:
+    script = text("bin/example").replace("\\\n", "")
+    started = next(line for line in script.splitlines() if "bin/exporter export" in line)
+    words = [word for word in shlex.split(started.partition("bin/exporter ")[2]) if word != "$@"]
+    assert sorted(words) == sorted(EXPORT.arguments)
+
+
+# --- what the README shows of the output ------------------------------------------------------------------------------
+
+
+def part_of(small: Any, large: Any) -> bool:
+    """Whether everything in one JSON value is in another; an element of a list anywhere in the other's."""
+    if isinstance(small, dict):
+        return isinstance(large, dict) and all(key in large and part_of(small[key], large[key]) for key in small)
+    if isinstance(small, list):
+        return isinstance(large, list) and all(any(part_of(one, other) for other in large) for one in small)
+    return bool(small == large)
+
+
+def shown(kind: str) -> str:
+    return "".join(body for name, body in BLOCK.findall(text("README.md")) if name == kind)
+
+
+def test_the_event_of_the_readme_is_one(example: tuple[Path, str]) -> None:
+    lines = [line for file in (example[0] / "events").iterdir() for line in file.read_text("utf-8").splitlines()]
+    assert any(part_of(json.loads(shown("json")), json.loads(line)) for line in lines)
+
+
+def test_the_turtle_of_the_readme_is_in_the_graph(example: tuple[Path, str]) -> None:
+    graph, page = Graph(), Graph().parse(data=shown("turtle"), format="turtle")
+    for file in (example[0] / "graph").iterdir():
+        graph.parse(file)
+    assert len(page) > 10
+    assert [triple for triple in page if triple not in graph] == []
+
+
+def test_the_readme_counts_the_questions() -> None:
+    assert f"lists {len(questions())} shipped questions" in text("README.md")
+
+
+# --- the interface ----------------------------------------------------------------------------------------------------
+
+
+def test_every_command_is_documented() -> None:
+    assert {title.removeprefix("exporter ") for title in INTERFACE if title.startswith("exporter ")} == set(PARSERS)
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_every_option_is_documented_and_every_documented_one_is_there(name: str) -> None:
+    actions = [action for action in PARSERS[name]._actions if action.help != argparse.SUPPRESS]
+    options = {option for action in actions for option in action.option_strings if option.startswith("--")} - {"--help"}
+    positional = {str(action.metavar) for action in actions if not action.option_strings}
+    assert {cell.split()[0] for cell in named(INTERFACE[f"exporter {name}"])} == options | positional
+    for choice in (str(one) for action in actions for one in action.choices or ()):
+        assert f"`{choice}`" in INTERFACE[f"exporter {name}"]
+
+
+def test_exit_codes() -> None:
+    raised = {error.exit_code for error in (errors.ExporterError, *errors.ExporterError.__subclasses__())}
+    assert {int(code) for code in named(INTERFACE["Exit codes"])} == raised | {0, 130}
+
+
+def test_settings() -> None:
+    of_file = set(settings._FROM_FILE)
+    assert named(INTERFACE["Settings"]) == of_file | {f"openlineage.{one.name}" for one in fields(OpenLineageSettings)}
+    modules = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter").rglob("*.py"))
+    in_code = set(re.findall(r"EXPORTER_[A-Z_]*[A-Z]\b", modules))
+    documented = set(re.findall(r"EXPORTER_\w+", INTERFACE["Environment variables"]))
+    assert documented == in_code | {f"EXPORTER_{name.upper()}" for name in of_file}
+
+
+def test_the_settings_that_are_shown_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(next(body for kind, body in BLOCK.findall(INTERFACE["Settings"]) if kind == "toml"))
+    read = settings.load({"inputs": ("rows",), "out": tmp_path}, file, {})
+    assert (read.account, read.openlineage.letter_case) == ("ACME-RETAIL", "lower")
+
+
+def test_the_files_of_an_export(example: tuple[Path, str]) -> None:
+    documented = {pattern.replace("TABLE", "*") for pattern in named(INTERFACE["What an export leaves"])}
+    found = {pattern: set(example[0].glob(pattern)) for pattern in documented}
+    assert {pattern for pattern, files in found.items() if not files} == {"quarantine/*.ndjson"}
+    assert set().union(*found.values()) == {path for path in example[0].rglob("*") if path.is_file()}
+
+
+# --- names of files and modules ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    prose = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", prose) if "://" not in link]
+    assert [link for link in links if link and not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_exist(page: Path) -> None:
+    folders = "benchmarks|bin|docs|examples|exporter|ontology|shapes|tests"
+    spans = re.findall(r"`([^`\n]+)`", BLOCK.sub("", page.read_text(encoding="utf-8")))
+    files = [span.rstrip("/") for span in spans if re.fullmatch(rf"({folders})/[\w./*-]*", span)]
+    real = [name for name in files if not re.search(r"\b(NAME|NN|CLASS|TABLE|VERSION)\b", name)]
+    assert [name for name in real if not list(ROOT.glob(name))] == []
+
+
+def test_the_architecture_names_every_module_and_no_other() -> None:
+    package = ROOT / "exporter"
+    spans = set(re.findall(r"`(?:exporter/)?((?:\w+/)*\w+\.py|\w+/)`", text("ARCHITECTURE.md")))
+    assert [name for name in spans if not list(package.rglob(name.rstrip("/"))) and not (ROOT / name).exists()] == []
+    modules = {path.name for path in package.glob("*.py") if not path.name.startswith("__")}
+    assert modules | {f"{path.parent.name}/" for path in package.glob("*/__init__.py")} <= spans
