@@ -226,13 +226,16 @@ def test_a_job_is_one_set_of_inputs_and_outputs(runs: dict[plain.Query, Json]) -
 
 
 def test_a_dataset_event_for_each_dataset_at_the_start_of_its_account(facts: dict[str, list[Json]]) -> None:
+    """An object that rows show both with and without the name of its account has an event under that account only."""
     begun: dict[str, Any] = {}
     for fact in facts["queries"]:
         begun[fact["account"]] = min(fact["query_start_time"], begun.get(fact["account"], fact["query_start_time"]))
     times = {one.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for one in begun.values()}
     assert {event["eventTime"] for event in told.datasets()} <= times
-    named = {(event["dataset"]["namespace"], event["dataset"]["name"]) for event in told.datasets()}
-    read = {
-        plain.dataset(fact) for name in ("accesses", "writes") for fact in facts[name] if fact["kind"] in plain.DATASETS
-    }
-    assert read <= named
+    events = [tuple(told.names([event["dataset"]])) for event in told.datasets()]
+    owned = {(one["account"], one["object_key"]) for one in facts["objects"] if one["object_accounts"]}
+    touched = [fact for name in ("accesses", "writes") for fact in facts[name] if fact["kind"] in plain.DATASETS]
+    shown = [one for one in touched if one["object_account"] or (one["account"], one["object_key"]) not in owned]
+    assert {(plain.dataset(fact),) for fact in shown} <= set(events)
+    own = [one for one in events if one[0][0].startswith("snowflake://")]
+    assert len(own) == len(set(own)), "two events for one dataset"
