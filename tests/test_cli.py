@@ -1,0 +1,167 @@
+"""The command line: exit codes, what goes to which stream, and words for people."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter import __version__, pipeline
+from exporter.cli import main
+from exporter.errors import DeliveryError, ExporterError, RefusedError, UsageError
+from tests import exports, golden
+from tests.bad_rows import GOOD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+EXAMPLE = golden.EXAMPLES / "01-view-example"
+
+
+def test_json_prints_one_object_and_nothing_else(
+    spark: SparkSession,  # noqa: ARG001 - the session to work in
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    exports.ndjson([GOOD, GOOD], tmp_path / "rows.ndjson")
+    capfd.readouterr()
+    assert main(["export", str(tmp_path / "rows.ndjson"), "--out", str(tmp_path / "out"), "--json"]) == 0
+    printed = capfd.readouterr()
+    assert json.loads(printed.out) == exports.report(tmp_path / "out")
+    assert "no --account was given" in printed.err
+    assert "\x1b" not in printed.err, "progress is for terminals"
+
+
+def test_the_summary_says_where_every_row_went(
+    spark: SparkSession,  # noqa: ARG001 - the session to work in
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "rows.ndjson").write_text(f"{json.dumps(GOOD)}\n{json.dumps(GOOD)}\nnonsense\n", encoding="utf-8")
+    assert exports.export([tmp_path / "rows.ndjson"], tmp_path / "out") == 0
+    printed = capsys.readouterr().out
+    numbers = {
+        line.split()[0]: line.split()[1] for line in printed.splitlines() if line.startswith("  ") and line.split()
+    }
+    assert numbers["exported"] == "1"
+    assert numbers["duplicates"] == "1"
+    assert numbers["quarantined"] == "1"
+    assert f"Written to {tmp_path / 'out'}" in printed
+    assert exports.export([tmp_path / "rows.ndjson"], tmp_path / "out", "--strict", "--replace") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UsageError("no such file"), 2),
+        (RefusedError("refused"), 1),
+        (DeliveryError("refused"), 3),
+        (ExporterError("does not add up"), 4),
+        (ZeroDivisionError("division by zero"), 4),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_exit_codes(
+    error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(pipeline, "export", fail)
+    assert main(["export", "rows.ndjson", "--out", "out", "--account", "A-B"]) == code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("exporter: ")
+    assert "Traceback" not in printed.err
+    assert str(error) in printed.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["exprot"],
+        ["export"],
+        ["export", "rows.ndjson"],
+        ["export", "rows.ndjson", "--out", "x", "--no-such-option"],
+        ["query", "who-accessed"],
+        ["push", "x", "--runs", "some"],
+    ],
+)
+def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "usage: exporter" in printed.err
+
+
+@pytest.mark.parametrize("command", [[], ["export"], ["validate"], ["push"], ["query"], ["queries"]])
+def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([*command, "--help"])
+    assert left.value.code == 0
+    printed = capsys.readouterr().out
+    assert "example" in printed
+    assert f"exporter {' '.join(command)}".strip() in printed
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.strip() == f"exporter {__version__}"
+
+
+def test_query_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["query", "who-accessed", "--graph", str(EXAMPLE / "graph.ttl"), "--param", "object_id=66564"]
+    assert main([*asked, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"user_name": "JSMITH"}]
+    assert main([*asked, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["user_name", "JSMITH"]
+    assert main(asked) == 0
+    assert "JSMITH" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["query", "who-acessed", "--graph", str(EXAMPLE)], "who-accessed"),
+        (["query", "who-accessed", "--graph", str(EXAMPLE)], "object_id"),
+        (["query", "who-accessed", "--graph", "nowhere", "--param", "object_id=1"], "nowhere"),
+        (["query", "who-accessed", "--graph", str(EXAMPLE), "--param", "object_id"], "name=value"),
+        (["query", "who-accessed", "--graph", str(EXAMPLE), "--param", "objectid=1"], "object_id"),
+        (["validate", "nowhere"], "nowhere"),
+        (["validate", str(EXAMPLE / "events.json")], "no Turtle"),
+    ],
+)
+def test_what_cannot_be_asked(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert words in printed.err
+
+
+def test_validate_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(EXAMPLE / "graph.ttl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"conforms": True, "results": []}
+
+
+def test_validate_what_does_not_conform(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (EXAMPLE / "graph.ttl").read_text(encoding="utf-8")
+    (tmp_path / "graph.ttl").write_text(text.replace('ah:accessType "BASE"', 'ah:accessType "SIDEWAYS"'), "utf-8")
+    assert main(["validate", str(tmp_path), "--json"]) == 1
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert {one["shape"].rsplit("#")[-1] for one in results} == {"Access-accessType"}
+
+
+def test_the_questions_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["queries"]) == 0
+    printed = capsys.readouterr().out
+    assert "who-accessed" in printed
+    assert "object_id" in printed
+    assert main(["queries", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) >= 21

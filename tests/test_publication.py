@@ -1,0 +1,140 @@
+"""DIR appears whole or not at all; an older one is replaced only on demand; the manifest lists what is there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter import __version__, pipeline
+from exporter.cli import main
+from exporter.publication import Publication
+from exporter.schemas import FACTS
+from tests import exports, golden
+from tests.bad_rows import GOOD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    return exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file below the folder, hidden ones too, with its content."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+
+
+def test_the_folder_holds_what_the_interface_says(spark: SparkSession) -> None:  # noqa: ARG001 - the session to work in
+    out = exports.everything()
+    tops = {path.name for path in out.iterdir()}
+    assert tops == {"events", "graph", "facts", "report.json", "shacl-report.ttl", "manifest.json"}
+    assert {path.name for path in (out / "facts").iterdir()} == set(FACTS)
+    endings = {path.split("/")[0]: path.rsplit(".", 1)[-1] for path in files(out) if "/" in path}
+    assert endings == {"events": "ndjson", "graph": "ttl", "facts": "parquet"}
+
+
+def test_the_manifest_is_right(spark: SparkSession) -> None:  # noqa: ARG001 - the session to work in
+    out = exports.everything()
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    listed = {one["path"]: (one["bytes"], one["sha256"]) for one in manifest["files"]}
+    there = {
+        path: (len(content), hashlib.sha256(content).hexdigest())
+        for path, content in files(out).items()
+        if path != "manifest.json"
+    }
+    assert listed == there
+    assert manifest["version"] == __version__
+    assert manifest["rows_in"] == len(exports.all_rows())
+    assert manifest["settings"]["account"] == exports.ACCOUNT
+    assert manifest["input"] == [str(out.parent / "rows.ndjson")]
+
+
+def test_an_existing_folder_is_refused_and_replaced_on_demand(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(exports.everything(), out)
+    before = files(out)
+    assert exports.export([rows], out) == 2
+    assert "--replace" in capsys.readouterr().err
+    assert files(out) == before
+    assert exports.export([rows], out, "--replace", "--outputs", "graph") == 0
+    assert exports.report(out)["rows_in"] == 1
+    assert not (out / "events").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "rows.ndjson"]
+
+
+def test_a_folder_of_somebody_else_is_never_replaced(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.txt").write_text("years of work", encoding="utf-8")
+    assert exports.export([rows], out, "--replace") == 2
+    assert "not what an export left" in capsys.readouterr().err
+    assert files(out) == {"thesis.txt": b"years of work"}
+    assert exports.export([rows], out / "thesis.txt", "--replace") == 2
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), MemoryError("full"), OSError(28, "No space left on device")])
+def test_a_run_that_ends_early_leaves_the_old_folder_and_nothing_else(
+    failure: BaseException,
+    rows: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    (out / "graph").mkdir(parents=True)
+    (out / "report.json").write_text("{}", encoding="utf-8")
+    before = files(out)
+
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(pipeline, "checked", fail)
+    assert exports.export([rows], out, "--replace") == (130 if isinstance(failure, KeyboardInterrupt) else 4)
+    assert "nothing was published" in capsys.readouterr().err
+    assert files(out) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "rows.ndjson"]
+
+
+def test_the_old_folder_is_readable_until_the_new_one_is_complete(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.json").write_text("old", encoding="utf-8")
+    with Publication(out, replace=True) as place:
+        place.text("report.json", "new")
+        assert files(out) == {"report.json": b"old"}
+        place.publish({"version": "x"})
+    assert files(out)["report.json"] == b"new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_the_same_rows_give_the_same_folder(rows: Path, tmp_path: Path) -> None:
+    """All but the seconds, and the names that Spark gives to files of facts."""
+    for name in ("one", "two"):
+        assert exports.export([rows], tmp_path / name) == 0
+    for part in ("graph/part-00000.ttl", "events/part-00000.ndjson", "shacl-report.ttl"):
+        assert (tmp_path / "one" / part).read_bytes() == (tmp_path / "two" / part).read_bytes()
+
+
+def test_the_example_of_a_reader_is_the_export(tmp_path: Path) -> None:
+    """``graph.ttl`` of an example is what the plain command writes, to the letter."""
+    folder = golden.folders()[0]
+    out = tmp_path / "out"
+    given = [str(folder / "access_history.json"), "--account", golden.account(folder), "--out", str(out)]
+    assert main(["export", *given]) == 0
+    assert (out / "graph" / "part-00000.ttl").read_text("utf-8") == (folder / "graph.ttl").read_text("utf-8")
