@@ -9,14 +9,14 @@ import io
 import json
 import re
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 NDJSON: Final = "ndjson"
 JSON_DOCUMENT: Final = "json"
@@ -42,12 +42,15 @@ DOCUMENT_LIMIT: Final = 512 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Source:
-    """Files of one form: what a single Spark reader takes. ``columns`` and ``delimiter`` are a CSV's header."""
+    """Files of one form: what a single Spark reader takes. ``columns`` and ``delimiter`` are a CSV's header; ``types``
+    the columns of Parquet files with their types, which differ between tools.
+    """
 
     form: str
     paths: tuple[str, ...]
     columns: tuple[str, ...] = ()
     delimiter: str = ","
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ def _source(path: Path, required: str) -> Source:
     """The form of one local file, from its first bytes; its ending decides only where those do not."""
     first = _first_bytes(path)
     if first.startswith(b"PAR1"):
-        return Source(PARQUET, (str(path),))
+        return Source(PARQUET, (str(path),), types=_parquet_types(path))
     if _form_by_name(path.name) == PARQUET:
         raise UsageError(f"{path}: is called Parquet and is not (it does not begin with PAR1)")
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -159,6 +162,17 @@ def _first_bytes(path: Path) -> bytes:
             return unpacked.read(_FIRST_BYTES)
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from None
+
+
+def _parquet_types(path: Path) -> tuple[str, ...]:
+    from pyarrow import ArrowException, parquet  # not needed for other forms, and slow to import
+
+    try:
+        schema = parquet.read_schema(path)
+    except (ArrowException, OSError) as error:
+        first_line = (str(error).splitlines() or ["unreadable"])[0]
+        raise UsageError(f"{path}: is no Parquet that can be read: {first_line}") from None
+    return tuple(f"{field.name.lower()} {field.type}" for field in schema)
 
 
 def _json_form(path: Path, text: str) -> str:
@@ -201,15 +215,7 @@ def _csv(path: Path, text: str, required: str) -> Source:
 
 def _merged(sources: list[Source]) -> tuple[Source, ...]:
     """Sources of one form in one: a reader for each form, not for each file."""
-    key: Callable[[Source], tuple[object, ...]] = lambda source: (source.form, source.columns, source.delimiter)  # noqa: E731
-    groups: dict[tuple[object, ...], list[Source]] = {}
+    groups: dict[Source, list[str]] = {}
     for source in sources:
-        groups.setdefault(key(source), []).append(source)
-    return tuple(
-        Source(group[0].form, tuple(dict.fromkeys(path for one in group for path in one.paths)), *_header(group[0]))
-        for group in groups.values()
-    )
-
-
-def _header(source: Source) -> tuple[tuple[str, ...], str]:
-    return source.columns, source.delimiter
+        groups.setdefault(replace(source, paths=()), []).extend(source.paths)
+    return tuple(replace(like, paths=tuple(dict.fromkeys(paths))) for like, paths in groups.items())

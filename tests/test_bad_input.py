@@ -147,6 +147,7 @@ UNUSABLE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "another delimiter": ("rows.csv", _write(HEADER.replace(",", "~").encode() + b"\n1~2\n"), "line 1"),
     "no header": ("rows.csv", _write(b"01ad,2026-03-01,JSMITH\n"), "line 1"),
     "no Parquet": ("rows.parquet", _write(b"PAR2 and so on"), "Parquet"),
+    "Parquet that ends early": ("rows.parquet", _write(b"PAR1 and no more"), "no Parquet that can be read"),
     "gzip that ends early": ("rows.ndjson.gz", _write(gzip.compress(b'{"query_id": 1}' * 99)[:20]), "cannot be read"),
     "gzip under another name": ("rows.ndjson", _write(gzip.compress(b"{}")), ".gz"),
     "UTF-16": ("rows.csv", _write(HEADER.encode("utf-16")), "UTF-8"),

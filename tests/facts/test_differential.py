@@ -134,3 +134,33 @@ def test_versions_in_force(rows: list[plain.Json]) -> None:
 def _iri(node: Any) -> str:
     assert isinstance(node, NamedNode)
     return node.value
+
+
+def test_names_follow_each_other_and_none_that_was_seen_is_lost(rows: list[plain.Json]) -> None:
+    held: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for fact in table("names"):
+        held.setdefault((fact["account"], fact["object_key"]), []).append(fact)
+    for facts in held.values():
+        facts.sort(key=lambda fact: (fact["valid_from"], fact["valid_until"] is None, fact["valid_until"]))
+        assert [fact["valid_until"] for fact in facts] == [fact["valid_from"] for fact in facts[1:]] + [None]
+        assert all(fact["valid_from"] <= fact["last_seen"] for fact in facts)
+    called = {(*owner, fact["name"]) for owner, facts in held.items() for fact in facts}
+    assert names_seen(rows) <= called
+
+
+def names_seen(rows: list[plain.Json]) -> set[tuple[str, str, str]]:
+    """Account, object and name, wherever a row shows an object with its name."""
+    arrays = (*plain.READS.values(), "objects_modified", *plain.POLICIES)
+    seen = [
+        (plain.query(row).account, key, thing.get("objectName"))
+        for row in rows
+        for name in arrays
+        for key, thing in plain.named(row.get(name))
+        if name not in plain.POLICIES or _protects(thing)
+    ]
+    seen += [(one.account, key, change.get("objectName")) for one, key, change in plain.changes(rows)]
+    return {(account, key, name) for account, key, name in seen if plain.said(name)}
+
+
+def _protects(thing: plain.Json) -> bool:
+    return bool(thing.get("policies") or [one for one in thing.get("columns") or [] if one.get("policies")])
