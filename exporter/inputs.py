@@ -165,7 +165,7 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _parquet_types(path: Path) -> tuple[str, ...]:
-    from pyarrow import ArrowException, parquet  # not needed for other forms, and slow to import
+    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - slow to import, and not needed for other forms
 
     try:
         schema = parquet.read_schema(path)
