@@ -147,8 +147,8 @@ DERIVATIONS: Final[Table] = _fields(
 ``source_column`` is None where the source is a function or procedure."""
 
 POLICY_REFERENCES: Final[Table] = _fields(
-    f"""{_TIMED}, {_OBJECT}, column_name string, policy_key string not null, policy_kind string not null,
-    policy_id string, policy_name string, provider boolean not null"""
+    f"""{_TIMED}, {_OBJECT}, column_name string, column_id string, policy_key string not null,
+    policy_kind string not null, policy_id string, policy_name string, provider boolean not null"""
 )
 """One row per query, protected object or column (None: the whole object), and policy enforced.
 ``policy_kind``: MASKING_POLICY, ROW_ACCESS_POLICY, or another that the view may come to know."""

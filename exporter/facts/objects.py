@@ -159,7 +159,7 @@ def columns(facts: Facts) -> DataFrame:
             "account", F.col("target_key").alias("object_key"), F.col("target_column").alias("column_name"), none
         ),
         derived.select("account", "object_key", F.col("source_column").alias("column_name"), none),
-        facts.policy_references.select("account", "object_key", "column_name", none),
+        facts.policy_references.select("account", "object_key", "column_name", "column_id"),
         facts.ddl_settings.select(
             "account",
             "object_key",

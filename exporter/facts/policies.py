@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from exporter.facts import identifiers
+from exporter.facts.accesses import column_id
 from exporter.facts.common import OBJECT_COLUMNS, QUERY_COLUMNS, key_of, one_per_key, said
 from exporter.schemas import POLICY_REFERENCES
 
@@ -27,6 +28,7 @@ def policy_references(things: DataFrame) -> DataFrame:
         *(*QUERY_COLUMNS, *OBJECT_COLUMNS),
         (F.col("place") == "PROVIDER_POLICY").alias("provider"),
         said(F.col("p.column_name")).alias("column_name"),
+        column_id(F.col("p.column_id")).alias("column_id"),
         F.explode("p.policies").alias("policy"),
     )
     stated = each.withColumn("policy_kind", F.expr(policy_kind("policy.policyKind")))
@@ -41,10 +43,15 @@ def policy_references(things: DataFrame) -> DataFrame:
 
 def _protected() -> Column:
     """The object's own policies and those of each column, side by side."""
-    own = F.struct(F.lit(None).cast("string").alias("column_name"), F.col("policies"))
+    none = F.lit(None).cast("string")
+    own = F.struct(none.alias("column_name"), none.alias("column_id"), F.col("policies"))
     columns = F.transform(
         F.coalesce("guarded", F.array()),
-        lambda one: F.struct(one["columnName"].alias("column_name"), one["policies"].alias("policies")),
+        lambda one: F.struct(
+            one["columnName"].alias("column_name"),
+            one["columnId"].alias("column_id"),
+            one["policies"].alias("policies"),
+        ),
     )
     return F.concat(F.array(own), columns)
 

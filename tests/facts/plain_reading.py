@@ -143,8 +143,13 @@ def query(row: Json) -> Query:
 
 def columns(thing: Json) -> set[tuple[str, str | None]]:
     """The columns that have a name, with their ids."""
-    every = [(said(one.get("columnName")), one.get("columnId")) for one in thing.get("columns") or []]
-    return {(name, None if ident in (None, 0, -1, "0", "-1", "") else str(ident)) for name, ident in every if name}
+    every = [(said(one.get("columnName")), ident(one.get("columnId"))) for one in thing.get("columns") or []]
+    return {(name, number) for name, number in every if name}
+
+
+def ident(given: str | int | None) -> str | None:
+    """A column's id; 0 and -1 are none."""
+    return None if given in (None, 0, -1, "0", "-1", "") else str(given)
 
 
 def accesses(rows: Iterable[Json]) -> dict[tuple[Query, str, str], set[tuple[str, str | None]]]:
@@ -192,10 +197,10 @@ def changes(rows: Iterable[Json]) -> Iterator[tuple[Query, str, Json]]:
             yield query(row), object_key, change
 
 
-def policies(rows: Iterable[Json]) -> set[tuple[Query, str, str | None, str]]:
-    """(query, protected object, its column, policy)."""
+def policies(rows: Iterable[Json]) -> set[tuple[Query, str, str | None, str | None, str]]:
+    """(query, protected object, its column, the column's id, policy)."""
     return {
-        (query(row), object_key, column, policy_key)
+        (query(row), object_key, column, ident(given.get("columnId")), policy_key)
         for row in rows
         for name in POLICIES
         for object_key, thing in named(row.get(name))

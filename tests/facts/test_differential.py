@@ -98,7 +98,7 @@ def test_derivations(rows: list[plain.Json]) -> None:
 
 
 def test_policy_references(rows: list[plain.Json]) -> None:
-    names = ("object_key", "column_name", "policy_key")
+    names = ("object_key", "column_name", "column_id", "policy_key")
     found = {(query(fact), *(fact[name] for name in names)) for fact in table("policy_references")}
     same(found, plain.policies(rows))
 
