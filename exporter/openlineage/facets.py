@@ -57,6 +57,8 @@ SCHEMAS: Final[Mapping[str, str]] = {
 
 _QUERY: Final[Mapping[str, str]] = {
     "user_name": "userName",
+    "parent_query_id": "parentQueryId",
+    "root_query_id": "rootQueryId",
     "role_name": "role",
     "role_type": "roleType",
     "warehouse_name": "warehouse",

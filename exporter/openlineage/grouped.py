@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.openlineage.facets import OBJECT_FIELDS, Facets
 from exporter.openlineage.kin import OWN
-from exporter.openlineage.pieces import CHANGE, COLUMN, INPUT, IS_ROUTINE, JOIN, OUTPUT, POLICY, QUERY, ROUTINE, TAG
+from exporter.openlineage.pieces import CHANGE, COLUMN, INPUT, IS_ROUTINE, JOIN, OUTPUT, POLICY, QUERY, ROUTINE, SETTING
 from exporter.openlineage.sql import let, only_if, sorted_set, struct
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ _PARTS: Final[Mapping[str, tuple[str, str]]] = {
         struct({"key": "key", "column": "field", "routine": struct({**_ROUTINE, "sourceType": "access"})}),
     ),
     "routines": (f"part = '{ROUTINE}'", struct({"subject": "subject", **_ROUTINE, "access": "access"})),
-    "tags": (f"part = '{TAG}'", "struct(key, tag)"),
-    "changes": (f"part = '{CHANGE}'", "struct(verb, subject, change)"),
+    "settings": (f"part = '{SETTING}'", "struct(key, setting)"),
+    "changes": (f"part = '{CHANGE}'", "struct(verb, subject, change, key)"),
     "policies": (f"part = '{POLICY}'", "struct(namespace, name, policy)"),
     "joins": (
         f"part = '{JOIN}'",

@@ -4,7 +4,8 @@ A piece is one thing that a query did: a row of facts, under the query, the ``pa
 and the ``thing`` that it is about. Each part has its own columns; the union fills those of the others with null.
 
 ``thing``       the object read, written, changed, protected or joined, or a column's source
-``key, field``  what pieces are grouped by within their part: for columns the object and the column written
+``key, field``  what pieces are grouped by within their part: for columns the object and the column written, for
+                changes and settings the change
 ``access``      DIRECT, BASE, PROVIDER_BASE of what is read and of a column's source; WRITE and DDL of what is written;
                 LEFT and RIGHT of what is joined
 """
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from exporter.openlineage.settings import OpenLineageSettings
 
 INPUT, OUTPUT, COLUMN, ROUTINE = "INPUT", "OUTPUT", "COLUMN", "ROUTINE"
-CHANGE, TAG, POLICY, JOIN, QUERY = "CHANGE", "TAG", "POLICY", "JOIN", "QUERY"
+CHANGE, SETTING, POLICY, JOIN, QUERY = "CHANGE", "SETTING", "POLICY", "JOIN", "QUERY"
 
 DATASET_KINDS: Final = ("table", "view", "stage", "table-stage", "user-stage", "stream", "location")
 """What DDL changes of are outputs; other kinds of thing (policies, tags, roles …) are told in the ``ddl`` facet."""
@@ -72,6 +73,29 @@ _CHANGE: Final[Mapping[str, str]] = {
     "comment": "comment",
     "properties": "properties",
 }
+_SETTING: Final[Mapping[str, str]] = {
+    "property": "property",
+    "column_name": "field",
+    "element": "element",
+    "element_id": "objectId",
+    "sub_operation": "subOperation",
+    "value": "value",
+}
+_TOLD_APART: Final = (
+    *("objectName", "policyBody", "comment"),
+    *("swapTargetDomain", "swapTargetId", "swapTargetName"),
+)
+"""Properties of an object that have fields of their own in a change."""
+_IS_GRANT: Final = "property IN ('grant', 'revoke') AND element IS NULL AND column_name IS NULL AND value LIKE '%{%'"
+_IS_TOLD_APART: Final = f"""column_name IS NULL AND element IS NULL AND property IN ({literals(_TOLD_APART)})
+    OR {_IS_GRANT}"""
+_SECURABLE: Final[Mapping[str, str]] = {
+    "DOMAIN": "objectDomain",
+    "ID": "objectId",
+    "NAME": "objectName",
+    "SCOPE": "scope",
+    "SCOPE_DOMAIN": "scopeDomain",
+}
 _POLICY: Final[Mapping[str, str]] = {
     "column_name": "field",
     "policy_kind": "policyKind",
@@ -79,7 +103,26 @@ _POLICY: Final[Mapping[str, str]] = {
     "policy_name": "policyName",
     "provider": "provider",
 }
+CHANGE_FIELDS: Final = tuple(_CHANGE.values())
 POLICY_FIELDS: Final = tuple(_POLICY.values())
+
+
+def _texts(json: str) -> str:
+    """An array of texts in JSON, or one text, as an array."""
+    several = f"startswith({json}, '[') THEN from_json({json}, 'array<string>')"
+    return f"CASE WHEN {several} WHEN {json} IS NOT NULL THEN array({json}) END"
+
+
+_GRANT: Final = struct(
+    {
+        "operation": "upper(property)",
+        "privileges": _texts("g['PRIVILEGES']"),
+        "roles": _texts("g['ROLES']"),
+        **{new: f"g['SECURABLE_OBJECT_{name}']" for name, new in _SECURABLE.items()},
+    }
+)
+_LISTED: Final = "IF(startswith(value, '['), value, concat('[', value, ']'))"
+GRANTS: Final = f"transform(from_json({_LISTED}, 'array<map<string,string>>'), g -> {_GRANT})"
 
 
 def pieces(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
@@ -89,7 +132,7 @@ def pieces(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
         _outputs(facts),
         _columns(facts, settings),
         _changes(facts),
-        _tags(facts),
+        _settings(facts),
         _policies(facts),
         _joins(facts),
         _queries(facts, settings),
@@ -141,6 +184,7 @@ def _changes(facts: Facts) -> DataFrame:
     return _piece(
         told,
         "part",
+        key=only_if(is_change, "change_key"),
         thing=only_if(f"part = '{OUTPUT}' OR NOT {is_dataset}", thing),
         access=only_if(f"part = '{OUTPUT}'", "'DDL'"),
         lifecycle="state",
@@ -154,13 +198,19 @@ def _outcome(part: str, state: str, name: str) -> str:
     return struct({"part": f"'{part}'", "state": state, "spelled": name})
 
 
-def _tags(facts: Facts) -> DataFrame:
-    """Tags that a change sets on a dataset or its columns; what it takes away is told in the ``ddl`` facet."""
-    is_set = "property = 'tags' AND element IS NOT NULL AND coalesce(sub_operation, 'ADD') <> 'DROP'"
-    told = facts.ddl_settings.filter(is_set)
-    spelled = told.selectExpr("*", f"{canonical_name('element')} AS tag")
-    tag = struct({"key": "tag", "value": "coalesce(value, '')", "field": "column_name"})
-    return _piece(spelled, f"'{TAG}'", key="object_key", tag=tag)
+def _settings(facts: Facts) -> DataFrame:
+    """What a change says in its properties, an entry a piece: what it sets, its grants, and its tags: those that it
+    sets on a dataset or its columns are facets of the dataset too.
+    """
+    is_tag = "property = 'tags' AND element IS NOT NULL AND coalesce(sub_operation, 'ADD') <> 'DROP'"
+    tag = struct({"key": canonical_name("element"), "value": "coalesce(value, '')", "field": "column_name"})
+    told = {
+        "object_key": "object_key",
+        "setting": only_if(f"NOT ({_IS_TOLD_APART})", struct({new: name for name, new in _SETTING.items()})),
+        "grants": only_if(_IS_GRANT, GRANTS),
+        "tag": only_if(is_tag, tag),
+    }
+    return _piece(facts.ddl_settings, f"'{SETTING}'", key="change_key", setting=struct(told))
 
 
 def _policies(facts: Facts) -> DataFrame:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.openlineage.facets import EVENT_SCHEMA, Facets, joined
 from exporter.openlineage.naming import job_namespace, run_id
-from exporter.openlineage.pieces import POLICY_FIELDS
+from exporter.openlineage.pieces import CHANGE_FIELDS, POLICY_FIELDS
 from exporter.openlineage.sql import iso, json_text, let, only_if, sorted_set, struct, typed_fields
 from exporter.sql import literal
 
@@ -76,9 +76,20 @@ def _last_facets(facets: Facets) -> tuple[str, ...]:
         facets.listed("accessHistory_incompleteness", "places", "query.incomplete", "query.incomplete"),
         facets.listed("accessHistory_policies", "policies", f"transform(policies, p -> {policy})", "policies"),
         facets.listed("accessHistory_joins", "joins", "joins", "joins"),
-        facets.listed("accessHistory_ddl", "changes", "changes.change", "changes"),
+        facets.listed("accessHistory_ddl", "changes", _changes(), "changes"),
         facets.listed("accessHistory_routines", "routines", "routines.called", "routines"),
     )
+
+
+def _changes() -> str:
+    """The changes, each with what its properties say: its settings one by one, and its grants."""
+    said = {"settings": "array_compact(o.setting)", "grants": "flatten(array_compact(o.grants))"}
+    told = {
+        **{name: f"c.change.{name}" for name in CHANGE_FIELDS},
+        **{name: only_if(f"size({value}) > 0", value) for name, value in said.items()},
+    }
+    own = "filter(settings, s -> s.key = c.key).setting"
+    return f"transform(changes, c -> {let('o', own, struct(told))})"
 
 
 def _run_and_job(query_id: str, job: str, settings: OpenLineageSettings) -> dict[str, str]:
@@ -146,7 +157,7 @@ def _owned() -> str:
         "lineage": f"array_compact(transform(w, (c, n) -> {_LINEAGE}))",
         "called": let("r", "filter(called, c -> array_contains(d.keys, c.key))", _CALLED),
         "sources": _sources("w"),
-        "tags": "filter(tags, t -> array_contains(d.keys, t.key)).tag",
+        "tags": sorted_set("filter(settings.setting, s -> array_contains(d.keys, s.object_key)).tag"),
         "row_count": _ROW_COUNT,
     }
     return let("w", f"IF(size(d.keys) > 1, {both}, {own})", struct(told))

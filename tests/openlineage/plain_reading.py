@@ -5,6 +5,7 @@ Written from the mapping's description (docs/openlineage.md), not from the expre
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -20,6 +21,12 @@ DATASETS: Final = ("table", "view", "stage", "table-stage", "user-stage", "strea
 OPERATIONS: Final = ("CREATE", "ALTER", "DROP", "REPLACE", "UNDROP", "REFRESH")
 STATES: Final = {"CREATE": "CREATE", "ALTER": "ALTER", "DROP": "DROP", "REPLACE": "OVERWRITE"}
 Sources = dict[str, dict[tuple[Dataset, str], set[str]]]
+Change = tuple[str, str | None, str]
+"""Operation, the object's name, properties."""
+Setting = tuple[str | None, ...]
+SETTING: Final = ("property", "column_name", "element", "element_id", "sub_operation", "value")
+TOLD_APART: Final = ("objectName", "policyBody", "comment", "swapTargetDomain", "swapTargetId", "swapTargetName")
+SECURABLE: Final = {"DOMAIN": "objectDomain", "ID": "objectId", "NAME": "objectName", "SCOPE": "scope"}
 
 
 @dataclass
@@ -38,7 +45,9 @@ class Told:
     tags: set[tuple[Dataset, str, str, str | None]] = field(default_factory=set)
     policies: set[tuple[Dataset, str | None, str | None]] = field(default_factory=set)
     joins: set[tuple[Dataset, str | None, Dataset]] = field(default_factory=set)
-    changes: int = 0
+    changes: dict[str, Change] = field(default_factory=dict)
+    settings: set[tuple[Change, Setting]] = field(default_factory=set)
+    grants: list[tuple[Change, Json]] = field(default_factory=list)
 
 
 def dataset(fact: Json, name: str | None = None, prefix: str = "") -> Dataset:
@@ -106,10 +115,25 @@ def _wrote(told: Told, fact: Json, written: set[Dataset]) -> None:
     written.add(named)
 
 
-def _tagged(told: Told, fact: Json, written: set[Dataset]) -> None:
+def _stated(told: Told, fact: Json, written: set[Dataset]) -> None:
+    change = told.changes[fact["change_key"]]
+    if fact["column_name"] is None and fact["element"] is None:
+        if fact["property"] in ("grant", "revoke"):
+            told.grants.append((change, grant(fact["property"], json.loads(fact["value"]))))
+            return
+        if fact["property"] in TOLD_APART:
+            return
+    told.settings.add((change, tuple(fact[name] for name in SETTING)))
     if fact["property"] == "tags" and fact["element"] is not None and fact["sub_operation"] != "DROP":
         tag = (canonical(fact["element"]), fact["value"] or "", fact["column_name"])
         told.tags |= {(named, *tag) for named in written}
+
+
+def grant(word: str, said: Json) -> Json:
+    """A grant as its facet has it."""
+    lists = {name.lower(): said[name] for name in ("PRIVILEGES", "ROLES") if name in said}
+    on = {new: str(said[key]) for name, new in SECURABLE.items() if (key := f"SECURABLE_OBJECT_{name}") in said}
+    return {"operation": word.upper(), **lists, **on}
 
 
 def _protected(told: Told, fact: Json, _: set[Dataset]) -> None:
@@ -131,7 +155,7 @@ def _read(told: Told, fact: Json, _: set[Dataset]) -> None:
 
 
 def _changed(told: Told, fact: Json, written: set[Dataset]) -> None:
-    told.changes += 1
+    told.changes[fact["change_key"]] = (fact["operation"], fact["object_name"], fact["properties"])
     if fact["kind"] not in DATASETS or fact["operation"] not in OPERATIONS:
         return
     old = dataset(fact)
@@ -165,7 +189,7 @@ TABLES: Final = {
     "writes": _wrote,
     "ddl_changes": _changed,
     "derivations": _derived,
-    "ddl_settings": _tagged,
+    "ddl_settings": _stated,
     "policy_references": _protected,
     "joins": _joined,
 }

@@ -170,8 +170,6 @@ def test_routines_policies_joins_tags_and_changes(
         joins = facets.get("accessHistory_joins", {}).get("joins", [])
         sides = {(*told.names([one["left"]]), one.get("joinType"), *told.names([one["right"]])) for one in joins}
         assert sides == query.joins
-        assert len(facets.get("accessHistory_ddl", {}).get("changes", [])) <= query.changes
-        assert bool(facets.get("accessHistory_ddl")) == bool(query.changes)
         outputs = [((one["namespace"], one["name"]), one["facets"]) for one in runs[key]["outputs"]]
         tags = {(name, tag["key"], tag["value"], tag.get("field"))
                 for name, facets in outputs for tag in facets.get("tags", {}).get("tags", [])}  # fmt: skip
@@ -182,11 +180,34 @@ def test_routines_policies_joins_tags_and_changes(
         assert made == query.column_routines
 
 
+def test_changes_with_all_that_their_properties_say(
+    queries: dict[plain.Query, plain.Told], runs: dict[plain.Query, Json]
+) -> None:
+    said = 0
+    for key, query in queries.items():
+        changes = runs[key]["run"]["facets"].get("accessHistory_ddl", {}).get("changes", [])
+        found = [((one["operation"], one.get("objectName"), one["properties"]), one) for one in changes]
+        assert sorted(change for change, _ in found) == sorted(query.changes.values())
+        settings = [(change, tuple(map(setting.get, SETTING)))
+                    for change, one in found for setting in one.get("settings", [])]  # fmt: skip
+        assert len(settings) == len(set(settings)), "a setting twice"
+        assert set(settings) == query.settings
+        grants = [(change, grant) for change, one in found for grant in one.get("grants", [])]
+        assert grants == query.grants
+        said += len(settings)
+    assert said > 20
+
+
+SETTING = ("property", "field", "element", "objectId", "subOperation", "value")
+
+
 def test_who_asked_and_what_was_cut_away(facts: dict[str, list[Json]], runs: dict[plain.Query, Json]) -> None:
     for fact in facts["queries"]:
         facets = runs[fact["account"], fact["query_id"]]["run"]["facets"]
         assert facets["accessHistory_query"]["userName"] == fact["user_name"]
         assert facets["accessHistory_query"]["accessHistoryRows"] == fact["row_count"]
+        assert facets["accessHistory_query"].get("parentQueryId") == fact["parent_query_id"]
+        assert facets["accessHistory_query"].get("rootQueryId") == fact["root_query_id"]
         agents = [
             (one.get("type"), one.get("id"), one.get("name")) for one in facets["accessHistory_query"].get("agents", [])
         ]
