@@ -113,7 +113,11 @@ def names(mentions: DataFrame, facts: Facts) -> DataFrame:
         "last_seen",
     )
     sightings = _sightings(facts).unionByName(given).join(of_several, on=["account", "object_key"], how="left_semi")
-    return single.select(*NAMES).unionByName(_held(sightings.distinct()).select(*NAMES))
+    # What a change gives at the very time at which it is seen is seen after it: a name holds once from one time.
+    once = sightings.groupBy("account", "object_key", "query_start_time", "object_name").agg(
+        F.max("after").alias("after")
+    )
+    return single.select(*NAMES).unionByName(_held(once).select(*NAMES))
 
 
 def given_names(facts: Facts) -> DataFrame:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from exporter.facts.identifiers import canonical_name, segment
+from exporter.rdf.history import RENAME, aggregates
 from exporter.rdf.iri import column_path, object_path, path
+from exporter.rdf.kinds import DOMAIN_CLASSES, KIND_CLASSES
 from exporter.rdf.turtle import date_time
-from exporter.rdf.vocabulary import DOMAIN_CLASSES, KIND_CLASSES, SETTING_CLASSES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,7 +29,7 @@ def objects(facts: Facts) -> DataFrame:
     """One entity per object, with the names that it had and the objects that go by the same name."""
     named = facts.names.groupBy(*_OBJECT).agg(
         F.array_sort(F.collect_set(F.expr(name_path()))).alias("name_refs"),
-        F.max(F.struct("valid_from", "name")).alias("latest"),
+        F.max(F.struct(F.col("valid_until").isNull(), "valid_from", "name")).alias("latest"),
     )
     whole = facts.objects.join(named, on=list(_OBJECT), how="left").join(
         _same_names(facts), on=list(_OBJECT), how="left"
@@ -68,15 +69,6 @@ def _array(names: tuple[str, ...]) -> Column:
     return F.array(*[F.lit(name) for name in names]).cast("array<string>")
 
 
-def setting_types() -> Column:
-    """The class of a setting by its property; without an element it is a plain property."""
-    known = F.create_map(*[F.lit(part) for pair in SETTING_CLASSES.items() for part in pair])
-    policy = F.when(F.col("property").endswith("Policies"), "ah:PolicySetting")
-    special = F.coalesce(F.element_at(known, F.col("property")), policy)
-    plain = F.when(F.col("element").isNull(), "ah:PropertySetting")
-    return F.array_compact(F.array(F.coalesce(plain, special), F.lit("ah:Setting")))
-
-
 def object_names(facts: Facts) -> DataFrame:
     """One node per name and time that an object had it."""
     return facts.names.select(
@@ -85,9 +77,16 @@ def object_names(facts: Facts) -> DataFrame:
 
 
 def columns(facts: Facts) -> DataFrame:
-    """One entity per column."""
-    return facts.columns.select(
-        *("account", "column_name", "column_ids"),
-        F.expr(column_path("column_name")).alias("path"),
-        F.expr(object_path()).alias("object_ref"),
-    )
+    """One entity per column; one that was renamed is another from then on, and says which it was."""
+    renames = facts.ddl_settings.filter(RENAME)
+    key = "account", "object_key", "column_name"
+    before = path("object_key", "'column'", segment("column_name"))
+    found = facts.columns.selectExpr(*key, "column_ids", "cast(null as string) AS before")
+    renamed = renames.selectExpr(*key[:2], "value AS column_name", "cast(array() as array<string>) AS column_ids", f"{before} AS before")
+    every = found.unionByName(renamed).groupBy(*key)
+    return every.agg(
+        *aggregates(
+            column_ids="array_sort(array_distinct(flatten(collect_list(column_ids))))",
+            renamed_from_refs="array_sort(collect_set(before))",
+        )
+    ).selectExpr("*", f"{column_path('column_name')} AS path", f"{object_path()} AS object_ref")
