@@ -1,0 +1,263 @@
+"""Random histories of one small warehouse, dense enough that data goes in circles: for questions about lineage.
+
+A few tables, views and stages are read, written, renamed, swapped, dropped, brought back, created anew, tagged and
+masked, by queries that start together or finish late. Every name is plain; hard names are the business of
+:mod:`tests.histories`. Where that has every form of row, this has every order of events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Json = dict[str, Any]
+START: Final = datetime(2026, 5, 1, 6, tzinfo=UTC)
+COLUMNS: Final = ("A", "B")
+USERS: Final = ("ANA", "BEN", "CLEO")
+KINDS: Final = {"T": "Table", "V": "View", "S": "Stage", "M": "MASKING_POLICY", "R": "ROW_ACCESS_POLICY", "G": "TAG"}
+
+
+@dataclass
+class Thing:
+    """``number`` is None where the rows never show an id: then the name is all that it goes by."""
+
+    letter: str
+    number: int | None
+    name: str
+
+    def shown(self) -> Json:
+        kind = {"objectDomain": KINDS[self.letter], "objectName": self.name}
+        return kind if self.number is None else {**kind, "objectId": self.number}
+
+    def with_columns(self, columns: list[Json]) -> Json:
+        return self.shown() if self.letter == "S" else {**self.shown(), "columns": columns}
+
+
+@dataclass
+class Warehouse:
+    """What there is at present, and the rows so far; a view is of the table that has its place in the list."""
+
+    rng: Random
+    things: dict[str, list[Thing]]
+    now: datetime = START
+    rows: list[Json] = field(default_factory=list)
+    history: list[Json] = field(default_factory=list)
+
+    @classmethod
+    def build(cls, rng: Random) -> Warehouse:
+        counts = {"T": 4, "V": 1, "S": 2, "M": 1, "R": 1, "G": 2}
+        nameless = rng.random() < 0.25
+        return cls(
+            rng,
+            {
+                letter: [_thing(letter, number, nameless=nameless) for number in range(1, count + 1)]
+                for letter, count in counts.items()
+            },
+        )
+
+    def one(self, letters: str) -> Thing:
+        return self.rng.choice([thing for letter in letters for thing in self.things[letter]])
+
+    def tell(self, **columns: Any) -> Json:
+        """A row at this moment or soon after, and what QUERY_HISTORY says of its end."""
+        self.now += timedelta(seconds=self.rng.choice((0, 0, 1, 2, 7)))
+        query_id = f"q-{self.rng.getrandbits(48):012x}"
+        arrays = ("direct_objects_accessed", "base_objects_accessed", "objects_modified", "policies_referenced")
+        row = {
+            "query_id": query_id,
+            "query_start_time": f"{self.now:%Y-%m-%dT%H:%M:%S.000Z}",
+            "user_name": self.rng.choice(USERS),
+            "object_modified_by_ddl": None,
+            **dict.fromkeys(("parent_query_id", "root_query_id")),
+            **{name: [] for name in arrays},
+            **columns,
+        }
+        self.rows.append(row)
+        ended = self.now + timedelta(seconds=self.rng.choice((0, 1, 3, 20)))
+        self.history.append({"query_id": query_id, "end_time": f"{ended:%Y-%m-%dT%H:%M:%S.000Z}"})
+        return row
+
+
+def _thing(letter: str, number: int, *, nameless: bool) -> Thing:
+    ident = None if nameless and letter == "T" and number > 2 else 10 * (1 + "TVSMRG".index(letter)) + number
+    return Thing(letter, ident, f"DB.S.{letter}{number}")
+
+
+def _columns(rng: Random) -> list[Json]:
+    return [{"columnName": name} for name in rng.sample(COLUMNS, rng.randint(1, 2))]
+
+
+def _behind(world: Warehouse, thing: Thing) -> Thing:
+    """The object that the data of ``thing`` is in."""
+    return world.things["T"][0] if thing.letter == "V" else thing
+
+
+def _read(world: Warehouse, things: list[Thing]) -> Json:
+    columns = [_columns(world.rng) for _ in things]
+    pairs = list(zip(things, columns, strict=True))
+    return {
+        "direct_objects_accessed": [thing.with_columns(named) for thing, named in pairs],
+        "base_objects_accessed": [_behind(world, thing).with_columns(named) for thing, named in pairs],
+    }
+
+
+def _policies(world: Warehouse, thing: Thing) -> list[Json]:
+    """A mask on columns, a filter on the object, both or neither."""
+    mask, rows = ({"policyKind": KINDS[one.letter], "policyName": one.name, "policyId": one.number}
+                  for one in (world.one("M"), world.one("R")))  # fmt: skip
+    found = {
+        "columns": [{**column, "policies": [mask]} for column in _columns(world.rng)],
+        "policies": [rows],
+    }
+    chosen = world.rng.choice(((), (), ("columns",), ("columns",), ("policies",), ("columns", "policies")))
+    return [{**thing.shown(), **{name: found[name] for name in chosen}}] if chosen else []
+
+
+def select(world: Warehouse) -> None:
+    thing = world.one("TTTV")
+    said = _read(world, [thing])
+    world.tell(**said, policies_referenced=_policies(world, world.rng.choice((thing, _behind(world, thing)))))
+
+
+def join(world: Warehouse) -> None:
+    left, right = world.one("TV"), world.one("TV")
+    said = _read(world, [left, right])
+    kind = world.rng.choice(("INNER_JOIN", "LEFT_OUTER_JOIN"))
+    said["direct_objects_accessed"][0]["joinObjects"] = [{"joinType": kind, "node": right.shown()}]
+    world.tell(**said)
+
+
+def _written(world: Warehouse, target: Thing, source: Thing) -> Json:
+    """Each written column from some of the source's; a stage has no columns, and tells of none."""
+    columns = _columns(world.rng)
+    for column in columns if source.letter != "S" else ():
+        chosen = [one["columnName"] for one in _columns(world.rng)]
+        column["directSources"] = [{**source.shown(), "columnName": name} for name in chosen]
+        column["baseSources"] = [{**_behind(world, source).shown(), "columnName": name} for name in chosen]
+    return target.with_columns(columns)
+
+
+def insert(world: Warehouse) -> None:
+    """Into one table or several, from one or several; at times a table from itself."""
+    sources = [world.one("TTV") for _ in range(world.rng.choice((1, 1, 2)))]
+    targets = world.rng.sample(world.things["T"], world.rng.choice((1, 1, 1, 2)))
+    if world.rng.random() < 0.15:
+        sources = [targets[0]]
+    modified = [_written(world, target, world.rng.choice(sources)) for target in targets]
+    masked = _policies(world, sources[0]) if world.rng.random() < 0.3 else []
+    world.tell(**_read(world, sources), objects_modified=modified, policies_referenced=masked)
+
+
+def load(world: Warehouse) -> None:
+    stage, table = world.one("S"), world.one("T")
+    world.tell(**_read(world, [stage]), objects_modified=[_written(world, table, stage)])
+
+
+def unload(world: Warehouse) -> None:
+    stage, table = world.one("S"), world.one("T")
+    world.tell(**_read(world, [table]), objects_modified=[stage.shown()])
+
+
+def put(world: Warehouse) -> None:
+    place = [{"location": f"file:///home/ana/{world.rng.randint(1, 2)}.csv"}]
+    world.tell(direct_objects_accessed=place, base_objects_accessed=place, objects_modified=[world.one("S").shown()])
+
+
+def _change(thing: Thing, operation: str, properties: Json) -> Json:
+    return {**thing.shown(), "operationType": operation, "properties": properties}
+
+
+def create_as(world: Warehouse) -> None:
+    """CREATE or REPLACE … AS SELECT, or CLONE: what was in the table is gone, unless it is copied from itself."""
+    target, source = world.one("T"), world.one("TV")
+    properties: Json = {}
+    if world.rng.random() < 0.4 and source.letter == "T":
+        properties = {"cloneSourceName": {"value": source.name}, "cloneSourceId": {"value": source.number or 0}}
+    world.tell(
+        **_read(world, [source]),
+        objects_modified=[_written(world, target, source)],
+        object_modified_by_ddl=_change(target, world.rng.choice(("CREATE", "REPLACE")), properties),
+    )
+
+
+def replace(world: Warehouse) -> None:
+    world.tell(object_modified_by_ddl=_change(world.one("T"), "REPLACE", {}))
+
+
+def drop(world: Warehouse) -> None:
+    """And, most times, bring back: at once or after other statements."""
+    thing = world.one("TTTSV")
+    world.tell(object_modified_by_ddl=_change(thing, "DROP", {}))
+    if world.rng.random() < 0.6:
+        if world.rng.random() < 0.5:
+            world.rng.choice(STATEMENTS)(world)
+        world.tell(object_modified_by_ddl=_change(thing, "UNDROP", {}))
+
+
+def rename(world: Warehouse) -> None:
+    table = world.one("T")
+    new = f"DB.S.{world.rng.choice('TN')}{world.rng.randint(1, 9)}"
+    if new not in [one.name for one in world.things["T"]]:
+        world.tell(object_modified_by_ddl=_change(table, "ALTER", {"objectName": {"value": new}}))
+        table.name = new
+
+
+def swap(world: Warehouse) -> None:
+    one, other = world.rng.sample(world.things["T"], 2)
+    rows = []
+    for table, with_ in ((one, other), (other, one)):
+        target = {"Domain": "Table", "Id": with_.number or 0, "Name": with_.name}
+        said = {f"swapTarget{name}": {"value": value} for name, value in target.items()}
+        rows.append(world.tell(object_modified_by_ddl=_change(table, "ALTER", said)))
+    rows[1] |= {key: rows[0][key] for key in ("query_id", "query_start_time", "user_name")}
+    world.history.pop()
+    one.name, other.name = other.name, one.name
+
+
+def tag(world: Warehouse) -> None:
+    def setting() -> Json:
+        mark, doing = world.one("G"), world.rng.choice(("ADD", "DROP"))
+        value = {"tagValue": {"value": world.rng.choice(("secret", "open"))}} if doing == "ADD" else {}
+        return {"tags": {mark.name: {"objectId": {"value": mark.number}, "subOperationType": doing, **value}}}
+
+    columns = {column["columnName"]: setting() for column in _columns(world.rng)}
+    properties: Json = world.rng.choice(({"columns": columns}, {"columns": columns}, setting()))
+    world.tell(object_modified_by_ddl=_change(world.one("TV"), "ALTER", properties))
+
+
+def policy(world: Warehouse) -> None:
+    operation = world.rng.choice(("CREATE", "ALTER", "ALTER", "ALTER", "DROP"))
+    said = {} if operation == "DROP" else {"policyBody": {"value": f"val || '{world.rng.randint(1, 3)}'"}}
+    world.tell(object_modified_by_ddl=_change(world.one("MR"), operation, said))
+
+
+def call(world: Warehouse) -> None:
+    """A procedure: what it runs has it for a parent, once in a while by way of another procedure."""
+    called = [{"objectDomain": "PROCEDURE", "objectName": "DB.S.P", "argumentSignature": "()"}]
+    root = parent = world.tell(direct_objects_accessed=called, base_objects_accessed=called)["query_id"]
+    for _ in range(world.rng.randint(1, 2)):
+        told = len(world.rows)
+        world.rng.choice((select, insert, load))(world)
+        world.rows[told] |= {"parent_query_id": parent, "root_query_id": root}
+        parent = world.rng.choice((root, world.rows[told]["query_id"]))
+
+
+STATEMENTS: Final[tuple[Callable[[Warehouse], None], ...]] = (
+    *(select,) * 5, *(insert,) * 7, *(load,) * 2, *(create_as,) * 2, *(rename,) * 2,
+    join, unload, put, replace, drop, swap, tag, policy, call,
+)  # fmt: skip
+
+
+def history(seed: int, statements: int) -> tuple[list[Json], list[Json]]:
+    """The rows of about so many statements, in the order of their delivery, and the ends of their queries."""
+    world = Warehouse.build(Random(seed))
+    for _ in range(statements):
+        world.rng.choice(STATEMENTS)(world)
+    world.rows += [dict(world.rng.choice(world.rows))]
+    world.rng.shuffle(world.rows)
+    return world.rows, world.history

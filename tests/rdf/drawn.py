@@ -1,0 +1,104 @@
+"""One export of many random histories, each an account of its own, and the graph of each: made once a run."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
+
+from tests.exports import export, ndjson
+from tests.histories import random_history
+from tests.rdf import dense_histories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.histories import Json
+
+DENSE: Final = range(48)
+HARD: Final = range(100, 112)
+_ACCOUNT: Final = "DRAWN"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A history: its rows as they were delivered, and when its queries ended, where QUERY_HISTORY was given."""
+
+    name: str
+    rows: list[Json]
+    ends: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def base(self) -> str:
+        return f"snowflake://{_ACCOUNT}-{self.name}/"
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Dense histories, every other one with the ends of its queries; and histories of hard rows."""
+    return (*(_dense(seed) for seed in DENSE), *(_hard(seed) for seed in HARD))
+
+
+def _dense(seed: int) -> Case:
+    rows, history = dense_histories.history(seed, 20)
+    ends = {one["query_id"]: one["end_time"] for one in history} if seed % 2 else {}
+    return Case(f"dense-{seed}", _owned(rows, f"dense-{seed}"), ends)
+
+
+def _hard(seed: int) -> Case:
+    return Case(f"hard-{seed}", _owned(random_history(seed, 25), f"hard-{seed}"))
+
+
+def _owned(rows: list[Json], name: str) -> list[Json]:
+    return [{**row, "organization_name": _ACCOUNT, "account_name": name} for row in rows]
+
+
+@cache
+def exported() -> Path:
+    """What the export of all cases leaves; the same folder for all tests of a run, so only to be read."""
+    folder = Path(tempfile.mkdtemp(prefix="exporter-drawn-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    rows = ndjson([row for case in cases() for row in case.rows], folder / "rows.ndjson")
+    ended = [{"query_id": query, "end_time": end} for case in cases() for query, end in case.ends.items()]
+    history = ndjson(ended, folder / "history.ndjson")
+    given = ("--query-history", str(history), "--outputs", "graph")
+    assert export([rows], folder / "out", *given) == 0
+    report = json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))
+    assert report["quarantined"] == 0
+    return folder / "out"
+
+
+@cache
+def _quads() -> dict[str, list[Quad]]:
+    """By account; those of places, which belong to none, under the empty name."""
+    found: dict[str, list[Quad]] = {}
+    for file in sorted((exported() / "graph").glob("*.ttl")):
+        for quad in parse(path=file, format=RdfFormat.TURTLE):
+            found.setdefault(_base(quad.subject), []).append(quad)
+    return found
+
+
+def _base(term: object) -> str:
+    iri = term.value if isinstance(term, NamedNode) else ""
+    return iri[: iri.index("/", len("snowflake://")) + 1] if iri.startswith("snowflake://") else ""
+
+
+@cache
+def store(case_name: str) -> Store:
+    """The graph of one case: its own things, and the places that none of the others made."""
+    case = next(one for one in cases() if one.name == case_name)
+    found = Store()
+    found.bulk_extend([*_quads().get(case.base, []), *_places(case.base)])
+    return found
+
+
+def _places(base: str) -> Iterator[Quad]:
+    foreign = {quad.subject for quad in _quads().get("", []) if _base(quad.object) not in ("", base)}
+    return (quad for quad in _quads().get("", []) if quad.subject not in foreign)
