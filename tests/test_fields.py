@@ -12,6 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 
 from exporter.openlineage.facets import SCHEMAS
 from exporter.rdf import vocabulary
+from exporter.rdf.kinds import DOMAIN_CLASSES, KIND_CLASSES, SETTING_CLASSES
 from exporter.schemas import AGENTS_TYPE, COLUMNS, DDL_TYPE, FACTS, OBJECT_ARRAYS, QUERY_HISTORY, ddl
 from tests import every_field
 from tests.pages import ROOT, named, sections, table, text
@@ -105,13 +106,8 @@ TERMS: Final = {f"{node.name} {one.term}" for node in vocabulary.NODE_CLASSES fo
 
 def classes() -> set[str]:
     own = {name for node in vocabulary.NODE_CLASSES for name in (node.name, *node.also)}
-    kinds = {name for names in vocabulary.KIND_CLASSES.values() for name in names}
-    return (
-        own
-        | kinds
-        | {"ah:PropertySetting"}
-        | {*vocabulary.DOMAIN_CLASSES.values(), *vocabulary.SETTING_CLASSES.values()}
-    )
+    kinds = {name for names in KIND_CLASSES.values() for name in names}
+    return own | kinds | {"ah:PropertySetting"} | {*DOMAIN_CLASSES.values(), *SETTING_CLASSES.values()}
 
 
 def test_every_term_that_is_named_is_there() -> None:

@@ -10,7 +10,7 @@ import rdflib
 from pyoxigraph import RdfFormat, Store, parse
 
 from exporter.cli import main
-from exporter.rdf.vocabulary import AH
+from exporter.rdf.terms import AH
 from tests import exports
 
 if TYPE_CHECKING:

@@ -82,7 +82,8 @@ def columns(facts: Facts) -> DataFrame:
     key = "account", "object_key", "column_name"
     before = path("object_key", "'column'", segment("column_name"))
     found = facts.columns.selectExpr(*key, "column_ids", "cast(null as string) AS before")
-    renamed = renames.selectExpr(*key[:2], "value AS column_name", "cast(array() as array<string>) AS column_ids", f"{before} AS before")
+    no_ids = "cast(array() as array<string>) AS column_ids"
+    renamed = renames.selectExpr(*key[:2], "value AS column_name", no_ids, f"{before} AS before")
     every = found.unionByName(renamed).groupBy(*key)
     return every.agg(
         *aggregates(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from exporter.rdf import worker
-from exporter.rdf.vocabulary import AH
+from exporter.rdf.terms import AH
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from exporter.rdf.vocabulary import PREFIXES, NodeClass, Property
+from exporter.rdf.terms import PREFIXES, NodeClass, Property
 from exporter.sql import literal
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyshacl
 from rdflib import RDF, RDFS, SH, Graph, URIRef
 
+from exporter.rdf.kinds import KIND_CLASSES
 from exporter.rdf.targets import add_marks, for_parts
-from exporter.rdf.vocabulary import AH, KIND_CLASSES, PREFIXES
+from exporter.rdf.terms import AH, PREFIXES
 from exporter.resources import ontology_dir, shapes_dir
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 FIELDS: Final = ("iri", "shape", "path", "value", "message", "severity")
 WRONG_CLASS: Final = f"{AH}ANodeHasTheClassThatItsIriSays"
 
+_OBJECT: Final = "(location/[^/]+|[^/]+/(name/)?[^/]+)"
+_STATE: Final = "(version/[^/]+|initial-version|version-after-drop/[^/]+)"
 _PARTS: Final = (
     (r"^query/[^/]+$", "ah:Query"),
     (r"^query/[^/]+/access/", "ah:Access"),
@@ -29,10 +32,11 @@ _PARTS: Final = (
     (r"^query/[^/]+/change/", "ah:Change"),
     (r"^user/[^/]+$", "ah:User"),
     (r"^agent/", "ah:SoftwareAgent"),
-    (r"^(location/[^/]+|[^/]+/(name/)?[^/]+)/column/[^/]+$", "ah:Column"),
-    (r"^(location/[^/]+|[^/]+/(name/)?[^/]+)/called/[^/]+/[^/]+$", "ah:ObjectName"),
-    (r"^(location/[^/]+|[^/]+/(name/)?[^/]+)/version/[^/]+/derivation/", "ah:ColumnDerivation"),
-    (r"^(location/[^/]+|[^/]+/(name/)?[^/]+)/(version/[^/]+|initial-version|version-after-drop/[^/]+)$", "ah:Version"),
+    (rf"^{_OBJECT}/column/[^/]+$", "ah:Column"),
+    (rf"^{_OBJECT}/called/[^/]+/[^/]+$", "ah:ObjectName"),
+    (rf"^{_OBJECT}/version/[^/]+/derivation/", "ah:ColumnDerivation"),
+    (rf"^{_OBJECT}/{_STATE}/column/[^/]+$", "ah:ColumnVersion"),
+    (rf"^{_OBJECT}/{_STATE}$", "ah:Version"),
     (r"^location/[^/]+$", "ah:Location"),
 )
 _CLASS_BY_PATH: Final = tuple((re.compile(pattern), name) for pattern, name in _PARTS)

@@ -50,6 +50,7 @@ def _query(number: int, copy: Copy, read: str, before: str) -> str:
     query, source, target = f"q{number:04}", _key(copy.source), _key(copy.target)
     time = f'"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"^^xsd:dateTime'
     prior = "" if copy.anew else f"ah:priorVersion <{target}/{before}> ;"
+    prior_column = "" if copy.anew else f"ah:priorColumnVersion <{target}/{before}/column/C> ;"
     return f"""
 <query/{query}> a ah:Query ; ah:queryId "{query}" ; prov:startedAtTime {time} ; prov:wasAssociatedWith <user/ETL> ;
   prov:used <{source}/{read}> ; prov:qualifiedUsage <query/{query}/access/base/{source}> .
@@ -60,9 +61,13 @@ def _query(number: int, copy: Copy, read: str, before: str) -> str:
   prov:generatedAtTime {time} ; prov:wasDerivedFrom <{source}/{read}> ; ah:derivedFromBase <{source}/{read}> ;
   prov:qualifiedDerivation <{target}/version/{query}/derivation/C> ; ah:wroteColumn <{target}/column/C> ;
   ah:objectName "{copy.called or copy.target}" .
+<{target}/version/{query}/column/C> a ah:ColumnVersion ; prov:specializationOf <{target}/column/C> ;
+  dcterms:isPartOf <{target}/version/{query}> ; prov:wasGeneratedBy <query/{query}> ; {prior_column}
+  prov:wasDerivedFrom <{source}/{read}/column/C> .
 <{target}/version/{query}/derivation/C> a ah:ColumnDerivation ; prov:entity <{source}/{read}> ;
   prov:hadActivity <query/{query}> ; ah:sourceType "BASE" ; ah:sourceObject <{source}> ; ah:sourceName "{copy.source}" ;
-  ah:sourceColumn <{source}/column/C> ; ah:targetColumn <{target}/column/C> ;
+  ah:sourceColumn <{source}/column/C> ; ah:sourceColumnVersion <{source}/{read}/column/C> ;
+  ah:targetColumn <{target}/column/C> ; ah:targetColumnVersion <{target}/version/{query}/column/C> ;
   ah:targetName "{copy.called or copy.target}" .
 """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pyshacl
 from rdflib import RDF, RDFS, Graph, Namespace, URIRef
 
-from exporter.rdf.vocabulary import PREFIXES
+from exporter.rdf.terms import PREFIXES
 
 if TYPE_CHECKING:
     from rdflib.term import Node

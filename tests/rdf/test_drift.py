@@ -14,16 +14,9 @@ import pytest
 from rdflib import OWL, RDF, RDFS, SKOS, Graph, URIRef
 from rdflib.namespace import DCTERMS
 
-from exporter.rdf.vocabulary import (
-    AH,
-    DOMAIN_CLASSES,
-    KIND_CLASSES,
-    NODE_CLASSES,
-    PREFIXES,
-    SETTING_CLASSES,
-    NodeClass,
-    Property,
-)
+from exporter.rdf.kinds import DOMAIN_CLASSES, KIND_CLASSES, SETTING_CLASSES
+from exporter.rdf.terms import AH, PREFIXES, NodeClass, Property
+from exporter.rdf.vocabulary import NODE_CLASSES
 from tests.rdf.shape_graphs import ROOT, SH, all_shapes, iri, local, ontology, shapes
 
 if TYPE_CHECKING:

@@ -17,9 +17,10 @@ PAGE: Final = (ROOT / "docs" / "graph.md").read_text(encoding="utf-8")
 
 
 def block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    assert found is not None
-    return found[1]
+    """What the page shows in a language, in one piece."""
+    found = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    assert found
+    return "".join(found)
 
 
 def test_the_turtle_is_a_piece_of_the_valid_example() -> None:

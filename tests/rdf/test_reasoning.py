@@ -8,7 +8,7 @@ import owlrl
 import pytest
 from rdflib import OWL, RDF, Graph, URIRef
 
-from exporter.rdf.vocabulary import PREFIXES
+from exporter.rdf.terms import PREFIXES
 from tests.rdf.shape_graphs import ROOT, VALID
 
 BASE: Final = "snowflake://ACME-PROD/"

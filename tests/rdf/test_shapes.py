@@ -11,7 +11,7 @@ import pytest
 from rdflib import RDF, RDFS, BNode, Graph, Literal, URIRef
 
 from exporter.rdf.targets import with_own_targets
-from exporter.rdf.vocabulary import NODE_CLASSES, NodeClass, Property
+from exporter.rdf.vocabulary import NODE_CLASSES
 from tests.rdf.shape_graphs import AHS, INVALID, SH, VALID, all_shapes, data, failing, iri, local, reporting, shapes
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rdflib.term import Node
+
+    from exporter.rdf.terms import NodeClass, Property
 
 FAST = with_own_targets(shapes())
 ALIEN = URIRef("https://example.org/of-no-class")

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, parse
 
+from exporter.rdf.terms import PREFIXES, NodeClass, Property
 from exporter.rdf.turtle import header, render
-from exporter.rdf.vocabulary import PREFIXES, NodeClass, Property
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
