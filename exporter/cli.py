@@ -137,14 +137,20 @@ def _validate_parser(commands: Any) -> None:
 
 
 def _push_parser(commands: Any) -> None:
+    from exporter.openlineage.push.profiles import PROFILES
+
     parser = _command(
         commands, "push", _push, "send the events of a folder to a backend",
         "OPENLINEAGE_URL=http://localhost:5000 exporter push lineage",
     )  # fmt: skip
     parser.add_argument("folder", type=Path, metavar="DIR", help="what export wrote")
+    parser.add_argument("--runs", choices=("all", "latest"), help="every run (default), or the latest of each job")
     parser.add_argument(
-        "--runs", choices=("all", "latest"), default="all", help="every run (default), or the latest of each job"
+        "--profile", choices=tuple(PROFILES), help="keep to what this backend takes (default: as the address tells)"
     )
+    parser.add_argument("--concurrency", type=int, metavar="N", help="events at once, at most (default 8)")
+    parser.add_argument("--rate", type=float, metavar="N", help="events a second, at most (default: no limit)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML; its table [push] is read")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON on standard output")
 
 
@@ -208,9 +214,11 @@ def _validate(arguments: argparse.Namespace) -> int:
 
 
 def _push(arguments: argparse.Namespace) -> int:
-    from exporter.openlineage.send import push
+    from exporter import settings
+    from exporter.openlineage.push.command import push
 
-    return push(arguments.folder, runs=arguments.runs, as_json=arguments.json)
+    given = {name: getattr(arguments, name) for name in ("runs", "profile", "concurrency", "rate")}
+    return push(arguments.folder, settings.load_push(given, arguments.config), as_json=arguments.json)
 
 
 def _query(arguments: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
+from exporter.openlineage.push.choices import Choices
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.rdf.iri import STORAGE_SCHEMES
 
@@ -84,10 +85,27 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     """The settings from what the command line gave (None: not given), the environment and the file."""
     file = _file(config, environ) if config else {}
     table = file.pop("openlineage", {})
+    file.pop("push", None)
     values = {**_typed(_checked(file, tuple(_FROM_FILE), config, ""), config), **_environment(environ)}
     values.update({name: value for name, value in given.items() if value is not None})
     values["outputs"] = _names(values.get("outputs", OUTPUTS))
     return Settings(**values, openlineage=_openlineage(table, config, query_text=bool(values.get("query_text"))))
+
+
+def load_push(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Choices:
+    """What is chosen of a push: by the command line (None: not given), else by the table ``[push]`` of the file."""
+    table = _file(config, environ).get("push", {}) if config else {}
+    if not isinstance(table, dict):
+        raise UsageError(f"{config}: push is a table of settings, [push]")
+    values = _checked(table, tuple(_PUSH), config, "push.")
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, _PUSH[name]):
+            raise UsageError(f"{config}: push.{name} must be {_PUSH_WORDS[_PUSH[name]]}, and is {value!r}")
+    return Choices(**{**values, **{name: value for name, value in given.items() if value is not None}})
+
+
+_PUSH: Final = {"runs": str, "profile": str, "concurrency": int, "rate": int | float}
+_PUSH_WORDS: Final = {str: "a text", int: "a whole number", int | float: "a number"}
 
 
 def _openlineage(table: Any, config: Path | None, *, query_text: bool) -> OpenLineageSettings:

@@ -141,7 +141,10 @@ def test_exit_codes() -> None:
 
 def test_settings() -> None:
     of_file = set(settings._FROM_FILE)
-    assert named(INTERFACE["Settings"]) == of_file | {f"openlineage.{one.name}" for one in fields(OpenLineageSettings)}
+    of_tables = {f"openlineage.{one.name}" for one in fields(OpenLineageSettings)} | {
+        f"push.{one}" for one in settings._PUSH
+    }
+    assert named(INTERFACE["Settings"]) == of_file | of_tables
     modules = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter").rglob("*.py"))
     in_code = set(re.findall(r"EXPORTER_[A-Z_]*[A-Z]\b", modules))
     documented = set(re.findall(r"EXPORTER_\w+", INTERFACE["Environment variables"]))

@@ -1,6 +1,4 @@
-"""The OpenLineage output: facts -> events, checked, and sent to a backend."""
+"""The OpenLineage output: facts -> events (``events``), checked (``check``), and sent to a backend (``push``).
 
-from exporter.openlineage.events import EVENT_COLUMNS, events
-from exporter.openlineage.settings import OpenLineageSettings
-
-__all__ = ["EVENT_COLUMNS", "OpenLineageSettings", "events"]
+Nothing is imported here: a push needs no Spark.
+"""

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from exporter.errors import UsageError
-from exporter.openlineage import EVENT_COLUMNS, OpenLineageSettings, events
+from exporter.openlineage.events import EVENT_COLUMNS, events
+from exporter.openlineage.settings import OpenLineageSettings
 from tests.openlineage import told
 
 if TYPE_CHECKING:

@@ -1,0 +1,188 @@
+"""The backends that the OpenLineage client is set up for, each with the sender that fits it.
+
+By the client's own settings: ``openlineage.yml``, ``OPENLINEAGE_URL``, ``OPENLINEAGE__TRANSPORT__…`` and the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin
+
+from openlineage.client import OpenLineageClient
+from openlineage.client.serde import Serde
+from openlineage.client.transport.async_http import AsyncHttpTransport
+from openlineage.client.transport.composite import CompositeTransport
+from openlineage.client.transport.http import HttpTransport
+from openlineage.client.transport.kafka import KafkaTransport
+from openlineage.client.transport.noop import NoopTransport
+
+from exporter.errors import UsageError
+from exporter.openlineage.push.http import HttpSender
+from exporter.openlineage.push.secrets import Secrets, without_secrets
+from exporter.openlineage.push.transports import KafkaSender, Sender, TransportSender, as_event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openlineage.client.transport import Transport
+
+Json = dict[str, Any]
+_HOW: Final = (
+    "no backend is set up. Set OPENLINEAGE_URL (and OPENLINEAGE_API_KEY where it asks for one), or write an "
+    "openlineage.yml with a transport: see https://openlineage.io/docs/client/python/configuration"
+)
+_DISABLED: Final = "OPENLINEAGE_DISABLED is true, or the transport is noop: nothing would be sent. Unset it to push"
+_PROFILES: Final = {"gcplineage": "dataplex", "amazon_datazone_api": "datazone"}
+_OF_ADDRESS: Final = {
+    "/openapi/openlineage/": "datahub",
+    "/api/v1/openlineage/": "openmetadata",
+    "/lineage/external-lineage": "snowflake",
+}
+
+
+@dataclass(frozen=True)
+class Backend:
+    """``name``: for people. ``folder``: of its ledger. ``profile``: the one that its address or kind gives away."""
+
+    name: str
+    folder: str
+    sender: Sender
+    secrets: Secrets
+    profile: str | None
+
+
+@dataclass(frozen=True)
+class Client:
+    """The client's settings, as far as they are not about where to send."""
+
+    backends: tuple[Backend, ...]
+    settings: OpenLineageClient
+
+    def is_filtered(self, job: str) -> bool:
+        """Whether the client's filters leave out the runs of a job of this name."""
+        event: Any = SimpleNamespace(job=SimpleNamespace(name=job))
+        return any(one.filter_event(event) is None for one in self.settings._filters)  # noqa: SLF001
+
+    @property
+    def adds_facets(self) -> bool:
+        """Whether the settings want tags or environment variables in each event."""
+        config = self.settings.config
+        return bool(config.tags.job or config.tags.run or config.facets.environment_variables)
+
+    def with_facets(self, event: Json) -> Json:
+        """The event with the tags and environment variables that the settings want in it."""
+        told = as_event(event)
+        whole = self.settings.update_event_tags_facets(self.settings.add_environment_facets(told))
+        return dict(json.loads(Serde.to_json(whole)))
+
+
+def client(connections: int) -> Client:
+    """Raises UsageError where no backend is set up, or the settings cannot be used."""
+    secrets = Secrets.of({}, os.environ)
+    with _aside() as said:
+        try:
+            made = OpenLineageClient()
+        except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, bare KeyErrors among it
+            why = secrets.hide(f"{type(error).__name__}: {error}")
+            raise UsageError(f"the OpenLineage client's settings cannot be used: {why}{_hint(error)}") from None
+    raw = made.config.transport or {}
+    if isinstance(made.transport, NoopTransport):
+        raise UsageError(_DISABLED)
+    if not raw.get("type") and not os.environ.get("OPENLINEAGE_URL"):
+        raise UsageError(_HOW + "".join(f". {secrets.hide(line)}" for line in said))
+    leaves = list(_leaves(made.transport, raw))
+    if any(isinstance(transport, NoopTransport) for transport, _ in leaves):
+        raise UsageError(_DISABLED)
+    return Client(tuple(_backend(transport, told, connections) for transport, told in leaves), made)
+
+
+def _hint(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return ". Install it beside the exporter (for Kafka: pip install 'openlineage-python[kafka]')"
+    return ". A transport needs its type" if isinstance(error, KeyError) else ""
+
+
+def _leaves(transport: Transport, raw: Json) -> Iterator[tuple[Transport, Json]]:
+    """The transports that each event goes to. The client's composite hides the failure of one behind another's success,
+    so each of its parts is pushed to by itself; where one is only there to stand in for another, the client decides.
+    """
+    if not isinstance(transport, CompositeTransport) or not transport.config.continue_on_success:
+        yield transport, raw
+        return
+    given = transport.config.transports
+    told = list(given.values()) if isinstance(given, dict) else given
+    by_address = {(one.get("url"), one.get("endpoint")): one for one in told if one}
+    for part in transport.transports:
+        address = (getattr(part, "url", None), getattr(part, "endpoint", None))
+        found = by_address.get(address) or by_address.get((address[0], None)) or {}
+        yield from _leaves(part, found)
+
+
+def _backend(transport: Transport, raw: Json, connections: int) -> Backend:
+    secrets = Secrets.of(raw, os.environ)
+    sender: Sender
+    if isinstance(transport, HttpTransport | AsyncHttpTransport):
+        address = urljoin(transport.url, transport.endpoint)
+        secrets = Secrets.of({**raw, "address": address}, os.environ)
+        timeout = None if raw.get("timeout") is None else float(transport.config.timeout)
+        sender, where = HttpSender(address, transport.config, timeout, connections, secrets), without_secrets(address)
+        transport.close(0)
+    elif isinstance(transport, KafkaTransport) and transport.producer is not None:
+        sender = KafkaSender(transport, secrets)
+        where = f"{transport.kafka_config.config.get('bootstrap.servers', '')}/{transport.topic}"
+    else:
+        sender, where = TransportSender(transport, secrets), _described(transport, raw)
+    name = secrets.hide(f"{transport.kind or type(transport).__name__} {where}".strip())
+    found = (profile for part, profile in _OF_ADDRESS.items() if part in f"{where}/")
+    return Backend(name, _folder(name), sender, secrets, _PROFILES.get(str(transport.kind)) or next(found, None))
+
+
+def _described(transport: Transport, raw: Json) -> str:
+    """What tells two transports of one kind apart, without secrets."""
+    path = getattr(getattr(transport, "config", None), "log_file_path", None)
+    if path:
+        return str(path)
+    return json.dumps(
+        {key: value for key, value in raw.items() if key not in ("type", "name", "priority")}, default=str
+    )
+
+
+def _folder(name: str) -> str:
+    """A name of a folder that people can read, and that no two backends share."""
+    plain = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:40]
+    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+@contextmanager
+def _aside() -> Iterator[list[str]]:
+    """The client's log and its changes to the environment kept to itself: both can hold secrets. Yields what went wrong
+    with the settings, which it only writes to the log.
+    """
+    said: list[str] = []
+
+    class _Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno >= logging.ERROR:
+                said.append(record.getMessage())
+
+    log, listener, before = logging.getLogger("openlineage"), _Listener(), dict(os.environ)
+    was, log.propagate = log.propagate, False
+    log.addHandler(listener)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield said
+    finally:
+        log.removeHandler(listener)
+        log.propagate = was
+        for name in set(os.environ) - set(before):
+            del os.environ[name]

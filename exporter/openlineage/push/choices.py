@@ -1,0 +1,35 @@
+"""What a person chooses of a push."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from exporter.errors import UsageError
+from exporter.openlineage.push.profiles import profile
+
+RUNS: Final = ("all", "latest")
+MOST_AT_ONCE: Final = 256
+
+
+@dataclass(frozen=True)
+class Choices:
+    """``runs``: ``all``, or ``latest`` of each job. ``profile``: whose rules to keep, None for what the address gives
+    away. ``concurrency``: events at once at most. ``rate``: events a second at most, None for no limit.
+    """
+
+    runs: str = "all"
+    profile: str | None = None
+    concurrency: int = 8
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for what cannot be."""
+        if self.profile is not None:
+            profile(self.profile)
+        if self.runs not in RUNS:
+            raise UsageError(f"push.runs must be {' or '.join(RUNS)}, and is {self.runs!r}")
+        if not 1 <= self.concurrency <= MOST_AT_ONCE:
+            raise UsageError(f"push.concurrency must be from 1 to {MOST_AT_ONCE}, and is {self.concurrency}")
+        if self.rate is not None and not 0 < self.rate < 1e6:
+            raise UsageError(f"push.rate must be more than 0 events a second, and is {self.rate:g}")

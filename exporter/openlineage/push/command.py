@@ -1,0 +1,128 @@
+"""The push from its beginning to its exit code. Start reading here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from exporter.openlineage.push.backend import Backend, Client, client
+from exporter.openlineage.push.delivery import Counts, Delivery
+from exporter.openlineage.push.fit import Fit
+from exporter.openlineage.push.index import Index
+from exporter.openlineage.push.ledger import Ledger
+from exporter.openlineage.push.pace import Pace
+from exporter.openlineage.push.profiles import Profile, leaves_out, profile
+from exporter.openlineage.push.words import Progress, say, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from exporter.openlineage.push.choices import Choices
+
+Json = dict[str, Any]
+
+
+def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
+    """Send, report, and return the exit code: 3 where not all was taken, 130 where it was interrupted.
+
+    Raises UsageError where the folder holds no events, no backend is set up, or another push is at work.
+    """
+    settings = client(choices.concurrency)
+    total, told, interrupted = Counts(), [], False
+    for backend in settings.backends:
+        one = _Push(folder, choices, settings, backend)
+        interrupted = one.run()
+        told.append(one.told())
+        for name, count in asdict(one.counts).items():
+            setattr(total, name, getattr(total, name) + count)
+        if interrupted:
+            break
+    print(json.dumps(asdict(total)) if as_json else summary(total, told, folder))
+    if interrupted:
+        say("interrupted; what was delivered is on record, and the next push goes on from here")
+        return 130
+    return 3 if total.left or total.set_aside or any(one["problem"] for one in told) else 0
+
+
+class _Push:
+    """The push to one backend."""
+
+    def __init__(self, folder: Path, choices: Choices, settings: Client, backend: Backend) -> None:
+        self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
+        self._rules = profile(choices.profile or backend.profile or "any")
+        self.counts, self._sent_again, self._runs_left_out = Counts(), 0, 0
+        self._problem: str | None = None
+
+    def run(self) -> bool:
+        """Send; returns whether a person interrupted it."""
+        with Index(self._folder, _left_out(self._settings, self._rules)) as index:
+            ledger = Ledger(self._folder / "push" / self._backend.folder)
+            self._plan(index, ledger)
+            return self._send(index, ledger)
+
+    def _plan(self, index: Index, ledger: Ledger) -> None:
+        for what, count in index.left_out.items():
+            say(f"{self._backend.name}: {count:,} {what} are not sent (profile {self._rules.name})")
+        if self._choices.runs == "latest":
+            self._runs_left_out = index.choose_latest()
+            say(f"--runs latest leaves out {self._runs_left_out:,} runs that a later run of the same job follows")
+        self.counts.events = index.count()
+        self.counts.already_delivered = index.settle(ledger.known)
+        self._sent_again = len(ledger.unfinished)
+        if self._sent_again:
+            say(f"{self._sent_again:,} events were on their way when the last push ended; they may arrive twice")
+
+    def _send(self, index: Index, ledger: Ledger) -> bool:
+        choices, backend = self._choices, self._backend
+        dress = self._settings.with_facets if self._settings.adds_facets else None
+        pace = Pace(choices.rate, choices.concurrency)
+        self._delivery = Delivery(index, Fit(self._rules, dress), backend.sender, ledger, pace)
+        self._progress, interrupted = Progress(advises=choices.runs == "all"), False
+        try:
+            self._delivery.run(self.counts, self._progress, choices.concurrency)
+        except KeyboardInterrupt:
+            interrupted = True
+            self._delivery.count_left()
+        finally:
+            self._progress.clear()
+            self._problem = backend.sender.close()
+            ledger.close(self.told())
+        self._say_why(interrupted=interrupted)
+        return interrupted
+
+    def _say_why(self, *, interrupted: bool) -> None:
+        if self._delivery.why and not interrupted:
+            why = self._backend.secrets.hide(self._delivery.why)
+            say(f"{self._backend.name} did not take all events: {why}; {self.counts.left:,} are left for the next push")
+        if self._problem:
+            say(f"{self._backend.name}: {self._problem}")
+        if self._delivery.reduced:
+            say(f"{self._delivery.reduced:,} events went without some of their facets: see reduced.ndjson in DIR/push")
+
+    def told(self) -> Json:
+        """The push in figures, for ``summary.json``."""
+        seconds = self._progress.seconds()
+        return {
+            "backend": self._backend.name,
+            "profile": self._rules.name,
+            **asdict(self.counts),
+            "runs_left_out": self._runs_left_out,
+            "sent_again": self._sent_again,
+            "reduced": self._delivery.reduced,
+            "seconds": round(seconds, 1),
+            "events_a_second": round(self.counts.delivered / seconds, 1) if seconds else None,
+            "refusals": dict(self._delivery.refusals.most_common(20)),
+            "stopped": self._delivery.why and self._backend.secrets.hide(self._delivery.why),
+            "problem": self._problem,
+        }
+
+
+def _left_out(settings: Client, rules: Profile) -> Callable[[Json], str | None]:
+    def why(event: Json) -> str | None:
+        if "run" in event and settings.is_filtered(event["job"]["name"]):
+            return "events of jobs that the client's filters leave out"
+        return leaves_out(event, rules)
+
+    return why

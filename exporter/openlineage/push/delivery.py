@@ -1,0 +1,259 @@
+"""Events go out: several at once where their order allows it, again where that may help, aside where it does not.
+
+The push ends where the backend as a whole does not answer.
+
+One event that fails while others are taken is at fault itself, and is set aside. Events that fail one after the other
+are suspects only: if the next one is taken they are set aside, and if none is, it is the backend, and all are left.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.openlineage.push.answers import TAKEN, Answer, Kind
+from exporter.openlineage.push.ledger import NOT_TAKEN, SENDING, Ledger
+from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
+from exporter.openlineage.push.order import Order, Turn, turn_of
+from exporter.openlineage.push.pace import Pace, Stopped, backoff
+
+if TYPE_CHECKING:
+    from exporter.openlineage.push.fit import Fit, Fitted
+    from exporter.openlineage.push.index import Index, Item
+    from exporter.openlineage.push.transports import Sender
+    from exporter.openlineage.push.words import Progress
+
+TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
+"""How often an event is given to a backend that answers so."""
+MOST_SILENT, MOST_SUSPECTS = 3, 100
+"""Events without an answer, and events that were answered with a fault, after which it is the backend."""
+PATIENCE: Final = 120.0
+"""Seconds without a single event taken, while some fail, after which it is the backend too."""
+LONGEST_ASKED: Final = 60.0
+"""Seconds that a backend may ask to wait; if it wants more, the push ends, and can be started again by then."""
+_WINDOW, _WINDOW_BYTES = 1_000, 32 * 2**20
+
+
+@dataclass
+class Counts:
+    """``events = delivered + already_delivered + set_aside + left``."""
+
+    events: int = 0
+    delivered: int = 0
+    already_delivered: int = 0
+    set_aside: int = 0
+    left: int = 0
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An event that has been given to the backend, or could not be; ``tries``: how often."""
+
+    item: Item
+    turn: Turn
+    answer: Answer | None
+    tries: int
+    seconds: float
+
+
+class Delivery:
+    """Sends the events of an index. ``why``: the reason to have stopped before the end, None while there is none."""
+
+    def __init__(self, index: Index, fit: Fit, sender: Sender, ledger: Ledger, pace: Pace) -> None:
+        self._index, self._fit, self._sender, self._ledger, self._pace = index, fit, sender, ledger, pace
+        self.why: str | None = None
+        self.refusals: Counter[str] = Counter()
+        self.reduced = 0
+        self._order, self._done = Order(), queue.SimpleQueue[Sent]()
+        self._waiting: dict[int, tuple[Item, bytes, Json]] = {}
+        self._running, self._unfinished, self._bytes = 0, 0, 0
+        self._suspects: list[Sent] = []
+        self._good = time.monotonic()
+
+    def run(self, counts: Counts, progress: Progress, concurrency: int) -> None:
+        """Send everything that is not settled; ``counts`` and ``progress`` are kept up to date."""
+        self._counts, self._progress = counts, progress
+        with ThreadPoolExecutor(concurrency if self._sender.parallel else 1) as self._pool:
+            try:
+                self._send_all()
+            except BaseException:
+                self._pace.stop()
+                raise
+        self._judge_the_rest()
+
+    def _send_all(self) -> None:
+        was_run: bool | None = None
+        for item in self._index.items():
+            self._collect(0 if item.is_run != was_run else _WINDOW - 1, _WINDOW_BYTES)
+            was_run = item.is_run
+            if self._pace.stopped.is_set():
+                break
+            self._start(item)
+        self._collect(0, 0)
+
+    def _start(self, item: Item) -> None:
+        line = self._index.line(item)
+        event = json.loads(line)
+        turn = turn_of(event)
+        self._unfinished += 1
+        self._bytes += item.size
+        self._waiting[id(turn)] = (item, line, event)
+        if self._order.add(turn):
+            self._submit(turn)
+
+    def _submit(self, turn: Turn) -> None:
+        self._running += 1
+        self._pool.submit(self._work, turn, *self._waiting.pop(id(turn)))
+
+    def _collect(self, events: int, size: int) -> None:
+        """Wait until so few events, of so few bytes, are unfinished; of a push that has stopped, until none runs."""
+        while True:
+            is_stopped = self._pace.stopped.is_set()
+            if self._unfinished <= events and (self._bytes <= size or not self._unfinished) and self._done.empty():
+                return
+            if is_stopped and not self._running:
+                return
+            try:
+                self._settle(self._done.get(timeout=0.5))
+            except queue.Empty:
+                self._look()
+
+    # --- one event, in a thread of its own ------------------------------------------------------------------------
+
+    def _work(self, turn: Turn, item: Item, line: bytes, event: Json) -> None:
+        began = time.monotonic()
+        try:
+            answer, tries = self._deliver(item, self._fit.fit(event, line, item), event)
+        except Stopped:
+            answer, tries = None, 0
+        except Exception as error:  # noqa: BLE001 - a fault of ours ends the push, with the ledger whole
+            self.why = f"a fault of the program: {type(error).__name__}: {error}"
+            self._pace.stop()
+            answer, tries = None, 0
+        self._done.put(Sent(item, turn, answer, tries, time.monotonic() - began))
+
+    def _deliver(self, item: Item, fitted: Fitted, event: Json) -> tuple[Answer, int]:
+        if fitted.refused:
+            return Answer(Kind.REFUSED, f"not sent: {fitted.refused}"), 0
+        self._ledger.write(SENDING, item.mark)
+        answer, tries, sign = TAKEN, 0, NOT_TAKEN
+        try:
+            for body in fitted.bodies:
+                answer, more = self._try(body)
+                tries += more
+                if answer.kind is not Kind.TAKEN:
+                    break
+            else:
+                sign = WAS_TAKEN
+        finally:
+            self._ledger.write(sign, item.mark)
+        if fitted.lost and sign == WAS_TAKEN:
+            self.reduced += 1
+            told = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}
+            self._ledger.keep("reduced.ndjson", {**told, "left_away": list(fitted.lost)})
+        return answer, tries
+
+    def _try(self, body: bytes) -> tuple[Answer, int]:
+        tries: Counter[Kind] = Counter()
+        while True:
+            with self._pace.request():
+                answer = self._sender.send(body)
+            tries[answer.kind] += 1
+            if answer.kind is Kind.TAKEN:
+                self._pace.ease()
+            if tries[answer.kind] >= TRIES.get(answer.kind, 1) or (answer.wait or 0) > LONGEST_ASKED:
+                return answer, tries.total()
+            wait = backoff(tries[answer.kind]) if answer.wait is None else answer.wait
+            if answer.kind is Kind.BUSY or answer.wait is not None:
+                self._pace.pause(wait)
+            elif self._pace.stopped.wait(wait):
+                raise Stopped
+
+    # --- what came of it, in the main thread ----------------------------------------------------------------------
+
+    def _settle(self, sent: Sent) -> None:
+        self._running -= 1
+        self._unfinished -= 1
+        self._bytes -= sent.item.size
+        if sent.answer is not None:
+            self._judge(sent, sent.answer)
+        self._progress.show(self._counts, self._index)
+        for turn in self._order.done(sent.turn):
+            if not self._pace.stopped.is_set():
+                self._submit(turn)
+
+    def _judge(self, sent: Sent, answer: Answer) -> None:
+        if answer.kind is Kind.TAKEN:
+            self._counts.delivered += 1
+            self._good = time.monotonic()
+            self._accept([Kind.SICK, Kind.SILENT, Kind.MISPLACED])
+        elif answer.kind is Kind.REFUSED:
+            self._set_aside(sent)
+            if sent.tries:
+                self._good = time.monotonic()
+                self._accept([Kind.SILENT])
+        elif answer.kind in (Kind.BUSY, Kind.DENIED):
+            self._stop(answer.text if answer.kind is Kind.DENIED else f"asks to wait: {_asked(answer)}")
+        else:
+            self._suspects.append(sent)
+            self._look()
+
+    def _accept(self, kinds: list[Kind]) -> None:
+        """The backend is well, so the suspects of these kinds are at fault themselves."""
+        guilty = [one for one in self._suspects if one.answer and one.answer.kind in kinds]
+        self._suspects = [one for one in self._suspects if one not in guilty]
+        for one in guilty:
+            self._set_aside(one)
+
+    def _look(self) -> None:
+        """Whether it is the backend."""
+        silent = sum(one.answer.kind is Kind.SILENT for one in self._suspects if one.answer)
+        is_long = time.monotonic() - self._good > PATIENCE and not self._pace.is_paused()
+        if self._suspects and (silent >= MOST_SILENT or len(self._suspects) >= MOST_SUSPECTS or is_long):
+            self._stop(_text_of(self._suspects[-1]))
+
+    def _stop(self, why: str) -> None:
+        self.why = self.why or why
+        self._pace.stop()
+
+    def count_left(self) -> None:
+        """Count what threads brought to an end after an interruption, and what is left."""
+        while not self._done.empty():
+            sent = self._done.get()
+            self._counts.delivered += sent.answer is TAKEN
+        self._count_left()
+
+    def _judge_the_rest(self) -> None:
+        """At the end nothing more can tell whose fault it was: faults are the events', silence is the backend's."""
+        if not self.why:
+            self._accept([Kind.SICK, Kind.MISPLACED])
+            if self._suspects:
+                self.why = _text_of(self._suspects[-1])
+        self._count_left()
+
+    def _count_left(self) -> None:
+        counts = self._counts
+        counts.left = counts.events - counts.delivered - counts.already_delivered - counts.set_aside
+
+    def _set_aside(self, sent: Sent) -> None:
+        self._counts.set_aside += 1
+        text = _text_of(sent)
+        self.refusals[text[:100]] += 1
+        event = json.loads(self._index.line(sent.item))
+        self._ledger.keep("set-aside.ndjson", {"answer": text, "tries": sent.tries, "event": event})
+
+
+Json = dict[str, Any]
+
+
+def _text_of(sent: Sent) -> str:
+    return sent.answer.text if sent.answer else ""
+
+
+def _asked(answer: Answer) -> str:
+    return answer.text if answer.wait is None else f"{answer.wait:,.0f} seconds ({answer.text})"

@@ -1,0 +1,209 @@
+"""An event as its backend takes it: whole where it can be, in several events of the same run where it is too large, and
+else with something left away, which is put on record. Two events of one run add up.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.openlineage.push.profiles import Profile, problems
+from exporter.openlineage.settings import PRODUCER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from exporter.openlineage.push.index import Item
+
+Json = dict[str, Any]
+FACETS: Final = {
+    "accessHistory_runs": "https://w3id.org/access-history/facets/1-0-0/AccessHistoryRunsJobFacet.json"
+    "#/$defs/AccessHistoryRunsJobFacet"
+}
+"""The facets that a push adds -> their ``_schemaURL``."""
+_OWN_FACETS: Final = "accessHistory_"
+_TWICE_TOLD: Final = "lineage"
+"""Says of column lineage what ``columnLineage`` says too."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """``bodies``: what to send, in this order. ``lost``: what is in none of them. ``refused``: why nothing can go."""
+
+    bodies: tuple[bytes, ...]
+    lost: tuple[str, ...] = ()
+    refused: str | None = None
+
+
+class Fit:
+    """``dress``: what adds the facets that the client's settings want, None where they want none."""
+
+    def __init__(self, rules: Profile, dress: Callable[[Json], Json] | None = None) -> None:
+        self._rules, self._dress = rules, dress
+
+    def fit(self, event: Json, line: bytes, item: Item) -> Fitted:
+        """What to send of an event."""
+        reasons = problems(event, line, self._rules)
+        if reasons:
+            return Fitted((), refused="; ".join(reasons))
+        if item.runs is None and not self._dress and not self._is_too_large(event, len(line)):
+            return Fitted((line,))
+        told = _with_runs(event, item) if item.runs is not None else event
+        told = self._dress(told) if self._dress else told
+        return self._parts(told)
+
+    def _parts(self, event: Json) -> Fitted:
+        bodies, lost = [], []
+        for part in self._split(event):
+            smaller, left_away = self._reduced(part)
+            body = _text(smaller)
+            if self._is_too_large(smaller, len(body)):
+                return Fitted((), refused=f"cannot be made small enough: {self._size(smaller, len(body))}")
+            bodies.append(body)
+            lost += left_away
+        return Fitted(tuple(bodies), tuple(dict.fromkeys(lost)))
+
+    def _split(self, event: Json) -> Iterator[Json]:
+        halves = _halves(event) if self._is_too_large(event, len(_text(event))) else ()
+        if not halves:
+            yield event
+        for half in halves:
+            yield from self._split(half)
+
+    def _reduced(self, event: Json) -> tuple[Json, list[str]]:
+        """The event without facets that it can be understood without, until it is small enough; and which these are."""
+        lost = []
+        for name in _dispensable(event):
+            if not self._is_too_large(event, len(_text(event))):
+                break
+            event = _without_facet(event, name)
+            lost.append(f"the facet {name}")
+        return event, lost
+
+    def _is_too_large(self, event: Json, size: int) -> bool:
+        rules = self._rules
+        too_many = rules.max_links is not None and _links(event) > rules.max_links
+        return too_many or (rules.max_bytes is not None and size > rules.max_bytes)
+
+    def _size(self, event: Json, size: int) -> str:
+        return f"{size:,} bytes and {_links(event):,} links; the backend takes {self._rules.max_bytes:,} bytes"
+
+
+def _with_runs(event: Json, item: Item) -> Json:
+    """The event with the runs of its job that it goes out for."""
+    told = {
+        "_producer": event.get("producer", PRODUCER),
+        "_schemaURL": FACETS["accessHistory_runs"],
+        "runs": item.runs,
+        "first": item.first,
+        "last": item.last,
+    }
+    job = event["job"]
+    return {**event, "job": {**job, "facets": {**(job.get("facets") or {}), "accessHistory_runs": told}}}
+
+
+def _text(event: Json) -> bytes:
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _links(event: Json) -> int:
+    return len(event.get("inputs") or ()) * len(event.get("outputs") or ())
+
+
+# --- splitting --------------------------------------------------------------------------------------------------------
+
+
+def _halves(event: Json) -> tuple[Json, ...]:
+    """Two events that together tell what this one does; none where it has nothing to part."""
+    inputs, outputs = event.get("inputs") or [], event.get("outputs") or []
+    if len(outputs) > 1:
+        return tuple({**event, "outputs": part} for part in _two(outputs))
+    if len(inputs) > 1:
+        return tuple(_with_inputs(event, part) for part in _two(inputs))
+    if not outputs:
+        return ()
+    fields = list(((outputs[0].get("facets") or {}).get("columnLineage") or {}).get("fields") or {})
+    if len(fields) < 2:
+        return ()
+    return tuple({**event, "outputs": [_with_fields(outputs[0], set(part))]} for part in _two(fields))
+
+
+def _two(things: list[Any]) -> tuple[list[Any], list[Any]]:
+    middle = len(things) // 2
+    return things[:middle], things[middle:]
+
+
+def _with_inputs(event: Json, inputs: list[Json]) -> Json:
+    """The event with these inputs only, and with what it tells of their columns."""
+    kept = {(one["namespace"], one["name"]) for one in inputs}
+
+    def narrow(output: Json) -> Json:
+        facets = dict(output.get("facets") or {})
+        for name, key in (("columnLineage", "inputFields"), (_TWICE_TOLD, "inputs")):
+            if name in facets:
+                facets[name] = _of_sources(facets[name], key, kept)
+        has_columns = bool(facets.get("columnLineage", {}).get("fields"))
+        return {**output, "facets": facets if has_columns else _without(facets, "columnLineage")}
+
+    return {**event, "inputs": inputs, "outputs": [narrow(one) for one in event["outputs"]]}
+
+
+def _of_sources(facet: Json, key: str, kept: set[tuple[str, str]]) -> Json:
+    """A facet of sources by column, with those of these datasets only."""
+
+    def own(sources: list[Json]) -> list[Json]:
+        return [one for one in sources if (one.get("namespace"), one.get("name")) in kept]
+
+    fields = {column: {**told, key: own(told[key])} for column, told in (facet.get("fields") or {}).items()}
+    narrowed = {**facet, "fields": {column: told for column, told in fields.items() if told[key]}}
+    for name in ("inputs", "dataset"):
+        if name in facet:
+            narrowed[name] = own(facet[name])
+    return narrowed if narrowed["fields"] or "fields" in facet else _without(narrowed, "fields")
+
+
+def _with_fields(output: Json, columns: set[str]) -> Json:
+    facets = dict(output["facets"])
+    for name in ("columnLineage", _TWICE_TOLD):
+        if "fields" in facets.get(name, {}):
+            kept = {column: told for column, told in facets[name]["fields"].items() if column in columns}
+            facets[name] = {**facets[name], "fields": kept}
+    return {**output, "facets": facets}
+
+
+# --- leaving away -----------------------------------------------------------------------------------------------------
+
+
+def _dispensable(event: Json) -> list[str]:
+    """The facets that may be left away, the largest of our own first, then what is told twice."""
+    sizes: dict[str, int] = {}
+    for holder in _holders(event):
+        for name, facet in holder.items():
+            if name.startswith(_OWN_FACETS) or name == _TWICE_TOLD:
+                sizes[name] = sizes.get(name, 0) + len(json.dumps(facet))
+    return sorted(sizes, key=lambda name: (name == _TWICE_TOLD, -sizes[name]))
+
+
+def _holders(event: Json) -> Iterator[Json]:
+    things = [event.get("run"), event.get("job"), event.get("dataset")]
+    things += [*(event.get("inputs") or ()), *(event.get("outputs") or ())]
+    for thing in things:
+        for name in ("facets", "inputFacets", "outputFacets"):
+            yield (thing or {}).get(name) or {}
+
+
+def _without_facet(event: Json, name: str) -> Json:
+    def clean(thing: Json) -> Json:
+        return {
+            key: _without(value, name) if key in ("facets", "inputFacets", "outputFacets") else value
+            for key, value in thing.items()
+        }
+
+    told: Json = {key: clean(event[key]) for key in ("run", "job", "dataset") if key in event}
+    sides = {key: [clean(one) for one in event[key]] for key in ("inputs", "outputs") if event.get(key)}
+    return {**event, **told, **sides}
+
+
+def _without(facets: Json, name: str) -> Json:
+    return {key: value for key, value in facets.items() if key != name}

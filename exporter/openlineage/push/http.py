@@ -1,0 +1,167 @@
+"""The fast way over HTTP: connections that stay open, and the settings of the client's own HTTP transport."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import time
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
+
+import urllib3
+from openlineage.client.transport.http import HttpCompression
+from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_proxy
+from urllib3.exceptions import HTTPError, InsecureRequestWarning, SSLError
+
+from exporter import __version__
+from exporter.openlineage.push.answers import TAKEN, Answer, Kind, of_status
+from exporter.openlineage.push.secrets import without_secrets
+
+if TYPE_CHECKING:
+    from openlineage.client.transport.async_http import AsyncHttpConfig
+    from openlineage.client.transport.http import HttpConfig
+    from urllib3.response import BaseHTTPResponse
+
+    from exporter.openlineage.push.secrets import Secrets
+
+CONNECT: Final = 10.0
+READ: Final = 10.0
+"""Seconds, where the settings give none. The client's own 5 are too few: a Marquez was seen to take 12 for an event."""
+_BYTES_A_SECOND: Final = 50_000
+"""Large events have a second more for each of these."""
+_LONGEST_ANSWER: Final = 1 << 16
+
+
+class HttpSender:
+    """Posts events. ``timeout``: seconds as the settings give them, None where they give none."""
+
+    parallel = True
+
+    def __init__(
+        self,
+        address: str,
+        config: HttpConfig | AsyncHttpConfig,
+        timeout: float | None,
+        connections: int,
+        secrets: Secrets,
+    ) -> None:
+        self._config, self._timeout, self._secrets = config, timeout, secrets
+        self._url, self._headers = _split(address, dict(config.custom_headers))
+        self._is_zipped = config.compression == HttpCompression.GZIP
+        self._pool = _pool(self._url, config, connections)
+
+    def send(self, body: bytes) -> Answer:
+        """One try. Never raises for what the backend or the network does."""
+        try:
+            bearer = self._config.auth.get_bearer()
+        except Exception as error:  # noqa: BLE001 - providers are anybody's
+            return Answer(Kind.DENIED, self._secrets.hide(f"no token: {error}"))
+        headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
+        sent = gzip.compress(body, compresslevel=3) if self._is_zipped else body
+        limit = self._limit(len(body))
+        try:
+            response = self._pool.request(
+                "POST",
+                self._url,
+                body=sent,
+                headers=headers,
+                timeout=limit,
+                retries=False,
+                redirect=False,
+                preload_content=False,
+            )
+        except SSLError as error:
+            hint = "check the certificate, or give sslContext.caCertPath in the settings"
+            return Answer(Kind.DENIED, self._secrets.hide(f"TLS: {_words(error)}: {hint}"))
+        except (HTTPError, OSError) as error:
+            return Answer(Kind.SILENT, self._secrets.hide(_words(error)))
+        return self._read(response, float(limit.read_timeout or READ))
+
+    def _limit(self, size: int) -> urllib3.Timeout:
+        if self._timeout is not None:
+            return urllib3.Timeout(connect=self._timeout, read=self._timeout)
+        return urllib3.Timeout(connect=CONNECT, read=READ + size / _BYTES_A_SECOND)
+
+    def _read(self, response: BaseHTTPResponse, limit: float) -> Answer:
+        """The answer; its status counts, even where the rest of it never comes."""
+        text, is_whole = _text(response, time.monotonic() + limit)
+        if is_whole:
+            response.release_conn()
+        else:
+            response.close()
+        status, is_page = response.status, text.lstrip()[:9].lower().startswith(("<!doctype", "<html"))
+        if 300 <= status < 400:
+            to = without_secrets(response.headers.get("Location", "nowhere"))
+            text = f"a redirect to {to}, not followed: give the address that takes events"
+        elif 200 <= status < 300 and is_page:
+            return Answer(Kind.MISPLACED, f"{status} and a web page: give the address of the API")
+        elif 200 <= status < 300:
+            return TAKEN
+        return of_status(status, self._secrets.hide(text), response.headers.get("Retry-After"))
+
+    def close(self) -> str | None:
+        """Close the connections; nothing is outstanding."""
+        self._pool.clear()
+        return None
+
+
+def _split(address: str, headers: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """The address without user and password, and the headers, with these as basic authentication."""
+    parts = urlsplit(address)
+    told = {"Content-Type": "application/json", "User-Agent": f"access-history-exporter/{__version__}"}
+    if parts.username and not any(name.lower() == "authorization" for name in headers):
+        basic = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        told |= {name.title(): value for name, value in urllib3.make_headers(basic_auth=basic).items()}
+    netloc = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=netloc).geturl(), {**told, **headers}
+
+
+def _pool(url: str, config: HttpConfig | AsyncHttpConfig, connections: int) -> urllib3.PoolManager:
+    """Connections by the settings, through the environment's proxy if there is one for this address."""
+    options: dict[str, Any] = {"maxsize": connections, "block": False, **_tls(config)}
+    proxies: dict[str, str] = dict(get_environ_proxies(url))
+    proxy = select_proxy(url, proxies)
+    if not proxy:
+        return urllib3.PoolManager(**options)
+    named = proxy if "://" in proxy else f"http://{proxy}"
+    parts = urlsplit(named)
+    basic = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
+    headers = urllib3.make_headers(proxy_basic_auth=basic) if basic else None
+    return urllib3.ProxyManager(named, proxy_headers=headers, **options)
+
+
+def _tls(config: HttpConfig | AsyncHttpConfig) -> dict[str, Any]:
+    """Certificates are checked unless the settings say ``verify: false``."""
+    context = getattr(config, "ssl_context", None)
+    told: dict[str, Any] = {}
+    if context and context.client_cert_path:
+        told = {"cert_file": context.client_cert_path, "key_file": context.client_key_path}
+    authorities = context.ca_cert_path if context and context.ca_cert_path else config.verify
+    if authorities is False:
+        urllib3.disable_warnings(InsecureRequestWarning)
+        return {**told, "cert_reqs": "CERT_NONE"}
+    if not isinstance(authorities, str):
+        authorities = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or DEFAULT_CA_BUNDLE_PATH
+    folder = os.path.isdir(authorities)  # noqa: PTH112 - it may be any text
+    return {**told, "cert_reqs": "CERT_REQUIRED", "ca_cert_dir" if folder else "ca_certs": authorities}
+
+
+def _text(response: BaseHTTPResponse, until: float) -> tuple[str, bool]:
+    """The beginning of the body and whether it ended there. A body that trickles is not waited for."""
+    chunks: list[bytes] = []
+    size = 0
+    with contextlib.suppress(HTTPError, OSError):
+        while size < _LONGEST_ANSWER and time.monotonic() < until:
+            chunk = response.read1(_LONGEST_ANSWER - size)
+            if not chunk:
+                return b"".join(chunks).decode("utf-8", "replace"), True
+            chunks.append(chunk)
+            size += len(chunk)
+    return b"".join(chunks).decode("utf-8", "replace"), False
+
+
+def _words(error: Exception) -> str:
+    """What went wrong with the connection, without the objects that urllib3 names."""
+    words = str(error).rpartition(": ")[2]
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__

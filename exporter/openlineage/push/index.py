@@ -1,0 +1,246 @@
+"""The events of a folder in the order to send them in: read once, kept by place on disk, so that memory does not grow.
+
+Datasets first; then by time, parents before their children, START before the end. Backends take the last to arrive for
+the present, and a parent that they do not know for another job of that name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from exporter.errors import UsageError
+from exporter.openlineage.push.ledger import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+Json = dict[str, Any]
+_BATCH: Final = 1_000
+_DEEPEST: Final = 100
+"""Generations of parents; more is a circle."""
+_SHAPING: Final = (
+    "columnLineage",
+    "lineage",
+    "lifecycleStateChange",
+    "tags",
+    "documentation",
+    "accessHistory_columnRoutines",
+)
+"""The facets of an output by which two runs of one job may tell different things of its lineage."""
+
+_TABLES: Final = """
+CREATE TABLE events (file INT, at INT, size INT, mark TEXT, is_run INT, run TEXT, time TEXT, is_end INT);
+CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, shape TEXT, parent TEXT, root TEXT, query TEXT, started TEXT,
+    ended TEXT, starts INT, begin TEXT, depth INT DEFAULT 0, chosen INT DEFAULT 1) WITHOUT ROWID;
+CREATE TABLE settled (mark TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE jobs (job TEXT PRIMARY KEY, runs INT, first TEXT, last TEXT) WITHOUT ROWID;
+"""
+_RUN: Final = """INSERT INTO runs (run, job, shape, parent, root, query, started, ended, starts)
+    VALUES (:run, :job, :shape, :parent, :root, :query, :time, :time, NOT :is_end)
+    ON CONFLICT (run) DO UPDATE SET shape = coalesce(excluded.shape, shape), started = min(started, excluded.started),
+    ended = max(ended, excluded.ended), starts = max(starts, excluded.starts)"""
+_EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :run, :time, :is_end)"
+_ORDERED: Final = """
+SELECT e.file, e.at, e.size, e.mark, e.is_run, j.runs, j.first, j.last
+FROM events e LEFT JOIN runs r ON r.run = e.run LEFT JOIN jobs j ON j.job = r.job AND e.is_end
+WHERE coalesce(r.chosen, 1) AND e.mark NOT IN (SELECT mark FROM settled)
+    AND NOT (e.is_run AND NOT e.is_end AND e.run IN (SELECT run FROM done))
+ORDER BY e.is_run, CASE WHEN e.is_end AND r.starts THEN max(e.time, r.begin) ELSE coalesce(r.begin, e.time) END,
+    r.depth, r.query, e.run, e.is_end, e.rowid"""
+
+
+@dataclass(frozen=True)
+class Item:
+    """An event by its place: number of the file, offset and size. ``runs, first, last``: of its job, where it goes out
+    for all of the job's runs.
+    """
+
+    file: int
+    at: int
+    size: int
+    mark: str
+    is_run: bool
+    runs: int | None
+    first: str | None
+    last: str | None
+
+
+class Index:
+    """The events below ``folder/events``. ``leaves_out``: why an event is not to be sent at all, None where it is."""
+
+    def __init__(self, folder: Path, leaves_out: Callable[[Json], str | None]) -> None:
+        """Raises UsageError where there are no events, or a file holds something else."""
+        self._paths = sorted((folder / "events").glob("*.ndjson"))
+        if not self._paths:
+            raise UsageError(
+                f"{folder}: holds no events; give the folder that exporter export wrote, with events among its outputs"
+            )
+        self._files = [os.open(path, os.O_RDONLY) for path in self._paths]
+        # A database without a name is a file that nobody else sees, and that is gone when the process is.
+        self._db = sqlite3.connect("", isolation_level=None)
+        self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;{_TABLES}")
+        self.left_out: Counter[str] = Counter()
+        self._fill(leaves_out)
+        self._relate()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.close()
+        for file in self._files:
+            os.close(file)
+
+    # --- filling --------------------------------------------------------------------------------------------------
+
+    def _fill(self, leaves_out: Callable[[Json], str | None]) -> None:
+        rows: list[Json] = []
+        for told in self._told(leaves_out):
+            rows.append(told)
+            if len(rows) == _BATCH:
+                self._store(rows)
+        self._store(rows)
+
+    def _store(self, rows: list[Json]) -> None:
+        self._db.executemany(_EVENT, rows)
+        self._db.executemany(_RUN, [row for row in rows if row["is_run"]])
+        rows.clear()
+
+    def _told(self, leaves_out: Callable[[Json], str | None]) -> Iterator[Json]:
+        for number, path in enumerate(self._paths):
+            at = 0
+            with path.open("rb") as file:
+                for count, line in enumerate(file, start=1):
+                    if line.strip():
+                        told = _described(line, f"{path}, line {count}", leaves_out)
+                        if isinstance(told, str):
+                            self.left_out[told] += 1
+                        else:
+                            yield {**told, "file": number, "at": at, "size": len(line), "mark": fingerprint(line)}
+                    at += len(line)
+
+    def _relate(self) -> None:
+        """Generations, from the top; and from the bottom the time that a run must have begun by: its children's."""
+        run, deepest = self._db.execute, 0
+        run("UPDATE runs SET begin = started")
+        run("CREATE INDEX by_parent ON runs (parent)")
+        run("CREATE INDEX by_run ON events (run)")
+        for depth in range(1, _DEEPEST):
+            rows = run(
+                "UPDATE runs SET depth = ? WHERE parent <> run AND parent IN (SELECT run FROM runs WHERE depth = ?)",
+                (depth, depth - 1),
+            ).rowcount
+            if not rows:
+                break
+            deepest = depth
+        for depth in range(deepest, 0, -1):
+            run(
+                """UPDATE runs SET begin = min(begin, c.begin)
+                FROM (SELECT parent, min(begin) AS begin FROM runs WHERE depth = ? GROUP BY parent) c
+                WHERE c.parent = runs.run AND depth < ?""",
+                (depth, depth),
+            )
+
+    # --- choosing -------------------------------------------------------------------------------------------------
+
+    def choose_latest(self) -> int:
+        """Keep the latest run of each job, one for each thing that its runs tell of lineage, and their parents and
+        roots; returns how many runs this leaves out.
+        """
+        run = self._db.execute
+        run("INSERT INTO jobs SELECT job, count(*), min(started), max(ended) FROM runs GROUP BY job")
+        run("UPDATE runs SET chosen = 0")
+        run("""UPDATE runs SET chosen = 1 WHERE run IN (SELECT run FROM (SELECT run, row_number() OVER
+            (PARTITION BY job, shape ORDER BY started DESC, query DESC, run DESC) AS n FROM runs) WHERE n = 1)""")
+        kin = "SELECT {0} FROM runs WHERE chosen AND {0} IS NOT NULL"
+        named = " UNION ".join(kin.format(name) for name in ("parent", "root"))
+        while run(f"UPDATE runs SET chosen = 1 WHERE NOT chosen AND run IN ({named})").rowcount:  # noqa: S608
+            pass
+        return int(run("SELECT count(*) FROM runs WHERE NOT chosen").fetchone()[0])
+
+    def count_latest(self) -> int:
+        """About how many events the latest runs have, without their parents."""
+        (count,) = self._db.execute("SELECT count(*) FROM (SELECT DISTINCT job, shape FROM runs)").fetchone()
+        (events, datasets) = self._db.execute(
+            "SELECT count(*), count(*) FILTER (WHERE NOT is_run) FROM events"
+        ).fetchone()
+        (runs,) = self._db.execute("SELECT count(*) FROM runs").fetchone()
+        return int(datasets + count * (events - datasets) / max(runs, 1))
+
+    def settle(self, marks: Iterable[str]) -> int:
+        """Leave out the events with these fingerprints, and each START whose end is among them: sent after the end, it
+        would turn the run back to a running one. Returns how many.
+        """
+        self._db.executemany("INSERT OR IGNORE INTO settled VALUES (?)", ((mark,) for mark in marks))
+        self._db.execute("""CREATE TEMP TABLE done AS SELECT DISTINCT run FROM events
+            WHERE is_end AND run IS NOT NULL AND mark IN (SELECT mark FROM settled)""")
+        self._db.execute("CREATE INDEX temp.by_done ON done (run)")
+        unsettled = _ORDERED.partition("ORDER BY")[0]
+        (count,) = self._db.execute(f"SELECT count(*) FROM ({unsettled})").fetchone()  # noqa: S608
+        return self.count() - int(count)
+
+    def count(self) -> int:
+        """All chosen events."""
+        told = "SELECT count(*) FROM events e LEFT JOIN runs r ON r.run = e.run WHERE coalesce(r.chosen, 1)"
+        return int(self._db.execute(told).fetchone()[0])
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def items(self) -> Iterator[Item]:
+        """The chosen events that are not settled, in order."""
+        for file, at, size, mark, is_run, *of_job in self._db.execute(_ORDERED):
+            yield Item(file, at, size, mark, bool(is_run), *of_job)
+
+    def line(self, item: Item) -> bytes:
+        """The event's text; from any thread."""
+        return os.pread(self._files[item.file], item.size, item.at).rstrip(b"\r\n")
+
+
+def _described(line: bytes, where: str, leaves_out: Callable[[Json], str | None]) -> Json | str:
+    """What the index knows of an event, or why it is left out."""
+    try:
+        event = json.loads(line)
+        return leaves_out(event) or _row(event)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(f"{where}: is no OpenLineage event; give the folder that exporter export wrote") from None
+
+
+def _row(event: Json) -> Json:
+    if "run" not in event:
+        return {"is_run": 0, "run": None, "time": event["eventTime"], "is_end": 1}
+    facets = event["run"].get("facets") or {}
+    parent, outputs = facets.get("parent") or {}, event.get("outputs") or []
+    is_end = event.get("eventType") != "START"
+    return {
+        "is_run": 1,
+        "run": event["run"]["runId"],
+        "time": event["eventTime"],
+        "is_end": int(is_end),
+        "job": json.dumps([event["job"]["namespace"], event["job"]["name"]]),
+        "shape": _shape(event.get("inputs") or [], outputs) if is_end else None,
+        "parent": (parent.get("run") or {}).get("runId"),
+        "root": ((parent.get("root") or {}).get("run") or {}).get("runId"),
+        "query": (facets.get("externalQuery") or {}).get("externalQueryId"),
+    }
+
+
+def _shape(inputs: list[Json], outputs: list[Json]) -> str:
+    """A fingerprint of what a run tells of lineage: its datasets, and what is written by which way."""
+    read = [(one["namespace"], one["name"]) for one in inputs]
+    written = [(one["namespace"], one["name"], _told_of(one.get("facets") or {})) for one in outputs]
+    text = json.dumps([read, written], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _told_of(facets: Json) -> Json:
+    return {name: facets[name] for name in _SHAPING if name in facets}

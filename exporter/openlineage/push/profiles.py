@@ -1,0 +1,153 @@
+"""What each backend refuses, told before it is sent.
+
+The numbers are of the backends' own documents and, for Marquez, what a running one was seen to do; ``docs/backends``
+has a page for each.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Json = dict[str, Any]
+_NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The rules of a backend; None or False where it has none.
+
+    What it has no use for is left out: events of datasets (``runs_only``), START (``complete_only``), runs that do not
+    both read and write (``both_sides``). What is too large (``max_bytes`` of the text in UTF-8, ``max_links`` between
+    an input and an output) is split. The rest is refused: a dataset's name of more than ``max_name`` characters, a
+    column's of more than ``max_field``, a namespace that is not ``namespace``, NUL, a key twice in an object, a
+    column's source that is no input.
+    """
+
+    name: str
+    runs_only: bool = False
+    complete_only: bool = False
+    both_sides: bool = False
+    max_bytes: int | None = None
+    max_links: int | None = None
+    max_name: int | None = None
+    max_field: int | None = None
+    namespace: re.Pattern[str] | None = None
+    refuses_nul: bool = False
+    unique_keys: bool = False
+    sources_are_inputs: bool = False
+
+    @property
+    def looks_inside(self) -> bool:
+        """Whether an event's text must be looked at."""
+        rules = (self.max_name, self.max_field, self.namespace, self.refuses_nul, self.unique_keys)
+        return any(rules) or self.sources_are_inputs or bool(self.max_links)
+
+
+PROFILES: Final = {
+    one.name: one
+    for one in (
+        Profile("any"),
+        Profile(
+            "marquez",
+            max_bytes=10 * 2**20,
+            max_field=255,
+            namespace=re.compile(r"[a-zA-Z0-9:;=/_\-.@+]{1,1024}"),
+            refuses_nul=True,
+        ),
+        Profile("snowflake", runs_only=True, complete_only=True, both_sides=True, sources_are_inputs=True),
+        Profile("openmetadata", runs_only=True, complete_only=True, both_sides=True),
+        Profile("datahub", runs_only=True, unique_keys=True),
+        Profile("dataplex", runs_only=True, max_bytes=5_000_000, max_links=100, max_name=4_000),
+        Profile("datazone", runs_only=True, max_bytes=300_000),
+    )
+}
+
+
+def profile(name: str) -> Profile:
+    """Raises UsageError for an unknown name."""
+    if name not in PROFILES:
+        raise UsageError(f"there is no profile {name}; known are {', '.join(PROFILES)}")
+    return PROFILES[name]
+
+
+def leaves_out(event: Json, rules: Profile) -> str | None:
+    """What kind of event the backend has no use for, in the plural, if this is one."""
+    if "run" not in event:
+        return "events of datasets" if rules.runs_only else None
+    if rules.complete_only and event.get("eventType") != "COMPLETE":
+        return "START events"
+    if rules.both_sides and not (event.get("inputs") and event.get("outputs")):
+        return "runs that do not both read and write"
+    return None
+
+
+def problems(event: Json, line: bytes, rules: Profile) -> list[str]:
+    """Why the backend would refuse an event, but for its size; empty where it would not."""
+    if not rules.looks_inside:
+        return []
+    found = list(dict.fromkeys(_of_names(event, rules)))
+    if rules.refuses_nul and _NUL.search(line):
+        found.append("a name or text holds the character NUL")
+    if rules.unique_keys and (twice := _twice(line)):
+        found.append(f"an object has the key {twice!r} twice")
+    if rules.sources_are_inputs and (source := _unlisted(event)):
+        found.append(f"{source} is the source of a column and no input")
+    return found
+
+
+def _of_names(event: Json, rules: Profile) -> Iterator[str]:
+    things = [*datasets(event), *([event["job"]] if "job" in event else [])]
+    for thing in things:
+        space, name = thing["namespace"], thing["name"]
+        if rules.namespace and not rules.namespace.fullmatch(space):
+            yield (
+                f"the namespace {space[:80]!r} has characters that the backend does not take, or too many: "
+                "map it with openlineage.namespaces"
+            )
+        if rules.max_name and len(name) > rules.max_name:
+            yield f"the name {name[:40]!r}… has {len(name):,} characters, more than {rules.max_name:,}"
+        for column in _columns(thing):
+            if rules.max_field and len(column) > rules.max_field:
+                yield f"the column {column[:40]!r}… has {len(column):,} characters, more than {rules.max_field:,}"
+
+
+def datasets(event: Json) -> list[Json]:
+    """All of an event's datasets."""
+    own = [event["dataset"]] if "dataset" in event else []
+    return [*own, *(event.get("inputs") or ()), *(event.get("outputs") or ())]
+
+
+def _columns(thing: Json) -> Iterator[str]:
+    facets = thing.get("facets") or {}
+    yield from (one["name"] for one in (facets.get("schema") or {}).get("fields") or ())
+    yield from (facets.get("columnLineage") or {}).get("fields") or ()
+
+
+def _twice(line: bytes) -> str | None:
+    found: list[str] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in pairs]
+        if len(set(keys)) < len(keys):
+            found.append(next(key for key in keys if keys.count(key) > 1))
+
+    json.loads(line, object_pairs_hook=look)
+    return found[0] if found else None
+
+
+def _unlisted(event: Json) -> str | None:
+    listed = {(one["namespace"], one["name"]) for one in event.get("inputs") or ()}
+    for output in event.get("outputs") or ():
+        fields = ((output.get("facets") or {}).get("columnLineage") or {}).get("fields") or {}
+        for source in (one for field in fields.values() for one in field["inputFields"]):
+            if (source["namespace"], source["name"]) not in listed:
+                return str(source["name"])
+    return None

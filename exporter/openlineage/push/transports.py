@@ -1,0 +1,155 @@
+"""The client's other transports: Kafka with a word for each message, the console made visible, and anybody's own."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from openlineage.client import event_v2
+from openlineage.client.facet_v2 import parent_run
+from requests.exceptions import ConnectionError as NoConnection
+from requests.exceptions import HTTPError, Timeout
+
+from exporter.openlineage.push.answers import TAKEN, Answer, Kind, of_status, shortened
+
+if TYPE_CHECKING:
+    from openlineage.client.transport import Transport
+    from openlineage.client.transport.kafka import KafkaTransport
+
+    from exporter.openlineage.push.secrets import Secrets
+
+Json = dict[str, Any]
+Event = event_v2.RunEvent | event_v2.JobEvent | event_v2.DatasetEvent
+_KAFKA_WAIT: Final = 60.0
+
+
+class Sender(Protocol):
+    """Gives events to a backend. ``parallel``: whether from several threads at once."""
+
+    parallel: bool
+
+    def send(self, body: bytes) -> Answer:
+        """One try with one event; raises nothing for what the backend does."""
+        ...
+
+    def close(self) -> str | None:
+        """End; returns why some of what was sent may not have arrived, None if all did."""
+        ...
+
+
+class TransportSender:
+    """Any transport of the client: what it raises is the backend's answer. One event at a time."""
+
+    parallel = False
+
+    def __init__(self, transport: Transport, secrets: Secrets) -> None:
+        self._transport, self._secrets = transport, secrets
+        if transport.kind == "console":
+            _show_console()
+
+    def send(self, body: bytes) -> Answer:
+        try:
+            self._transport.emit(as_event(json.loads(body)))
+        except HTTPError as error:
+            if error.response is None:
+                return Answer(Kind.SILENT, self._hidden(error))
+            response = error.response
+            return of_status(
+                response.status_code, self._secrets.hide(response.text), response.headers.get("Retry-After")
+            )
+        except (NoConnection, Timeout, ConnectionError, TimeoutError) as error:
+            return Answer(Kind.SILENT, self._hidden(error))
+        except Exception as error:  # noqa: BLE001 - transports are anybody's and raise anything
+            return Answer(Kind.SICK, self._hidden(error))
+        return TAKEN
+
+    def _hidden(self, error: Exception) -> str:
+        return self._secrets.hide(shortened(f"{type(error).__name__}: {error}"))
+
+    def close(self) -> str | None:
+        try:
+            return None if self._transport.close() else "the transport closed before all events had gone"
+        except Exception as error:  # noqa: BLE001 - as above
+            return self._hidden(error)
+
+
+class KafkaSender:
+    """Kafka: the broker's word for each message, which the client's own transport only writes to its log."""
+
+    parallel = True
+
+    def __init__(self, transport: KafkaTransport, secrets: Secrets) -> None:
+        self._transport, self._secrets = transport, secrets
+        self._producer: Any = transport.producer
+
+    def send(self, body: bytes) -> Answer:
+        said: list[Any] = []
+        key = self._transport.message_key or self._transport._get_message_key(as_event(json.loads(body)))  # noqa: SLF001
+        try:
+            self._producer.produce(
+                topic=self._transport.topic, key=key, value=body, on_delivery=lambda error, _: said.append(error)
+            )
+            until = time.monotonic() + _KAFKA_WAIT
+            while not said and time.monotonic() < until:
+                self._producer.poll(0.05)
+        except Exception as error:  # noqa: BLE001 - BufferError, KafkaException, and what its C library raises
+            return Answer(Kind.SICK, self._hidden(error))
+        if not said:
+            return Answer(Kind.SILENT, "the broker does not answer")
+        return TAKEN if said[0] is None else self._refusal(said[0])
+
+    def _refusal(self, error: Any) -> Answer:
+        kind = Kind.SILENT if getattr(error, "retriable", lambda: False)() else Kind.SICK
+        return Answer(kind, self._hidden(error))
+
+    def _hidden(self, error: object) -> str:
+        return self._secrets.hide(shortened(str(error)))
+
+    def close(self) -> str | None:
+        left = self._producer.flush(_KAFKA_WAIT)
+        return f"{left} messages had not gone when the producer closed" if left else None
+
+
+def as_event(told: Json) -> Event:
+    """The client's own object for an event: some transports drop dicts in silence, and Kafka's keys need objects."""
+    common = {"eventTime": told["eventTime"], "producer": told["producer"]}
+    if "dataset" in told:
+        return event_v2.DatasetEvent(**common, dataset=event_v2.StaticDataset(**told["dataset"]))
+    job = event_v2.Job(**told["job"])
+    inputs = [event_v2.InputDataset(**one) for one in told.get("inputs", [])]
+    outputs = [event_v2.OutputDataset(**one) for one in told.get("outputs", [])]
+    if "run" not in told:
+        return event_v2.JobEvent(**common, job=job, inputs=inputs, outputs=outputs)
+    kind = event_v2.RunState(told["eventType"]) if told.get("eventType") else None
+    run = event_v2.Run(runId=told["run"]["runId"], facets=_with_parent(told["run"].get("facets") or {}))
+    return event_v2.RunEvent(**common, eventType=kind, run=run, job=job, inputs=inputs, outputs=outputs)
+
+
+def _with_parent(facets: Json) -> Json:
+    """Kafka's key is the parent's or the root's job, which it looks up in the object."""
+    if "parent" not in facets:
+        return facets
+    told = facets["parent"]
+    root = told.get("root")
+    built = parent_run.ParentRunFacet(
+        run=parent_run.Run(**told["run"]),
+        job=parent_run.Job(**told["job"]),
+        root=parent_run.Root(run=parent_run.RootRun(**root["run"]), job=parent_run.RootJob(**root["job"]))
+        if root
+        else None,
+        producer=told["_producer"],
+    )
+    return {**facets, "parent": built}
+
+
+def _show_console() -> None:
+    """The console transport writes to a log that nobody sees unless logging is set up."""
+    log = logging.getLogger("openlineage.client.transport.console")
+    if not log.isEnabledFor(logging.INFO) or not log.hasHandlers():
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        log.handlers, log.propagate = [handler], False
+        log.setLevel(logging.INFO)

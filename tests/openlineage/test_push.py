@@ -1,0 +1,360 @@
+"""The push against servers that answer, refuse, fail, hang and break: what arrives, what is set aside, what is left."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from email.utils import formatdate
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.cli import main
+from exporter.openlineage.push import delivery, http, pace, words
+from tests.openlineage.hostile import Asked, Hostile, Json, Reply, dataset, folder, history, run_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RUNS: Final = 200
+EVENTS: Final = history(RUNS)
+ALL: Final = len(EVENTS)
+POISON: Final = run_id("q000117")
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No settings but a test's own, and short waits."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("OPENLINEAGE_URL", "OPENLINEAGE_API_KEY", "OPENLINEAGE_CONFIG", "http_proxy", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pace, "FIRST_WAIT", 0.02)
+    monkeypatch.setattr(http, "READ", 0.5)
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    return folder(tmp_path / "out", EVENTS, files=3)
+
+
+def pushed(where: Path, server: Hostile, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, Json, str]:
+    """Exit code, counts and standard error of a push; the counts always add up."""
+    capsys.readouterr()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENLINEAGE_URL", server.url)
+        code = main(["push", str(where), "--json", *options])
+    said = capsys.readouterr()
+    counts = json.loads(said.out)
+    assert set(counts) == {"events", "delivered", "already_delivered", "set_aside", "left"}
+    assert counts["events"] == sum(count for name, count in counts.items() if name != "events")
+    return code, counts, said.err
+
+
+def set_aside(where: Path) -> list[Json]:
+    files = (where / "push").rglob("set-aside.ndjson")
+    return [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+
+
+def texts(events: list[Json]) -> Counter[str]:
+    return Counter(json.dumps(event, sort_keys=True) for event in events)
+
+
+# --- all is well ------------------------------------------------------------------------------------------------------
+
+
+def test_everything_arrives_once_and_a_second_push_sends_nothing(
+    events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile() as server:
+        assert pushed(events, server, capsys)[:2] == (0, counted(delivered=ALL))
+        assert texts(server.taken) == texts(EVENTS)
+        assert server.connections <= 8, "connections are kept open"
+        assert pushed(events, server, capsys)[:2] == (0, counted(already_delivered=ALL))
+        assert len(server.asked) == ALL
+
+
+def counted(**counts: int) -> Json:
+    told = {"delivered": 0, "already_delivered": 0, "set_aside": 0, "left": 0, **counts}
+    return {"events": sum(told.values()), **told}
+
+
+def test_order_for_each_run_job_and_dataset(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile(lambda asked: Reply(hang=0.02 * (asked.number % 3))) as server:
+        pushed(events, server, capsys)
+    kinds = ["run" in event for event in server.taken]
+    assert kinds == sorted(kinds), "events of datasets first"
+    by_job: dict[str, list[tuple[str, bool]]] = {}
+    for event in server.taken[kinds.index(True) :]:
+        by_job.setdefault(event["job"]["name"], []).append((event["eventTime"], event["eventType"] == "COMPLETE"))
+    assert len(by_job) == 10
+    assert all(told == sorted(told) for told in by_job.values())
+
+
+def test_the_ledger_is_each_backends_own(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile() as one, Hostile() as other:
+        pushed(events, one, capsys)
+        assert pushed(events, other, capsys)[1] == counted(delivered=ALL)
+
+
+def test_a_rate_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "few", [dataset(f"T{n}") for n in range(30)])
+    with Hostile() as server:
+        begun = time.monotonic()
+        assert pushed(where, server, capsys, "--rate", "40")[0] == 0
+        assert time.monotonic() - begun >= 29 / 40
+
+
+@pytest.mark.parametrize("line", ["", "[1]", "{}", '{"run": {}}', '{"eventTime": 1', '"text"', "null"])
+def test_what_is_no_event_is_named_by_file_and_line(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = folder(tmp_path / "bad", EVENTS[:2])
+    file = where / "events" / "part-00000.ndjson"
+    file.write_text(file.read_text("utf-8") + line + "\n", "utf-8")
+    with Hostile() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENLINEAGE_URL", server.url)
+        code = main(["push", str(where)])
+    said = capsys.readouterr()
+    assert (code, server.taken == []) == ((2, True) if line else (0, False))
+    assert not line or f"{file}, line 3: " in said.err
+
+
+# --- one event is refused ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [400, 413, 422, 404, 405, 500, 501, 502, 504, 301, 307])
+def test_one_run_in_200_is_set_aside_with_the_answer_and_the_others_arrive(
+    status: int, events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def reply(asked: Asked) -> Reply:
+        return Reply(status, "no\n such\x00 thing " + "x" * 9999) if asked.run == POISON else Reply()
+
+    with Hostile(reply) as server:
+        code, counts, _ = pushed(events, server, capsys)
+        assert (code, counts) == (3, counted(delivered=ALL - 2, set_aside=2))
+        poison = [event for event in EVENTS if "run" in event and event["run"]["runId"] == POISON]
+        kept = set_aside(events)
+        assert texts([one["event"] for one in kept]) == texts(poison)
+        assert all(one["answer"].startswith(str(status)) and len(one["answer"]) < 600 for one in kept)
+        assert status < 400 or "no such thing" in kept[0]["answer"]
+        tries = Counter(asked.run for asked in server.asked)[POISON]
+        assert tries == (2 if status in (400, 413, 422, 404, 405, 301, 307) else sum(one["tries"] for one in kept))
+        assert tries <= 2 * max(delivery.TRIES.values())
+        assert texts(server.taken) == texts([event for event in EVENTS if event not in poison])
+
+
+@pytest.mark.parametrize("harm", [Reply(resets=True), Reply(hang=5.0)], ids=["reset", "hang"])
+def test_one_run_that_breaks_or_hangs_the_backend_is_set_aside(
+    harm: Reply, events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile(lambda asked: harm if asked.run == POISON else Reply()) as server:
+        begun = time.monotonic()
+        assert pushed(events, server, capsys)[:2] == (3, counted(delivered=ALL - 2, set_aside=2))
+        assert time.monotonic() - begun < 30
+
+
+def test_what_was_set_aside_is_tried_again_and_alone(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    is_ill = True
+    with Hostile(lambda asked: Reply(422) if is_ill and asked.run == POISON else Reply()) as server:
+        pushed(events, server, capsys)
+        is_ill, before = False, len(server.asked)
+        assert pushed(events, server, capsys)[:2] == (0, counted(already_delivered=ALL - 2, delivered=2))
+        assert len(server.asked) == before + 2
+        assert set_aside(events) == []
+
+
+def test_a_start_is_not_sent_after_its_end(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It would turn a run that is over back to a running one."""
+
+    def reply(asked: Asked) -> Reply:
+        return Reply(400) if asked.run == POISON and asked.event["eventType"] == "START" else Reply()
+
+    with Hostile(reply) as server:
+        assert pushed(events, server, capsys)[1] == counted(delivered=ALL - 1, set_aside=1)
+        before = len(server.asked)
+        assert pushed(events, server, capsys)[:2] == (0, counted(already_delivered=ALL))
+        assert len(server.asked) == before
+
+
+# --- the backend is ill for a while -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        Reply(500),
+        Reply(502),
+        Reply(503),
+        Reply(504),
+        Reply(429),
+        Reply(429, headers={"Retry-After": "0"}),
+        Reply(503, headers={"Retry-After": "0"}),
+        Reply(resets=True),
+    ],
+    ids=["500", "502", "503", "504", "429", "429 later", "503 later", "reset"],
+)
+def test_what_fails_once_is_tried_again(harm: Reply, events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile(lambda asked: harm if asked.tries == 1 and asked.number % 5 == 0 else Reply()) as server:
+        assert pushed(events, server, capsys)[:2] == (0, counted(delivered=ALL))
+        assert texts(server.taken) == texts(EVENTS)
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_is_kept_to_by_all(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where, asked_at = folder(tmp_path / "few", [dataset(f"T{n}") for n in range(10)]), list[float]()
+
+    def reply(asked: Asked) -> Reply:
+        asked_at.append(time.monotonic())
+        later = "1" if form == "seconds" else formatdate(time.time() + 2, usegmt=True)
+        return Reply(429, headers={"Retry-After": later}) if asked.number == 1 else Reply()
+
+    with Hostile(reply) as server:
+        assert pushed(where, server, capsys, "--concurrency", "1")[:2] == (0, counted(delivered=10))
+    assert asked_at[1] - asked_at[0] >= 0.95
+    assert asked_at[-1] - asked_at[1] < 0.9, "once is enough"
+
+
+# --- the backend as a whole is ill ------------------------------------------------------------------------------------
+
+WHOLE: Final[dict[str, tuple[Reply, Callable[[Any], bool]]]] = {
+    "500": (Reply(500), lambda counts: counts["left"] == ALL),
+    "404": (Reply(404), lambda counts: counts["left"] == ALL),
+    "redirect": (
+        Reply(302, headers={"Location": "https://login.example.com/?to=x"}),
+        lambda counts: counts["left"] == ALL,
+    ),
+    "page": (Reply(200, "<!DOCTYPE html><html>"), lambda counts: counts["left"] == ALL),
+    "503": (Reply(503), lambda counts: counts["left"] == ALL),
+    "429": (Reply(429, headers={"Retry-After": "0"}), lambda counts: counts["left"] == ALL),
+    "429 for long": (Reply(429, headers={"Retry-After": "86400"}), lambda counts: counts["left"] == ALL),
+    "401": (Reply(401), lambda counts: counts["left"] == ALL),
+    "reset": (Reply(resets=True), lambda counts: counts["left"] == ALL),
+    "hang": (Reply(hang=9.0), lambda counts: counts["left"] == ALL),
+    "400": (Reply(400), lambda counts: counts["set_aside"] == ALL),
+}
+
+
+@pytest.mark.parametrize("ill", WHOLE)
+def test_a_backend_that_takes_nothing_ends_the_push_in_bounded_time(
+    ill: str, events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reply, is_right = WHOLE[ill]
+    with Hostile(lambda _: reply) as server:
+        begun = time.monotonic()
+        code, counts, said = pushed(events, server, capsys)
+        assert time.monotonic() - begun < 25
+        assert code == 3
+        assert is_right(counts), counts
+        assert len(server.asked) <= ALL
+        assert ill == "400" or "are left for the next push" in said
+    with Hostile() as server:
+        assert pushed(events, server, capsys)[:2] == (0, counted(delivered=ALL))
+
+
+def test_one_after_the_other_it_ends_too(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile(lambda _: Reply(resets=True)) as server:
+        assert pushed(events, server, capsys, "--concurrency", "1")[:2] == (3, counted(left=ALL))
+
+
+def test_a_backend_that_ends_in_the_middle_keeps_what_it_took(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile(lambda asked: Reply() if asked.number <= 150 else Reply(503)) as server:
+        code, counts, said = pushed(events, server, capsys)
+        assert (code, counts["delivered"], counts["set_aside"]) == (3, 150, 0)
+        assert "503" in said
+        assert len(server.taken) == 150
+    assert counts["left"] == ALL - 150
+
+
+def test_no_server_at_all(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile() as gone:
+        pass
+    code, counts, said = pushed(events, gone, capsys)
+    assert (code, counts) == (3, counted(left=ALL))
+    assert "refused" in said
+
+
+def test_a_body_that_never_ends_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "few", [dataset(f"T{n}") for n in range(4)])
+    with Hostile(lambda _: Reply(trickles=True)) as server:
+        begun = time.monotonic()
+        assert pushed(where, server, capsys)[:2] == (0, counted(delivered=4))
+        assert time.monotonic() - begun < 10
+
+
+def test_a_few_poisoned_events_alone_are_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "few", [dataset("T0")])
+    with Hostile(lambda _: Reply(500, "ERROR: invalid byte sequence")) as server:
+        assert pushed(where, server, capsys)[:2] == (3, counted(set_aside=1))
+        assert len(server.asked) == delivery.TRIES[delivery.Kind.SICK]
+    assert set_aside(where)[0]["answer"] == "500 ERROR: invalid byte sequence"
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def test_no_settings_at_all_is_an_error_that_says_how(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["push", str(events), "--json"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "OPENLINEAGE_URL" in said.err
+    assert "openlineage.yml" in said.err
+
+
+def test_no_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENLINEAGE_URL", server.url)
+        assert main(["push", str(tmp_path)]) == 2
+    assert "holds no events" in capsys.readouterr().err
+
+
+def test_a_summary_for_people(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ill = Hostile(lambda asked: Reply(422, "namespace") if asked.run == POISON else Reply())
+    with ill as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENLINEAGE_URL", server.url)
+        assert main(["push", str(events)]) == 3
+    printed = capsys.readouterr().out
+    rows = dict(line.rsplit(maxsplit=1) for line in printed.splitlines()[:5])
+    assert rows == {
+        "  events": str(ALL),
+        "  delivered": str(ALL - 2),
+        "  already delivered": "0",
+        "  set aside": "2",
+        "  left": "0",
+    }
+    assert "422 namespace" in printed
+    (summary,) = (events / "push").rglob("summary.json")
+    told = json.loads(summary.read_text("utf-8"))
+    assert (told["delivered"], told["refusals"]) == (ALL - 2, {"422 namespace": 2})
+
+
+def test_a_push_that_would_take_hours_says_so_early(
+    events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "_FIRST_LOOK", 0.0)
+    monkeypatch.setattr(words, "_LONG", 0.0)
+    monkeypatch.setattr(words, "_GAP", 0.0)
+    with Hostile() as server:
+        said = pushed(events, server, capsys)[2]
+        assert said.count("--runs latest sends about 40 ") == 1
+        assert "\x1b" not in said
+        assert "--runs latest" not in pushed(events, server, capsys, "--runs", "latest")[2].replace(
+            "--runs latest leaves", ""
+        )
+
+
+def test_two_pushes_at_once_do_not_send_twice(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile(lambda _: Reply(hang=0.05)) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENLINEAGE_URL", server.url)
+        codes: list[int] = []
+        first = threading.Thread(target=lambda: codes.append(main(["push", str(events)])))
+        first.start()
+        while not server.asked:
+            time.sleep(0.01)
+        assert main(["push", str(events)]) == 2
+        assert "another push" in capsys.readouterr().err
+        first.join()
+    assert codes == [0]
