@@ -52,12 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _fault(error: Exception) -> int:
     if os.environ.get("EXPORTER_DEBUG"):
         raise error
-    first = (str(error).splitlines() or [""])[0][:300]
-    print(
-        f"exporter: a fault of the program, nothing was published: {type(error).__name__}: {first}\n"
-        "Set EXPORTER_DEBUG=1 to see where, and please report it.",
-        file=sys.stderr,
-    )
+    from exporter import terminal
+
+    print(f"exporter: {terminal.fault(error)}", file=sys.stderr)
     return 4
 
 

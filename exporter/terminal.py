@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import tempfile
 from typing import TYPE_CHECKING
 
 from exporter.settings import DEFAULT_ACCOUNT
@@ -22,6 +24,22 @@ def warn(lines: Iterable[str]) -> None:
     """Each line on standard error."""
     for line in lines:
         print(f"exporter: {line}", file=sys.stderr)
+
+
+def fault(error: Exception) -> str:
+    """What a fault of the program is told as: never a traceback. What Spark said last goes into a file that only its
+    owner can read, for it can hold values of the rows.
+    """
+    first = (str(error).splitlines() or [""])[0][:300]
+    told = f"a fault of the program, nothing was published: {type(error).__name__}: {first}"
+    session = sys.modules.get("exporter.session")  # a command without Spark has not loaded it
+    said = session.engine_log() if session else ""
+    if said:
+        number, path = tempfile.mkstemp(prefix="exporter-fault-", suffix=".log")
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(f"{said}\n")
+        told += f"\nWhat Spark said last is in {path}; it can hold values of the rows."
+    return f"{told}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
 
 
 def advice(settings: Settings) -> list[str]:
@@ -48,9 +66,18 @@ def summary(report: Report) -> str:
     return "\n".join([*_skipped(report), *lines, *_shapes(report), "", f"Written to {report.out}", _next(report)])
 
 
+def counted(number: int, one: str, several: str) -> str:
+    """The number with its word.
+
+    >>> counted(1, "query", "queries"), counted(1200, "query", "queries")
+    ('1 query', '1,200 queries')
+    """
+    return f"{number:,} {one if number == 1 else several}"
+
+
 def _of_rows(report: Report) -> str:
     cut = f", {report.truncated:,} of them cut short by Snowflake" if report.truncated else ""
-    return f"{report.queries:,} queries{cut}"
+    return f"{counted(report.queries, 'query', 'queries')}{cut}"
 
 
 def _set_aside(report: Report) -> str:
@@ -72,7 +99,8 @@ def _skipped(report: Report) -> list[str]:
     if not report.skipped_files:
         return []
     named = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
-    return [f"  skipped {len(report.skipped_files)} files that are no rows: {named}"]
+    files = counted(len(report.skipped_files), "file that is", "files that are")
+    return [f"  skipped {files} no rows: {named}"]
 
 
 def _shapes(report: Report) -> list[str]:
