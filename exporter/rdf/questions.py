@@ -63,11 +63,15 @@ def answer(name_or_file: str, graph: Path, params: Mapping[str, str]) -> Answer:
     """What ``graph`` answers; the parameters are checked before the graph is loaded, which takes longer."""
     question = find(name_or_file)
     check(question.name, question.parameters, params)
-    bound = bind(question.query, question.parameters, params)
-    store = load(graph)
+    bind(question.query, question.parameters, params)
+    return ask(load(graph), question, params)
+
+
+def ask(store: Store, question: Question, params: Mapping[str, str]) -> Answer:
+    """What a graph that is loaded answers to ``params``, which :func:`answer` has checked."""
     if question.path == queries_dir() / f"{movement.QUESTION}.rq":
         return Answer(movement.COLUMNS, *movement.rows(store, question.parameters, params))
-    return select(store, bound, question.name)
+    return select(store, bind(question.query, question.parameters, params), question.name)
 
 
 def select(store: Store, query: str, name: str) -> Answer:
