@@ -109,7 +109,8 @@ def _export_parser(commands: Any) -> None:
         help="the account the rows are from: names are below snowflake://ORG-ACCOUNT",
     )
     parser.add_argument("--query-history", metavar="PATH", help="rows of QUERY_HISTORY, in the same forms")
-    parser.add_argument("--outputs", metavar="LIST", help="events,graph (default), or one of them")
+    parser.add_argument("--outputs", metavar="LIST", help="events,graph (default), catalog, or some of them")
+    parser.add_argument("--graph-format", metavar="LIST", help="turtle (default), ntriples, nquads, jsonld, or several")
     parser.add_argument(
         "--base", metavar="IRI", help="what the graph's IRIs begin with (default snowflake://ORG-ACCOUNT/)"
     )
@@ -188,6 +189,7 @@ def _export(arguments: argparse.Namespace) -> int:
             "account",
             "query_history",
             "outputs",
+            "graph_format",
             "base",
             "query_text",
             "strict",

@@ -20,8 +20,8 @@ from exporter.facts.build import build
 from exporter.openlineage.check import with_problems
 from exporter.openlineage.events import events
 from exporter.publication import Publication
+from exporter.rdf import publish
 from exporter.rdf.nodes import nodes
-from exporter.rdf.turtle import with_headers
 from exporter.rdf.validation import Before, Verdict, judge
 from exporter.schemas import FACTS
 from exporter.together import both
@@ -49,6 +49,9 @@ def export(settings: Settings, progress: Progress) -> Report:
             told = history.read(spark, old_history, place, texts=settings.query_text) if old_history else None
         verdict, sent = checked(came, told, job)
         written = _graph(verdict, job)
+        if "catalog" in settings.outputs:
+            with progress.stage("catalog"):
+                publish.catalogs(verdict, settings, place)
         with progress.stage("quarantine"):
             if came.unreadable or verdict.held is not None:
                 place.lines(rows.quarantine(spark, found, came, verdict.held, place), "quarantine", "ndjson")
@@ -145,8 +148,7 @@ def _graph(verdict: Verdict, job: Job) -> int:
     if "graph" not in job.settings.outputs:
         return verdict.checked
     with job.progress.stage("graph"):
-        in_order = verdict.nodes.coalesce(1).sortWithinPartitions("iri") if _is_small(job.size) else verdict.nodes
-        return job.place.lines(with_headers(in_order, job.settings.base), "graph", "ttl")
+        return publish.graph(verdict, job.settings, job.place, is_small=_is_small(job.size))
 
 
 def _is_small(size: int | None) -> bool:

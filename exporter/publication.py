@@ -67,16 +67,36 @@ class Publication:
         stored = self.keep(table.observe(seen, F.count(F.lit(1)).alias("n")), name)
         return Counted(stored, seen.get["n"])
 
-    def lines(self, texts: DataFrame, name: str, ending: str) -> int:
-        """One-column text, written as ``NAME/part-00000.ENDING`` and so on; returns the number of rows."""
-        target, written, seen = self.folder / name, self.work / f"{name}-text", Observation()
-        texts.observe(seen, F.count(F.lit(1)).alias("n")).write.mode("overwrite").text(str(written))
-        shutil.rmtree(target, ignore_errors=True)
-        target.mkdir(parents=True)
-        parts = sorted(part for part in written.glob("part-*") if part.stat().st_size)
+    def lines(self, texts: DataFrame, name: str, ending: str, footer: str = "") -> int:
+        """One-column text, written as ``NAME/part-00000.ENDING`` and so on, each with ``footer`` at its end; returns
+        the number of rows.
+        """
+        target = self.folder / name
+        parts, count = self._written(texts, f"{name}-{ending}")
+        target.mkdir(parents=True, exist_ok=True)
+        for old in target.glob(f"*.{ending}"):
+            old.unlink()
         for number, part in enumerate(parts):
+            if footer:
+                _append(part, footer)
             part.rename(target / f"part-{number:05d}.{ending}")
-        return int(seen.get["n"])
+        return count
+
+    def document(self, texts: DataFrame, name: str, header: str, footer: str = "") -> int:
+        """One-column text as one file ``name``, from ``header`` to ``footer``; returns the number of rows."""
+        parts, count = self._written(texts.coalesce(1), name)
+        with (self.folder / name).open("wb") as file:
+            file.write(header.encode())
+            for part in parts:
+                with part.open("rb") as lines:
+                    shutil.copyfileobj(lines, file)
+            file.write(footer.encode())
+        return count
+
+    def _written(self, texts: DataFrame, name: str) -> tuple[list[Path], int]:
+        written, seen = self.work / f"{name}-text", Observation()
+        texts.observe(seen, F.count(F.lit(1)).alias("n")).write.mode("overwrite").text(str(written))
+        return sorted(part for part in written.glob("part-*") if part.stat().st_size), int(seen.get["n"])
 
     def text(self, name: str, content: str) -> None:
         """A small file."""
@@ -103,6 +123,11 @@ class Publication:
             self.out.rename(old)
         self.folder.rename(self.out)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _append(file: Path, text: str) -> None:
+    with file.open("a", encoding="utf-8") as end:
+        end.write(text)
 
 
 def _may_take(out: Path, *, replace: bool) -> bool:

@@ -19,7 +19,9 @@ from exporter.openlineage.settings import OpenLineageSettings
 from exporter.rdf.iri import STORAGE_SCHEMES
 
 DEFAULT_ACCOUNT: Final = "local-account"
-OUTPUTS: Final = ("events", "graph")
+OUTPUTS: Final = ("events", "graph", "catalog")
+DEFAULT_OUTPUTS: Final = OUTPUTS[:2]
+GRAPH_FORMATS: Final = ("turtle", "ntriples", "nquads", "jsonld")
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -41,7 +43,8 @@ class Settings:
     account: str = DEFAULT_ACCOUNT
     base: str = ""
     query_history: str | None = None
-    outputs: tuple[str, ...] = OUTPUTS
+    outputs: tuple[str, ...] = DEFAULT_OUTPUTS
+    graph_format: tuple[str, ...] = GRAPH_FORMATS[:1]
     query_text: bool = False
     strict: bool = False
     replace: bool = False
@@ -58,15 +61,25 @@ class Settings:
             raise UsageError(
                 f"base: {self.base!r} must be an IRI that ends in / and does not begin like a storage location"
             )
-        wrong = [name for name in self.outputs if name not in OUTPUTS]
-        if wrong or not self.outputs:
-            raise UsageError(f"outputs: {', '.join(wrong) or 'none'} is not one of {', '.join(OUTPUTS)}")
+        for key, given, known in (
+            ("outputs", self.outputs, OUTPUTS),
+            ("graph_format", self.graph_format, GRAPH_FORMATS),
+        ):
+            wrong = [name for name in given if name not in known]
+            if wrong or not given:
+                raise UsageError(f"{key}: {', '.join(wrong) or 'none'} is not one of {', '.join(known)}")
 
     def shown(self) -> dict[str, Any]:
         """The settings for the manifest; none of them is a secret."""
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("openlineage", "out")}
         events = {one.name: getattr(self.openlineage, one.name) for one in fields(self.openlineage)}
-        return {**plain, "inputs": list(self.inputs), "outputs": list(self.outputs), "openlineage": dict(events)}
+        return {
+            **plain,
+            "inputs": list(self.inputs),
+            "outputs": list(self.outputs),
+            "graph_format": list(self.graph_format),
+            "openlineage": dict(events),
+        }
 
 
 _TEXT, _TEXTS, _FLAG = "a text", "a text or a list of texts", "true or false"
@@ -75,6 +88,7 @@ _FROM_FILE: Final = {
     "base": _TEXT,
     "query_history": _TEXT,
     "outputs": _TEXTS,
+    "graph_format": _TEXTS,
     "query_text": _FLAG,
     "strict": _FLAG,
     "replace": _FLAG,
@@ -88,7 +102,8 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     file.pop("push", None)
     values = {**_typed(_checked(file, tuple(_FROM_FILE), config, ""), config), **_environment(environ)}
     values.update({name: value for name, value in given.items() if value is not None})
-    values["outputs"] = _names(values.get("outputs", OUTPUTS))
+    values["outputs"] = _names(values.get("outputs", DEFAULT_OUTPUTS))
+    values["graph_format"] = _names(values.get("graph_format", GRAPH_FORMATS[:1]))
     return Settings(**values, openlineage=_openlineage(table, config, query_text=bool(values.get("query_text"))))
 
 

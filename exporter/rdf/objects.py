@@ -10,7 +10,7 @@ from exporter.facts.identifiers import canonical_name, segment
 from exporter.rdf.history import RENAME, aggregates
 from exporter.rdf.iri import column_path, object_path, path
 from exporter.rdf.kinds import DOMAIN_CLASSES, KIND_CLASSES
-from exporter.rdf.turtle import date_time
+from exporter.rdf.references import date_time
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -14,7 +14,8 @@ from exporter.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES}
+FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".jsonld": RdfFormat.JSON_LD}
+"""In this order: where a graph is there in several syntaxes, one of them is read."""
 
 
 def load(graph: Path) -> Store:
@@ -28,13 +29,14 @@ def load(graph: Path) -> Store:
 
 
 def graph_files(graph: Path) -> list[Path]:
-    """The Turtle files of ``graph``, sorted: itself, those of ``graph/graph/``, or those of the folder."""
+    """The files of ``graph`` in one syntax, sorted: itself, those of ``graph/graph/``, or those of the folder."""
     if not graph.exists():
         raise UsageError(f"{graph} does not exist. Give the folder that export wrote, or a folder or file of Turtle.")
     if graph.is_file():
         return [graph]
     folder = graph / "graph" if (graph / "graph").is_dir() else graph
-    files = sorted(path for path in folder.iterdir() if path.suffix in FORMATS)
+    by_format = [sorted(folder.glob(f"*{ending}")) for ending in FORMATS]
+    files = next((found for found in by_format if found), [])
     if not files:
         raise UsageError(
             f"{folder} holds no Turtle files (*.ttl). Give the folder that export wrote, or a folder or file of Turtle."

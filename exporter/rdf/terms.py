@@ -20,6 +20,12 @@ PREFIXES: Final[Mapping[str, str]] = {
 }
 
 
+def full(name: str) -> str:
+    """``prov:used`` -> the whole IRI."""
+    prefix, local = name.split(":", 1)
+    return PREFIXES[prefix] + local
+
+
 @dataclass(frozen=True)
 class Property:
     """``term`` with the values of ``column``; ``required``: at least one, ``many``: more than one may stand."""

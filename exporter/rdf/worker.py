@@ -11,7 +11,7 @@ from rdflib import RDF, RDFS, SH, Graph, URIRef
 
 from exporter.rdf.kinds import KIND_CLASSES
 from exporter.rdf.targets import add_marks, for_parts
-from exporter.rdf.terms import AH, PREFIXES
+from exporter.rdf.terms import AH, PREFIXES, full
 from exporter.resources import ontology_dir, shapes_dir
 
 if TYPE_CHECKING:
@@ -56,11 +56,6 @@ def class_of(iri: str, base: str) -> str:
     return known[0] if known else "ah:Policy" if kind.endswith("-policy") else "ah:SnowflakeObject"
 
 
-def _full(name: str) -> URIRef:
-    prefix, local = name.split(":", 1)
-    return URIRef(PREFIXES[prefix] + local)
-
-
 @cache
 def shapes() -> Graph:
     """The shapes of ``shapes/``, one graph."""
@@ -101,7 +96,7 @@ def check_nodes(nodes: list[dict[str, Any]], base: str) -> list[dict[str, str | 
     wrong = [_wrong_class(node["iri"], base) for node in nodes if not _has_its_class(graph, node["iri"], base)]
     described = {node["iri"] for node in nodes}
     for ref in {ref for node in nodes for ref in node["refs"]} - described:
-        graph.add((URIRef(ref), RDF.type, _full(class_of(ref, base))))
+        graph.add((URIRef(ref), RDF.type, URIRef(full(class_of(ref, base)))))
     graph += superclasses()
     _, report, _ = pyshacl.validate(
         graph, shacl_graph=_shapes_for_parts(), inplace=True, inference="none", advanced=False
@@ -117,7 +112,7 @@ def _header(base: str) -> str:
 def _has_its_class(graph: Graph, iri: str, base: str) -> bool:
     said = class_of(iri, base)
     types = set(graph.objects(URIRef(iri), RDF.type))
-    return _full(said) in types or (said == "ah:Query" and _full("ah:UnrecordedQuery") in types)
+    return URIRef(full(said)) in types or (said == "ah:Query" and URIRef(full("ah:UnrecordedQuery")) in types)
 
 
 def _wrong_class(iri: str, base: str) -> dict[str, str | None]:
