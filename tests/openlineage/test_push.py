@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.cli import main
-from exporter.openlineage.push import delivery, http, pace, words
-from tests.openlineage.hostile import Asked, Hostile, Json, Reply, dataset, folder, history, run_id
+from exporter.openlineage.push import delivery, words
+from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, folder, history, run_id
+from tests.openlineage.pushing import counted, kept, push, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,44 +24,12 @@ RUNS: Final = 200
 EVENTS: Final = history(RUNS)
 ALL: Final = len(EVENTS)
 POISON: Final = run_id("q000117")
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No settings but a test's own, and short waits."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("OPENLINEAGE_URL", "OPENLINEAGE_API_KEY", "OPENLINEAGE_CONFIG", "http_proxy", "HTTP_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pace, "FIRST_WAIT", 0.02)
-    monkeypatch.setattr(http, "READ", 0.5)
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 @pytest.fixture
 def events(tmp_path: Path) -> Path:
     return folder(tmp_path / "out", EVENTS, files=3)
-
-
-def pushed(where: Path, server: Hostile, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, Json, str]:
-    """Exit code, counts and standard error of a push; the counts always add up."""
-    capsys.readouterr()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENLINEAGE_URL", server.url)
-        code = main(["push", str(where), "--json", *options])
-    said = capsys.readouterr()
-    counts = json.loads(said.out)
-    assert set(counts) == {"events", "delivered", "already_delivered", "set_aside", "left"}
-    assert counts["events"] == sum(count for name, count in counts.items() if name != "events")
-    return code, counts, said.err
-
-
-def set_aside(where: Path) -> list[Json]:
-    files = (where / "push").rglob("set-aside.ndjson")
-    return [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
-
-
-def texts(events: list[Json]) -> Counter[str]:
-    return Counter(json.dumps(event, sort_keys=True) for event in events)
 
 
 # --- all is well ------------------------------------------------------------------------------------------------------
@@ -70,21 +39,16 @@ def test_everything_arrives_once_and_a_second_push_sends_nothing(
     events: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Hostile() as server:
-        assert pushed(events, server, capsys)[:2] == (0, counted(delivered=ALL))
+        assert push(events, server.url, capsys)[:2] == (0, counted(delivered=ALL))
         assert texts(server.taken) == texts(EVENTS)
         assert server.connections <= 8, "connections are kept open"
-        assert pushed(events, server, capsys)[:2] == (0, counted(already_delivered=ALL))
+        assert push(events, server.url, capsys)[:2] == (0, counted(already_delivered=ALL))
         assert len(server.asked) == ALL
-
-
-def counted(**counts: int) -> Json:
-    told = {"delivered": 0, "already_delivered": 0, "set_aside": 0, "left": 0, **counts}
-    return {"events": sum(told.values()), **told}
 
 
 def test_order_for_each_run_job_and_dataset(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Hostile(lambda asked: Reply(hang=0.02 * (asked.number % 3))) as server:
-        pushed(events, server, capsys)
+        push(events, server.url, capsys)
     kinds = ["run" in event for event in server.taken]
     assert kinds == sorted(kinds), "events of datasets first"
     by_job: dict[str, list[tuple[str, bool]]] = {}
@@ -96,15 +60,15 @@ def test_order_for_each_run_job_and_dataset(events: Path, capsys: pytest.Capture
 
 def test_the_ledger_is_each_backends_own(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Hostile() as one, Hostile() as other:
-        pushed(events, one, capsys)
-        assert pushed(events, other, capsys)[1] == counted(delivered=ALL)
+        push(events, one.url, capsys)
+        assert push(events, other.url, capsys)[1] == counted(delivered=ALL)
 
 
 def test_a_rate_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = folder(tmp_path / "few", [dataset(f"T{n}") for n in range(30)])
     with Hostile() as server:
         begun = time.monotonic()
-        assert pushed(where, server, capsys, "--rate", "40")[0] == 0
+        assert push(where, server.url, capsys, "--rate", "40")[0] == 0
         assert time.monotonic() - begun >= 29 / 40
 
 
@@ -134,15 +98,15 @@ def test_one_run_in_200_is_set_aside_with_the_answer_and_the_others_arrive(
         return Reply(status, "no\n such\x00 thing " + "x" * 9999) if asked.run == POISON else Reply()
 
     with Hostile(reply) as server:
-        code, counts, _ = pushed(events, server, capsys)
+        code, counts, _ = push(events, server.url, capsys)
         assert (code, counts) == (3, counted(delivered=ALL - 2, set_aside=2))
         poison = [event for event in EVENTS if "run" in event and event["run"]["runId"] == POISON]
-        kept = set_aside(events)
-        assert texts([one["event"] for one in kept]) == texts(poison)
-        assert all(one["answer"].startswith(str(status)) and len(one["answer"]) < 600 for one in kept)
-        assert status < 400 or "no such thing" in kept[0]["answer"]
+        aside = kept(events)
+        assert texts([one["event"] for one in aside]) == texts(poison)
+        assert all(one["answer"].startswith(str(status)) and len(one["answer"]) < 600 for one in aside)
+        assert status < 400 or "no such thing" in aside[0]["answer"]
         tries = Counter(asked.run for asked in server.asked)[POISON]
-        assert tries == (2 if status in (400, 413, 422, 404, 405, 301, 307) else sum(one["tries"] for one in kept))
+        assert tries == (2 if status in (400, 413, 422, 404, 405, 301, 307) else sum(one["tries"] for one in aside))
         assert tries <= 2 * max(delivery.TRIES.values())
         assert texts(server.taken) == texts([event for event in EVENTS if event not in poison])
 
@@ -153,18 +117,18 @@ def test_one_run_that_breaks_or_hangs_the_backend_is_set_aside(
 ) -> None:
     with Hostile(lambda asked: harm if asked.run == POISON else Reply()) as server:
         begun = time.monotonic()
-        assert pushed(events, server, capsys)[:2] == (3, counted(delivered=ALL - 2, set_aside=2))
+        assert push(events, server.url, capsys)[:2] == (3, counted(delivered=ALL - 2, set_aside=2))
         assert time.monotonic() - begun < 30
 
 
 def test_what_was_set_aside_is_tried_again_and_alone(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
     is_ill = True
     with Hostile(lambda asked: Reply(422) if is_ill and asked.run == POISON else Reply()) as server:
-        pushed(events, server, capsys)
+        push(events, server.url, capsys)
         is_ill, before = False, len(server.asked)
-        assert pushed(events, server, capsys)[:2] == (0, counted(already_delivered=ALL - 2, delivered=2))
+        assert push(events, server.url, capsys)[:2] == (0, counted(already_delivered=ALL - 2, delivered=2))
         assert len(server.asked) == before + 2
-        assert set_aside(events) == []
+        assert kept(events) == []
 
 
 def test_a_start_is_not_sent_after_its_end(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,9 +138,9 @@ def test_a_start_is_not_sent_after_its_end(events: Path, capsys: pytest.CaptureF
         return Reply(400) if asked.run == POISON and asked.event["eventType"] == "START" else Reply()
 
     with Hostile(reply) as server:
-        assert pushed(events, server, capsys)[1] == counted(delivered=ALL - 1, set_aside=1)
+        assert push(events, server.url, capsys)[1] == counted(delivered=ALL - 1, set_aside=1)
         before = len(server.asked)
-        assert pushed(events, server, capsys)[:2] == (0, counted(already_delivered=ALL))
+        assert push(events, server.url, capsys)[:2] == (0, counted(already_delivered=ALL))
         assert len(server.asked) == before
 
 
@@ -199,7 +163,7 @@ def test_a_start_is_not_sent_after_its_end(events: Path, capsys: pytest.CaptureF
 )
 def test_what_fails_once_is_tried_again(harm: Reply, events: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Hostile(lambda asked: harm if asked.tries == 1 and asked.number % 5 == 0 else Reply()) as server:
-        assert pushed(events, server, capsys)[:2] == (0, counted(delivered=ALL))
+        assert push(events, server.url, capsys)[:2] == (0, counted(delivered=ALL))
         assert texts(server.taken) == texts(EVENTS)
 
 
@@ -213,7 +177,7 @@ def test_retry_after_is_kept_to_by_all(form: str, tmp_path: Path, capsys: pytest
         return Reply(429, headers={"Retry-After": later}) if asked.number == 1 else Reply()
 
     with Hostile(reply) as server:
-        assert pushed(where, server, capsys, "--concurrency", "1")[:2] == (0, counted(delivered=10))
+        assert push(where, server.url, capsys, "--concurrency", "1")[:2] == (0, counted(delivered=10))
     assert asked_at[1] - asked_at[0] >= 0.95
     assert asked_at[-1] - asked_at[1] < 0.9, "once is enough"
 
@@ -245,24 +209,24 @@ def test_a_backend_that_takes_nothing_ends_the_push_in_bounded_time(
     reply, is_right = WHOLE[ill]
     with Hostile(lambda _: reply) as server:
         begun = time.monotonic()
-        code, counts, said = pushed(events, server, capsys)
+        code, counts, said = push(events, server.url, capsys)
         assert time.monotonic() - begun < 25
         assert code == 3
         assert is_right(counts), counts
         assert len(server.asked) <= ALL
         assert ill == "400" or "are left for the next push" in said
     with Hostile() as server:
-        assert pushed(events, server, capsys)[:2] == (0, counted(delivered=ALL))
+        assert push(events, server.url, capsys)[:2] == (0, counted(delivered=ALL))
 
 
 def test_one_after_the_other_it_ends_too(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Hostile(lambda _: Reply(resets=True)) as server:
-        assert pushed(events, server, capsys, "--concurrency", "1")[:2] == (3, counted(left=ALL))
+        assert push(events, server.url, capsys, "--concurrency", "1")[:2] == (3, counted(left=ALL))
 
 
 def test_a_backend_that_ends_in_the_middle_keeps_what_it_took(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Hostile(lambda asked: Reply() if asked.number <= 150 else Reply(503)) as server:
-        code, counts, said = pushed(events, server, capsys)
+        code, counts, said = push(events, server.url, capsys)
         assert (code, counts["delivered"], counts["set_aside"]) == (3, 150, 0)
         assert "503" in said
         assert len(server.taken) == 150
@@ -272,7 +236,7 @@ def test_a_backend_that_ends_in_the_middle_keeps_what_it_took(events: Path, caps
 def test_no_server_at_all(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Hostile() as gone:
         pass
-    code, counts, said = pushed(events, gone, capsys)
+    code, counts, said = push(events, gone.url, capsys)
     assert (code, counts) == (3, counted(left=ALL))
     assert "refused" in said
 
@@ -281,16 +245,16 @@ def test_a_body_that_never_ends_is_not_waited_for(tmp_path: Path, capsys: pytest
     where = folder(tmp_path / "few", [dataset(f"T{n}") for n in range(4)])
     with Hostile(lambda _: Reply(trickles=True)) as server:
         begun = time.monotonic()
-        assert pushed(where, server, capsys)[:2] == (0, counted(delivered=4))
+        assert push(where, server.url, capsys)[:2] == (0, counted(delivered=4))
         assert time.monotonic() - begun < 10
 
 
 def test_a_few_poisoned_events_alone_are_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = folder(tmp_path / "few", [dataset("T0")])
     with Hostile(lambda _: Reply(500, "ERROR: invalid byte sequence")) as server:
-        assert pushed(where, server, capsys)[:2] == (3, counted(set_aside=1))
+        assert push(where, server.url, capsys)[:2] == (3, counted(set_aside=1))
         assert len(server.asked) == delivery.TRIES[delivery.Kind.SICK]
-    assert set_aside(where)[0]["answer"] == "500 ERROR: invalid byte sequence"
+    assert kept(where)[0]["answer"] == "500 ERROR: invalid byte sequence"
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -338,10 +302,10 @@ def test_a_push_that_would_take_hours_says_so_early(
     monkeypatch.setattr(words, "_LONG", 0.0)
     monkeypatch.setattr(words, "_GAP", 0.0)
     with Hostile() as server:
-        said = pushed(events, server, capsys)[2]
+        said = push(events, server.url, capsys)[2]
         assert said.count("--runs latest sends about 40 ") == 1
         assert "\x1b" not in said
-        assert "--runs latest" not in pushed(events, server, capsys, "--runs", "latest")[2].replace(
+        assert "--runs latest" not in push(events, server.url, capsys, "--runs", "latest")[2].replace(
             "--runs latest leaves", ""
         )
 

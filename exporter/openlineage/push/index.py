@@ -145,9 +145,9 @@ class Index:
             deepest = depth
         for depth in range(deepest, 0, -1):
             run(
-                """UPDATE runs SET begin = min(begin, c.begin)
+                """UPDATE runs SET begin = min(runs.begin, c.begin)
                 FROM (SELECT parent, min(begin) AS begin FROM runs WHERE depth = ? GROUP BY parent) c
-                WHERE c.parent = runs.run AND depth < ?""",
+                WHERE c.parent = runs.run AND runs.depth < ?""",
                 (depth, depth),
             )
 

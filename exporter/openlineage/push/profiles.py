@@ -106,7 +106,7 @@ def problems(event: Json, line: bytes, rules: Profile) -> list[str]:
 def _of_names(event: Json, rules: Profile) -> Iterator[str]:
     things = [*datasets(event), *([event["job"]] if "job" in event else [])]
     for thing in things:
-        space, name = thing["namespace"], thing["name"]
+        space, name = thing["namespace"], thing["name"] if thing is not event.get("job") else ""
         if rules.namespace and not rules.namespace.fullmatch(space):
             yield (
                 f"the namespace {space[:80]!r} has characters that the backend does not take, or too many: "

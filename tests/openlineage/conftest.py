@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter.openlineage.push import http, pace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """For pushes: no settings but a test's own, and short waits."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in os.environ:
+        if name.startswith("OPENLINEAGE") or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(pace, "FIRST_WAIT", 0.02)
+    monkeypatch.setattr(http, "READ", 0.5)
