@@ -1,0 +1,149 @@
+"""The ontology as a page to read: ``python -m exporter.rdf.reference > docs/ontology.html``.
+
+Every term has an anchor, its local name, so that ``https://w3id.org/access-history#Query`` leads to it where the page
+is served; and what it says of itself, with links both ways: superclasses, domains, ranges, alignments, shapes.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from rdflib import DCTERMS, OWL, RDF, RDFS, SH, SKOS, Graph, URIRef
+
+from exporter.rdf.terms import AH
+from exporter.rdf.worker import shapes
+from exporter.resources import ontology_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rdflib.term import Node
+
+KINDS: Final = {
+    "Classes": OWL.Class,
+    "Properties that refer to things": OWL.ObjectProperty,
+    "Properties that hold values": OWL.DatatypeProperty,
+}
+_DOMAINS: Final = (RDFS.domain, URIRef("https://schema.org/domainIncludes"))
+_ONTOLOGY: Final = URIRef(AH.removesuffix("#"))
+_STYLE: Final = (
+    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em }"
+    " code, pre { font-family: ui-monospace, monospace; font-size: 0.9em }"
+    " pre { background: #f4f4f4; padding: 0.6em; white-space: pre-wrap; overflow-wrap: anywhere }"
+    " dt { font-weight: 600 } dd { margin-left: 1.5em } nav a { margin-right: 0.7em }"
+    " section section { border-top: 1px solid #ddd } h3 small { font-weight: normal }"
+)
+
+
+def terms(graph: Graph, kind: URIRef) -> list[URIRef]:
+    """The terms of one kind that the vocabulary defines, by name."""
+    return sorted(one for one in graph.subjects(RDF.type, kind) if isinstance(one, URIRef) and one.startswith(AH))
+
+
+def page() -> str:
+    """The whole page, as HTML that is well-formed XML."""
+    ontology = Graph().parse(ontology_dir() / "access-history.ttl")
+    aligned = Graph().parse(ontology_dir() / "alignments.ttl")
+    html = Element("html", lang="en")
+    _head(html, str(ontology.value(_ONTOLOGY, DCTERMS.title)))
+    body = SubElement(html, "body")
+    _introduction(body, ontology)
+    for title, kind in KINDS.items():
+        section = SubElement(body, "section")
+        _text(section, "h2", title)
+        _contents(section, terms(ontology, kind), ontology)
+        for term in terms(ontology, kind):
+            _term(section, term, ontology, aligned)
+    indent(html, " ")
+    return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode')}\n"
+
+
+def _head(html: Element, title: str) -> None:
+    head = SubElement(html, "head")
+    SubElement(head, "meta", charset="utf-8")
+    SubElement(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
+    _text(head, "title", title)
+    _text(head, "style", _STYLE)
+
+
+def _introduction(body: Element, ontology: Graph) -> None:
+    _text(body, "h1", str(ontology.value(_ONTOLOGY, DCTERMS.title)))
+    _text(body, "p", str(ontology.value(_ONTOLOGY, DCTERMS.description)))
+    facts = SubElement(body, "dl")
+    for name, predicate in {
+        "Version": OWL.versionIRI,
+        "Modified": DCTERMS.modified,
+        "Licence": DCTERMS.license,
+        "Creator": DCTERMS.creator,
+    }.items():
+        _described(facts, name, ontology.objects(_ONTOLOGY, predicate), ontology)
+    _text(facts, "dt", "Namespace")
+    _text(SubElement(facts, "dd"), "code", f"@prefix ah: <{AH}> .")
+
+
+def _contents(section: Element, listed: Iterable[URIRef], ontology: Graph) -> None:
+    nav = SubElement(section, "nav")
+    for term in listed:
+        _link(nav, term, ontology)
+
+
+def _term(parent: Element, term: URIRef, ontology: Graph, aligned: Graph) -> None:
+    section = SubElement(parent, "section", id=_local(term))
+    heading = _text(section, "h3", str(ontology.value(term, RDFS.label)))
+    heading.text = f"{heading.text} "
+    _text(SubElement(heading, "small"), "code", f"ah:{_local(term)}")
+    _text(section, "p", str(ontology.value(term, RDFS.comment)))
+    for example in ontology.objects(term, SKOS.example):
+        _text(section, "pre", str(example))
+    facts = {
+        "Is a": (*ontology.objects(term, RDFS.subClassOf), *ontology.objects(term, RDFS.subPropertyOf)),
+        "Kinds of it": (*ontology.subjects(RDFS.subClassOf, term), *ontology.subjects(RDFS.subPropertyOf, term)),
+        "Property of": [one for predicate in _DOMAINS for one in ontology.objects(term, predicate)],
+        "Its values are": ontology.objects(term, RDFS.range),
+        "Properties": [one for predicate in _DOMAINS for one in ontology.subjects(predicate, term)],
+        "Value of": ontology.subjects(RDFS.range, term),
+        "In other vocabularies": aligned.objects(term),
+        "Shapes": [*shapes().subjects(SH.targetClass, term), *shapes().subjects(SH.path, term)],
+    }
+    described = SubElement(section, "dl")
+    for name, things in facts.items():
+        _described(described, name, things, ontology)
+    if not len(described):
+        section.remove(described)
+
+
+def _described(parent: Element, name: str, things: Iterable[Node], ontology: Graph) -> None:
+    found = sorted(set(things), key=str)
+    if found:
+        _text(parent, "dt", name)
+        place = SubElement(parent, "dd")
+        for thing in found:
+            _link(place, thing, ontology)
+
+
+def _link(parent: Element, thing: Node, ontology: Graph) -> None:
+    """A term of ours by its anchor, another by its IRI; what is no IRI, or a shape, as it is."""
+    is_ours = thing in ontology.subjects(RDF.type) and str(thing).startswith(AH)
+    is_elsewhere = isinstance(thing, URIRef) and not str(thing).startswith(f"{_ONTOLOGY}/shapes#")
+    text = shapes().namespace_manager.normalizeUri(thing).strip("<>") if isinstance(thing, URIRef) else str(thing)
+    target = f"#{_local(thing)}" if is_ours else str(thing) if is_elsewhere else None
+    place = _text(parent, "a", text) if target else _text(parent, "code", text)
+    if target:
+        place.set("href", target)
+    place.tail = " "
+
+
+def _local(term: Node) -> str:
+    return str(term).removeprefix(AH)
+
+
+def _text(parent: Element, tag: str, text: str) -> Element:
+    made = SubElement(parent, tag)
+    made.text = text
+    return made
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
