@@ -1,0 +1,224 @@
+"""The graph in other syntaxes, the catalog and the tags: the same triples in each, as other programs read them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import rdflib
+from pyoxigraph import BlankNode, RdfFormat, parse
+from rdflib import CSVW, DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
+
+from exporter.publication import Publication
+from exporter.rdf import interchange, jsonld, turtle
+from exporter.rdf.store import load
+from exporter.settings import GRAPH_FORMATS
+from tests import exports
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+READ_AS: Final = {
+    "ttl": RdfFormat.TURTLE,
+    "nt": RdfFormat.N_TRIPLES,
+    "nq": RdfFormat.N_QUADS,
+    "jsonld": RdfFormat.JSON_LD,
+}
+TAGGED: Final = "snowflake://TEST-18-tag-history/"
+AH: Final = rdflib.Namespace("https://w3id.org/access-history#")
+Triples = set[tuple[str, str, str]]
+
+
+@pytest.fixture(scope="module")
+def out(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001 - the session to work in
+    """All rows that the tests have, in every syntax, with the catalog."""
+    folder = tmp_path_factory.mktemp("interchange")
+    rows = exports.ndjson(exports.all_rows(), folder / "rows.ndjson")
+    given = ("--outputs", "graph,catalog", "--graph-format", ",".join(GRAPH_FORMATS))
+    assert exports.export([rows], folder / "out", *given) == 0
+    return folder / "out"
+
+
+def triples(path: Path) -> Triples:
+    quads = parse(path=path, format=READ_AS[path.suffix[1:]])
+    return {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in quads}
+
+
+def every(out: Path, ending: str) -> Triples:
+    files = sorted((out / "graph").glob(f"*.{ending}"))
+    assert files
+    return set().union(*map(triples, files))
+
+
+def test_each_syntax_that_can_be_asked_for_is_written() -> None:
+    assert tuple(interchange.FORMATS) == GRAPH_FORMATS
+    assert set(interchange.FORMATS.values()) == set(READ_AS)
+
+
+@pytest.mark.parametrize("ending", ["nt", "nq", "jsonld"])
+def test_the_triples_are_the_same_in_every_syntax(ending: str, out: Path) -> None:
+    """Whatever the names and texts hold: the rows are those of the examples and of random histories."""
+    turtle_, other = every(out, "ttl"), every(out, ending)
+    assert len(turtle_) > 1000
+    assert sorted(other - turtle_) == []
+    assert sorted(turtle_ - other) == []
+
+
+@pytest.mark.parametrize("ending", ["nt", "jsonld"])
+def test_another_engine_reads_the_same(ending: str, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rdflib, "NORMALIZE_LITERALS", False)
+    read = Graph()
+    for file in sorted((out / "graph").glob(f"*.{ending}")):
+        read.parse(file)
+    again = parse(read.serialize(format="nt", encoding="utf-8"), format=RdfFormat.N_TRIPLES)
+    assert {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in again} == every(out, "ttl")
+
+
+def test_a_load_is_a_named_graph(out: Path) -> None:
+    files = (out / "graph").glob("*.nq")
+    names = {quad.graph_name.value for file in files for quad in parse(path=file, format=RdfFormat.N_QUADS)}
+    assert len(names) == 1
+    assert names.pop().startswith(f"snowflake://{exports.ACCOUNT}/load/")
+
+
+def test_the_same_queries_are_the_same_load(spark: SparkSession) -> None:
+    """In any order; and others are another."""
+
+    class Some:
+        def __init__(self, *queries: str) -> None:
+            rows = [("A", query) for query in queries]
+            self.queries = spark.createDataFrame(rows, "account string, query_id string")
+
+    names = [interchange.load_iri(Some(*queries), "snowflake://A/") for queries in ("xyz", "zxy", "xy", "")]  # type: ignore[arg-type]
+    assert names[0] == names[1]
+    assert len(set(names)) == 3
+
+
+def test_every_part_of_a_large_graph_is_a_document(spark: SparkSession, tmp_path: Path) -> None:
+    rows = (
+        spark.range(6).repartition(3).selectExpr("""concat('{"id":"urn:x:', id, '","type":["ah:Query"]}') AS value""")
+    )
+    header = jsonld.header({"ah": str(AH)})
+    with Publication(tmp_path / "out", replace=False) as place:
+        for _ in range(2):  # a second round takes the first one's place
+            written = place.lines(turtle.with_headers(rows, header, "value", ","), "graph", "jsonld", jsonld.FOOTER)
+        files = sorted((place.folder / "graph").iterdir())
+        found = [json.loads(file.read_text(encoding="utf-8"))["@graph"] for file in files]
+    assert written == sum(map(len, found)) == 6
+    assert len(files) > 1
+
+
+@pytest.mark.parametrize("ending", ["nt", "jsonld"])
+def test_questions_are_answered_from_other_syntaxes(ending: str, out: Path, tmp_path: Path) -> None:
+    for file in (out / "graph").glob(f"*.{ending}"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    assert len(load(tmp_path)) == len(load(out))
+
+
+# --- the catalog and the tags
+
+
+@pytest.fixture(scope="module")
+def catalog(out: Path) -> Graph:
+    """As rdflib reads the JSON-LD."""
+    return Graph().parse(out / "catalog.jsonld")
+
+
+@pytest.fixture(scope="module")
+def tags(out: Path) -> Graph:
+    return Graph().parse(out / "tags.jsonld")
+
+
+@pytest.fixture(scope="module")
+def graph(out: Path) -> Graph:
+    read = Graph()
+    for file in (out / "graph").glob("*.nt"):
+        read.parse(file)
+    return read
+
+
+@pytest.mark.parametrize("name", ["catalog", "tags"])
+def test_both_syntaxes_say_the_same_and_no_node_is_blank(name: str, out: Path) -> None:
+    assert triples(out / f"{name}.ttl") == triples(out / f"{name}.jsonld")
+    quads = parse(path=out / f"{name}.ttl", format=RdfFormat.TURTLE)
+    assert not [quad for quad in quads if isinstance(quad.subject, BlankNode) or isinstance(quad.object, BlankNode)]
+
+
+def test_every_term_is_one_of_its_vocabulary(catalog: Graph, tags: Graph) -> None:
+    """The vocabularies' terms as rdflib lists them; it refuses others."""
+    known = {URIRef(term) for vocabulary in (CSVW, DCAT, DCTERMS, FOAF, SKOS, RDF) for term in dir(vocabulary)}
+    used = {*catalog.predicates(), *tags.predicates()}
+    used |= {kind for one in (catalog, tags) for kind in one.objects(None, RDF.type)}
+    assert used - known == set()
+    assert DCAT.Dataset in used
+
+
+def test_every_dataset_is_found_from_the_catalog_of_its_account(catalog: Graph, graph: Graph) -> None:
+    """By following DCAT's own links from the top; with the name that the graph gives it."""
+    found = {
+        (row[0], str(row[1]))  # type: ignore[index]
+        for row in catalog.query(
+            "SELECT ?dataset ?title { ?top a dcat:Catalog ; dcat:catalog*/dcat:dataset ?dataset . "
+            "?dataset a dcat:Dataset ; dcterms:title ?title . FILTER NOT EXISTS { ?above dcat:catalog ?top } }",
+            initNs={"dcat": DCAT, "dcterms": DCTERMS},
+        )
+    }
+    kinds = (AH.Table, AH.View, AH.Stage, AH.Stream, AH.Location)
+    wanted = {thing for kind in kinds for thing in graph.subjects(RDF.type, kind)}
+    assert {thing for thing, _ in found} == wanted
+    assert all(str(graph.value(thing, rdflib.RDFS.label) or title) == title for thing, title in found)
+
+
+def test_datasets_have_the_columns_that_the_graph_knows(catalog: Graph, graph: Graph) -> None:
+    found = {
+        (dataset, column)
+        for dataset, schema in catalog.subject_objects(CSVW.tableSchema)
+        for column in catalog.objects(schema, CSVW.column)
+    }
+    datasets = set(catalog.subjects(RDF.type, DCAT.Dataset))
+    wanted = {(thing, column) for column, thing in graph.subject_objects(AH.columnOf) if thing in datasets}
+    assert found == wanted
+    for _, column in found:
+        assert catalog.value(column, CSVW.name) == graph.value(column, AH.columnName)
+
+
+def test_a_stage_has_the_places_of_its_files(catalog: Graph, graph: Graph) -> None:
+    stages = [stage for stage in graph.subjects(RDF.type, AH.Stage) if graph.value(stage, AH.locationUrl)]
+    assert stages
+    for stage in stages:
+        places = {str(url) for url in graph.objects(stage, AH.locationUrl)}
+        parts = set(catalog.objects(stage, DCAT.distribution))
+        assert {str(catalog.value(part, DCTERMS.title)) for part in parts} == places
+        assert all(isinstance(catalog.value(part, DCAT.accessURL), URIRef) for part in parts)
+
+
+def test_a_theme_is_the_value_that_holds_now(catalog: Graph, tags: Graph) -> None:
+    """One tag was set to sensitive and then to public, another set and unset again."""
+    column = URIRef(f"{TAGGED}table/501/column/EMAIL")
+    now = {(str(tags.value(tags.value(one, SKOS.inScheme), DCTERMS.title)), str(tags.value(one, SKOS.prefLabel)))
+           for one in catalog.objects(column, DCTERMS.subject)}  # fmt: skip
+    assert now == {("GOVERNANCE.TAGS.DATA_CATEGORY", "public")}
+
+
+def test_every_theme_is_a_concept_of_a_scheme(catalog: Graph, tags: Graph) -> None:
+    themes = {*catalog.objects(None, DCAT.theme), *catalog.objects(None, DCTERMS.subject)}
+    assert themes
+    assert themes <= set(tags.subjects(RDF.type, SKOS.Concept))
+    assert set(tags.objects(None, SKOS.inScheme)) <= set(tags.subjects(RDF.type, SKOS.ConceptScheme))
+    assert set(catalog.objects(None, DCAT.themeTaxonomy)) == set(tags.subjects(RDF.type, SKOS.ConceptScheme))
+    assert set(tags.objects(None, SKOS.hasTopConcept)) == set(tags.subjects(RDF.type, SKOS.Concept))
+
+
+def test_what_a_tag_allows_is_a_concept(tags: Graph) -> None:
+    scheme = next(one for one in tags.subjects(RDF.type, SKOS.ConceptScheme) if "13-create-tag/" in str(one))
+    values = {str(tags.value(one, SKOS.prefLabel)) for one in tags.subjects(SKOS.inScheme, scheme)}
+    assert values == {"sensitive", "public"}
+
+
+def test_who_publishes_is_said(catalog: Graph) -> None:
+    for one in catalog.subjects(RDF.type, DCAT.Catalog):
+        assert catalog.value(catalog.value(one, DCTERMS.publisher), FOAF.name) is not None
+        assert catalog.value(one, DCTERMS.description) is not None
