@@ -13,6 +13,7 @@ from exporter.errors import UsageError
 from exporter.openlineage.events import EVENT_COLUMNS, events
 from exporter.openlineage.settings import OpenLineageSettings
 from tests.openlineage import told
+from tests.openlineage.told import HISTORY, with_history
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
     from exporter.facts import Facts
 
 Json = dict[str, Any]
-HISTORY = {
-    "query_text": "select 'a'\n-- ü",
-    "query_type": "INSERT",
-    "query_tag": "nightly",
-    "role_name": "LOADER",
-    "warehouse_name": "WH",
-    "query_parameterized_hash": "0123abcd",
-}
 
 
 @cache
@@ -39,16 +32,6 @@ def sent(facts: Facts, **settings: Any) -> list[Json]:
     found = events(facts, OpenLineageSettings(**settings))
     assert tuple(found.columns) == EVENT_COLUMNS
     return [json.loads(row.event) for row in found.collect()]
-
-
-def with_history(facts: Facts) -> Facts:
-    """The same facts as if QUERY_HISTORY had told of every query."""
-    columns = {name: F.lit(value) for name, value in HISTORY.items()}
-    counts = {"rows_inserted": F.lit(5), "rows_updated": F.lit(2), "rows_deleted": F.lit(0), "rows_produced": F.lit(9)}
-    ended = F.col("query_start_time") + F.expr("INTERVAL 1.5 SECOND")
-    queries = facts.queries.withColumns({**columns, **{name: one.cast("bigint") for name, one in counts.items()}})
-    tables = dict(facts.tables())
-    return type(facts)(**{**tables, "queries": queries.withColumn("end_time", ended)})
 
 
 def completes(found: list[Json]) -> list[Json]:
