@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import owlrl
 import pytest
@@ -10,6 +10,10 @@ from rdflib import OWL, RDF, Graph, URIRef
 
 from exporter.rdf.terms import PREFIXES
 from tests.rdf.shape_graphs import ROOT, VALID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
 
 BASE: Final = "snowflake://ACME-PROD/"
 PREFIX: Final = {**PREFIXES, "dcat": "http://www.w3.org/ns/dcat#"}
@@ -29,11 +33,11 @@ CONCLUDED: Final = {
 """All that OWL RL adds to what the nodes say of their classes: no column is an activity, no query a table."""
 
 
-def types(graph: Graph) -> dict[str, set[str]]:
+def types(graph: Graph, base: str = BASE) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for node, kind in graph.subject_objects(RDF.type):
-        if str(node).startswith(BASE) and kind != OWL.Thing:
-            found.setdefault(str(node).removeprefix(BASE), set()).add(short(str(kind)))
+        if str(node).startswith(base) and kind != OWL.Thing:
+            found.setdefault(str(node).removeprefix(base), set()).add(short(str(kind)))
     return found
 
 
@@ -42,9 +46,9 @@ def short(iri: str) -> str:
     return f"{prefix}:{iri.removeprefix(PREFIX[prefix])}"
 
 
-def closed(*extra: tuple[URIRef, URIRef, URIRef]) -> Graph:
+def closed(*extra: tuple[URIRef, URIRef, URIRef], of: Iterable[Path] = (VALID,)) -> Graph:
     graph = Graph()
-    for path in (ROOT / "ontology" / "access-history.ttl", ROOT / "ontology" / "alignments.ttl", VALID):
+    for path in (ROOT / "ontology" / "access-history.ttl", ROOT / "ontology" / "alignments.ttl", *of):
         graph.parse(path)
     for triple in extra:
         graph.add(triple)
@@ -74,3 +78,20 @@ def test_a_contradiction_would_be_found() -> None:
 def test_only_superclasses_are_concluded(graph: Graph) -> None:
     said, concluded = types(Graph().parse(VALID)), types(graph)
     assert {name: kinds - said[name] for name, kinds in concluded.items() if kinds - said[name]} == CONCLUDED
+
+
+ABOVE: Final = {"ah:Statement", "dcat:Catalog", "dcat:Dataset", "prov:Location", "prov:Plan"}
+"""Classes that nodes do not say, since the ontology or the alignments do."""
+
+
+def test_the_examples_contradict_nothing_and_nothing_else_follows() -> None:
+    """All of them in one graph: each is an account of its own."""
+    examples = sorted((ROOT / "examples").glob("[0-9]*/graph.ttl"))
+    said = Graph()
+    for path in examples:
+        said.parse(path)
+    graph = closed(of=examples)
+    assert errors(graph) == []
+    own, all_ = types(said, "snowflake://"), types(graph, "snowflake://")
+    assert len(own) > 200
+    assert {name: kinds - own[name] for name, kinds in all_.items() if not kinds - own[name] <= ABOVE} == {}
