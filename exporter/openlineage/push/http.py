@@ -49,6 +49,8 @@ class HttpSender:
         self._config, self._timeout, self._secrets = config, timeout, secrets
         self._url, self._headers = _split(address, dict(config.custom_headers))
         self._is_zipped = config.compression == HttpCompression.GZIP
+        if self._is_zipped:
+            self._headers["Content-Encoding"] = "gzip"
         self._pool = _pool(self._url, config, connections)
 
     def send(self, body: bytes) -> Answer:

@@ -1,0 +1,407 @@
+"""The client's own settings: each transport, headers, tokens, TLS; and no secret anywhere."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import subprocess
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import pytest
+from openlineage.client.serde import Serde
+from openlineage.client.transport import Config, Transport
+from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
+
+from exporter.cli import main
+from exporter.openlineage.push.answers import Kind, seconds
+from exporter.openlineage.push.secrets import Secrets
+from exporter.openlineage.push.transports import KafkaSender, as_event
+from tests.openlineage.hostile import Hostile, Reply, dataset, folder, run
+from tests.openlineage.pushing import counted, kept, push, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Json = dict[str, Any]
+TOKEN: Final = "s3cr3t/T0ken+xyz"
+EVENTS: Final = [dataset("S"), dataset("T"), *run("q", 1, reads=["S"], writes=["T"], parent="p"), *run("p", 0)]
+pytestmark = pytest.mark.usefixtures("alone")
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    return folder(tmp_path / "out", EVENTS)
+
+
+def settings(tmp_path: Path, **transport: Any) -> None:
+    """An ``openlineage.yml`` (JSON is YAML) where the push is started."""
+    (tmp_path / "openlineage.yml").write_text(json.dumps({"transport": transport}))
+
+
+# --- http -------------------------------------------------------------------------------------------------------------
+
+
+def test_http_as_a_file_has_it(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile() as server:
+        settings(
+            tmp_path,
+            type="http",
+            url=server.url,
+            endpoint="in/here?tenant=a",
+            auth={"type": "api_key", "apiKey": TOKEN},
+            compression="gzip",
+            custom_headers={"X-Team": "data"},
+        )
+        assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+    asked = server.asked[0]
+    assert asked.path == "/in/here?tenant=a"
+    assert asked.headers["Authorization"] == f"Bearer {TOKEN}"
+    assert asked.headers["Content-Encoding"] == "gzip"
+    assert (asked.headers["X-Team"], asked.headers["Content-Type"]) == ("data", "application/json")
+
+
+@pytest.mark.parametrize("kind", ["http", "async_http"])
+def test_http_as_the_environment_has_it(
+    kind: str, events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Hostile(lambda asked: Reply(422 if "dataset" in asked.event else 200)) as server:
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", kind)
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__URL", server.url)
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__AUTH", json.dumps({"type": "api_key", "apiKey": TOKEN}))
+        assert push(events, None, capsys)[:2] == (3, counted(delivered=4, set_aside=2))
+    assert server.asked[0].headers["Authorization"] == f"Bearer {TOKEN}"
+
+
+def test_user_and_password_of_an_address_go_as_basic_authentication(
+    events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile() as server:
+        url = server.url.replace("//", "//eve:p%40ss@")
+        assert push(events, url, capsys).code == 0
+    assert server.asked[0].headers["Authorization"] == "Basic ZXZlOnBAc3M="
+
+
+def test_the_timeout_is_kept(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile(lambda asked: Reply(hang=0.8 if asked.tries == 1 else 0)) as server:
+        settings(tmp_path, type="http", url=server.url, timeout=3)
+        assert push(events, None, capsys).code == 0
+        assert len(server.asked) == 6
+    with Hostile(lambda asked: Reply(hang=0.8 if asked.tries == 1 else 0)) as server:
+        settings(tmp_path, type="http", url=server.url, timeout=0.2)
+        assert push(events, None, capsys).code == 0
+        assert len(server.asked) == 12
+
+
+def test_a_token_that_cannot_be_had_ends_the_push(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile(lambda _: Reply(403, f"no {TOKEN}")) as tokens, Hostile() as server:
+        auth = {"type": "oauth2", "clientId": "me", "clientSecret": TOKEN, "tokenEndpoint": "http://127.0.0.1:1/token"}
+        settings(tmp_path, type="http", url=server.url, auth=auth)
+        code, counts, said = push(events, None, capsys)
+    assert (code, counts) == (3, counted(left=6))
+    assert "no token" in said
+    assert TOKEN not in said
+    assert tokens.asked == server.asked == []
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    file = tmp_path / "server.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(file), "-out", str(tmp_path / "ca.pem")]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("openssl, which makes the certificate, is not installed")
+    file.write_text(file.read_text() + (tmp_path / "ca.pem").read_text())
+    return file
+
+
+@pytest.fixture
+def secure(certificate: Path) -> Iterator[Hostile]:
+    server = Hostile()
+    with server:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server._server.socket = context.wrap_socket(server._server.socket, server_side=True)
+        server.url = server.url.replace("http:", "https:")
+        yield server
+
+
+def test_certificates_are_checked(
+    secure: Hostile, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, counts, said = push(events, secure.url, capsys)
+    assert (code, counts) == (3, counted(left=6))
+    assert "certificate" in said
+    settings(tmp_path, type="http", url=secure.url, sslContext={"caCertPath": str(tmp_path / "ca.pem")})
+    assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+
+
+def test_certificates_are_not_checked_where_the_settings_say_so(
+    secure: Hostile, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, type="http", url=secure.url, verify=False)
+    assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+
+
+def test_redirects_are_not_followed(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile() as other:
+        to = f"{other.url}/there?token={TOKEN}"
+        with Hostile(lambda _: Reply(307, headers={"Location": to})) as server:
+            assert push(events, server.url, capsys)[:2] == (3, counted(set_aside=6))
+    assert other.asked == []
+    assert (
+        kept(events)[0]["answer"]
+        == f"307 a redirect to {other.url}/there, not followed: give the address that takes events"
+    )
+
+
+# --- the others -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("append", [True, False])
+def test_file(append: bool, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: FBT001
+    settings(tmp_path, type="file", log_file_path=str(tmp_path / "lineage"), append=append)
+    assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+    files = sorted(tmp_path.glob("lineage*"))
+    assert len(files) == (1 if append else 6)
+    assert texts(json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()) == texts(EVENTS)
+    assert push(events, None, capsys)[:2] == (0, counted(already_delivered=6))
+
+
+def test_file_that_cannot_be_written(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings(tmp_path, type="file", log_file_path=str(tmp_path / "nowhere" / "lineage"), append=True)
+    assert push(events, None, capsys)[:2] == (3, counted(set_aside=6))
+    assert "nowhere" in kept(events)[0]["answer"]
+
+
+def test_console(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings(tmp_path, type="console")
+    code, counts, said = push(events, None, capsys)
+    assert (code, counts) == (0, counted(delivered=6))
+    assert texts(json.loads(line) for line in said.splitlines() if line.startswith("{")) == texts(EVENTS)
+
+
+def test_each_part_of_a_composite_is_pushed_to_by_itself(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The client takes an event for delivered where one of them took it."""
+    with Hostile() as one, Hostile(lambda asked: Reply(500) if "dataset" in asked.event else Reply()) as other:
+        parts = {name: {"type": "http", "url": server.url} for name, server in (("a", one), ("b", other))}
+        settings(tmp_path, type="composite", transports=parts)
+        assert push(events, None, capsys)[:2] == (3, counted(delivered=10, set_aside=2))
+        assert texts(one.taken) == texts(EVENTS)
+        assert len(other.taken) == 4
+        assert push(events, None, capsys)[:2] == (3, counted(already_delivered=10, set_aside=2))
+        assert len(one.asked) == 6
+
+
+def test_a_composite_that_stands_in_is_the_clients_own(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile(lambda _: Reply(500)) as one, Hostile() as other:
+        parts = [{"type": "http", "url": server.url, "retry": {"total": 0}} for server in (one, other)]
+        settings(tmp_path, type="composite", transports=parts, continue_on_success=False)
+        assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+        assert len(other.taken) == 6
+
+
+class Own(Transport):
+    """A user's own, that refuses what reads."""
+
+    kind = "own"
+    config_class = Config
+    got: ClassVar[list[Any]] = []
+
+    def __init__(self, _: Config) -> None:
+        """As the client makes it."""
+
+    def emit(self, event: Any) -> None:
+        if getattr(event, "inputs", None):
+            raise ValueError(f"no inputs, says {TOKEN}")
+        self.got.append(event)
+
+
+def test_a_users_own_gets_the_clients_objects(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Own.got.clear()
+    settings(tmp_path, type=f"{__name__}.Own", api_key=TOKEN)
+    assert push(events, None, capsys)[:2] == (3, counted(delivered=5, set_aside=1))
+    assert kept(events)[0]["answer"] == "ValueError: no inputs, says ***"
+    assert {type(one).__name__ for one in Own.got} == {"RunEvent", "DatasetEvent"}
+
+
+def test_an_event_as_the_clients_object_and_back() -> None:
+    for event in EVENTS:
+        assert without_empty(json.loads(Serde.to_json(as_event(event)))) == without_empty(event)
+
+
+def without_empty(value: Any) -> Any:
+    """The client's objects have empty facets; its facet of the parent has the schema of its own version."""
+    if isinstance(value, dict):
+        told = {key: without_empty(one) for key, one in value.items() if key != "_schemaURL"}
+        return {key: one for key, one in told.items() if one not in ({}, [], None)}
+    return [without_empty(one) for one in value] if isinstance(value, list) else value
+
+
+class Producer:
+    """Kafka's, as far as a push uses it: each message gets the next of the words."""
+
+    def __init__(self, *words: Any) -> None:
+        self.words, self.sent, self.waiting = list(words), list[Json](), list[Any]()
+
+    def produce(self, *, on_delivery: Any, **message: Any) -> None:
+        self.sent.append(message)
+        self.waiting.append(on_delivery)
+
+    def poll(self, _: float) -> None:
+        for one in self.waiting:
+            one(self.words.pop(0), None)
+        self.waiting.clear()
+
+    def flush(self, _: float) -> int:
+        return len(self.waiting)
+
+
+def test_kafka_counts_what_the_broker_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KafkaTransport, "_setup_producer", lambda *_: None)
+    transport = KafkaTransport(KafkaConfig(config={}, topic="lineage"))
+    producer = Producer(None, f"broker says {TOKEN}")
+    transport.producer = producer
+    sender = KafkaSender(transport, Secrets((TOKEN,)))
+    child = EVENTS[3]
+    assert sender.send(json.dumps(child).encode()).kind is Kind.TAKEN
+    assert (producer.sent[0]["topic"], json.loads(producer.sent[0]["value"])) == ("lineage", child)
+    assert producer.sent[0]["key"] == "run:snowflake://ORG-ACC/job of p", "the parent's, so that both keep their order"
+    refused = sender.send(json.dumps(child).encode())
+    assert (refused.kind, refused.text) == (Kind.SICK, "broker says ***")
+
+
+def test_kafka_without_its_library(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    settings(tmp_path, type="kafka", topic="t", config={"bootstrap.servers": "127.0.0.1:1", "sasl.password": TOKEN})
+    assert main(["push", str(events), "--json"]) == 2
+    said = capsys.readouterr().err
+    assert "openlineage-python[kafka]" in said
+    assert TOKEN not in said
+
+
+# --- settings that are none, and what a client's settings want beside -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("transport", "words"),
+    [
+        ({"type": "noop"}, "nothing would be sent"),
+        ({"type": "htp", "url": "http://x"}, "settings cannot be used"),
+        ({"type": "http"}, "settings cannot be used"),
+        (
+            {"type": "http", "url": f"no address {TOKEN}", "auth": {"type": "api_key", "apiKey": TOKEN}},
+            "cannot be used",
+        ),
+        ({"type": "composite", "transports": [{"url": "http://x"}]}, "settings cannot be used"),
+        ({"url": "http://x"}, "no backend is set up"),
+    ],
+)
+def test_settings_that_send_nowhere(
+    transport: Json, words: str, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, **transport)
+    assert main(["push", str(events)]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert said.out == ""
+
+
+def test_disabled_is_no_success(
+    events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
+    with Hostile() as server:
+        monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+        assert main(["push", str(events)]) == 2
+    assert "OPENLINEAGE_DISABLED" in capsys.readouterr().err
+
+
+def test_filters_tags_and_variables_of_the_settings(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEAM", "data")
+    with Hostile() as server:
+        told = {
+            "transport": {"type": "http", "url": server.url},
+            "filters": [{"type": "regex", "regex": "write T from S.*"}],
+            "tags": {"job": {"tier": "gold"}},
+            "facets": {"environment_variables": ["TEAM"]},
+        }
+        (tmp_path / "openlineage.yml").write_text(json.dumps(told))
+        code, counts, said = push(events, None, capsys)
+    assert (code, counts) == (0, counted(delivered=4))
+    assert "2 events of jobs that the client's filters leave out" in said
+    (end,) = (one for one in server.taken if one.get("eventType") == "COMPLETE")
+    assert end["job"]["facets"]["tags"]["tags"][0]["value"] == "gold"
+    variables = end["run"]["facets"]["environmentVariables"]["environmentVariables"]
+    assert variables == [{"name": "TEAM", "value": "data"}]
+
+
+# --- secrets ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 500, 503])
+def test_no_secret_is_written_or_shown_even_where_the_backend_repeats_it(
+    status: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    where = folder(tmp_path / "out", EVENTS)
+    with Hostile(lambda asked: Reply(status, json.dumps(asked.headers) + asked.path)) as server:
+        settings(
+            tmp_path,
+            type="http",
+            url=server.url.replace("//", "//someone:hunter22@"),
+            endpoint=f"in?key={TOKEN.replace('/', '%2F').replace('+', '%2B')}",
+            auth={"type": "api_key", "apiKey": f"{TOKEN}-2"},
+            custom_headers={"X-Api": "0therSecret", "Cookie": "c00kie=1"},
+        )
+        assert main(["push", str(where)]) == 3
+    said = capfd.readouterr()
+    files = [file.read_text("utf-8", "replace") + str(file) for file in (where / "push").rglob("*") if file.is_file()]
+    assert files
+    for text in [said.out, said.err, *files]:
+        for secret in (TOKEN, TOKEN.replace("/", "%2F"), "hunter22", "someone", "0therSecret", "c00kie"):
+            assert secret not in text
+
+
+def test_what_is_secret() -> None:
+    told = {"auth": {"type": "api_key", "apiKey": "abcdef"}, "config": {"sasl.password": "pass/word", "acks": "all-of"}}
+    secrets = Secrets.of({**told, "url": "https://u53r:pw=12@host/?q=v4lue"}, {"OPENLINEAGE__X__TOKEN": "fromenv"})
+    text = "abcdef api_key pass/word pass%2Fword all-of u53r pw=12 v4lue fromenv https://x:y@z"
+    assert secrets.hide(text) == "*** api_key *** *** all-of *** *** *** *** https://***@z"
+
+
+@pytest.mark.parametrize(
+    ("header", "wait"),
+    [
+        ("7", 7.0),
+        ("0", 0.0),
+        (" 1.5 ", 1.5),
+        (None, None),
+        ("", None),
+        ("soon", None),
+        ("-3", None),
+        ("Mon, 99 Foo", None),
+    ],
+)
+def test_retry_after(header: str | None, wait: float | None) -> None:
+    assert seconds(header) == wait
+
+
+def test_retry_after_as_a_date() -> None:
+
+    now = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+    assert seconds("Sat, 21 Nov 2026 12:00:30 GMT", now) == 30.0
+    assert seconds("Sat, 21 Nov 2026 11:00:00 GMT", now) == 0.0
