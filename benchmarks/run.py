@@ -1,8 +1,9 @@
 """How fast: ``python -m benchmarks.run --rows 200000`` prints a Markdown table of rows a second, all from one run.
 
-A bare Spark copy of the input's text, the rdflib loop (on a sample), and ``exporter export`` without and with
-validation, each in a process of its own. Whole: the process from its start to its end, the session's start included.
-Net: the seconds inside of it that the program itself reports. The input is generated once and kept in ``--work``.
+A bare Spark copy of the input's text, the rdflib loop (on a sample; as Turtle like the export, and as N-Triples), and
+``exporter export`` without and with validation, each in a process of its own. Whole: the process from its start to its
+end, the session's start included. Net: the seconds inside of it that the program itself reports. The input is generated
+once and kept in ``--work``.
 """
 
 from __future__ import annotations
@@ -107,12 +108,14 @@ def programs(given: argparse.Namespace, history: Path, work: Path) -> list[Measu
     """What is measured, in the order of the table."""
     sample, out = given.loop_rows, str(work / "out")
     copy = (*PYTHON, "benchmarks.copy_text", str(history), out)
+    first = f"the first {sample:,} rows"
     loop = (*PYTHON, "benchmarks.rdflib_loop", str(history), "--rows", str(sample), "--out", out)
     whole = given.validated_rows == given.rows
     validated = history if whole else first_rows(history, given.validated_rows, work)
     return [
         Measured("bare Spark copy of the text", given.rows, copy, _own_seconds),
-        Measured("rdflib loop", sample, loop, _own_seconds, f"the first {sample:,} rows"),
+        Measured("rdflib loop, Turtle", sample, loop, _own_seconds, first),
+        Measured("rdflib loop, N-Triples", sample, (*loop, "--format", "nt"), _own_seconds, first),
         Measured("exporter export, not validated", given.rows, _export(history, out, "--no-validate"), _stage_seconds),
         Measured(
             "exporter export, validated",
@@ -155,7 +158,7 @@ def clear(out: Path) -> None:
 
 
 def table(results: list[Result]) -> str:
-    """The results as Markdown; times the loop's rate and the copy's time are per row, whole / net."""
+    """The results as Markdown; times the Turtle loop's rate and the copy's time are per row, whole / net."""
     copy, loop = results[0], results[1]
     lines = [
         "| what | rows | whole, s | net, s | rows/s whole | rows/s net | times the loop | times the copy's time | |",
