@@ -106,10 +106,10 @@ def test_a_ledger_with_a_torn_end(tmp_path: Path) -> None:
         place.mkdir()
         (place / "ledger.txt").write_text("\n".join(lines)[: -end or None], "ascii")
         ledger = Ledger(place)
-        assert (ledger.known, ledger.unfinished) == ({MARKS[0]}, {MARKS[1]})
+        assert (set(ledger.taken()), ledger.unfinished) == ({MARKS[0]}, {MARKS[1]})
         ledger.write(TAKEN, MARKS[4])
         ledger.close({})
-        assert Ledger(place).known == {MARKS[0], MARKS[4]}, "what is added does not stick to the torn line"
+        assert set(Ledger(place).taken()) == {MARKS[0], MARKS[4]}, "what is added does not stick to the torn line"
 
 
 def test_an_event_keeps_its_fingerprint_whatever_its_line_ends_with() -> None:

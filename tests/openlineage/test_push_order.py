@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -176,3 +177,63 @@ def test_the_latest_run_needs_its_own_parent(tmp_path: Path, capsys: pytest.Capt
             run_id(query) for query in ("old call", "load", "new call")
         ]
         assert push(where, server.url, capsys, "--runs", "all").counts["delivered"] == 0, "they were delivered"
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_lineage_of_the_latest_runs_is_that_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Many runs of few shapes, some of which differ in the columns alone, or change what their names stand for."""
+    chance, shapes = random.Random(5), 50
+    told = [(f"S{n % 7}", f"T{n % 11}", "AB"[n % 2], f"job {n % 40}") for n in range(shapes)]
+    events = []
+    for n in range(2_000):
+        source, target, column, job = chance.choice(told)
+        events += run(f"q{n:05d}", n, reads=[source], writes=[target], column=column, job=f"{job} {source} {target}")
+        if n % 50 == 7:
+            end = run(f"d{n:05d}", n + 0.5, writes=[target], job=f"change {target}")[1]
+            state = chance.choice(["DROP", "CREATE"])
+            end["outputs"][0]["facets"]["lifecycleStateChange"] = {"lifecycleStateChange": state}
+            events.append(end)
+    where = folder(tmp_path / "out", shuffled(events, 1), files=4)
+    with Hostile() as some, Hostile() as every:
+        latest = push(where, some.url, capsys, "--runs", "latest")
+        push(where, every.url, capsys)
+    assert latest.counts["delivered"] < len(events) / 10
+    assert edges(some.taken) == edges(every.taken)
+    assert states(some.taken) == states(every.taken)
+
+
+def edges(events: list[Json]) -> set[tuple[str, ...]]:
+    """By job, as a backend keeps them of each job's runs: datasets and columns."""
+    return {
+        (event["job"]["name"], source["name"], source["field"], output["name"], column)
+        for event in events
+        for output in event.get("outputs", ())
+        for column, field in output["facets"].get("columnLineage", {}).get("fields", {}).items()
+        for source in field["inputFields"]
+    }
+
+
+def states(events: list[Json]) -> dict[str, str]:
+    """What each dataset is at the end."""
+    told = {}
+    for event in events:
+        for output in event.get("outputs", ()):
+            change = output["facets"].get("lifecycleStateChange")
+            if change:
+                told[output["name"]] = change["lifecycleStateChange"]
+    return told
+
+
+def test_a_large_folder_does_not_fill_the_memory(tmp_path: Path) -> None:
+    """What is held of an event is held on disk: ten times the events take little more memory."""
+    peaks = []
+    for count in (1_000, 10_000):
+        events = (event for n in range(count) for event in run(f"q{n:06d}", n, reads=["S" * 500], writes=["T"]))
+        where = folder(tmp_path / str(count), events)
+        tracemalloc.start()
+        with Index(where, lambda _: None) as index:
+            index.settle([])
+            assert sum(1 for _ in index.items()) == 2 * count
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] * 1.5 < 20_000_000

@@ -69,7 +69,7 @@ class _Push:
             self._runs_left_out = index.choose_latest()
             say(f"--runs latest leaves out {self._runs_left_out:,} runs that a later run of the same job follows")
         self.counts.events = index.count()
-        self.counts.already_delivered = index.settle(ledger.known)
+        self.counts.already_delivered = index.settle(ledger.taken())
         self._sent_again = len(ledger.unfinished)
         if self._sent_again:
             say(f"{self._sent_again:,} events were on their way when the last push ended; they may arrive twice")

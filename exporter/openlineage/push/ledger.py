@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SENDING, TAKEN, NOT_TAKEN = ">", "+", "-"
@@ -50,25 +51,28 @@ class Ledger:
             raise UsageError(f"{folder}: another push of these events is at work; wait for it to end") from None
         for name in ("set-aside.ndjson", "reduced.ndjson"):
             (folder / name).unlink(missing_ok=True)
-        self.known, self.unfinished = self._read()
+        self.unfinished = self._read()
 
-    def _read(self) -> tuple[set[str], set[str]]:
-        """The fingerprints of what was taken, and of what was on its way when a push ended."""
-        known: set[str] = set()
-        sending: set[str] = set()
-        is_torn = False
+    def taken(self) -> Iterator[str]:
+        """The fingerprints of what was taken; a torn line counts for nothing."""
+        return (mark for sign, mark in self._lines() if sign == TAKEN)
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
         with (self.folder / "ledger.txt").open("rb") as file:
             for line in file:
-                is_torn = not line.endswith(b"\n")
                 sign, mark = line[:1].decode("latin-1"), line[2:-1].decode("latin-1")
-                if is_torn or len(mark) != _DIGITS:
-                    continue
-                (sending.add if sign == SENDING else sending.discard)(mark)
-                if sign == TAKEN:
-                    known.add(mark)
-        if is_torn:
+                if line.endswith(b"\n") and len(mark) == _DIGITS:
+                    yield sign, mark
+
+    def _read(self) -> set[str]:
+        """The fingerprints of what was on its way when a push ended; what is added will not stick to a torn line."""
+        sending: set[str] = set()
+        for sign, mark in self._lines():
+            (sending.add if sign == SENDING else sending.discard)(mark)
+        size = os.fstat(self._file).st_size
+        if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.write(self._file, b"\n")
-        return known, sending - known
+        return sending
 
     def write(self, sign: str, mark: str) -> None:
         """Add a line; from any thread."""
