@@ -182,6 +182,21 @@ def test_retry_after_is_kept_to_by_all(form: str, tmp_path: Path, capsys: pytest
     assert asked_at[-1] - asked_at[1] < 0.9, "once is enough"
 
 
+def test_a_backend_that_takes_few_a_second_gets_all(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    last = [0.0]
+
+    def reply(_: Asked) -> Reply:
+        now = time.monotonic()
+        if now - last[0] < 0.01:
+            return Reply(429, headers={"Retry-After": "0"})
+        last[0] = now
+        return Reply()
+
+    with Hostile(reply) as server:
+        assert push(events, server.url, capsys, "--concurrency", "32")[:2] == (0, counted(delivered=ALL))
+        assert len(server.asked) < 3 * ALL, "it goes slower then"
+
+
 # --- the backend as a whole is ill ------------------------------------------------------------------------------------
 
 WHOLE: Final[dict[str, tuple[Reply, Callable[[Any], bool]]]] = {

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from exporter.openlineage.push.words import Progress
 
 TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
-"""How often an event is given to a backend that answers so."""
+"""How often an event is given to a backend that answers so; BUSY: while it takes no other either."""
 MOST_SILENT, MOST_SUSPECTS = 3, 100
 """Events without an answer, and events that were answered with a fault, after which it is the backend."""
 PATIENCE: Final = 120.0
@@ -73,6 +73,7 @@ class Delivery:
         self._waiting: dict[int, tuple[Item, bytes, Json]] = {}
         self._running, self._unfinished, self._bytes = 0, 0, 0
         self._suspects: list[Sent] = []
+        self._taken = 0
         self._good = time.monotonic()
 
     def run(self, counts: Counts, progress: Progress, concurrency: int) -> None:
@@ -160,14 +161,19 @@ class Delivery:
 
     def _try(self, body: bytes) -> tuple[Answer, int]:
         tries: Counter[Kind] = Counter()
+        count, taken = 0, self._taken
         while True:
             with self._pace.request():
                 answer = self._sender.send(body)
+            count += 1
+            if taken != self._taken:  # a backend that only takes few at a time is not busy for ever
+                taken, tries[Kind.BUSY] = self._taken, 0
             tries[answer.kind] += 1
             if answer.kind is Kind.TAKEN:
+                self._taken += 1
                 self._pace.ease()
             if tries[answer.kind] >= TRIES.get(answer.kind, 1) or (answer.wait or 0) > LONGEST_ASKED:
-                return answer, tries.total()
+                return answer, count
             wait = backoff(tries[answer.kind]) if answer.wait is None else answer.wait
             if answer.kind is Kind.BUSY or answer.wait is not None:
                 self._pace.pause(wait)

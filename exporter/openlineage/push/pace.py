@@ -63,7 +63,7 @@ class Pace:
     def pause(self, seconds: float) -> None:
         """The backend asks for time: nothing goes for so long, and half as much at once afterwards."""
         with self._turn:
-            self._until = max(self._until, time.monotonic() + seconds)
+            self._until = max(self._until, time.monotonic() + max(seconds, FIRST_WAIT))
             self._allowed = max(1.0, self._allowed / 2)
 
     def ease(self) -> None:
