@@ -66,7 +66,7 @@ def label(kind: str, name: str) -> str:
         return f"~{name}"
     if kind != "table-stage":
         return name
-    last = re.findall(r'"(?:[^"]|"")+"|[^."]+', name)[-1]
+    last = spelled_parts(name)[-1]
     return f"{name[: len(name) - len(last)]}%{last}"
 
 
@@ -86,9 +86,14 @@ def place(url: str, own: str) -> Dataset:
     return f"{'gs' if scheme == 'gcs' else scheme}://{authority}", path.rstrip("/") or "/"
 
 
+def spelled_parts(name: str) -> list[str]:
+    """The identifiers of a canonical name, as they are spelled."""
+    return re.findall(r'"(?:[^"]|"")+"|[^."]+', name)
+
+
 def qualified(new: str, old: str) -> str:
     """The new name of a rename with the parts of the old one that it leaves out."""
-    spelled = re.findall(r'"(?:[^"]|"")+"|[^."]+', canonical(old))
+    spelled = spelled_parts(canonical(old))
     missing = len(spelled) - len(parts(canonical(new)))
     return ".".join([*spelled[: max(missing, 0)], canonical(new)])
 

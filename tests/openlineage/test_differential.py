@@ -157,6 +157,92 @@ def test_a_dataset_has_every_column_that_is_known_of_it_wherever_it_is_named(
     assert all(events[dataset] >= fields for (_, dataset), fields in known.items() if dataset in events)
 
 
+def test_what_a_dataset_is(facts: dict[str, list[Json]]) -> None:
+    """Its source, its type and its place in the hierarchy, against the objects that had its name."""
+    objects = {(one["account"], one["object_key"]): one for one in facts["objects"]}
+    by_dataset: dict[plain.Dataset, list[Json]] = defaultdict(list)
+    for name in ("accesses", "writes"):
+        for fact in facts[name]:
+            if fact["kind"] in plain.DATASETS:
+                by_dataset[plain.dataset(fact)].append(objects[fact["account"], fact["object_key"]])
+    seen = set()
+    for event in told.events():
+        for one in [*event.get("inputs", []), *event.get("outputs", []), *filter(None, [event.get("dataset")])]:
+            named, known = (one["namespace"], one["name"]), by_dataset.get((one["namespace"], one["name"]))
+            source = one["facets"].get("dataSource")
+            assert source is None or (source["name"], source.get("uri")) == _source(one["namespace"])
+            if known and "datasetType" in one["facets"]:
+                kind = one["facets"]["datasetType"]
+                assert (kind["datasetType"], kind.get("subType")) in {_type(thing) for thing in known}
+                levels = [(level["type"], level["name"]) for level in _hierarchy(one)]
+                assert not levels or levels in [_levels(named[1], thing) for thing in known]
+                seen |= {kind["datasetType"], *(level for level, _ in levels)}
+    assert {"TABLE", "VIEW", "STAGE", "STREAM", "FILE", "DATABASE", "SCHEMA"} <= seen
+
+
+def _source(namespace: str) -> tuple[str, str | None]:
+    return namespace, namespace if "://" in namespace else None
+
+
+def _type(thing: Json) -> tuple[str, str | None]:
+    words = (thing["domains"] or ["FILE"])[0].split(" ")
+    stage = (thing["stage_kinds"] or [None])[0]
+    return words[-1], stage or " ".join(words[:-1]) or None
+
+
+def _hierarchy(dataset: Json) -> list[Json]:
+    return list(dataset["facets"].get("hierarchy", {}).get("hierarchy", []))
+
+
+def _levels(name: str, thing: Json) -> list[tuple[str, str]]:
+    last = (thing["domains"] or [""])[0]
+    return list(zip(("DATABASE", "SCHEMA", last), plain.spelled_parts(name), strict=False))
+
+
+def test_a_dataset_event_tells_which_objects_had_its_name(facts: dict[str, list[Json]]) -> None:
+    ids: dict[plain.Dataset, set[str]] = defaultdict(set)
+    for name in ("accesses", "writes"):
+        for fact in facts[name]:
+            if fact["kind"] in plain.DATASETS and fact["object_id"]:
+                ids[plain.dataset(fact)].add(fact["object_id"])
+    found: dict[plain.Dataset, set[str]] = {}
+    for event in told.datasets():
+        one = event["dataset"]
+        objects = one["facets"].get("accessHistory_objects", {}).get("objects", [])
+        known = found.setdefault((one["namespace"], one["name"]), set())
+        known |= {thing["objectId"] for thing in objects if "objectId" in thing}
+    # What rows show both with and without the name of its account has an event under that account only.
+    shared = ids.keys() & found.keys()
+    assert len(shared) > 20
+    assert [(name, ids[name] - found[name]) for name in shared if ids[name] - found[name]] == []
+
+
+def test_comments_are_documentation(facts: dict[str, list[Json]], runs: dict[plain.Query, Json]) -> None:
+    commented = 0
+    for fact in facts["ddl_changes"]:
+        if fact["kind"] not in plain.DATASETS or fact["operation"] not in plain.OPERATIONS or fact["new_name"]:
+            continue
+        outputs = {(one["namespace"], one["name"]): one["facets"]
+                   for one in runs[fact["account"], fact["query_id"]]["outputs"]}  # fmt: skip
+        told_of = outputs[plain.dataset(fact)].get("documentation", {}).get("description")
+        assert told_of == fact["comment"]
+        commented += told_of is not None
+    assert commented
+
+
+def test_a_start_tells_who_and_under_which_parent_and_names_no_dataset(runs: dict[plain.Query, Json]) -> None:
+    """A backend shows an output without its columns as a dataset without columns."""
+    for key, event in told.runs("START").items():
+        assert (event["inputs"], event["outputs"]) == ([], [])
+        assert event["job"] == runs[key]["job"]
+        kept = ("externalQuery", "parent", "accessHistory_query")
+        assert event["run"]["runId"] == runs[key]["run"]["runId"]
+        assert event["run"]["facets"] == {
+            name: facet for name, facet in runs[key]["run"]["facets"].items() if name in kept
+        }
+        assert event["job"]["facets"]["jobType"]["jobType"] == "QUERY"
+
+
 def test_routines_policies_joins_tags_and_changes(
     queries: dict[plain.Query, plain.Told], runs: dict[plain.Query, Json]
 ) -> None:
