@@ -1,0 +1,81 @@
+"""A transport of the OpenLineage client that writes one file for each run, for those who load events by hand.
+
+``openlineage.yml``::
+
+    transport:
+      type: exporter.openlineage.run_files.RunFilesTransport
+      folder: lineage-by-run
+
+``FOLDER/RUN_ID.ndjson`` has the events of a run, one a line; ``FOLDER/datasets.ndjson`` those of datasets.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from openlineage.client.serde import Serde
+from openlineage.client.transport.transport import Config, Transport
+
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from openlineage.client.client import Event
+
+Json = dict[str, Any]
+DATASETS: Final = "datasets.ndjson"
+
+
+@dataclass
+class RunFilesConfig(Config):
+    """``folder``: where the files go; it is made."""
+
+    folder: str
+
+    @classmethod
+    def from_dict(cls, params: dict[str, Any]) -> RunFilesConfig:
+        """Raises UsageError without a folder."""
+        if not params.get("folder"):
+            raise UsageError("the transport of run files needs its folder")
+        return cls(str(params["folder"]))
+
+
+class RunFilesTransport(Transport):
+    """An event that a file holds already is not written again: a push that was killed may send one twice."""
+
+    kind = "run_files"
+    config_class = RunFilesConfig
+
+    def __init__(self, config: RunFilesConfig) -> None:
+        self.config = config
+        self._folder = Path(config.folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._datasets = self._lines(DATASETS)
+
+    def emit(self, event: Event) -> None:
+        told = _without_empty(json.loads(Serde.to_json(event)))
+        line, run = json.dumps(told, ensure_ascii=False) + "\n", told.get("run")
+        name = f"{UUID(run['runId'])}.ndjson" if run else DATASETS
+        known = self._lines(name) if run else self._datasets
+        if line in known:
+            return
+        with (self._folder / name).open("a", encoding="utf-8") as file:
+            file.write(line)
+        known.add(line)
+
+    def _lines(self, name: str) -> set[str]:
+        file = self._folder / name
+        return set(file.read_text(encoding="utf-8").splitlines(keepends=True)) if file.exists() else set()
+
+
+def _without_empty(event: Json) -> Json:
+    """The event without the empty facets that the client's classes give to a parent and a root."""
+    parent = (event.get("run") or {}).get("facets", {}).get("parent", {})
+    for holder in (parent, parent.get("root") or {}):
+        for name in ("run", "job"):
+            if holder.get(name, {}).get("facets") == {}:
+                del holder[name]["facets"]
+    return event
