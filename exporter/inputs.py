@@ -172,7 +172,16 @@ def _parquet_types(path: Path) -> tuple[str, ...]:
     except (ArrowException, OSError) as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         raise UsageError(f"{path}: is no Parquet that can be read: {first_line}") from None
+    _refuse_twice(path, [field.name for field in schema])
     return tuple(f"{field.name.lower()} {field.type}" for field in schema)
+
+
+def _refuse_twice(path: Path, columns: list[str]) -> None:
+    """Names count in any case, so two columns whose names differ in nothing else are one name for two things."""
+    names = [column.strip().lower() for column in columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{path}: has several columns called {twice}; names count in any case, so keep one of them")
 
 
 def _json_form(path: Path, text: str) -> str:
@@ -206,7 +215,9 @@ def _csv(path: Path, text: str, required: str) -> Source:
     for delimiter in _DELIMITERS:
         columns = next(csv.reader(io.StringIO(header), delimiter=delimiter))
         if required in [column.strip().lower() for column in columns]:
-            return Source(CSV, (str(path),), tuple(column.strip() for column in columns), delimiter)
+            named = [column.strip() or f"unnamed {number}" for number, column in enumerate(columns, start=1)]
+            _refuse_twice(path, named)
+            return Source(CSV, (str(path),), tuple(named), delimiter)
     raise UsageError(
         f"{path}: line 1 is no header with a column {required}; unload with HEADER = TRUE, "
         "separated by comma, semicolon, tab or |"

@@ -145,6 +145,7 @@ UNUSABLE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "a header without rows": ("rows.csv", _write(f"{HEADER}\n".encode()), "no rows"),
     "Parquet without rows": ("rows.parquet", _empty_parquet, "no rows"),
     "another delimiter": ("rows.csv", _write(HEADER.replace(",", "~").encode() + b"\n1~2\n"), "line 1"),
+    "a column twice": ("rows.csv", _write(f"{HEADER},Query_Id\n".encode()), "several columns called query_id"),
     "no header": ("rows.csv", _write(b"01ad,2026-03-01,JSMITH\n"), "line 1"),
     "no Parquet": ("rows.parquet", _write(b"PAR2 and so on"), "Parquet"),
     "Parquet that ends early": ("rows.parquet", _write(b"PAR1 and no more"), "no Parquet that can be read"),
