@@ -5,6 +5,7 @@ Each story is an account of its own in one export; its queries are a minute apar
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -134,7 +135,9 @@ def test_what_came_beside_it_is_no_root_cause(whole: Store) -> None:
 
 
 def answers(graph: Store, where: str) -> list[tuple[str, ...]]:
-    found = graph.query(f"{PREFIXES}SELECT * WHERE {{ {where} }}")
+    """The variables in the order in which they stand in ``where``."""
+    variables = " ".join(dict.fromkeys(re.findall(r"\?\w+", where)))
+    found = graph.query(f"{PREFIXES}SELECT {variables} WHERE {{ {where} }}")
     return sorted(tuple(_short(cell) for cell in row) for row in found)  # type: ignore[union-attr, union-attr]
 
 
