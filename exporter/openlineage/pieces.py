@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
+from exporter.facts.common import OBJECT_COLUMNS
 from exporter.facts.identifiers import ROUTINE_KINDS, canonical_name
 from exporter.openlineage.sql import only_if, struct
 from exporter.schemas import QUERIES
@@ -40,18 +41,7 @@ DATASET_OPERATIONS: Final = ("CREATE", "ALTER", "DROP", "REPLACE", "UNDROP", "RE
 LIFECYCLE: Final[Mapping[str, str]] = {"CREATE": "CREATE", "ALTER": "ALTER", "DROP": "DROP", "REPLACE": "OVERWRITE"}
 """The operations that one of the six values of ``lifecycleStateChange`` fits."""
 
-OBJECT: Final = (
-    "object_key",
-    "kind",
-    "domain",
-    "object_id",
-    "object_name",
-    "argument_signature",
-    "data_type",
-    "stage_kind",
-    "location",
-    "object_account",
-)
+OBJECT: Final = OBJECT_COLUMNS
 IS_ROUTINE: Final = f"kind IN ({literals(ROUTINE_KINDS)})"
 _LEFT, _RIGHT = "'LEFT'", "'RIGHT'"
 _THING: Final = struct({name: name for name in OBJECT})
