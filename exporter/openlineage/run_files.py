@@ -68,7 +68,10 @@ class RunFilesTransport(Transport):
 
     def _lines(self, name: str) -> set[str]:
         file = self._folder / name
-        return set(file.read_text(encoding="utf-8").splitlines(keepends=True)) if file.exists() else set()
+        if not file.exists():
+            return set()
+        with file.open(encoding="utf-8", newline="\n") as lines:  # texts hold other signs that could end a line
+            return set(lines)
 
 
 def _without_empty(event: Json) -> Json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+Json = dict[str, Any]
 TRANSPORT = "exporter.openlineage.run_files.RunFilesTransport"
 
 
@@ -33,13 +34,17 @@ def settings(where: Path, monkeypatch: pytest.MonkeyPatch, **transport: str) -> 
     monkeypatch.setenv("OPENLINEAGE_CONFIG", str(file))
 
 
+def events_of(file: Path) -> list[Json]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
+
+
 def test_each_run_has_a_file_with_its_events_and_no_others(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings(tmp_path, monkeypatch, folder=str(tmp_path / "runs"))
     sent = [json.loads(event) for event in exports.events(folder)]
     assert push(folder, None, capsys)[:2] == (0, counted(delivered=len(sent)))
-    files = {file: [json.loads(line) for line in file.open(encoding="utf-8")] for file in (tmp_path / "runs").iterdir()}
+    files = {file: events_of(file) for file in (tmp_path / "runs").iterdir()}
     assert texts(event for events in files.values() for event in events) == texts(sent)
     runs = {file.stem: events for file, events in files.items() if file.stem != "datasets"}
     assert len(runs) > 50
