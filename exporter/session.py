@@ -205,6 +205,7 @@ def _gateway(settings: dict[str, str]) -> JavaGateway:
         )
     logging.getLogger("py4j").addHandler(logging.NullHandler())  # what it logs is raised as well
     _engine_log = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the JVM writes to it
+    atexit.register(_engine_log.close)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
         gateway: JavaGateway = launch_gateway(conf, {"stdout": _engine_log, "stderr": _engine_log})
