@@ -144,6 +144,8 @@ def test_a_jobs_name_tells_what_it_does(spark: SparkSession) -> None:
         "call D.S.P(X NUMBER)": {"subjects": ["D.S.P(X NUMBER)"]},
         "drop masking policy D.S.M": {"verbs": ["drop"], "subjects": ["masking policy D.S.M"]},
         "nightly: read D.S.A": {"prefixes": ["nightly"], "inputs": [a]},
+        "query 0f1e: a9: read D.S.A": {"prefixes": ["0f1e", "a9"], "inputs": [a]},
+        "query //x: read D.S.A": {"prefixes": ["//x"], "inputs": [a]},
         "read n, n, n +2": {"inputs": [("x", "n")] * 5},
         "statement": {},
     }
