@@ -161,7 +161,8 @@ def test_the_settings_that_are_shown_are_read(tmp_path: Path) -> None:
 def test_the_files_of_an_export(example: tuple[Path, str]) -> None:
     documented = {pattern.replace("TABLE", "*") for pattern in named(INTERFACE["What an export leaves"])}
     found = {pattern: set(example[0].glob(pattern)) for pattern in documented}
-    assert {pattern for pattern, files in found.items() if not files} == {"quarantine/*.ndjson"}
+    only_if_wanted = {f"{name}.{ending}" for name in ("catalog", "tags") for ending in ("ttl", "jsonld")}
+    assert {pattern for pattern, files in found.items() if not files} == {"quarantine/*.ndjson", *only_if_wanted}
     assert set().union(*found.values()) == {path for path in example[0].rglob("*") if path.is_file()}
 
 

@@ -138,10 +138,11 @@ def test_every_query_has_a_line_of_query_history(tmp_path: Path) -> None:
     assert all(query["START_TIME"] < query["END_TIME"] for query in queries)
 
 
-def test_the_baseline_writes_a_graph_that_others_read(lines: list[str]) -> None:
+@pytest.mark.parametrize("form", ["turtle", "nt"])
+def test_the_baseline_writes_a_graph_that_others_read(form: str, lines: list[str]) -> None:
     out = io.BytesIO()
-    rows, triples = rdflib_loop.run(lines[:200], out)
-    read = list(pyoxigraph.parse(out.getvalue(), pyoxigraph.RdfFormat.N_TRIPLES))
+    rows, triples = rdflib_loop.run(lines[:200], out, form)
+    read = list(pyoxigraph.parse(out.getvalue(), pyoxigraph.RdfFormat.TURTLE))
     kinds = {str(triple.object.value).rpartition("#")[2] for triple in read if "type" in triple.predicate.value}
     assert (rows, triples) == (200, len(read))
     assert {"Query", "User", "Version", "Access", "Column", "ColumnDerivation", "PolicyEnforcement", "Change"} <= kinds
