@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.errors import UsageError
 from exporter.openlineage.push.choices import Choices
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.rdf.iri import STORAGE_SCHEMES
+from exporter.rdf.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
 
-DEFAULT_ACCOUNT: Final = "local-account"
+DEFAULT_ACCOUNT: Final = UNNAMED_ACCOUNT
 OUTPUTS: Final = ("events", "graph", "catalog")
 DEFAULT_OUTPUTS: Final = OUTPUTS[:2]
 GRAPH_FORMATS: Final = ("turtle", "ntriples", "nquads", "jsonld")

@@ -67,11 +67,12 @@ def triples(files: Iterable[Path]) -> set[Triple]:
 
 
 def triples_of(folder: Path, out: Path) -> set[Triple]:
-    """What a common export says of one example: its account's things, and places, which belong to none."""
+    """What a common export says of one example: its account's things, its organization, and places."""
     every = [quad for file in (out / "graph").glob("*.ttl") for quad in parse(path=file, format=RdfFormat.TURTLE)]
     own = [quad for quad in every if _iri(quad).startswith(f"snowflake://{account(folder)}/")]
     named = {str(quad.object) for quad in own}
-    places = [quad for quad in every if not _iri(quad).startswith("snowflake://") and str(quad.subject) in named]
+    accounts = f"snowflake://{ORGANIZATION}-"
+    places = [quad for quad in every if not _iri(quad).startswith(accounts) and str(quad.subject) in named]
     kept = [quad for quad in own + places if not _is_account_of(folder, quad)]
     return {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in kept}
 
@@ -84,7 +85,8 @@ def _iri(quad: Quad) -> str:
 def _is_account_of(folder: Path, quad: Quad) -> bool:
     """Whether the triple only says what :func:`export_together` put into the row."""
     added = {(f"{_AH}organizationName", ORGANIZATION), (f"{_AH}accountName", folder.name)}
-    return isinstance(quad.object, Literal) and (quad.predicate.value, quad.object.value) in added
+    of_query = isinstance(quad.object, Literal) and _iri(quad).startswith(f"snowflake://{account(folder)}/query/")
+    return of_query and (quad.predicate.value, quad.object.value) in added
 
 
 def events(files: Iterable[Path]) -> list[Json]:

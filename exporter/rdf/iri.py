@@ -17,6 +17,10 @@ STORAGE_SCHEMES: Final = ("s3", "s3gov", "s3china", "s3compat", "gcs", "gs", "az
 """Locations with these schemes are their own IRI; all others have one below the account's, so that no row can name a
 term of somebody's vocabulary."""
 
+UNNAMED_ACCOUNT: Final = "local-account"
+"""What stands for the account where nobody named it: no account has this name, and none is made of it."""
+
+_ORGANIZATION: Final = "'^([A-Za-z][A-Za-z0-9_]*)-.'"
 _STORAGE: Final = rf"^({'|'.join(STORAGE_SCHEMES)})://"
 _READABLE: Final = {"%2F": "/", "%3D": "=", "%2C": ",", "%2B": "+"}
 _PLAIN_HOST: Final = "^[a-z0-9]+://([A-Za-z0-9._-]+@)?[A-Za-z0-9._-]*(:[0-9]+)?(/|$)"
@@ -70,3 +74,24 @@ def version_path(query_id: str = "query_id", key: str = "object_key") -> str:
 def user_path(user: str = "user_name") -> str:
     """``user/NAME``."""
     return path("'user'", segment(user))
+
+
+def organization_of(account: str = "account") -> str:
+    """``ORG-ACCOUNT`` -> ``ORG``: the name of an organization has no hyphen. Null of a locator (``ab12345.eu-west-1``)
+    and of other names that hold no organization.
+    """
+    found = f"nullif(regexp_extract({account}, {_ORGANIZATION}, 1), '')"
+    return f"CASE WHEN {account} <> '{UNNAMED_ACCOUNT}' THEN {found} END"
+
+
+def account_path(account: str = "account") -> str:
+    """``snowflake://ORG-ACCOUNT/account``, whatever the base: the account is the same thing to all who name it. Null
+    where nobody named it.
+    """
+    named = f"concat('snowflake://', {segment(account)}, '/account')"
+    return f"CASE WHEN {account} <> '{UNNAMED_ACCOUNT}' THEN {named} END"
+
+
+def organization_path(organization: str) -> str:
+    """``snowflake://ORG/organization``: the same from each of its accounts, whatever the base."""
+    return f"concat('snowflake://', {segment(organization)}, '/organization')"

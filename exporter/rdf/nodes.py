@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from exporter.rdf import agents, changes, lineage, objects, protection, queries, versions
+from exporter.rdf import accounts, agents, changes, lineage, objects, protection, queries, versions
 from exporter.rdf import vocabulary as v
 from exporter.rdf.turtle import NODE_COLUMNS, render
 
@@ -31,6 +31,8 @@ def tables(facts: Facts, keep: Callable[[str, DataFrame], DataFrame]) -> Mapping
     return {
         v.QUERY: queries.queries(facts, reads),
         v.UNRECORDED_QUERY: queries.unrecorded_queries(facts),
+        v.ACCOUNT: accounts.accounts(facts),
+        v.ORGANIZATION: accounts.organizations(facts),
         v.USER: agents.users(facts),
         v.SOFTWARE_AGENT: agents.software_agents(facts),
         v.AGENT_ASSOCIATION: agents.agent_associations(facts),

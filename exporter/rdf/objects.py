@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from exporter.facts.identifiers import canonical_name, segment
+from exporter.rdf.accounts import owner
 from exporter.rdf.history import RENAME, aggregates
-from exporter.rdf.iri import column_path, object_path, path
+from exporter.rdf.iri import account_path, column_path, object_path, path
 from exporter.rdf.kinds import DOMAIN_CLASSES, KIND_CLASSES
 from exporter.rdf.references import date_time
 
@@ -37,11 +38,16 @@ def objects(facts: Facts) -> DataFrame:
     return whole.select(
         *("account", "object_id", "canonical_name", "name_refs", "same_name_refs"),
         *("argument_signatures", "data_types", "stage_kinds", "locations", "object_accounts"),
+        F.expr(_owners()).alias("account_refs"),
         F.expr(object_path()).alias("path"),
         F.coalesce("latest.name", F.get("locations", F.lit(0))).alias("label"),
         F.initcap(F.replace("kind", F.lit("-"), F.lit(" "))).alias("domain_label"),
         _types().alias("types"),
     )
+
+
+def _owners() -> str:
+    return f"array_compact(transform(object_accounts, one -> {account_path(owner('one'))}))"
 
 
 def _same_names(facts: Facts) -> DataFrame:

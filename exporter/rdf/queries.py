@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from exporter.rdf.agents import agent_path
 from exporter.rdf.changes import change_path
-from exporter.rdf.iri import known, path, query_path, user_path
+from exporter.rdf.iri import account_path, known, path, query_path, user_path
 from exporter.rdf.lineage import access_path
 from exporter.rdf.protection import enforcement_path, join_path
 
@@ -44,6 +44,7 @@ def queries(facts: Facts, reads: DataFrame) -> DataFrame:
             "agent_refs"
         ),
         F.expr(f"transform(agents, (one, number) -> {at})").alias("association_refs"),
+        F.expr(account_path()).alias("account_ref"),
         F.expr(known("parent_query_id", query_path("parent_query_id"))).alias("parent_ref"),
         F.expr(known("root_query_id", query_path("root_query_id"))).alias("root_ref"),
     )

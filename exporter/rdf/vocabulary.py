@@ -32,6 +32,7 @@ QUERY: Final = NodeClass(
         maybe("ah:eventSource", "event_source"),
         maybe("ah:additionalProperties", "additional_properties"),
         maybe("ah:invokerIdentity", "invoker_identity"),
+        maybe("ah:account", "account_ref", "ah:Account"),
         maybe("ah:organizationName", "organization_name"),
         maybe("ah:accountName", "account_name"),
         maybe("ah:accountLocator", "account_locator"),
@@ -56,6 +57,21 @@ QUERY: Final = NodeClass(
     ),
 )
 UNRECORDED_QUERY: Final = NodeClass("ah:UnrecordedQuery", ("prov:Activity",), (one("ah:queryId", "query_id"),))
+ACCOUNT: Final = NodeClass(
+    "ah:Account",
+    (),
+    (
+        one("rdfs:label", "account"),
+        many("ah:accountName", "account_names"),
+        many("ah:accountLocator", "account_locators"),
+        many("ah:memberOf", "organization_refs", "ah:Organization"),
+    ),
+)
+ORGANIZATION: Final = NodeClass(
+    "ah:Organization",
+    ("prov:Organization", "prov:Agent"),
+    (one("rdfs:label", "organization_name"), one("ah:organizationName", "organization_name")),
+)
 USER: Final = NodeClass("ah:User", ("prov:Agent",), (one("ah:userName", "user_name"), one("rdfs:label", "user_name")))
 SOFTWARE_AGENT: Final = NodeClass(
     "ah:SoftwareAgent",
@@ -89,6 +105,7 @@ OBJECT: Final = NodeClass(
         many("ah:stageKind", "stage_kinds"),
         many("ah:locationUrl", "locations"),
         many("ah:owningAccount", "object_accounts"),
+        many("ah:account", "account_refs", "ah:Account"),
     ),
     typed=True,
 )
@@ -237,6 +254,6 @@ SETTING: Final = NodeClass(
 )
 
 NODE_CLASSES: Final = (
-    QUERY, UNRECORDED_QUERY, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, OBJECT, OBJECT_NAME, COLUMN, VERSION,
-    COLUMN_VERSION, ACCESS, COLUMN_DERIVATION, POLICY_ENFORCEMENT, JOIN, CHANGE, SETTING,
+    QUERY, UNRECORDED_QUERY, ACCOUNT, ORGANIZATION, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, OBJECT, OBJECT_NAME,
+    COLUMN, VERSION, COLUMN_VERSION, ACCESS, COLUMN_DERIVATION, POLICY_ENFORCEMENT, JOIN, CHANGE, SETTING,
 )  # fmt: skip

@@ -30,6 +30,8 @@ _PARTS: Final = (
     (r"^query/[^/]+/association/", "ah:AgentAssociation"),
     (r"^query/[^/]+/change/.*/setting/", "ah:Setting"),
     (r"^query/[^/]+/change/", "ah:Change"),
+    (r"^account$", "ah:Account"),
+    (r"^organization$", "ah:Organization"),
     (r"^user/[^/]+$", "ah:User"),
     (r"^agent/", "ah:SoftwareAgent"),
     (rf"^{_OBJECT}/column/[^/]+$", "ah:Column"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 BASE: Final = "snowflake://ACME-PROD/"
 PREFIX: Final = {**PREFIXES, "dcat": "http://www.w3.org/ns/dcat#"}
 CONCLUDED: Final = {
+    "account": {"prov:Location"},
     "function/2": {"prov:Plan"},
     "masking-policy/7": {"prov:Plan"},
     "query/q-0": {"ah:Statement"},
