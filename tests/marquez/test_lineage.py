@@ -6,47 +6,26 @@ MARQUEZ_URL names one, must not know these accounts yet: a job that an older ver
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from exporter.openlineage.naming import UNRECORDED_JOB
-from tests import exports, golden
-from tests.marquez import api, rows
+from tests import exports
+from tests.marquez import api, exported, rows
 from tests.marquez.seen import Seen, look, name_of, node, push, same
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
     from tests.marquez.api import Marquez
 
-Json = dict[str, Any]
-COMPANY = golden.EXAMPLES / "company-month"
-
 
 @pytest.fixture(scope="module")
-def exported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, rows.Lineage]:  # noqa: ARG001
-    """The folder with the events of all rows, and the plain reading of the same rows."""
-    scratch = tmp_path_factory.mktemp("lineage")
-    corpus = [
-        {**row, "organization_name": "CORPUS", "account_name": folder.name}
-        for folder in golden.folders()
-        for row in golden.rows(folder)
-    ]
-    company = [json.loads(line) for line in (COMPANY / "access_history.ndjson").read_text("utf-8").splitlines()]
-    given = [exports.ndjson([*corpus, *company], scratch / "rows.ndjson")]
-    history = ["--query-history", str(COMPANY / "query_history.csv")]
-    assert exports.export(given, scratch / "out", *history, "--outputs", "events") == 0
-    return scratch / "out", rows.read([*corpus, *company], exports.ACCOUNT)
-
-
-@pytest.fixture(scope="module")
-def seen(marquez: Marquez, exported: tuple[Path, rows.Lineage]) -> Seen:
-    folder, lineage = exported
+def seen(marquez: Marquez, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:  # noqa: ARG001
+    folder = tmp_path_factory.mktemp("examples") / "out"
+    lineage = exported.examples(folder)
     known = {account for account, _ in lineage.statements if marquez.knows(f"snowflake://{account}")}
     assert not known, "this Marquez knows accounts of the examples: give an empty one"
     assert push(folder, marquez) == 0

@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests import exports
-from tests.marquez import api, rows, shapes
+from tests.marquez import api, exported, rows
+from tests.marquez.exported import ROWS, SHAPES
 from tests.marquez.seen import look, push, same
 
 if TYPE_CHECKING:
@@ -23,32 +23,14 @@ if TYPE_CHECKING:
 
     from tests.marquez.api import Marquez
 
-ROWS, SHAPES = 1_000, 40
-ACCOUNT = "SHAPES-ACCOUNT"
 SECONDS = 600
 
 
-@pytest.fixture(scope="module")
-def exported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[str]:  # noqa: ARG001
-    """The events of the history, one text each."""
-    scratch = tmp_path_factory.mktemp("shapes")
-    given = exports.ndjson(shapes.history(ACCOUNT, ROWS, SHAPES), scratch / "rows.ndjson")
-    assert exports.export([given], scratch / "out", "--outputs", "events") == 0
-    return exports.events(scratch / "out")
-
-
-def copied(events: list[str], folder: Path) -> tuple[Path, rows.Lineage]:
-    """The events in an account that no Marquez knows, in a folder to push from, and what the rows of it say."""
-    account = f"SHAPES-{uuid4().hex[:12].upper()}"
-    lineage = rows.read(shapes.history(account, ROWS, SHAPES), account)
-    runs = {rows.run_id((ACCOUNT, query)): rows.run_id((account, query)) for _, query in lineage.statements}
-    told = [json.loads(event.replace(ACCOUNT, account)) for event in events]
-    for event in told:
-        if "run" in event:
-            event["run"]["runId"] = runs[event["run"]["runId"]]
-    (folder / "events").mkdir(parents=True)
-    exports.ndjson(told, folder / "events" / "part-00000.ndjson")
-    return folder, lineage
+@pytest.fixture
+def history(spark: SparkSession, tmp_path: Path) -> tuple[Path, rows.Lineage]:  # noqa: ARG001 - exports work in it
+    """The events of an account that no Marquez knows, in a folder to push from, and what its rows say."""
+    folder = tmp_path / "out"
+    return folder, exported.history(folder, f"SHAPES-{uuid4().hex[:12].upper()}")
 
 
 def summary(folder: Path) -> dict[str, Any]:
@@ -57,15 +39,15 @@ def summary(folder: Path) -> dict[str, Any]:
 
 
 def test_a_push_that_is_killed_goes_on_and_all_is_visible(
-    marquez: Marquez, exported: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    marquez: Marquez, history: tuple[Path, rows.Lineage], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(exported) >= 2_000
-    folder, lineage = copied(exported, tmp_path / "out")
-    killed_in_the_middle(folder, marquez, len(exported))
+    folder, lineage = history
+    events = 2 * ROWS + len(lineage.fields)
+    killed_in_the_middle(folder, marquez, events)
     capsys.readouterr()
     assert push(folder, marquez, "--json") == 0
     counts = json.loads(capsys.readouterr().out)
-    assert counts["events"] == counts["already_delivered"] + counts["delivered"] == len(exported)
+    assert counts["events"] == counts["already_delivered"] + counts["delivered"] == events
     assert counts["already_delivered"] > 0
     assert counts["delivered"] > 0
     assert summary(folder)["sent_again"] <= 8, "no more than were on their way"
@@ -76,7 +58,7 @@ def test_a_push_that_is_killed_goes_on_and_all_is_visible(
     assert len(seen.jobs) == SHAPES
     same(seen.edges(), seen.expected_edges())
     assert push(folder, marquez, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["already_delivered"] == len(exported)
+    assert json.loads(capsys.readouterr().out)["already_delivered"] == events
 
 
 def killed_in_the_middle(folder: Path, marquez: Marquez, events: int) -> None:
@@ -98,9 +80,9 @@ def delivered(folder: Path) -> int:
 
 
 def test_the_latest_runs_have_all_edges(
-    marquez: Marquez, exported: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    marquez: Marquez, history: tuple[Path, rows.Lineage], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, lineage = copied(exported, tmp_path / "out")
+    folder, lineage = history
     capsys.readouterr()
     assert push(folder, marquez, "--json", "--runs", "latest") == 0
     counts = json.loads(capsys.readouterr().out)
