@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 START: Final = datetime(2026, 5, 1, 6, tzinfo=UTC)
-COLUMNS: Final = ("A", "B")
+COLUMNS: Final = ("A", "B", "C")
 USERS: Final = ("ANA", "BEN", "CLEO")
 KINDS: Final = {"T": "Table", "V": "View", "S": "Stage", "M": "MASKING_POLICY", "R": "ROW_ACCESS_POLICY", "G": "TAG"}
 
@@ -29,6 +29,7 @@ class Thing:
     letter: str
     number: int | None
     name: str
+    columns: list[str] = field(default_factory=lambda: list(COLUMNS))
 
     def shown(self) -> Json:
         kind = {"objectDomain": KINDS[self.letter], "objectName": self.name}
@@ -88,8 +89,10 @@ def _thing(letter: str, number: int, *, nameless: bool) -> Thing:
     return Thing(letter, ident, f"DB.S.{letter}{number}")
 
 
-def _columns(rng: Random) -> list[Json]:
-    return [{"columnName": name} for name in rng.sample(COLUMNS, rng.randint(1, 2))]
+def _columns(rng: Random, *things: Thing) -> list[Json]:
+    """One column or two that all of the things have."""
+    names = [name for name in COLUMNS if all(name in thing.columns for thing in things)]
+    return [{"columnName": name} for name in rng.sample(names, min(len(names), rng.randint(1, 2)))]
 
 
 def _behind(world: Warehouse, thing: Thing) -> Thing:
@@ -98,7 +101,7 @@ def _behind(world: Warehouse, thing: Thing) -> Thing:
 
 
 def _read(world: Warehouse, things: list[Thing]) -> Json:
-    columns = [_columns(world.rng) for _ in things]
+    columns = [_columns(world.rng, thing, _behind(world, thing)) for thing in things]
     pairs = list(zip(things, columns, strict=True))
     return {
         "direct_objects_accessed": [thing.with_columns(named) for thing, named in pairs],
@@ -111,7 +114,7 @@ def _policies(world: Warehouse, thing: Thing) -> list[Json]:
     mask, rows = ({"policyKind": KINDS[one.letter], "policyName": one.name, "policyId": one.number}
                   for one in (world.one("M"), world.one("R")))  # fmt: skip
     found = {
-        "columns": [{**column, "policies": [mask]} for column in _columns(world.rng)],
+        "columns": [{**column, "policies": [mask]} for column in _columns(world.rng, thing)],
         "policies": [rows],
     }
     chosen = world.rng.choice(((), (), ("columns",), ("columns",), ("policies",), ("columns", "policies")))
@@ -134,9 +137,9 @@ def join(world: Warehouse) -> None:
 
 def _written(world: Warehouse, target: Thing, source: Thing) -> Json:
     """Each written column from some of the source's; a stage has no columns, and tells of none."""
-    columns = _columns(world.rng)
+    columns = _columns(world.rng, target)
     for column in columns if source.letter != "S" else ():
-        chosen = [one["columnName"] for one in _columns(world.rng)]
+        chosen = [one["columnName"] for one in _columns(world.rng, source, _behind(world, source))]
         column["directSources"] = [{**source.shown(), "columnName": name} for name in chosen]
         column["baseSources"] = [{**_behind(world, source).shown(), "columnName": name} for name in chosen]
     return target.with_columns(columns)
@@ -175,6 +178,7 @@ def _change(thing: Thing, operation: str, properties: Json) -> Json:
 def create_as(world: Warehouse) -> None:
     """CREATE or REPLACE … AS SELECT, or CLONE: what was in the table is gone, unless it is copied from itself."""
     target, source = world.one("T"), world.one("TV")
+    target.columns = list(COLUMNS) if target is not _behind(world, source) else target.columns
     properties: Json = {}
     if world.rng.random() < 0.4 and source.letter == "T":
         properties = {"cloneSourceName": {"value": source.name}, "cloneSourceId": {"value": source.number or 0}}
@@ -225,9 +229,30 @@ def tag(world: Warehouse) -> None:
         value = {"tagValue": {"value": world.rng.choice(("secret", "open"))}} if doing == "ADD" else {}
         return {"tags": {mark.name: {"objectId": {"value": mark.number}, "subOperationType": doing, **value}}}
 
-    columns = {column["columnName"]: setting() for column in _columns(world.rng)}
+    thing = world.one("TV")
+    columns = {column["columnName"]: setting() for column in _columns(world.rng, thing)}
     properties: Json = world.rng.choice(({"columns": columns}, {"columns": columns}, setting()))
-    world.tell(object_modified_by_ddl=_change(world.one("TV"), "ALTER", properties))
+    world.tell(object_modified_by_ddl=_change(thing, "ALTER", properties))
+
+
+def alter_columns(world: Warehouse) -> None:
+    """A column dropped, renamed or added; nothing else goes on at that time, for the table is locked."""
+    table = world.one("T")
+    kept, gone = world.rng.choice(table.columns), [name for name in COLUMNS if name not in table.columns]
+    if gone and world.rng.random() < 0.5:
+        said: Json = {gone[0]: {"subOperationType": "ADD"}}
+        table.columns.append(gone[0])
+    elif gone and world.rng.random() < 0.5:
+        said = {kept: {"subOperationType": "ALTER", "objectName": {"value": gone[0]}}}
+        table.columns[table.columns.index(kept)] = gone[0]
+    elif len(table.columns) == 1:
+        return
+    else:
+        said = {kept: {"subOperationType": "DROP"}}
+        table.columns.remove(kept)
+    world.now += timedelta(seconds=30)
+    world.tell(object_modified_by_ddl=_change(table, "ALTER", {"columns": said}))
+    world.now += timedelta(seconds=30)
 
 
 def policy(world: Warehouse) -> None:
@@ -249,7 +274,7 @@ def call(world: Warehouse) -> None:
 
 STATEMENTS: Final[tuple[Callable[[Warehouse], None], ...]] = (
     *(select,) * 5, *(insert,) * 7, *(load,) * 2, *(create_as,) * 2, *(rename,) * 2,
-    join, unload, put, replace, drop, swap, tag, policy, call,
+    join, unload, put, replace, drop, swap, tag, policy, call, *(alter_columns,) * 2,
 )  # fmt: skip
 
 

@@ -1,0 +1,373 @@
+"""Rows of one account, read in plain Python: what each query read, made and ended, and in which state things were then.
+
+The order of events is the documented one: by time, then query id; a query reads before it ends or makes anything. What
+a query makes is there from its end where QUERY_HISTORY tells it. Nothing here is shared with the exporter.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tests.facts import plain_reading as plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
+
+Json = dict[str, Any]
+_DROPPED, _MADE = 1, 2
+
+
+class State(NamedTuple):
+    """An object between two events: the query that made it so, or that dropped it; the first one is nobody's."""
+
+    key: str
+    query_id: str | None = None
+    dropped: bool = False
+
+
+class Column(NamedTuple):
+    """A column in one state of its object."""
+
+    state: State
+    name: str
+
+
+class Copy(NamedTuple):
+    """One source of one written column; ``source.name`` is empty where a function is the source."""
+
+    query_id: str
+    kind: str
+    source: Column
+    source_name: str | None
+    target: Column
+    target_name: str | None
+
+
+@dataclass
+class Query:
+    """``data``: state by object for all that was read; ``shown``: kind of access and object -> name and columns."""
+
+    query_id: str
+    user: str
+    start: datetime
+    end: datetime
+    parent: str | None
+    root: str | None
+    shown: dict[tuple[str, str], tuple[str | None, set[str]]] = field(default_factory=dict)
+    written: dict[str, tuple[str | None, set[str]]] = field(default_factory=dict)
+    data: dict[str, State] = field(default_factory=dict)
+    makes: dict[str, State] = field(default_factory=dict)
+
+    def keys(self, kind: str) -> set[str]:
+        return {key for one, key in self.shown if one == kind}
+
+
+class History:
+    """The events of one account."""
+
+    def __init__(self, rows: list[Json], ends: Mapping[str, str]) -> None:
+        self.rows = rows
+        self.queries: dict[str, Query] = {}
+        self.places: dict[str, set[str]] = defaultdict(set)
+        for row in rows:
+            self._query(row, ends)
+        self._events: dict[str, set[tuple[datetime, str, int]]] = defaultdict(set)
+        self._created: set[State] = set()
+        self.changes = [(one.query_id, key, change) for one, key, change in plain.changes(rows)]
+        self._happen()
+        self._read()
+
+    def _query(self, row: Json, ends: Mapping[str, str]) -> None:
+        ident, start = row["query_id"], plain.time(row["query_start_time"])
+        end = plain.time(ends[ident]) if ident in ends else start
+        parent, root = plain.said(row.get("parent_query_id")), plain.said(row.get("root_query_id"))
+        query = self.queries.setdefault(ident, Query(ident, row["user_name"], start, end, parent, root))
+        for kind, array in plain.READS.items():
+            for key, thing in plain.named(row.get(array)):
+                _add(query.shown, (kind, key), thing)
+        for key, thing in plain.named(row.get("objects_modified")):
+            _add(query.written, key, thing)
+
+    def _happen(self) -> None:
+        for query in self.queries.values():
+            for key in query.written:
+                self._make(query, key)
+        for ident, key, change in self.changes:
+            operation, query = (change.get("operationType") or "").upper(), self.queries[ident]
+            if operation in ("CREATE", "REPLACE", "UNDROP") or body(change) or any(_columns_changed(change)):
+                self._make(query, key)
+            elif operation == "DROP":
+                self._events[key].add((query.end, ident, _DROPPED))
+            if operation in ("CREATE", "REPLACE"):
+                self._created.add(State(key, ident))
+
+    def _make(self, query: Query, key: str) -> None:
+        query.makes[key] = State(key, query.query_id)
+        self._events[key].add((query.end, query.query_id, _MADE))
+
+    def _read(self) -> None:
+        for query in self.queries.values():
+            for _, key in query.shown:
+                query.data[key] = self.state(key, query)
+        for ident, _, _, _, key, _ in ((one[0].query_id, *one[1:]) for one in plain.derivations(self.rows)):
+            self.queries[ident].data[key] = self.state(key, self.queries[ident])
+
+    def events(self, key: str) -> list[tuple[datetime, str, int]]:
+        return sorted(self._events.get(key, ()))
+
+    def state(self, key: str, reader: Query) -> State:
+        """What a query finds when it starts."""
+        return self._after([one for one in self.events(key) if one[:2] < (reader.start, reader.query_id)], key)
+
+    def state_at(self, key: str, time: datetime) -> State:
+        """What is there at a time, all that happened at that time included."""
+        return self._after([one for one in self.events(key) if one[0] <= time], key)
+
+    def _after(self, events: list[tuple[datetime, str, int]], key: str) -> State:
+        return State(key, events[-1][1], events[-1][2] == _DROPPED) if events else State(key)
+
+    def prior(self, state: State) -> State | None:
+        """What a state goes on from: the one made before it, None where the object was created anew."""
+        if state.query_id is None or state.dropped or state in self._created:
+            return None
+        made = [one for one in self.events(state.key) if one[2] == _MADE]
+        own = next(place for place, one in enumerate(made) if one[1] == state.query_id)
+        return State(state.key, made[own - 1][1]) if own else State(state.key)
+
+    def states(self, key: str) -> set[State]:
+        """All that anything refers to."""
+        made = {State(key, ident) for _, ident, rank in self.events(key) if rank == _MADE}
+        return made | {query.data[key] for query in self.queries.values() if key in query.data} | {State(key)}
+
+    @cached_property
+    def onward(self) -> dict[State, set[State]]:
+        """Where the data of a state went: the state after it, and what queries that read it made."""
+        found: dict[State, set[State]] = defaultdict(set)
+        for query in self.queries.values():
+            for state in query.makes.values():
+                for read in query.data.values():
+                    found[read].add(state)
+                if (before := self.prior(state)) is not None:
+                    found[before].add(state)
+        return found
+
+    @cached_property
+    def copies(self) -> list[Copy]:
+        """Every source of every written column."""
+        return [
+            Copy(
+                row["query_id"], kind, *source, Column(State(target, row["query_id"]), column), thing.get("objectName")
+            )
+            for row in self.rows
+            for target, thing in plain.named(row.get("objects_modified"))
+            for one in thing.get("columns") or []
+            if (column := plain.said(one.get("columnName")))
+            for kind, spellings in plain.SOURCES.items()
+            for spelling in spellings
+            for given in one.get(spelling) or []
+            for source in self._source(row, given)
+        ]
+
+    def _source(self, row: Json, given: Json) -> Iterator[tuple[Column, str | None]]:
+        if key := plain.key({name: value for name, value in given.items() if name != "location"}):
+            state = self.state(key, self.queries[row["query_id"]])
+            yield Column(state, plain.said(given.get("columnName")) or ""), plain.said(given.get("objectName"))
+
+    @cached_property
+    def column_onward(self) -> dict[Column, set[Column]]:
+        """Where the data of a column went: as :attr:`onward`, column by column."""
+        found: dict[Column, set[Column]] = defaultdict(set)
+        for copy in self.copies:
+            if copy.source.name:
+                found[copy.source].add(copy.target)
+        for ident, key, change in self.changes:
+            _, _, renamed = _columns_changed(change)
+            query = self.queries[ident]
+            before = self._after([one for one in self.events(key) if one[:2] < (query.end, ident)], key)
+            for old, new in renamed:
+                found[Column(before, old)].add(Column(State(key, ident), new))
+        begun = self._begun()
+        names = {(column.state.key, column.name) for copy in self.copies for column in (copy.source, copy.target)}
+        names |= {(key, name) for query in self.queries.values() for (_, key), (_, columns) in query.shown.items()
+                  for name in columns}  # fmt: skip
+        for key, name in names:
+            for state in self.states(key):
+                if (before := self.prior(state)) is not None and Column(state, name) not in begun:
+                    found[Column(before, name)].add(Column(state, name))
+        return found
+
+    def held_since(self, column: Column) -> Column:
+        """The column in the first of the states in which it held what it holds: those after it left it as it was."""
+        while (before := self.prior(column.state)) is not None and not self._wrote(column):
+            column = Column(before, column.name)
+        return column
+
+    def _wrote(self, column: Column) -> bool:
+        written = self.queries[column.state.query_id or ""].written.get(column.state.key, (None, set[str]()))
+        return column.name in written[1] or column in self._begun()
+
+    def _begun(self) -> set[Column]:
+        """Columns that are added, or take another's place under a new name: what was called so before is not they."""
+        return {
+            Column(State(key, ident), name)
+            for ident, key, change in self.changes
+            for added, _, renamed in [_columns_changed(change)]
+            for name in [*added, *(new for _, new in renamed)]
+        }
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def held(self) -> dict[str, list[tuple[str, datetime, datetime | None]]]:
+        """By object the names that it had, each from when on and until when, in their order.
+
+        A name holds from where it is first seen, or from the change that gives it, until another is seen. At one time
+        what a change gives comes last; beyond that the rows do not tell, and names go by the alphabet.
+        """
+        seen: dict[str, dict[tuple[datetime, str], int]] = defaultdict(dict)
+        for key, time, name, given in self._sightings():
+            seen[key][time, name] = max(given, seen[key].get((time, name), 0))
+        return {key: _turns(sorted((time, given, name) for (time, name), given in found.items()))
+                for key, found in seen.items()}  # fmt: skip
+
+    def label(self, key: str) -> str | None:
+        """The latest name; a place goes by itself."""
+        return self.held[key][-1][0] if key in self.held else min(self.places.get(key) or [""]) or None
+
+    def ever_called(self, key: str) -> set[str]:
+        return {name for name, _, _ in self.held.get(key, [])}
+
+    def _sightings(self) -> Iterator[tuple[str, datetime, str, int]]:
+        for row in self.rows:
+            time = plain.time(row["query_start_time"])
+            for key, name in self._named(row):
+                if plain.said(name):
+                    yield key, time, str(name), 0
+        for ident, key, change in self.changes:
+            properties, time = change.get("properties") or {}, self.queries[ident].start
+            for given in ("objectName", "swapTargetName"):
+                name = plain.said(value(properties.get(given)))
+                if name and plain.number(change.get("objectId")):
+                    yield key, time, name, 1
+
+    def _named(self, row: Json) -> Iterator[tuple[str, str | None]]:
+        """Every object that the row shows, with its name."""
+        for array in (*plain.READS.values(), "objects_modified"):
+            for key, thing in plain.named(row.get(array)):
+                yield key, thing.get("objectName")
+                if thing.get("location"):
+                    self.places[key].add(thing["location"])
+                yield from _inside(thing)
+        for array in plain.POLICIES:
+            for key, thing in plain.named(row.get(array)):
+                policies = list(_policies(thing))
+                for _, policy in policies:
+                    yield key, thing.get("objectName")
+                    yield _key_of(policy.get("policyKind"), policy.get("policyId"), policy.get("policyName"))
+        change = row.get("object_modified_by_ddl")
+        if change and (key := plain.key(change)):
+            yield key, change.get("objectName")
+            yield from _beside(change)
+
+
+def _add(found: dict[Any, tuple[str | None, set[str]]], key: Any, thing: Json) -> None:
+    """A thing that a row shows twice has the columns of both, and one name."""
+    name, columns = found.get(key, (None, set()))
+    own = plain.said(thing.get("objectName"))
+    names = {name for name, _ in plain.columns(thing)}
+    found[key] = min([one for one in (name, own) if one] or [None]), columns | names  # type: ignore[type-var]
+
+
+def _turns(seen: list[tuple[datetime, int, str]]) -> list[tuple[str, datetime, datetime | None]]:
+    begins = [one for place, one in enumerate(seen) if not place or seen[place - 1][2] != one[2]]
+    ends: list[datetime | None] = [time for time, _, _ in begins[1:]]
+    return [(name, time, end) for (time, _, name), end in zip(begins, [*ends, None], strict=True)]
+
+
+def _inside(thing: Json) -> Iterator[tuple[str, str | None]]:
+    """The partners of its joins, and the sources of its columns where it is written."""
+    for join in thing.get("joinObjects") or []:
+        partner = join.get("node") or join.get("joinObject") or {}
+        if key := plain.key(partner):
+            yield key, partner.get("objectName")
+    for column in thing.get("columns") or []:
+        for spellings in plain.SOURCES.values() if plain.said(column.get("columnName")) else ():
+            for source in (one for spelling in spellings for one in column.get(spelling) or []):
+                if key := plain.key({name: part for name, part in source.items() if name != "location"}):
+                    yield key, source.get("objectName")
+
+
+def _policies(thing: Json) -> Iterator[tuple[str | None, Json]]:
+    """Column (None: the whole object) and policy."""
+    for policy in thing.get("policies") or []:
+        yield None, policy
+    for column in thing.get("columns") or []:
+        for policy in column.get("policies") or []:
+            yield plain.said(column.get("columnName")), policy
+
+
+def _beside(change: Json) -> Iterator[tuple[str, str | None]]:
+    """What a change names beside its object: the other one of a SWAP or CLONE, tags and policies."""
+    properties = change.get("properties") or {}
+    for role in ("swapTarget", "cloneSource"):
+        domain, ident, name = (value(properties.get(f"{role}{part}")) for part in ("Domain", "Id", "Name"))
+        if ident is not None or name is not None:
+            yield _key_of(domain or change.get("objectDomain"), ident, name)
+    columns = properties.get("columns")
+    for where in (properties, *(columns.values() if isinstance(columns, dict) else ())):
+        for kind, domain in (("tags", "TAG"), ("maskingPolicies", "MASKING POLICY"),
+                             ("rowAccessPolicies", "ROW ACCESS POLICY")):  # fmt: skip
+            for name, element in (where.get(kind) or {}).items():
+                yield _key_of(domain, value(element.get("objectId")), name)
+
+
+def _key_of(domain: Any, ident: Any, name: Any) -> tuple[str, str | None]:
+    thing = {"objectDomain": domain or "POLICY", "objectId": ident, "objectName": name}
+    return plain.key(thing) or "", name
+
+
+def _columns_changed(change: Json) -> tuple[list[str], list[str], list[tuple[str, str]]]:
+    """The columns that a change adds, drops, and renames (from, to)."""
+    columns = (change.get("properties") or {}).get("columns")
+    said = {name: one for name, one in columns.items() if plain.said(name)} if isinstance(columns, dict) else {}
+    added, dropped = (
+        [name for name, one in said.items() if (one.get("subOperationType") or "").upper() == doing]
+        for doing in ("ADD", "DROP")
+    )
+    given = {name: plain.said(value(one.get("objectName"))) for name, one in said.items()}
+    return added, dropped, [(name, new) for name, new in given.items() if new and new != name]
+
+
+def value(given: Any) -> Any:
+    """Of ``{"value": x}``, x."""
+    return given.get("value") if isinstance(given, dict) else given
+
+
+def body(change: Json) -> str | None:
+    """The policy body that a change sets."""
+    return plain.said(value((change.get("properties") or {}).get("policyBody")))
+
+
+def policies(row: Json) -> Iterator[tuple[str, str, Json, str | None, Json]]:
+    """Array, key and thing, column (None: the whole thing) and policy of each enforcement."""
+    for array in plain.POLICIES:
+        for key, thing in plain.named(row.get(array)):
+            for column, policy in _policies(thing):
+                yield array, key, thing, column, policy
+
+
+def reached(starts: Iterable[Any], onward: Mapping[Any, set[Any]]) -> set[Any]:
+    """The starts, and all that they lead to."""
+    found, waiting = set(starts), list(starts)
+    while waiting:
+        fresh = onward.get(waiting.pop(), set()) - found
+        found |= fresh
+        waiting += fresh
+    return found
+
+
+DROPPED: Final = _DROPPED
