@@ -124,6 +124,7 @@ class Movement:
         self._given = given
         self._routes: dict[str, Routes] = {}
         self._places: dict[NamedNode, tuple[str, int]] = {}
+        self._targets: dict[str, tuple[str | None, str | None]] = {}
 
     def paths(self) -> Iterator[Path]:
         """Every path from the source that is asked for, the shorter ones first."""
@@ -188,9 +189,13 @@ class Movement:
 
     def target(self, iri: str) -> tuple[str | None, str | None]:
         """Id and domain of an object."""
+        if iri not in self._targets:
+            self._targets[iri] = next(self._described(iri), (None, None))
+        return self._targets[iri]
+
+    def _described(self, iri: str) -> Iterator[tuple[str | None, str | None]]:
         for row in self._select(_TARGET, {"object": iri}):
-            return (row["id"].value if row["id"] is not None else None), row["domain"].value
-        return None, None
+            yield (row["id"].value if row["id"] is not None else None), row["domain"].value
 
 
 def rows(
