@@ -78,8 +78,10 @@ def _values(read: History) -> dict[str, list[str]]:
     """What to ask for: names, ids, columns and times of the history, and now and then of none."""
     times = sorted({query.start for query in read.queries.values()})
     shown = [key for query in read.queries.values() for _, key in query.shown]
-    names = [name for key, turns in read.held.items() if key.split("/")[0] in ("table", "view") for name, _, _ in turns]
-    stages = [name for key, turns in read.held.items() if "stage" in key.split("/")[0] for name, _, _ in turns]
+    names = [
+        name for key, turns in read.names.held.items() if key.split("/")[0] in ("table", "view") for name, _, _ in turns
+    ]
+    stages = [name for key, turns in read.names.held.items() if "stage" in key.split("/")[0] for name, _, _ in turns]
     columns = [name for query in read.queries.values() for _, named in query.shown.values() for name in named]
     tagged = [
         (change["objectName"], column)
@@ -93,7 +95,7 @@ def _values(read: History) -> dict[str, list[str]]:
         "time": [*(f"{time:%Y-%m-%dT%H:%M:%S.%fZ}" for time in times), "3000-01-01T00:00:00Z"],
         "object_id": [*(key.split("/")[1] for key in shown if key.split("/")[1].isdigit()), "4711"],
         "object_name": [*names, *names, *stages, "no.such.name"],
-        "source": [*stages, *names, "no.such.name"],
+        "source": [*stages, *stages, *stages, *names, "no.such.name"],
         "column_name": [*columns, "NO_SUCH_COLUMN"],
         "domain": ["Table", "TABLE", "View", "Stage"],
         "user_name": [query.user for query in read.queries.values()],

@@ -1,0 +1,140 @@
+"""What rows call things: every object, tag and policy that a row names, anywhere in it, and the names that each had."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tests.facts import plain_reading as plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+Json = dict[str, Any]
+
+
+class Names:
+    """``places``: the locations of objects that have one."""
+
+    def __init__(self, rows: list[Json]) -> None:
+        self._rows = rows
+        self.places: dict[str, set[str]] = defaultdict(set)
+
+    @cached_property
+    def held(self) -> dict[str, list[tuple[str, datetime, datetime | None]]]:
+        """By object the names that it had, each from when on and until when, in their order.
+
+        A name holds from where it is first seen, or from the change that gives it, until another is seen. At one time
+        what a change gives comes last; beyond that the rows do not tell, and names go by the alphabet.
+        """
+        seen: dict[str, dict[tuple[datetime, str], int]] = defaultdict(dict)
+        for key, time, name, given in self._sightings():
+            seen[key][time, name] = max(given, seen[key].get((time, name), 0))
+        return {key: _turns(sorted((time, given, name) for (time, name), given in found.items()))
+                for key, found in seen.items()}  # fmt: skip
+
+    def label(self, key: str) -> str | None:
+        """The latest name; a place goes by itself."""
+        return self.held[key][-1][0] if key in self.held else min(self.places.get(key) or [""]) or None
+
+    def ever_called(self, key: str) -> set[str]:
+        return {name for name, _, _ in self.held.get(key, [])}
+
+    def _sightings(self) -> Iterator[tuple[str, datetime, str, int]]:
+        for row in self._rows:
+            time = plain.time(row["query_start_time"])
+            for key, name in self.named(row):
+                if plain.said(name):
+                    yield key, time, str(name), 0
+            change = row.get("object_modified_by_ddl") or {}
+            for given in ("objectName", "swapTargetName"):
+                name = plain.said(value((change.get("properties") or {}).get(given)))
+                if name and plain.number(change.get("objectId")):
+                    yield str(plain.key(change)), time, name, 1
+
+    def named(self, row: Json) -> Iterator[tuple[str, str | None]]:
+        """Every object that the row shows, with its name."""
+        for array in (*plain.READS.values(), "objects_modified"):
+            for key, thing in plain.named(row.get(array)):
+                yield key, thing.get("objectName")
+                if thing.get("location"):
+                    self.places[key].add(thing["location"])
+                yield from _inside(thing)
+        for array in plain.POLICIES:
+            for key, thing in plain.named(row.get(array)):
+                policies = list(_policies(thing))
+                for _, policy in policies:
+                    yield key, thing.get("objectName")
+                    yield _key_of(policy.get("policyKind"), policy.get("policyId"), policy.get("policyName"))
+        change = row.get("object_modified_by_ddl")
+        if change and (key := plain.key(change)):
+            yield key, change.get("objectName")
+            yield from _beside(change)
+
+
+def _turns(seen: list[tuple[datetime, int, str]]) -> list[tuple[str, datetime, datetime | None]]:
+    begins = [one for place, one in enumerate(seen) if not place or seen[place - 1][2] != one[2]]
+    ends: list[datetime | None] = [time for time, _, _ in begins[1:]]
+    return [(name, time, end) for (time, _, name), end in zip(begins, [*ends, None], strict=True)]
+
+
+def _inside(thing: Json) -> Iterator[tuple[str, str | None]]:
+    """The partners of its joins, and the sources of its columns where it is written."""
+    for join in thing.get("joinObjects") or []:
+        partner = join.get("node") or join.get("joinObject") or {}
+        if key := plain.key(partner):
+            yield key, partner.get("objectName")
+    for column in thing.get("columns") or []:
+        for spellings in plain.SOURCES.values() if plain.said(column.get("columnName")) else ():
+            for source in (one for spelling in spellings for one in column.get(spelling) or []):
+                if key := plain.key({name: part for name, part in source.items() if name != "location"}):
+                    yield key, source.get("objectName")
+
+
+def _policies(thing: Json) -> Iterator[tuple[str | None, Json]]:
+    """Column (None: the whole object) and policy."""
+    for policy in thing.get("policies") or []:
+        yield None, policy
+    for column in thing.get("columns") or []:
+        for policy in column.get("policies") or []:
+            yield plain.said(column.get("columnName")), policy
+
+
+def _beside(change: Json) -> Iterator[tuple[str, str | None]]:
+    """What a change names beside its object: the other one of a SWAP or CLONE, tags and policies."""
+    properties = change.get("properties") or {}
+    for role in ("swapTarget", "cloneSource"):
+        domain, ident, name = (value(properties.get(f"{role}{part}")) for part in ("Domain", "Id", "Name"))
+        if ident is not None or name is not None:
+            yield _key_of(domain or change.get("objectDomain"), ident, name)
+    columns = properties.get("columns")
+    for where in (properties, *(columns.values() if isinstance(columns, dict) else ())):
+        for kind, domain in (("tags", "TAG"), ("maskingPolicies", "MASKING POLICY"),
+                             ("rowAccessPolicies", "ROW ACCESS POLICY")):  # fmt: skip
+            for name, element in (where.get(kind) or {}).items():
+                yield _key_of(domain, value(element.get("objectId")), name)
+
+
+def _key_of(domain: Any, ident: Any, name: Any) -> tuple[str, str | None]:
+    thing = {"objectDomain": domain or "POLICY", "objectId": ident, "objectName": name}
+    return plain.key(thing) or "", name
+
+
+def value(given: Any) -> Any:
+    """Of ``{"value": x}``, x."""
+    return given.get("value") if isinstance(given, dict) else given
+
+
+def body(change: Json) -> str | None:
+    """The policy body that a change sets."""
+    return plain.said(value((change.get("properties") or {}).get("policyBody")))
+
+
+def policies(row: Json) -> Iterator[tuple[str, str, Json, str | None, Json]]:
+    """Array, key and thing, column (None: the whole thing) and policy of each enforcement."""
+    for array in plain.POLICIES:
+        for key, thing in plain.named(row.get(array)):
+            for column, policy in _policies(thing):
+                yield array, key, thing, column, policy
