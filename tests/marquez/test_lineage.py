@@ -43,7 +43,7 @@ def test_every_job_has_a_run_of_a_query_and_the_latest_in_the_right_state(seen: 
     queries = defaultdict(list)
     for query, statement in seen.lineage.in_order():
         queries[seen.job_of[query]].append((statement.at, rows.run_id(query)))
-    same(set(seen.jobs), set(queries) | parents_without_a_row(seen) | made_once_more(seen))
+    same(set(seen.jobs), set(queries) | parents_without_a_row(seen))
     for name, told in queries.items():
         latest = {run for at, run in told if at == max(told)[0]}
         assert seen.jobs[name]["latestRun"]["id"] in latest
@@ -54,16 +54,6 @@ def parents_without_a_row(seen: Seen) -> set[rows.Name]:
     queries = seen.lineage.statements
     found = {one.parent for one in queries.values() if one.parent and one.parent not in queries}
     return {(f"snowflake://{account}", UNRECORDED_JOB) for account, _ in found}
-
-
-def made_once_more(seen: Seen) -> set[rows.Name]:
-    """Parents that are children themselves: Marquez knows them under their parent's name and their own, and makes a
-    second job, without inputs and outputs, of the name that the events of their children give.
-    """
-    queries = seen.lineage.statements
-    nested = {one.parent for one in queries.values() if one.parent in queries and queries[one.parent].parent}
-    names = [seen.job_of[query] for query in nested if query]
-    return {(space, seen.jobs[space, name]["simpleName"]) for space, name in names}
 
 
 def test_the_graph_edge_for_edge(seen: Seen) -> None:
@@ -108,9 +98,7 @@ def test_parents(seen: Seen) -> None:
             assert job["parentJobName"] is None
             continue
         children += 1
-        named = UNRECORDED_JOB
-        if statement.parent in queries:
-            named = seen.jobs[seen.job_of[statement.parent]]["simpleName"]
+        named = seen.job_of[statement.parent][1] if statement.parent in queries else UNRECORDED_JOB
         assert job["parentJobName"] == named
         assert job["name"] == f"{named}.{job['simpleName']}"
     assert children > 10

@@ -78,7 +78,8 @@ class _Push:
         choices, backend = self._choices, self._backend
         dress = self._settings.with_facets if self._settings.adds_facets else None
         pace = Pace(choices.rate, choices.concurrency)
-        self._delivery = Delivery(index, Fit(self._rules, dress), backend.sender, ledger, pace)
+        fit = Fit(self._rules, dress, index.nested() if self._rules.nests_names else {})
+        self._delivery = Delivery(index, fit, backend.sender, ledger, pace)
         self._progress, interrupted = Progress(advises=choices.runs == "all"), False
         try:
             self._delivery.run(self.counts, self._progress, choices.concurrency)

@@ -6,17 +6,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.push.profiles import Profile, problems
 from exporter.openlineage.settings import PRODUCER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from exporter.openlineage.push.index import Item
 
 Json = dict[str, Any]
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 FACETS: Final = {
     "accessHistory_runs": "https://w3id.org/access-history/facets/1-0-0/AccessHistoryRunsJobFacet.json"
     "#/$defs/AccessHistoryRunsJobFacet"
@@ -37,19 +39,25 @@ class Fitted:
 
 
 class Fit:
-    """``dress``: what adds the facets that the client's settings want, None where they want none."""
+    """``dress``: what adds the facets that the client's settings want, None where they want none. ``nested``: run id ->
+    the name that the backend knows its job by, of parents for which it is another than the one they are sent under.
+    """
 
-    def __init__(self, rules: Profile, dress: Callable[[Json], Json] | None = None) -> None:
-        self._rules, self._dress = rules, dress
+    def __init__(
+        self, rules: Profile, dress: Callable[[Json], Json] | None = None, nested: Mapping[str, str] = NOTHING
+    ) -> None:
+        self._rules, self._dress, self._nested = rules, dress, nested
 
     def fit(self, event: Json, line: bytes, item: Item) -> Fitted:
         """What to send of an event."""
         reasons = problems(event, line, self._rules)
         if reasons:
             return Fitted((), refused="; ".join(reasons))
-        if item.runs is None and not self._dress and not self._is_too_large(event, len(line)):
+        told = _with_parents_name(event, self._nested)
+        is_as_it_was = told is event and item.runs is None and not self._dress
+        if is_as_it_was and not self._is_too_large(event, len(line)):
             return Fitted((line,))
-        told = _with_runs(event, item) if item.runs is not None else event
+        told = _with_runs(told, item) if item.runs is not None else told
         told = self._dress(told) if self._dress else told
         return self._parts(told)
 
@@ -101,6 +109,17 @@ def _with_runs(event: Json, item: Item) -> Json:
     }
     job = event["job"]
     return {**event, "job": {**job, "facets": {**(job.get("facets") or {}), "accessHistory_runs": told}}}
+
+
+def _with_parents_name(event: Json, nested: Mapping[str, str]) -> Json:
+    """The event with the name that the backend knows its parent's job by; the same object where that is given."""
+    run = event.get("run") or {}
+    parent = (run.get("facets") or {}).get("parent") or {}
+    name = nested.get((parent.get("run") or {}).get("runId", ""))
+    if name is None or name == parent["job"]["name"]:
+        return event
+    renamed = {**parent, "job": {**parent["job"], "name": name}}
+    return {**event, "run": {**run, "facets": {**run["facets"], "parent": renamed}}}
 
 
 def _text(event: Json) -> bytes:

@@ -38,13 +38,13 @@ _SHAPING: Final = (
 
 _TABLES: Final = """
 CREATE TABLE events (file INT, at INT, size INT, mark TEXT, is_run INT, run TEXT, time TEXT, is_end INT);
-CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, shape TEXT, parent TEXT, root TEXT, query TEXT, started TEXT,
-    ended TEXT, starts INT, begin TEXT, depth INT DEFAULT 0, chosen INT DEFAULT 1) WITHOUT ROWID;
+CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, shape TEXT, parent TEXT, parent_job TEXT, root TEXT, query TEXT,
+    started TEXT, ended TEXT, starts INT, begin TEXT, depth INT DEFAULT 0, chosen INT DEFAULT 1) WITHOUT ROWID;
 CREATE TABLE settled (mark TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE jobs (job TEXT PRIMARY KEY, runs INT, first TEXT, last TEXT) WITHOUT ROWID;
 """
-_RUN: Final = """INSERT INTO runs (run, job, shape, parent, root, query, started, ended, starts)
-    VALUES (:run, :job, :shape, :parent, :root, :query, :time, :time, NOT :is_end)
+_RUN: Final = """INSERT INTO runs (run, job, shape, parent, parent_job, root, query, started, ended, starts)
+    VALUES (:run, :job, :shape, :parent, :parent_job, :root, :query, :time, :time, NOT :is_end)
     ON CONFLICT (run) DO UPDATE SET shape = coalesce(excluded.shape, shape), started = min(started, excluded.started),
     ended = max(ended, excluded.ended), starts = max(starts, excluded.starts)"""
 _EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :run, :time, :is_end)"
@@ -201,6 +201,18 @@ class Index:
         for file, at, size, mark, is_run, *of_job in self._db.execute(_ORDERED):
             yield Item(file, at, size, mark, bool(is_run), *of_job)
 
+    def nested(self) -> dict[str, str]:
+        """Run id -> the name of its job with those of all above it, ``top.middle.own``, of the runs that are both a
+        child and a parent.
+        """
+        names: dict[str, str] = {}
+        told = """SELECT run, job, parent, parent_job FROM runs WHERE parent <> run AND parent_job IS NOT NULL
+            AND run IN (SELECT parent FROM runs) ORDER BY depth"""
+        for run, job, parent, given in self._db.execute(told):
+            above, own = names.get(parent, given), json.loads(job)[1]
+            names[run] = f"{above}.{own.removeprefix(f'{above}.')}"
+        return names
+
     def line(self, item: Item) -> bytes:
         """The event's text; from any thread."""
         return os.pread(self._files[item.file], item.size, item.at).rstrip(b"\r\n")
@@ -229,6 +241,7 @@ def _row(event: Json) -> Json:
         "job": json.dumps([event["job"]["namespace"], event["job"]["name"]]),
         "shape": _shape(event.get("inputs") or [], outputs) if is_end else None,
         "parent": (parent.get("run") or {}).get("runId"),
+        "parent_job": (parent.get("job") or {}).get("name"),
         "root": ((parent.get("root") or {}).get("run") or {}).get("runId"),
         "query": (facets.get("externalQuery") or {}).get("externalQueryId"),
     }

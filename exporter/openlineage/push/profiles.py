@@ -29,6 +29,9 @@ class Profile:
     an input and an output) is split. The rest is refused: a dataset's name of more than ``max_name`` characters, a
     column's of more than ``max_field``, a namespace that is not ``namespace``, NUL, a key twice in an object, a
     column's source that is no input.
+
+    ``nests_names``: whether it knows a child's job by the names of all above it and its own, ``top.middle.own``, and
+    takes a parent of any other name for another job.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Profile:
     refuses_nul: bool = False
     unique_keys: bool = False
     sources_are_inputs: bool = False
+    nests_names: bool = False
 
     @property
     def looks_inside(self) -> bool:
@@ -61,6 +65,7 @@ PROFILES: Final = {
             max_field=255,
             namespace=re.compile(r"[a-zA-Z0-9:;=/_\-.@+]{1,1024}"),
             refuses_nul=True,
+            nests_names=True,
         ),
         Profile("snowflake", runs_only=True, complete_only=True, both_sides=True, sources_are_inputs=True),
         Profile("openmetadata", runs_only=True, complete_only=True, both_sides=True),
