@@ -42,7 +42,6 @@ def export(settings: Settings, progress: Progress) -> Report:
         job = Job(settings, place, progress, found.size)
         with progress.stage("session"):
             spark = session.start(found.size)
-            place.in_memory = _is_small(found.size) and session.is_local(spark)
             if settings.validate:
                 session.warm_worker(spark, "pyshacl", "exporter.rdf.worker")
         with progress.stage("rows"):
@@ -83,7 +82,7 @@ def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[Ve
     while True:
         with job.progress.stage("facts"):
             facts = _facts(rows.without(came.good, before.held), told, job.place)
-        verdict, sent = both(partial(_verdict, facts, before, job), partial(_events, facts, job), job.place.settle)
+        verdict, sent = both(partial(_verdict, facts, before, job), partial(_events, facts, job))
         if not verdict.refuses and sent.held is None:
             return verdict, sent
         found = [one for one in (verdict.held, sent.held) if one is not None]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-_WORK: Final = ".work/"
 _MARKS: Final = ("manifest.json", "report.json")
 
 
@@ -45,9 +44,6 @@ class Publication:
         if self.out.exists() and not _may_take(self.out, replace=replace):
             raise UsageError(_refusal(out, replace=replace))
         self.out.parent.mkdir(parents=True, exist_ok=True)
-        self.in_memory = False
-        """Whether tables are small enough to be held in memory: a small file costs more than what is in it."""
-        self._unwritten: dict[str, DataFrame] = {}
 
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix=f".{self.out.name}.", dir=self.out.parent))
@@ -60,24 +56,10 @@ class Publication:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def keep(self, table: DataFrame, name: str) -> DataFrame:
-        """The table, computed once: stored in Parquet below the folder and read back, or held ``in_memory``."""
-        if self.in_memory:
-            return self._held(table, name)
+        """The table, stored in Parquet below the folder and read back."""
         path = str(self.folder / name)
         table.write.mode("overwrite").parquet(path)
         return table.sparkSession.read.schema(table.schema).parquet(path)
-
-    def _held(self, table: DataFrame, name: str) -> DataFrame:
-        held = table.localCheckpoint()
-        if not name.startswith(_WORK):
-            self._unwritten[name] = held
-        return held
-
-    def settle(self) -> None:
-        """Write what is held in memory and belongs to the output."""
-        for name, held in self._unwritten.items():
-            held.write.mode("overwrite").parquet(str(self.folder / name))
-        self._unwritten.clear()
 
     def counted(self, table: DataFrame, name: str) -> Counted:
         """The table, stored, with the number of its rows."""

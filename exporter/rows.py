@@ -27,13 +27,11 @@ DISAGREE: Final = "the rows of this query id name different users"
 
 @dataclass(frozen=True)
 class Rows:
-    """``every``: all rows with their account and ``problems``; ``places`` of all lines, blank ones too. ``rows_in``,
-    ``duplicates`` (exact ones among the good), ``unreadable`` and ``disagreeing`` (queries whose rows name different
-    users) count them.
+    """``every``: all rows with their account and ``problems``. ``rows_in``, ``duplicates`` (exact ones among the good),
+    ``unreadable`` and ``disagreeing`` (queries whose rows name different users) count them.
     """
 
     every: DataFrame
-    places: DataFrame
     rows_in: int
     duplicates: int
     unreadable: int
@@ -63,7 +61,7 @@ def stage(spark: SparkSession, inputs: Inputs, account: str, place: Publication)
     if counts["left_over"]:
         again = place.keep(source.second_reading(stored), ".work/second")
         fitted = fitted.unionByName(again)
-    return _counted(with_account(fitted, account), stored.select(*PLACE), counts["rows"])
+    return _counted(with_account(fitted, account), counts["rows"])
 
 
 def _named(inputs: Inputs) -> str:
@@ -71,7 +69,7 @@ def _named(inputs: Inputs) -> str:
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
-def _counted(every: DataFrame, places: DataFrame, rows_in: int) -> Rows:
+def _counted(every: DataFrame, rows_in: int) -> Rows:
     is_bad = F.size("problems") > 0
     contents = every.groupBy(*_QUERY, "hash_1", "hash_2", is_bad.alias("is_bad")).agg(
         F.count(F.lit(1)).alias("n"), F.min("user_name").alias("user_name")
@@ -86,7 +84,7 @@ def _counted(every: DataFrame, places: DataFrame, rows_in: int) -> Rows:
         F.sum("doubled").alias("doubled"), F.sum("bad").alias("bad"), F.count_if("disagrees").alias("disagrees")
     ).first()
     assert total is not None
-    return Rows(every, places, rows_in, total["doubled"] or 0, total["bad"] or 0, total["disagrees"])
+    return Rows(every, rows_in, total["doubled"] or 0, total["bad"] or 0, total["disagrees"])
 
 
 def disagreeing(rows: Rows) -> DataFrame:
@@ -111,7 +109,8 @@ def quarantine(
         bad = bad.unionByName(_held_rows(spark, inputs, rows, held))
     bad = place.keep(bad, ".work/bad")
     files = F.broadcast(bad.select("file").distinct())
-    in_files = rows.places.join(files, on="file", how="left_semi")
+    staged = spark.read.schema(bad.select(*PLACE).schema).parquet(str(place.folder / _STAGE))
+    in_files = staged.select(*PLACE).join(files, on="file", how="left_semi")
     number = F.row_number().over(W.partitionBy("file").orderBy("block", "seq"))
     numbered = in_files.withColumn("number", number).join(bad, on=list(PLACE), how="inner")
     at = [F.when(F.col("unit") == unit, F.col("number")).alias(unit) for unit in ("line", "row")]

@@ -89,11 +89,6 @@ def start(
     return spark
 
 
-def is_local(spark: SparkSession) -> bool:
-    """Whether all of Spark runs in this one process."""
-    return (spark.sparkContext.master or "").startswith("local")
-
-
 def warm_worker(spark: SparkSession, *modules: str) -> threading.Thread:
     """Have a Python worker of Spark start and import ``modules`` while the session does other work.
 

@@ -21,11 +21,8 @@ def together(steps: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
     return {name: one.result() for name, one in running.items()}
 
 
-def both(
-    one: Callable[[], Result], other: Callable[[], Other], beside: Callable[[], None] = lambda: None
-) -> tuple[Result, Other]:
-    """Two steps of different kinds, and one ``beside`` them; the first that fails raises, when all are over."""
-    with ThreadPoolExecutor(3) as pool:
-        first, second, third = pool.submit(one), pool.submit(other), pool.submit(beside)
-    third.result()
+def both(one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
+    """Two steps of different kinds; the first that fails raises, when both are over."""
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(one), pool.submit(other)
     return first.result(), second.result()
