@@ -26,7 +26,6 @@ from exporter.schemas import (
     SCALARS,
     ddl,
 )
-from exporter.times import parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,14 +129,16 @@ def _fits(text: Column, kind: str) -> Column:
     return parsed[CORRUPT].isNull()
 
 
-def row_problems(row: Mapping[str, Column]) -> Column:
-    """What a row lacks that every row has: an id, a readable time, a user; as an array of sentences."""
+def row_problems(row: Mapping[str, Column], start: Column) -> Column:
+    """What a row lacks that every row has: an id, a readable time, a user; as an array of sentences. ``start``: the
+    time as it was read.
+    """
     time = row["query_start_time"]
     return F.array_compact(
         F.array(
             F.when(_empty(row["query_id"]), "query_id is missing"),
             F.when(_empty(time), "query_start_time is missing").when(
-                parse_time(time).isNull(),
+                start.isNull(),
                 F.concat(F.lit("query_start_time cannot be read as a time: "), F.substring(time, 1, 60)),
             ),
             F.when(_empty(row["user_name"]), "user_name is missing"),

@@ -63,6 +63,8 @@ _LOCAL: Final = {
 }
 _SMALL: Final = {
     "spark.sql.adaptive.enabled": "false",
+    # What follows a union is planned once and not once for each of its parts.
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }

@@ -126,16 +126,19 @@ def _rows_of_documents(documents: DataFrame) -> DataFrame:
 def _finished(rows: DataFrame, *also: str) -> DataFrame:
     """One column per column of the view, times read, problems collected, content hashed; ``also``: columns to keep."""
     row = {name: F.col(f"row.{name}") for name in COLUMNS}
+    timed = rows.withColumn("start", parse_time(row["query_start_time"]))
     change = row["object_modified_by_ddl"]
     kept = {name: parse.raw_json(row[name]) for name in RAW_JSON}
     kept["object_modified_by_ddl"] = change.withField("properties", parse.raw_json(change["properties"]))
-    named = rows.select(
+    named = timed.select(
         *PLACE,
         *also,
         "raw",
-        F.when(F.size("unfit") > 0, F.col("unfit")).otherwise(parse.row_problems(row)).alias("problems"),
+        F.when(F.size("unfit") > 0, F.col("unfit"))
+        .otherwise(parse.row_problems(row, F.col("start")))
+        .alias("problems"),
         *[kept.get(name, column).alias(name) for name, column in row.items() if name != "query_start_time"],
-        parse_time(row["query_start_time"]).alias("query_start_time"),
+        F.col("start").alias("query_start_time"),
     )
     return named.select(
         *PLACE,

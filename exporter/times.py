@@ -27,7 +27,7 @@ def parse_time(text: Column) -> Column:
     (``Wed, 25 Jan 2022 16:17:47 +0000``); seconds, milli-, micro- or nanoseconds since 1970, as the drivers give them.
     """
     usual = F.when(text.rlike(_CLOCK), _clock(text))
-    return F.coalesce(usual, F.get(F.transform(F.array(F.trim(text)), _unusual), F.lit(0)))
+    return F.coalesce(usual, F.get(F.transform(F.transform(F.array(F.trim(text)), _unusual), _in_years), F.lit(0)))
 
 
 def _clock(text: Column) -> Column:
@@ -40,8 +40,12 @@ def _unusual(text: Column) -> Column:
     for digits, per_second in _WHOLE.items():
         read = read.when(text.rlike(digits), _since_epoch(text, per_second))
     hours = F.regexp_replace(text, r"\s*([+-]\d{2})\z", "$1:00")
-    read = read.when(text.rlike(_LONG), _clock(_long_as_iso(text))).when(hours.rlike(_CLOCK), _clock(hours))
-    return F.when(F.year(read).between(1, 9999), read)
+    return read.when(text.rlike(_LONG), _clock(_long_as_iso(text))).when(hours.rlike(_CLOCK), _clock(hours))
+
+
+def _in_years(time: Column) -> Column:
+    """The time, where its year has four digits: beyond, no other tool reads it."""
+    return F.when(F.year(time).between(1, 9999), time)
 
 
 def _since_epoch(digits: Column, per_second: int) -> Column:

@@ -32,17 +32,17 @@ def ddl_changes(rows: DataFrame) -> DataFrame:
         change.alias("change"),
         F.upper(F.trim(F.coalesce(change["operationType"], F.lit("UNKNOWN")))).alias("operation"),
         F.coalesce(change["properties"], F.lit("{}")).alias("properties"),
-        F.from_json(change["properties"], _MAP).alias("p"),
+        _atoms(change["properties"]).alias("p"),
     )
     named = identified(parsed, "change", CHANGE_FIELDS)
     whole = named.filter(F.col("object_key").isNotNull() & (F.col("operation") != identifiers.TRUNCATED))
     changes = whole.select(
         *[name for name in whole.schema.names if name != "p"],
-        _value("objectName").alias("new_name"),
-        *[_value(f"swapTarget{end}").alias(f"swap_{end.lower()}") for end in _ENDS],
+        F.element_at("p", "objectName").alias("new_name"),
+        *[F.element_at("p", f"swapTarget{end}").alias(f"swap_{end.lower()}") for end in _ENDS],
         *[_source_value(end).alias(f"source_{end.lower()}") for end in _ENDS],
-        _value("policyBody").alias("policy_body"),
-        _value("comment").alias("comment"),
+        F.element_at("p", "policyBody").alias("policy_body"),
+        F.element_at("p", "comment").alias("comment"),
     )
     both = _other_object(_other_object(changes, "swap"), "source")
     each = one_per_key(both, ["account", "query_id", "object_key", "operation", "properties"])
@@ -61,7 +61,7 @@ def _source_value(end: str) -> Column:
     keys = F.filter(
         F.map_keys("p"), lambda name: name.rlike(rf"(?i)^(clone|like|creation)?source(object|target)?{end}\z")
     )
-    return said(atomic(F.element_at(F.col("p"), F.get(keys, F.lit(0)))))
+    return F.element_at(F.col("p"), F.get(keys, F.lit(0)))
 
 
 def _other_object(changes: DataFrame, side: str) -> DataFrame:
@@ -75,8 +75,13 @@ def _other_object(changes: DataFrame, side: str) -> DataFrame:
     )
 
 
-def _value(name: str) -> Column:
-    return said(atomic(F.element_at(F.col("p"), name)))
+def _atoms(properties: Column) -> Column:
+    """The values of the atomic properties by name; None for compound ones and for those that say nothing.
+
+    One lambda for all: an expression for each property would say where it comes from a dozen times.
+    """
+    values = F.transform_values(F.from_json(properties, _MAP), lambda _, raw: atomic(raw))
+    return F.transform_values(values, lambda _, value: said(value))
 
 
 def atomic(raw: Column) -> Column:
@@ -89,7 +94,7 @@ def ddl_settings(changes: DataFrame) -> DataFrame:
     """One row per atomic property, per element of a compound one, and the same below each column."""
     of_object = _entries(changes.select(*QUERY_COLUMNS, "change_key", "object_key", "properties"), "properties")
     is_column = (F.col("property") == "columns") & _is_compound(F.col("raw"))
-    on_object = _settings(of_object.filter(~is_column).withColumn("column_name", F.lit(None).cast("string")))
+    on_object = of_object.filter(~is_column).withColumn("column_name", F.lit(None).cast("string"))
     columns = of_object.filter(is_column).select(
         *QUERY_COLUMNS,
         "change_key",
@@ -97,9 +102,15 @@ def ddl_settings(changes: DataFrame) -> DataFrame:
         F.explode(F.from_json("raw", _MAP)).alias("column_name", "of_column"),
     )
     named = columns.filter(said(F.col("column_name")).isNotNull())
-    as_element = _element(named.withColumn("property", F.lit("columns")), F.col("column_name"), F.col("of_column"))
+    as_element = named.select(
+        *_head()[:-1],
+        F.lit("columns").alias("property"),
+        F.col("column_name").alias("element"),
+        F.col("of_column").alias("of_element"),
+    )
     below = _entries(named, "of_column", "column_name").filter(~F.col("property").isin(*_OF_ELEMENT))
-    return on_object.unionByName(as_element).unionByName(_settings(below)).distinct()
+    entries = on_object.unionByName(below)
+    return _atoms_of(entries).unionByName(_elements(_compounds(entries).unionByName(as_element))).distinct()
 
 
 def _entries(rows: DataFrame, column: str, *also: str) -> DataFrame:
@@ -113,39 +124,38 @@ def _is_compound(raw: Column) -> Column:
     return raw.startswith("{") & ~F.array_contains(keys, "value") & (F.size(keys) > 0)
 
 
-def _settings(entries: DataFrame) -> DataFrame:
-    """Atomic entries as they are, compound ones element by element."""
-    compound = _is_compound(F.col("raw"))
+def _atoms_of(entries: DataFrame) -> DataFrame:
+    """Atomic entries as they are."""
     is_said = F.col("raw") != identifiers.TRUNCATED  # columns that Snowflake cut away are a bare text
-    single = entries.filter(~compound & is_said).withColumn("element", F.lit(None).cast("string"))
-    atoms = single.select(
+    nothing = [F.lit(None).cast("string").alias(name) for name in ("element", "element_key", "element_id")]
+    return entries.filter(~_is_compound(F.col("raw")) & is_said).select(
         *_head(),
-        "element",
-        F.lit(None).cast("string").alias("element_key"),
-        F.lit(None).cast("string").alias("element_id"),
+        *nothing,
         F.lit(None).cast("string").alias("sub_operation"),
         F.coalesce(atomic(F.col("raw")), "raw").alias("value"),
     )
-    elements = entries.filter(compound).select(
+
+
+def _compounds(entries: DataFrame) -> DataFrame:
+    """Compound entries, element by element."""
+    return entries.filter(_is_compound(F.col("raw"))).select(
         *_head(), F.explode(F.from_json("raw", _MAP)).alias("element", "of_element")
     )
-    return atoms.unionByName(_element(elements, F.col("element"), F.col("of_element")))
 
 
 def _head() -> list[str]:
     return [*QUERY_COLUMNS, "change_key", "object_key", "column_name", "property"]
 
 
-def _element(rows: DataFrame, element: Column, raw: Column) -> DataFrame:
+def _elements(rows: DataFrame) -> DataFrame:
     """One row per element; ``element_key``: the tag or policy that it names, None for values and columns."""
-    parsed = rows.withColumn("_element", element).withColumn("_raw", raw).withColumn("_of", F.from_json(raw, _MAP))
-    read = parsed.select(
+    read = rows.withColumn("_of", F.from_json("of_element", _MAP)).select(
         *_head(),
-        F.col("_element").alias("element"),
+        "element",
         atomic(F.element_at("_of", "objectId")).alias("element_id"),
         F.upper(F.element_at("_of", "subOperationType")).alias("sub_operation"),
         atomic(F.coalesce(F.element_at("_of", "tagValue"), F.element_at("_of", "value"))).alias("given"),
-        F.when(F.col("_of").isNull(), F.col("_raw")).alias("bare"),
+        F.when(F.col("_of").isNull(), F.col("of_element")).alias("bare"),
         _element_domain(F.col("property")).alias("element_domain"),
     )
     named = read.withColumn("tagged", F.when(F.col("element_domain").isNotNull(), F.col("element")))

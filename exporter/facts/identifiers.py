@@ -45,6 +45,8 @@ _WELL_FORMED: Final = literal(rf"(?s)^{_PART}([.]{_PART})*\z")
 _PLAIN_PART: Final = literal(r"^[A-Za-z_][A-Za-z0-9_$]*\z")
 _STORED_PART: Final = literal(r"^[A-Z_][A-Z0-9_$]*\z")
 _ID: Final = literal("^\x02?0*([1-9][0-9]*)([.]0+)?\\z")
+_ALL_DOTS: Final = literal(r"\G[.](?=[.]?\z)")
+"""Each dot of a text that is ``.`` or ``..``, and no other."""
 _NO_ID: Final = literal(r"^[-0-9.\x02]*\z")
 
 
@@ -54,7 +56,7 @@ def normal_domain(domain: str) -> str:
     ``MASKING_POLICY`` -> ``MASKING POLICY``, ``External table`` -> ``EXTERNAL TABLE``.
     """
     spelled = f"upper(trim(regexp_replace({domain}, '[\\\\s_]+', ' ')))"
-    return f"nullif(nullif({spelled}, ''), '{TRUNCATED}')"
+    return f"CASE WHEN {spelled} NOT IN ('', '{TRUNCATED}') THEN {spelled} END"
 
 
 def kind_of(normal: str, stage_kind: str = "null", location: str = "null") -> str:
@@ -131,7 +133,7 @@ def segment(text: str) -> str:
     Source: RFC 3986, sections 2.1 and 3.3.
     """
     encoded = f"replace(url_encode({text}), '+', '%20')"
-    return f"regexp_replace(regexp_replace({encoded}, '^[.]\\\\z', '%2E'), '^[.][.]\\\\z', '%2E%2E')"
+    return f"regexp_replace({encoded}, {_ALL_DOTS}, '%2E')"
 
 
 def object_key(

@@ -112,7 +112,8 @@ def names(mentions: DataFrame, facts: Facts) -> DataFrame:
         F.lit(None).cast("timestamp").alias("valid_until"),
         "last_seen",
     )
-    sightings = _sightings(facts).unionByName(given).join(of_several, on=["account", "object_key"], how="left_semi")
+    # Not a semi-join: Spark would write it out once for each table of the union.
+    sightings = _sightings(facts).unionByName(given).join(of_several, on=["account", "object_key"], how="inner")
     # What a change gives at the very time at which it is seen is seen after it: a name holds once from one time.
     once = sightings.groupBy("account", "object_key", "query_start_time", "object_name").agg(
         F.max("after").alias("after")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.openlineage.kin import PARENT, ROOT
-from exporter.openlineage.naming import UNRECORDED_JOB, job_name
+from exporter.openlineage.naming import UNRECORDED_JOB, job, job_name
 from exporter.openlineage.sql import let, only_if, sorted_set
 from exporter.sql import literal
 
@@ -30,25 +30,30 @@ def _identities(datasets: str) -> str:
 
 
 def with_jobs(queries: DataFrame, settings: OpenLineageSettings) -> DataFrame:
-    """The queries with ``job_name``, ``parent_job`` and ``root_job``: the names of the relatives' jobs."""
+    """The queries with ``job_name``, ``parent_job`` and ``root_job``: the names of the relatives' jobs.
+
+    A relative's job has the name under which it is sent; all those that have no row have one.
+    """
     subjects = sorted_set("concat(changes.subject, routines.subject)")
-    own = job_name(_prefixes("query", settings), sorted_set("changes.verb"), "read", "wrote", subjects)
-    return queries.selectExpr(
+    own = job(_prefixes("query", settings), sorted_set("changes.verb"), "read", "wrote", subjects)
+    jobs = f"array({own}, {_relative(PARENT, settings)}, {_relative(ROOT, settings)})"
+    named = queries.selectExpr("*", f"transform({jobs}, job -> {job_name('job')}) AS names")
+    has_parent = "query.parent_query_id IS NOT NULL AND query.parent_query_id <> query_id"
+    has_root = f"{has_parent} AND query.root_query_id IS NOT NULL"
+    other = literal(UNRECORDED_JOB)
+    return named.selectExpr(
         "*",
-        f"{own} AS job_name",
-        f"{_relative(PARENT, 'query.parent_query_id', settings)} AS parent_job",
-        f"{_relative(ROOT, 'query.root_query_id', settings)} AS root_job",
+        "names[0] AS job_name",
+        f"{only_if(has_parent, f'coalesce(names[1], {other})')} AS parent_job",
+        f"{only_if(has_root, f'coalesce(names[2], {other})')} AS root_job",
     )
 
 
-def _relative(role: str, query_id: str, settings: OpenLineageSettings) -> str:
-    """The name of a relative's job: the one under which it is sent, or one for all those that have no row."""
+def _relative(role: str, settings: OpenLineageSettings) -> str:
+    """A relative's job, null where it has no row."""
     sets = (sorted_set(f"r.{name}") for name in ("verb", "input", "output", "subject"))
-    named = job_name(_prefixes("array_max(r.query)", settings), *sets)
-    is_recorded = "array_max(r.query) IS NOT NULL"
-    of_role = f"filter(kin, k -> k.role = '{role}')"
-    name = let("r", of_role, f"CASE WHEN {is_recorded} THEN {named} ELSE {literal(UNRECORDED_JOB)} END")
-    return only_if(f"{query_id} IS NOT NULL AND query.parent_query_id <> query_id", name)
+    named = only_if("array_max(r.query) IS NOT NULL", job(_prefixes("array_max(r.query)", settings), *sets))
+    return let("r", f"filter(kin, k -> k.role = '{role}')", named)
 
 
 def _prefixes(query: str, settings: OpenLineageSettings) -> str:

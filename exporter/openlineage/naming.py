@@ -134,20 +134,26 @@ def job_namespace(settings: OpenLineageSettings) -> str:
     return literal(settings.job_namespace) if settings.job_namespace else account_namespace()
 
 
-def job_name(prefixes: str, verbs: str, inputs: str, outputs: str, subjects: str) -> str:
-    """A name that people can read and a short hash of everything that tells this job from another.
+def job(prefixes: str, verbs: str, inputs: str, outputs: str, subjects: str) -> str:
+    """Everything that tells a job from another, as a struct.
 
-    ``prefixes``: texts that go before it; ``verbs``: the DDL operations; ``inputs``, ``outputs``: the datasets;
+    ``prefixes``: texts that go before its name; ``verbs``: the DDL operations; ``inputs``, ``outputs``: the datasets;
     ``subjects``: routines and other things that are no datasets. All are sorted arrays without nulls.
+    """
+    return struct({"prefixes": prefixes, "verbs": verbs, "inputs": inputs, "outputs": outputs, "subjects": subjects})
+
+
+def job_name(job: str) -> str:
+    """A name that people can read, and a short hash of everything; ``job``: the name of a column or variable that holds
+    what :func:`job` gives, null for none.
+
     ``write DB.S.T from DB.S.A, DB.S.B [0f1e2d3c4b]``; before it, ``query`` where it would begin with a digit.
     """
-    told = {"prefixes": prefixes, "verbs": verbs, "inputs": inputs, "outputs": outputs, "subjects": subjects}
-    shown = f"concat(transform(job.prefixes, p -> substring(p, 1, {_PREFIX_LENGTH})), array({_title('job')}))"
+    shown = f"concat(transform({job}.prefixes, p -> substring(p, 1, {_PREFIX_LENGTH})), array({_title(job)}))"
     in_a_line = rf"regexp_replace(array_join({shown}, ': '), r'\p{{Cntrl}}+', ' ')"
     # Marquez reads a digit or // after a colon as part of an address: of such a job it could show no graph.
     readable = rf"regexp_replace({in_a_line}, r'^(?=\d|//)', 'query ')"
-    digest = "substring(sha1(to_json(job)), 1, 10)"
-    return let("job", struct(told), f"concat({readable}, ' [', {digest}, ']')")
+    return f"concat({readable}, ' [', substring(sha1(to_json({job})), 1, 10), ']')"
 
 
 def _title(job: str) -> str:

@@ -5,7 +5,7 @@ IRIs of the exported account are below its base; those of another account, and p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from exporter.sql import literal
 
@@ -27,19 +27,20 @@ def _base_of_other(base: str) -> str:
     return f"concat({literal(base + 'account/')}, url_encode(account), '/')"
 
 
-def below(ref: str) -> str:
-    """Paths below their account, relative to the base; locations as they are."""
-    return f"CASE WHEN contains({ref}, '://') THEN {ref} ELSE concat(below, {ref}) END"
+_ELSEWHERE: Final = ("ah:SnowflakeObject", "ah:Account", "ah:Organization")
+"""Classes of things that may have an IRI of their own: a location is itself, an account is the same under any base."""
 
 
-def absolute(ref: str, base: str) -> str:
-    """What :func:`below` gives, in full."""
-    return f"CASE WHEN contains({ref}, '://') THEN {ref} ELSE concat({literal(base)}, {ref}) END"
+def below(ref: str, of: str = _ELSEWHERE[0]) -> str:
+    """Paths of things of the class ``of`` below their account, relative to the base; what has its own IRI as it is."""
+    own = f"concat(below, {ref})"
+    return f"CASE WHEN contains({ref}, '://') THEN {ref} ELSE {own} END" if of in _ELSEWHERE else own
 
 
-def whole(ref: str, base: str) -> str:
-    """A path or location as the node has it, in full."""
-    return absolute(f"({below(ref)})", base)
+def whole(ref: str, base: str, of: str = _ELSEWHERE[0]) -> str:
+    """The same, in full; a path below another account has its base already."""
+    own = f"CASE WHEN contains(below, '://') THEN concat(below, {ref}) ELSE concat({literal(base)}, {ref}) END"
+    return f"CASE WHEN contains({ref}, '://') THEN {ref} ELSE {own} END" if of in _ELSEWHERE else own
 
 
 def types(node_class: NodeClass) -> str:
@@ -59,8 +60,13 @@ def date_time(value: str) -> str:
     return f"concat(replace(cast({value} as string), ' ', 'T'), 'Z')"
 
 
-def quoted(text: str) -> str:
-    """A text as Turtle and N-Triples quote it (RDF 1.1 Turtle, section 6.4)."""
+def escaped(text: str) -> str:
+    """A text as it stands between quotes in Turtle and N-Triples (RDF 1.1 Turtle, section 6.4)."""
     for character, escape in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
         text = f"replace({text}, {literal(character)}, {literal(escape)})"
-    return f"concat('\"', {text}, '\"')"
+    return text
+
+
+def quoted(text: str) -> str:
+    """:func:`escaped`, in its quotes."""
+    return f"concat('\"', {escaped(text)}, '\"')"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from exporter.rdf.references import absolute, below, date_time, quoted, with_below
+from exporter.rdf.references import below, date_time, escaped, whole, with_below
 from exporter.rdf.terms import PREFIXES, NodeClass, Property
 from exporter.sql import literal
 
@@ -36,18 +36,15 @@ def render(nodes: DataFrame, node_class: NodeClass, account: str, base: str) -> 
     own = " , ".join((node_class.name, *node_class.also))
     types = "array_join(types, ' , ')" if node_class.typed else literal(own)
     pieces = ", ".join(_piece(one) for one in node_class.properties)
-    subject = f"concat('<', {below('path')}, '> a ', {types})"
-    refs = ", ".join(
-        ["cast(array() as array<string>)", *(_refs(one) for one in node_class.properties if not one.is_literal)]
-    )
+    subject = f"concat('<', {below('path', node_class.name)}, '> a ', {types})"
     is_of_query = "query_id" in nodes.columns and node_class.name != "ah:UnrecordedQuery"
     return with_below(nodes, account, base).selectExpr(
         "account",
         "query_id" if is_of_query else "cast(null as string) AS query_id",
-        f"{absolute(below('path'), base)} AS iri",
+        f"{whole('path', base, node_class.name)} AS iri",
         f"{literal(node_class.name)} AS node_class",
         f"concat(concat_ws({literal(_NEXT)}, {subject}, {pieces}), {literal(_END)}) AS turtle",
-        f"transform(array_compact(concat({refs})), ref -> {absolute('ref', base)}) AS refs",
+        f"transform(array_compact({_refs(node_class)}), ref -> {whole('ref', base)}) AS refs",
     )
 
 
@@ -55,28 +52,34 @@ _NEXT: Final = " ;\n    "
 _END: Final = " .\n"
 
 
-def _refs(one: Property) -> str:
-    if one.many:
-        return f"transform(coalesce({one.column}, array()), one -> {below('one')})"
-    return f"array({below(one.column)})"
+def _refs(node_class: NodeClass) -> str:
+    """All that a node refers to, as one array of paths and locations."""
+    things = [one for one in node_class.properties if not one.is_literal]
+    single = ", ".join(one.column for one in things if not one.many)
+    lists = [f"coalesce({one.column}, array())" for one in things if one.many]
+    return f"concat({', '.join([f'cast(array({single}) as array<string>)', *lists])})"
 
 
 def _piece(one: Property) -> str:
-    term = literal(f"{one.term} ")
+    term = f"{one.term} "
     if not one.many:
-        return f"concat({term}, {_term(one.column, one)})"
+        return _term(one.column, one, term)
     values = f"array_join(transform({one.column}, value -> {_term('value', one)}), ' , ')"
-    return f"CASE WHEN size({one.column}) > 0 THEN concat({term}, {values}) END"
+    return f"CASE WHEN size({one.column}) > 0 THEN concat({literal(term)}, {values}) END"
 
 
-def _term(value: str, one: Property) -> str:
+def _term(value: str, one: Property, before: str = "") -> str:
+    """The value as Turtle has it, with a text ``before`` it; null for null."""
     if not one.is_literal:
-        return f"concat('<', {below(value)}, '>')"
+        return f"concat({literal(before + '<')}, {below(value, one.range)}, '>')"
     if one.range == "xsd:dateTime":
-        return f"concat('\"', {date_time(value)}, '\"^^xsd:dateTime')"
+        return f"concat({literal(before + _QUOTE)}, {date_time(value)}, '\"^^xsd:dateTime')"
     if one.range in ("xsd:integer", "xsd:boolean"):
-        return f"cast({value} as string)"
-    return quoted(value)
+        return f"concat({literal(before)}, {value})" if before else f"cast({value} as string)"
+    return f"concat({literal(before + _QUOTE)}, {escaped(value)}, '\"')"
+
+
+_QUOTE: Final = '"'
 
 
 def with_headers(blocks: DataFrame, header: str, column: str, between: str = "") -> DataFrame:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from openlineage.client.naming import dataset as naming
 
 from exporter.facts.identifiers import canonical_name
-from exporter.openlineage.naming import RUN_NAMESPACE, dataset, job_name, location, qualified, run_id
+from exporter.openlineage.naming import RUN_NAMESPACE, dataset, job, job_name, location, qualified, run_id
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.openlineage.sql import json_text
+from exporter.openlineage.sql import json_text, let
 from exporter.sql import literal
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def jobs(spark: SparkSession, **sets: list[Any]) -> str:
     kinds = {"prefixes": "string", "verbs": "string", "inputs": pair, "outputs": pair, "subjects": "string"}
     values = tuple(sets.get(name, []) for name in kinds)
     rows = spark.createDataFrame([values], ", ".join(f"{name} array<{kind}>" for name, kind in kinds.items()))
-    found = rows.selectExpr(f"{job_name(*kinds)} AS name").first()
+    found = rows.selectExpr(f"{let('job', job(*kinds), job_name('job'))} AS name").first()
     assert found is not None
     return str(found.name)
 
