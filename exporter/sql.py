@@ -21,3 +21,8 @@ def literal(text: str) -> str:
 def literals(texts: Iterable[str]) -> str:
     """String literals with commas between, as ``IN (…)`` takes them."""
     return ", ".join(literal(text) for text in texts)
+
+
+def let(name: str, value: str, body: str) -> str:
+    """The body with the value under a name: worked out once, however often the body names it."""
+    return f"get(transform(array({value}), {name} -> {body}), 0)"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from exporter.openlineage.naming import PARTS
-from exporter.openlineage.sql import let, members, only_if, struct
-from exporter.sql import literal
+from exporter.openlineage.sql import members, only_if, struct
+from exporter.sql import let, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from exporter.openlineage.facets import OBJECT_FIELDS, Facets
 from exporter.openlineage.kin import OWN
 from exporter.openlineage.pieces import CHANGE, COLUMN, INPUT, IS_ROUTINE, JOIN, OUTPUT, POLICY, QUERY, ROUTINE, SETTING
-from exporter.openlineage.sql import let, only_if, sorted_set, struct
+from exporter.openlineage.sql import only_if, sorted_set, struct
+from exporter.sql import let
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from exporter.openlineage.kin import PARENT, ROOT
 from exporter.openlineage.naming import UNRECORDED_JOB, job, job_name
-from exporter.openlineage.sql import let, only_if, sorted_set
-from exporter.sql import literal
+from exporter.openlineage.sql import only_if, sorted_set
+from exporter.sql import let, literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

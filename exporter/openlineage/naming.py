@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from exporter.openlineage.sql import let, only_if, struct
-from exporter.sql import literal
+from exporter.openlineage.sql import only_if, struct
+from exporter.sql import let, literal
 
 if TYPE_CHECKING:
     from exporter.openlineage.settings import OpenLineageSettings

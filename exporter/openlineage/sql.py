@@ -38,11 +38,6 @@ def typed_fields(names: str, kind: str) -> str:
     return f"transform({names}, n -> struct(n AS name, {literal(kind)} AS type))"
 
 
-def let(name: str, value: str, body: str) -> str:
-    """The body with the value under a name: worked out once, however often the body names it."""
-    return f"get(transform(array({value}), {name} -> {body}), 0)"
-
-
 def json_text(value: str) -> str:
     """A string as JSON has it, in its quotes: names that need no escapes, which are nearly all, without a generator."""
     escaped = rf"regexp_extract(to_json(array({value})), r'(?s)^\[(.*)\]\z', 1)"

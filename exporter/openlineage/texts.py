@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from exporter.openlineage.facets import EVENT_SCHEMA, Facets, joined
 from exporter.openlineage.naming import job_namespace, run_id
 from exporter.openlineage.pieces import CHANGE_FIELDS, POLICY_FIELDS
-from exporter.openlineage.sql import iso, json_text, let, only_if, sorted_set, struct, typed_fields
-from exporter.sql import literal
+from exporter.openlineage.sql import iso, json_text, only_if, sorted_set, struct, typed_fields
+from exporter.sql import let, literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

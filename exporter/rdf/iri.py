@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from exporter.facts.identifiers import LOCATION_KIND, segment
+from exporter.sql import let
 
 STORAGE_SCHEMES: Final = ("s3", "s3gov", "s3china", "s3compat", "gcs", "gs", "azure", "abfss", "wasbs", "file", "hdfs")
 """Locations with these schemes are their own IRI; all others have one below the account's, so that no row can name a
@@ -43,9 +44,12 @@ def query_path(query_id: str = "query_id") -> str:
 
 def object_path(key: str = "object_key") -> str:
     """The object's key, or the location itself: one that may be an IRI and is not encoded."""
-    own = f"url_decode(substring_index({key}, '/', -1))"
-    is_location = f"startswith({key}, '{LOCATION_KIND}/')"
-    return f"CASE WHEN {is_location} AND {own} RLIKE '{_STORAGE}' THEN {_location(own)} ELSE {key} END"
+    own = let(
+        "url",
+        f"url_decode(substring_index({key}, '/', -1))",
+        f"CASE WHEN url RLIKE '{_STORAGE}' THEN {_location('url')} ELSE {key} END",
+    )
+    return f"CASE WHEN startswith({key}, '{LOCATION_KIND}/') THEN {own} ELSE {key} END"
 
 
 def _location(url: str) -> str:
@@ -57,8 +61,9 @@ def _location(url: str) -> str:
     readable = f"replace(url_encode(substr({url}, length({scheme}) + 1)), '+', '%20')"
     for code, character in _READABLE.items():
         readable = f"replace({readable}, '{code}', '{character}')"
-    more = f"replace(replace({readable}, '%3A', ':'), '%40', '@')"
-    return f"concat({scheme}, CASE WHEN {url} RLIKE '{_PLAIN_HOST}' THEN {more} ELSE {readable} END)"
+    more = "replace(replace(shown, '%3A', ':'), '%40', '@')"
+    shown = let("shown", readable, f"CASE WHEN {url} RLIKE '{_PLAIN_HOST}' THEN {more} ELSE shown END")
+    return f"concat({scheme}, {shown})"
 
 
 def column_path(column: str, key: str = "object_key") -> str:

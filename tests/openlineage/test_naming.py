@@ -13,8 +13,8 @@ from openlineage.client.naming import dataset as naming
 from exporter.facts.identifiers import canonical_name
 from exporter.openlineage.naming import RUN_NAMESPACE, dataset, job, job_name, location, qualified, run_id
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.openlineage.sql import json_text, let
-from exporter.sql import literal
+from exporter.openlineage.sql import json_text
+from exporter.sql import let, literal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
