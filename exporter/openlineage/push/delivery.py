@@ -52,13 +52,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class Sent:
-    """An event that has been given to the backend, or could not be; ``tries``: how often."""
+    """An event that has been given to the backend, or could not be; ``tries``: how often. ``fault``: of the program, on
+    the way.
+    """
 
     item: Item
     turn: Turn
     answer: Answer | None
     tries: int
-    seconds: float
+    fault: BaseException | None = None
 
 
 class Delivery:
@@ -77,15 +79,24 @@ class Delivery:
         self._good = time.monotonic()
 
     def run(self, counts: Counts, progress: Progress, concurrency: int) -> None:
-        """Send everything that is not settled; ``counts`` and ``progress`` are kept up to date."""
+        """Send everything that is not settled; ``counts`` and ``progress`` are kept up to date.
+
+        Raises what was raised on the way, a person's interruption or a fault of the program in any thread, when all
+        threads are over: the ledger and ``counts`` have what they delivered.
+        """
         self._counts, self._progress = counts, progress
-        with ThreadPoolExecutor(concurrency if self._sender.parallel else 1) as self._pool:
-            try:
-                self._send_all()
-            except BaseException:
-                self._pace.stop()
-                raise
-        self._judge_the_rest()
+        try:
+            with ThreadPoolExecutor(concurrency if self._sender.parallel else 1) as self._pool:
+                try:
+                    self._send_all()
+                finally:
+                    self._pace.stop()
+            self._judge_the_rest()
+        except Exception as fault:
+            self.why = f"a fault of the program: {type(fault).__name__}: {fault}"
+            raise
+        finally:
+            self._count_left()
 
     def _send_all(self) -> None:
         was_run: bool | None = None
@@ -127,16 +138,14 @@ class Delivery:
     # --- one event, in a thread of its own ------------------------------------------------------------------------
 
     def _work(self, turn: Turn, item: Item, line: bytes, event: Json) -> None:
-        began = time.monotonic()
         try:
-            answer, tries = self._deliver(item, self._fit.fit(event, line, item), event)
+            sent = Sent(item, turn, *self._deliver(item, self._fit.fit(event, line, item), event))
         except Stopped:
-            answer, tries = None, 0
-        except Exception as error:  # noqa: BLE001 - a fault of ours ends the push, with the ledger whole
-            self.why = f"a fault of the program: {type(error).__name__}: {error}"
+            sent = Sent(item, turn, None, 0)
+        except BaseException as fault:  # noqa: BLE001 - raised again in the main thread, which would wait for ever else
             self._pace.stop()
-            answer, tries = None, 0
-        self._done.put(Sent(item, turn, answer, tries, time.monotonic() - began))
+            sent = Sent(item, turn, None, 0, fault)
+        self._done.put(sent)
 
     def _deliver(self, item: Item, fitted: Fitted, event: Json) -> tuple[Answer, int]:
         if fitted.refused:
@@ -186,6 +195,8 @@ class Delivery:
         self._running -= 1
         self._unfinished -= 1
         self._bytes -= sent.item.size
+        if sent.fault is not None:
+            raise sent.fault
         if sent.answer is not None:
             self._judge(sent, sent.answer)
         self._progress.show(self._counts, self._index)
@@ -227,23 +238,18 @@ class Delivery:
         self.why = self.why or why
         self._pace.stop()
 
-    def count_left(self) -> None:
-        """Count what threads brought to an end after an interruption, and what is left."""
-        while not self._done.empty():
-            sent = self._done.get()
-            self._counts.delivered += sent.answer is TAKEN
-        self._count_left()
-
     def _judge_the_rest(self) -> None:
         """At the end nothing more can tell whose fault it was: faults are the events', silence is the backend's."""
         if not self.why:
             self._accept([Kind.SICK, Kind.MISPLACED])
             if self._suspects:
                 self.why = _text_of(self._suspects[-1])
-        self._count_left()
 
     def _count_left(self) -> None:
+        """Count what threads still brought to an end after an interruption or a fault, and what is left."""
         counts = self._counts
+        while not self._done.empty():
+            counts.delivered += self._done.get().answer is TAKEN
         counts.left = counts.events - counts.delivered - counts.already_delivered - counts.set_aside
 
     def _set_aside(self, sent: Sent) -> None:
