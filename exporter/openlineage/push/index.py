@@ -42,6 +42,12 @@ CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, shape TEXT, parent TEXT, pare
     started TEXT, ended TEXT, starts INT, begin TEXT, depth INT DEFAULT 0, chosen INT DEFAULT 1) WITHOUT ROWID;
 CREATE TABLE settled (mark TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE jobs (job TEXT PRIMARY KEY, runs INT, first TEXT, last TEXT) WITHOUT ROWID;
+CREATE TABLE done (run TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIEW unsettled AS
+    SELECT e.*, e.rowid AS place, r.starts, r.begin, r.depth, r.query, r.job
+    FROM events e LEFT JOIN runs r ON r.run = e.run
+    WHERE coalesce(r.chosen, 1) AND e.mark NOT IN (SELECT mark FROM settled)
+        AND NOT (e.is_run AND NOT e.is_end AND e.run IN (SELECT run FROM done));
 """
 _RUN: Final = """INSERT INTO runs (run, job, shape, parent, parent_job, root, query, started, ended, starts)
     VALUES (:run, :job, :shape, :parent, :parent_job, :root, :query, :time, :time, NOT :is_end)
@@ -49,12 +55,10 @@ _RUN: Final = """INSERT INTO runs (run, job, shape, parent, parent_job, root, qu
     ended = max(ended, excluded.ended), starts = max(starts, excluded.starts)"""
 _EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :run, :time, :is_end)"
 _ORDERED: Final = """
-SELECT e.file, e.at, e.size, e.mark, e.is_run, j.runs, j.first, j.last
-FROM events e LEFT JOIN runs r ON r.run = e.run LEFT JOIN jobs j ON j.job = r.job AND e.is_end
-WHERE coalesce(r.chosen, 1) AND e.mark NOT IN (SELECT mark FROM settled)
-    AND NOT (e.is_run AND NOT e.is_end AND e.run IN (SELECT run FROM done))
-ORDER BY e.is_run, CASE WHEN e.is_end AND r.starts THEN max(e.time, r.begin) ELSE coalesce(r.begin, e.time) END,
-    r.depth, r.query, e.run, e.is_end, e.rowid"""
+SELECT u.file, u.at, u.size, u.mark, u.is_run, j.runs, j.first, j.last
+FROM unsettled u LEFT JOIN jobs j ON j.job = u.job AND u.is_end
+ORDER BY u.is_run, CASE WHEN u.is_end AND u.starts THEN max(u.time, u.begin) ELSE coalesce(u.begin, u.time) END,
+    u.depth, u.query, u.run, u.is_end, u.place"""
 
 
 @dataclass(frozen=True)
@@ -162,9 +166,8 @@ class Index:
         run("UPDATE runs SET chosen = 0")
         run("""UPDATE runs SET chosen = 1 WHERE run IN (SELECT run FROM (SELECT run, row_number() OVER
             (PARTITION BY job, shape ORDER BY started DESC, query DESC, run DESC) AS n FROM runs) WHERE n = 1)""")
-        kin = "SELECT {0} FROM runs WHERE chosen AND {0} IS NOT NULL"
-        named = " UNION ".join(kin.format(name) for name in ("parent", "root"))
-        while run(f"UPDATE runs SET chosen = 1 WHERE NOT chosen AND run IN ({named})").rowcount:  # noqa: S608
+        while run("""UPDATE runs SET chosen = 1 WHERE NOT chosen AND run IN (
+            SELECT parent FROM runs WHERE chosen UNION SELECT root FROM runs WHERE chosen)""").rowcount:
             pass
         return int(run("SELECT count(*) FROM runs WHERE NOT chosen").fetchone()[0])
 
@@ -182,11 +185,9 @@ class Index:
         would turn the run back to a running one. Returns how many.
         """
         self._db.executemany("INSERT OR IGNORE INTO settled VALUES (?)", ((mark,) for mark in marks))
-        self._db.execute("""CREATE TEMP TABLE done AS SELECT DISTINCT run FROM events
+        self._db.execute("""INSERT OR IGNORE INTO done SELECT run FROM events
             WHERE is_end AND run IS NOT NULL AND mark IN (SELECT mark FROM settled)""")
-        self._db.execute("CREATE INDEX temp.by_done ON done (run)")
-        unsettled = _ORDERED.partition("ORDER BY")[0]
-        (count,) = self._db.execute(f"SELECT count(*) FROM ({unsettled})").fetchone()  # noqa: S608
+        (count,) = self._db.execute("SELECT count(*) FROM unsettled").fetchone()
         return self.count() - int(count)
 
     def count(self) -> int:
