@@ -6,7 +6,6 @@ the present, and a parent that they do not know for another job of that name.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sqlite3
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.errors import UsageError
+from exporter.openlineage.push.entries import entry
 from exporter.openlineage.push.ledger import fingerprint
 
 if TYPE_CHECKING:
@@ -26,15 +26,6 @@ Json = dict[str, Any]
 _BATCH: Final = 1_000
 _DEEPEST: Final = 100
 """Generations of parents; more is a circle."""
-_SHAPING: Final = (
-    "columnLineage",
-    "lineage",
-    "lifecycleStateChange",
-    "tags",
-    "documentation",
-    "accessHistory_columnRoutines",
-)
-"""The facets of an output by which two runs of one job may tell different things of its lineage."""
 
 _TABLES: Final = """
 CREATE TABLE events (file INT, at INT, size INT, mark TEXT, is_run INT, run TEXT, time TEXT, is_end INT);
@@ -126,7 +117,7 @@ class Index:
             with path.open("rb") as file:
                 for count, line in enumerate(file, start=1):
                     if line.strip():
-                        told = _described(line, f"{path}, line {count}", leaves_out)
+                        told = entry(line, f"{path}, line {count}", leaves_out)
                         if isinstance(told, str):
                             self.left_out[told] += 1
                         else:
@@ -217,44 +208,3 @@ class Index:
     def line(self, item: Item) -> bytes:
         """The event's text; from any thread."""
         return os.pread(self._files[item.file], item.size, item.at).rstrip(b"\r\n")
-
-
-def _described(line: bytes, where: str, leaves_out: Callable[[Json], str | None]) -> Json | str:
-    """What the index knows of an event, or why it is left out."""
-    try:
-        event = json.loads(line)
-        return leaves_out(event) or _row(event)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{where}: is no OpenLineage event; give the folder that exporter export wrote") from None
-
-
-def _row(event: Json) -> Json:
-    if "run" not in event:
-        return {"is_run": 0, "run": None, "time": event["eventTime"], "is_end": 1}
-    facets = event["run"].get("facets") or {}
-    parent, outputs = facets.get("parent") or {}, event.get("outputs") or []
-    is_end = event.get("eventType") != "START"
-    return {
-        "is_run": 1,
-        "run": event["run"]["runId"],
-        "time": event["eventTime"],
-        "is_end": int(is_end),
-        "job": json.dumps([event["job"]["namespace"], event["job"]["name"]]),
-        "shape": _shape(event.get("inputs") or [], outputs) if is_end else None,
-        "parent": (parent.get("run") or {}).get("runId"),
-        "parent_job": (parent.get("job") or {}).get("name"),
-        "root": ((parent.get("root") or {}).get("run") or {}).get("runId"),
-        "query": (facets.get("externalQuery") or {}).get("externalQueryId"),
-    }
-
-
-def _shape(inputs: list[Json], outputs: list[Json]) -> str:
-    """A fingerprint of what a run tells of lineage: its datasets, and what is written by which way."""
-    read = [(one["namespace"], one["name"]) for one in inputs]
-    written = [(one["namespace"], one["name"], _told_of(one.get("facets") or {})) for one in outputs]
-    text = json.dumps([read, written], sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _told_of(facets: Json) -> Json:
-    return {name: facets[name] for name in _SHAPING if name in facets}
