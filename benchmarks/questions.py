@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pyoxigraph import QuerySolutions
+
 from benchmarks import generate
 from exporter.rdf.questions import ask, find, questions
 from exporter.rdf.store import load
@@ -74,7 +76,9 @@ def values(store: Store) -> dict[str, str]:
         text = query
         for name, value in found.items():
             text = text.replace(f"{{{name}}}", f'"{value}"')
-        rows = [row["value"].value for row in store.query(f"{_AH} {text}")]  # type: ignore[union-attr,index]
+        solutions = store.query(f"{_AH} {text}")
+        assert isinstance(solutions, QuerySolutions), "a SELECT gives solutions"
+        rows = [solution["value"].value for solution in solutions]
         counts: dict[str, int] = {}
         for value in rows:
             counts[value] = counts.get(value, 0) + 1

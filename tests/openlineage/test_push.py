@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.cli import main
-from exporter.openlineage.push import delivery, words
+from exporter.openlineage.push import words
+from exporter.openlineage.push.answers import Kind
+from exporter.openlineage.push.attempts import TRIES
 from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, folder, history, run_id
 from tests.openlineage.pushing import counted, kept, push, texts
 
@@ -107,7 +109,7 @@ def test_one_run_in_200_is_set_aside_with_the_answer_and_the_others_arrive(
         assert status < 400 or "no such thing" in aside[0]["answer"]
         tries = Counter(asked.run for asked in server.asked)[POISON]
         assert tries == (2 if status in (400, 413, 422, 404, 405, 301, 307) else sum(one["tries"] for one in aside))
-        assert tries <= 2 * max(delivery.TRIES.values())
+        assert tries <= 2 * max(TRIES.values())
         assert texts(server.taken) == texts([event for event in EVENTS if event not in poison])
 
 
@@ -268,7 +270,7 @@ def test_a_few_poisoned_events_alone_are_set_aside(tmp_path: Path, capsys: pytes
     where = folder(tmp_path / "few", [dataset("T0")])
     with Hostile(lambda _: Reply(500, "ERROR: invalid byte sequence")) as server:
         assert push(where, server.url, capsys)[:2] == (3, counted(set_aside=1))
-        assert len(server.asked) == delivery.TRIES[delivery.Kind.SICK]
+        assert len(server.asked) == TRIES[Kind.SICK]
     assert kept(where)[0]["answer"] == "500 ERROR: invalid byte sequence"
 
 

@@ -22,7 +22,7 @@ from tests.openlineage.hostile import Hostile, Reply, dataset, folder, run
 from tests.openlineage.pushing import counted, kept, push, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 Json = dict[str, Any]
@@ -106,6 +106,25 @@ def test_a_token_that_cannot_be_had_ends_the_push(
     assert "no token" in said
     assert TOKEN not in said
     assert tokens.asked == server.asked == []
+
+
+@pytest.mark.parametrize("harm", ["\n", "\r\nX-Other: 1", "\x00", "\u2014", "\u017f"])
+def test_a_token_or_a_header_that_no_request_can_have_is_named_without_it(
+    harm: str, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile() as server:
+        settings(tmp_path, type="http", url=server.url, auth={"type": "api_key", "apiKey": TOKEN + harm})
+        code, counts, said = push(events, None, capsys)
+        assert (code, counts) == (3, counted(left=6))
+        assert "no token: " in said
+        settings(tmp_path, type="http", url=server.url, custom_headers={"X-Api": f"{TOKEN}{harm}1"})
+        assert main(["push", str(events)]) == 2
+        named = capsys.readouterr().err
+        assert "custom_headers: 'X-Api'" in named
+        settings(tmp_path, type="http", url=server.url, custom_headers={f"X{harm}": "1"})
+        assert main(["push", str(events)]) == 2
+    assert server.asked == []
+    assert TOKEN not in said + named
 
 
 @pytest.fixture
@@ -381,6 +400,14 @@ def test_what_is_secret() -> None:
     secrets = Secrets.of({**told, "url": "https://u53r:pw=12@host/?q=v4lue"}, {"OPENLINEAGE__X__TOKEN": "fromenv"})
     text = "abcdef api_key pass/word pass%2Fword all-of u53r pw=12 v4lue fromenv https://x:y@z"
     assert secrets.hide(text) == "*** api_key *** *** all-of *** *** *** *** https://***@z"
+
+
+@pytest.mark.parametrize("spell", [json.dumps, repr, str], ids=["JSON", "Python", "plain"])
+def test_a_secret_with_characters_that_are_escaped(spell: Callable[[str], str]) -> None:
+    secret = "a\"b\\c\nd'e"
+    told = spell(secret)
+    hidden = Secrets.of({"auth": {"password": secret}}, {}).hide(f"it was {told}")
+    assert hidden.replace('"', "").replace("'", "") == "it was ***"
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ import re
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin
 
 from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import Job, Run, RunEvent
 from openlineage.client.serde import Serde
 from openlineage.client.transport.async_http import AsyncHttpTransport
 from openlineage.client.transport.composite import CompositeTransport
@@ -29,6 +29,7 @@ from exporter.errors import UsageError
 from exporter.openlineage.push.http import HttpSender
 from exporter.openlineage.push.secrets import Secrets, without_secrets
 from exporter.openlineage.push.transports import KafkaSender, Sender, TransportSender, as_event
+from exporter.openlineage.settings import PRODUCER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,8 +70,7 @@ class Client:
 
     def is_filtered(self, job: str) -> bool:
         """Whether the client's filters leave out the runs of a job of this name."""
-        event: Any = SimpleNamespace(job=SimpleNamespace(name=job))
-        return any(one.filter_event(event) is None for one in self.settings._filters)  # noqa: SLF001
+        return bool(self.settings.config.filters) and self.settings.filter_event(_run_of(job)) is None
 
     @property
     def adds_facets(self) -> bool:
@@ -83,6 +83,12 @@ class Client:
         told = as_event(event)
         whole = self.settings.update_event_tags_facets(self.settings.add_environment_facets(told))
         return dict(json.loads(Serde.to_json(whole)))
+
+
+def _run_of(job: str) -> RunEvent:
+    """Some run of the job: the client's filters ask for the job's name alone."""
+    run = Run("00000000-0000-0000-0000-000000000000")
+    return RunEvent(eventTime="2024-01-01T00:00:00Z", producer=PRODUCER, run=run, job=Job("any", job))
 
 
 def client(connections: int) -> Client:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from exporter.errors import ExporterError
+from exporter.openlineage.push.answers import shortened
 from exporter.openlineage.push.backend import Backend, Client, client
 from exporter.openlineage.push.delivery import Counts, Delivery
 from exporter.openlineage.push.fit import Fit
@@ -16,10 +20,11 @@ from exporter.openlineage.push.profiles import Profile, leaves_out, profile
 from exporter.openlineage.push.words import Progress, say, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from exporter.openlineage.push.choices import Choices
+    from exporter.openlineage.push.secrets import Secrets
 
 Json = dict[str, Any]
 
@@ -27,7 +32,8 @@ Json = dict[str, Any]
 def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
     """Send, report, and return the exit code: 3 where not all was taken, 130 where it was interrupted.
 
-    Raises UsageError where the folder holds no events, no backend is set up, or another push is at work.
+    Raises UsageError where the folder holds no events, no backend is set up, or another push is at work, and
+    ExporterError for a fault of the program; what was delivered until then is on record.
     """
     settings = client(choices.concurrency)
     total, told, interrupted = Counts(), [], False
@@ -57,7 +63,8 @@ class _Push:
 
     def run(self) -> bool:
         """Send; returns whether a person interrupted it."""
-        with Index(self._folder, _left_out(self._settings, self._rules)) as index:
+        left_out = _left_out(self._settings, self._rules)
+        with _faults_in_words(self._backend.secrets), Index(self._folder, left_out) as index:
             ledger = Ledger(self._folder / "push" / self._backend.folder)
             self._plan(index, ledger)
             return self._send(index, ledger)
@@ -85,13 +92,18 @@ class _Push:
             self._delivery.run(self.counts, self._progress, choices.concurrency)
         except KeyboardInterrupt:
             interrupted = True
-            self._delivery.count_left()
         finally:
-            self._progress.clear()
-            self._problem = backend.sender.close()
-            ledger.close(self.told())
+            self._close(ledger)
         self._say_why(interrupted=interrupted)
         return interrupted
+
+    def _close(self, ledger: Ledger) -> None:
+        """Whatever the sender does at its end, the ledger is closed."""
+        try:
+            self._progress.clear()
+            self._problem = self._backend.sender.close()
+        finally:
+            ledger.close(self.told())
 
     def _say_why(self, *, interrupted: bool) -> None:
         if self._delivery.why and not interrupted:
@@ -118,6 +130,25 @@ class _Push:
             "stopped": self._delivery.why and self._backend.secrets.hide(self._delivery.why),
             "problem": self._problem,
         }
+
+
+@contextmanager
+def _faults_in_words(secrets: Secrets) -> Iterator[None]:
+    """A fault can repeat a token or an address: its words go through ``secrets``. It is none if nobody reads our output
+    any more.
+    """
+    try:
+        yield
+    except (ExporterError, BrokenPipeError):
+        raise
+    except Exception as fault:
+        if os.environ.get("EXPORTER_DEBUG"):
+            raise
+        words = shortened(secrets.hide(f"{type(fault).__name__}: {fault}"))
+        raise ExporterError(
+            f"a fault of the program: {words}; what was delivered is on record, and the next push goes on from here\n"
+            "Set EXPORTER_DEBUG=1 to see where, and please report it."
+        ) from fault
 
 
 def _left_out(settings: Client, rules: Profile) -> Callable[[Json], str | None]:

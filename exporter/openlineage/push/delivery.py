@@ -1,4 +1,4 @@
-"""Events go out: several at once where their order allows it, again where that may help, aside where it does not.
+"""Events go out, several at once where their order allows it; what is refused is set aside.
 
 The push ends where the backend as a whole does not answer.
 
@@ -16,26 +16,23 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.openlineage.push.answers import TAKEN, Answer, Kind
-from exporter.openlineage.push.ledger import NOT_TAKEN, SENDING, Ledger
-from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
+from exporter.openlineage.push.answers import Answer, Kind
+from exporter.openlineage.push.attempts import Attempts, Tried
 from exporter.openlineage.push.order import Order, Turn, turn_of
-from exporter.openlineage.push.pace import Pace, Stopped, backoff
 
 if TYPE_CHECKING:
-    from exporter.openlineage.push.fit import Fit, Fitted
+    from exporter.openlineage.push.fit import Fit
     from exporter.openlineage.push.index import Index, Item
+    from exporter.openlineage.push.ledger import Ledger
+    from exporter.openlineage.push.pace import Pace
     from exporter.openlineage.push.transports import Sender
     from exporter.openlineage.push.words import Progress
 
-TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
-"""How often an event is given to a backend that answers so; BUSY: while it takes no other either."""
+Json = dict[str, Any]
 MOST_SILENT, MOST_SUSPECTS = 3, 100
 """Events without an answer, and events that were answered with a fault, after which it is the backend."""
 PATIENCE: Final = 120.0
 """Seconds without a single event taken, while some fail, after which it is the backend too."""
-LONGEST_ASKED: Final = 60.0
-"""Seconds that a backend may ask to wait; if it wants more, the push ends, and can be started again by then."""
 _WINDOW, _WINDOW_BYTES = 1_000, 32 * 2**20
 
 
@@ -52,20 +49,20 @@ class Counts:
 
 @dataclass(frozen=True)
 class Sent:
-    """An event that has been given to the backend, or could not be; ``tries``: how often."""
+    """An event that has been given to the backend, or could not be. ``fault``: of the program, on the way."""
 
     item: Item
     turn: Turn
-    answer: Answer | None
-    tries: int
-    seconds: float
+    tried: Tried
+    fault: BaseException | None = None
 
 
 class Delivery:
     """Sends the events of an index. ``why``: the reason to have stopped before the end, None while there is none."""
 
     def __init__(self, index: Index, fit: Fit, sender: Sender, ledger: Ledger, pace: Pace) -> None:
-        self._index, self._fit, self._sender, self._ledger, self._pace = index, fit, sender, ledger, pace
+        self._index, self._ledger, self._pace = index, ledger, pace
+        self._attempts, self._is_parallel = Attempts(fit, sender, ledger, pace), sender.parallel
         self.why: str | None = None
         self.refusals: Counter[str] = Counter()
         self.reduced = 0
@@ -73,19 +70,27 @@ class Delivery:
         self._waiting: dict[int, tuple[Item, bytes, Json]] = {}
         self._running, self._unfinished, self._bytes = 0, 0, 0
         self._suspects: list[Sent] = []
-        self._taken = 0
         self._good = time.monotonic()
 
     def run(self, counts: Counts, progress: Progress, concurrency: int) -> None:
-        """Send everything that is not settled; ``counts`` and ``progress`` are kept up to date."""
+        """Send everything that is not settled; ``counts`` and ``progress`` are kept up to date.
+
+        Raises what was raised on the way, a person's interruption or a fault of the program in any thread, when all
+        threads are over: the ledger and ``counts`` have what they delivered.
+        """
         self._counts, self._progress = counts, progress
-        with ThreadPoolExecutor(concurrency if self._sender.parallel else 1) as self._pool:
-            try:
-                self._send_all()
-            except BaseException:
-                self._pace.stop()
-                raise
-        self._judge_the_rest()
+        try:
+            with ThreadPoolExecutor(concurrency if self._is_parallel else 1) as self._pool:
+                try:
+                    self._send_all()
+                finally:
+                    self._pace.stop()
+            self._judge_the_rest()
+        except Exception as fault:
+            self.why = f"a fault of the program: {type(fault).__name__}: {fault}"
+            raise
+        finally:
+            self._count_left()
 
     def _send_all(self) -> None:
         was_run: bool | None = None
@@ -127,58 +132,12 @@ class Delivery:
     # --- one event, in a thread of its own ------------------------------------------------------------------------
 
     def _work(self, turn: Turn, item: Item, line: bytes, event: Json) -> None:
-        began = time.monotonic()
         try:
-            answer, tries = self._deliver(item, self._fit.fit(event, line, item), event)
-        except Stopped:
-            answer, tries = None, 0
-        except Exception as error:  # noqa: BLE001 - a fault of ours ends the push, with the ledger whole
-            self.why = f"a fault of the program: {type(error).__name__}: {error}"
+            sent = Sent(item, turn, self._attempts.deliver(item, line, event))
+        except BaseException as fault:  # noqa: BLE001 - raised again in the main thread, which would wait for ever else
             self._pace.stop()
-            answer, tries = None, 0
-        self._done.put(Sent(item, turn, answer, tries, time.monotonic() - began))
-
-    def _deliver(self, item: Item, fitted: Fitted, event: Json) -> tuple[Answer, int]:
-        if fitted.refused:
-            return Answer(Kind.REFUSED, f"not sent: {fitted.refused}"), 0
-        self._ledger.write(SENDING, item.mark)
-        answer, tries, sign = TAKEN, 0, NOT_TAKEN
-        try:
-            for body in fitted.bodies:
-                answer, more = self._try(body)
-                tries += more
-                if answer.kind is not Kind.TAKEN:
-                    break
-            else:
-                sign = WAS_TAKEN
-        finally:
-            self._ledger.write(sign, item.mark)
-        if fitted.lost and sign == WAS_TAKEN:
-            self.reduced += 1
-            told = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}
-            self._ledger.keep("reduced.ndjson", {**told, "left_away": list(fitted.lost)})
-        return answer, tries
-
-    def _try(self, body: bytes) -> tuple[Answer, int]:
-        tries: Counter[Kind] = Counter()
-        count, taken = 0, self._taken
-        while True:
-            with self._pace.request():
-                answer = self._sender.send(body)
-            count += 1
-            if taken != self._taken:  # a backend that only takes few at a time is not busy for ever
-                taken, tries[Kind.BUSY] = self._taken, 0
-            tries[answer.kind] += 1
-            if answer.kind is Kind.TAKEN:
-                self._taken += 1
-                self._pace.ease()
-            if tries[answer.kind] >= TRIES.get(answer.kind, 1) or (answer.wait or 0) > LONGEST_ASKED:
-                return answer, count
-            wait = backoff(tries[answer.kind]) if answer.wait is None else answer.wait
-            if answer.kind is Kind.BUSY or answer.wait is not None:
-                self._pace.pause(wait)
-            elif self._pace.stopped.wait(wait):
-                raise Stopped
+            sent = Sent(item, turn, Tried(), fault)
+        self._done.put(sent)
 
     # --- what came of it, in the main thread ----------------------------------------------------------------------
 
@@ -186,8 +145,11 @@ class Delivery:
         self._running -= 1
         self._unfinished -= 1
         self._bytes -= sent.item.size
-        if sent.answer is not None:
-            self._judge(sent, sent.answer)
+        if sent.fault is not None:
+            raise sent.fault
+        self.reduced += sent.tried.is_reduced
+        if sent.tried.answer is not None:
+            self._judge(sent, sent.tried.answer)
         self._progress.show(self._counts, self._index)
         for turn in self._order.done(sent.turn):
             if not self._pace.stopped.is_set():
@@ -200,7 +162,7 @@ class Delivery:
             self._accept([Kind.SICK, Kind.SILENT, Kind.MISPLACED])
         elif answer.kind is Kind.REFUSED:
             self._set_aside(sent)
-            if sent.tries:
+            if sent.tried.tries:
                 self._good = time.monotonic()
                 self._accept([Kind.SILENT])
         elif answer.kind in (Kind.BUSY, Kind.DENIED):
@@ -211,14 +173,14 @@ class Delivery:
 
     def _accept(self, kinds: list[Kind]) -> None:
         """The backend is well, so the suspects of these kinds are at fault themselves."""
-        guilty = [one for one in self._suspects if one.answer and one.answer.kind in kinds]
+        guilty = [one for one in self._suspects if _kind_of(one) in kinds]
         self._suspects = [one for one in self._suspects if one not in guilty]
         for one in guilty:
             self._set_aside(one)
 
     def _look(self) -> None:
         """Whether it is the backend."""
-        silent = sum(one.answer.kind is Kind.SILENT for one in self._suspects if one.answer)
+        silent = sum(_kind_of(one) is Kind.SILENT for one in self._suspects)
         is_long = time.monotonic() - self._good > PATIENCE and not self._pace.is_paused()
         if self._suspects and (silent >= MOST_SILENT or len(self._suspects) >= MOST_SUSPECTS or is_long):
             self._stop(_text_of(self._suspects[-1]))
@@ -227,23 +189,20 @@ class Delivery:
         self.why = self.why or why
         self._pace.stop()
 
-    def count_left(self) -> None:
-        """Count what threads brought to an end after an interruption, and what is left."""
-        while not self._done.empty():
-            sent = self._done.get()
-            self._counts.delivered += sent.answer is TAKEN
-        self._count_left()
-
     def _judge_the_rest(self) -> None:
         """At the end nothing more can tell whose fault it was: faults are the events', silence is the backend's."""
         if not self.why:
             self._accept([Kind.SICK, Kind.MISPLACED])
             if self._suspects:
                 self.why = _text_of(self._suspects[-1])
-        self._count_left()
 
     def _count_left(self) -> None:
+        """Count what threads still brought to an end after an interruption or a fault, and what is left."""
         counts = self._counts
+        while not self._done.empty():
+            sent = self._done.get()
+            counts.delivered += _kind_of(sent) is Kind.TAKEN
+            self.reduced += sent.tried.is_reduced
         counts.left = counts.events - counts.delivered - counts.already_delivered - counts.set_aside
 
     def _set_aside(self, sent: Sent) -> None:
@@ -251,14 +210,15 @@ class Delivery:
         text = _text_of(sent)
         self.refusals[text[:100]] += 1
         event = json.loads(self._index.line(sent.item))
-        self._ledger.keep("set-aside.ndjson", {"answer": text, "tries": sent.tries, "event": event})
-
-
-Json = dict[str, Any]
+        self._ledger.keep("set-aside.ndjson", {"answer": text, "tries": sent.tried.tries, "event": event})
 
 
 def _text_of(sent: Sent) -> str:
-    return sent.answer.text if sent.answer else ""
+    return sent.tried.answer.text if sent.tried.answer else ""
+
+
+def _kind_of(sent: Sent) -> Kind | None:
+    return sent.tried.answer.kind if sent.tried.answer else None
 
 
 def _asked(answer: Answer) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
+import re
 import time
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -15,6 +16,7 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_p
 from urllib3.exceptions import HTTPError, InsecureRequestWarning, SSLError
 
 from exporter import __version__
+from exporter.errors import UsageError
 from exporter.openlineage.push.answers import TAKEN, Answer, Kind, of_status
 from exporter.openlineage.push.secrets import without_secrets
 
@@ -31,10 +33,17 @@ READ: Final = 10.0
 _BYTES_A_SECOND: Final = 50_000
 """Large events have a second more for each of these."""
 _LONGEST_ANSWER: Final = 1 << 16
+_NAME: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+"""Of a header: RFC 9110, 5.1 and 5.5."""
+_NO_HEADER: Final = "has characters that no header may have; look for the end of a line, quotes, dashes"
 
 
 class HttpSender:
-    """Posts events. ``timeout``: seconds as the settings give them, None where they give none."""
+    """Posts events. ``timeout``: seconds as the settings give them, None where they give none.
+
+    Raises UsageError for headers of the settings that are none.
+    """
 
     parallel = True
 
@@ -49,6 +58,9 @@ class HttpSender:
         self._config, self._timeout, self._secrets = config, timeout, secrets
         self._url, self._headers = _split(address, dict(config.custom_headers))
         self._is_zipped = config.compression == HttpCompression.GZIP
+        for name, value in self._headers.items():
+            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(str(value)):
+                raise UsageError(f"the OpenLineage client's custom_headers: {name!r} or its value {_NO_HEADER}")
         if self._is_zipped:
             self._headers["Content-Encoding"] = "gzip"
         self._pool = _pool(self._url, config, connections)
@@ -59,6 +71,8 @@ class HttpSender:
             bearer = self._config.auth.get_bearer()
         except Exception as error:  # noqa: BLE001 - providers are anybody's
             return Answer(Kind.DENIED, self._secrets.hide(f"no token: {error}"))
+        if bearer and not _VALUE.fullmatch(bearer):
+            return Answer(Kind.DENIED, f"no token: what the settings give as one {_NO_HEADER}")
         headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
         sent = gzip.compress(body, compresslevel=3) if self._is_zipped else body
         limit = self._limit(len(body))

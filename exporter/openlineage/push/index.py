@@ -6,7 +6,6 @@ the present, and a parent that they do not know for another job of that name.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sqlite3
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.errors import UsageError
+from exporter.openlineage.push.entries import entry
 from exporter.openlineage.push.ledger import fingerprint
 
 if TYPE_CHECKING:
@@ -26,15 +26,6 @@ Json = dict[str, Any]
 _BATCH: Final = 1_000
 _DEEPEST: Final = 100
 """Generations of parents; more is a circle."""
-_SHAPING: Final = (
-    "columnLineage",
-    "lineage",
-    "lifecycleStateChange",
-    "tags",
-    "documentation",
-    "accessHistory_columnRoutines",
-)
-"""The facets of an output by which two runs of one job may tell different things of its lineage."""
 
 _TABLES: Final = """
 CREATE TABLE events (file INT, at INT, size INT, mark TEXT, is_run INT, run TEXT, time TEXT, is_end INT);
@@ -42,6 +33,12 @@ CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, shape TEXT, parent TEXT, pare
     started TEXT, ended TEXT, starts INT, begin TEXT, depth INT DEFAULT 0, chosen INT DEFAULT 1) WITHOUT ROWID;
 CREATE TABLE settled (mark TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE jobs (job TEXT PRIMARY KEY, runs INT, first TEXT, last TEXT) WITHOUT ROWID;
+CREATE TABLE done (run TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIEW unsettled AS
+    SELECT e.*, e.rowid AS place, r.starts, r.begin, r.depth, r.query, r.job
+    FROM events e LEFT JOIN runs r ON r.run = e.run
+    WHERE coalesce(r.chosen, 1) AND e.mark NOT IN (SELECT mark FROM settled)
+        AND NOT (e.is_run AND NOT e.is_end AND e.run IN (SELECT run FROM done));
 """
 _RUN: Final = """INSERT INTO runs (run, job, shape, parent, parent_job, root, query, started, ended, starts)
     VALUES (:run, :job, :shape, :parent, :parent_job, :root, :query, :time, :time, NOT :is_end)
@@ -49,12 +46,10 @@ _RUN: Final = """INSERT INTO runs (run, job, shape, parent, parent_job, root, qu
     ended = max(ended, excluded.ended), starts = max(starts, excluded.starts)"""
 _EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :run, :time, :is_end)"
 _ORDERED: Final = """
-SELECT e.file, e.at, e.size, e.mark, e.is_run, j.runs, j.first, j.last
-FROM events e LEFT JOIN runs r ON r.run = e.run LEFT JOIN jobs j ON j.job = r.job AND e.is_end
-WHERE coalesce(r.chosen, 1) AND e.mark NOT IN (SELECT mark FROM settled)
-    AND NOT (e.is_run AND NOT e.is_end AND e.run IN (SELECT run FROM done))
-ORDER BY e.is_run, CASE WHEN e.is_end AND r.starts THEN max(e.time, r.begin) ELSE coalesce(r.begin, e.time) END,
-    r.depth, r.query, e.run, e.is_end, e.rowid"""
+SELECT u.file, u.at, u.size, u.mark, u.is_run, j.runs, j.first, j.last
+FROM unsettled u LEFT JOIN jobs j ON j.job = u.job AND u.is_end
+ORDER BY u.is_run, CASE WHEN u.is_end AND u.starts THEN max(u.time, u.begin) ELSE coalesce(u.begin, u.time) END,
+    u.depth, u.query, u.run, u.is_end, u.place"""
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,7 @@ class Index:
             with path.open("rb") as file:
                 for count, line in enumerate(file, start=1):
                     if line.strip():
-                        told = _described(line, f"{path}, line {count}", leaves_out)
+                        told = entry(line, f"{path}, line {count}", leaves_out)
                         if isinstance(told, str):
                             self.left_out[told] += 1
                         else:
@@ -162,9 +157,8 @@ class Index:
         run("UPDATE runs SET chosen = 0")
         run("""UPDATE runs SET chosen = 1 WHERE run IN (SELECT run FROM (SELECT run, row_number() OVER
             (PARTITION BY job, shape ORDER BY started DESC, query DESC, run DESC) AS n FROM runs) WHERE n = 1)""")
-        kin = "SELECT {0} FROM runs WHERE chosen AND {0} IS NOT NULL"
-        named = " UNION ".join(kin.format(name) for name in ("parent", "root"))
-        while run(f"UPDATE runs SET chosen = 1 WHERE NOT chosen AND run IN ({named})").rowcount:  # noqa: S608
+        while run("""UPDATE runs SET chosen = 1 WHERE NOT chosen AND run IN (
+            SELECT parent FROM runs WHERE chosen UNION SELECT root FROM runs WHERE chosen)""").rowcount:
             pass
         return int(run("SELECT count(*) FROM runs WHERE NOT chosen").fetchone()[0])
 
@@ -182,11 +176,9 @@ class Index:
         would turn the run back to a running one. Returns how many.
         """
         self._db.executemany("INSERT OR IGNORE INTO settled VALUES (?)", ((mark,) for mark in marks))
-        self._db.execute("""CREATE TEMP TABLE done AS SELECT DISTINCT run FROM events
+        self._db.execute("""INSERT OR IGNORE INTO done SELECT run FROM events
             WHERE is_end AND run IS NOT NULL AND mark IN (SELECT mark FROM settled)""")
-        self._db.execute("CREATE INDEX temp.by_done ON done (run)")
-        unsettled = _ORDERED.partition("ORDER BY")[0]
-        (count,) = self._db.execute(f"SELECT count(*) FROM ({unsettled})").fetchone()  # noqa: S608
+        (count,) = self._db.execute("SELECT count(*) FROM unsettled").fetchone()
         return self.count() - int(count)
 
     def count(self) -> int:
@@ -216,44 +208,3 @@ class Index:
     def line(self, item: Item) -> bytes:
         """The event's text; from any thread."""
         return os.pread(self._files[item.file], item.size, item.at).rstrip(b"\r\n")
-
-
-def _described(line: bytes, where: str, leaves_out: Callable[[Json], str | None]) -> Json | str:
-    """What the index knows of an event, or why it is left out."""
-    try:
-        event = json.loads(line)
-        return leaves_out(event) or _row(event)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{where}: is no OpenLineage event; give the folder that exporter export wrote") from None
-
-
-def _row(event: Json) -> Json:
-    if "run" not in event:
-        return {"is_run": 0, "run": None, "time": event["eventTime"], "is_end": 1}
-    facets = event["run"].get("facets") or {}
-    parent, outputs = facets.get("parent") or {}, event.get("outputs") or []
-    is_end = event.get("eventType") != "START"
-    return {
-        "is_run": 1,
-        "run": event["run"]["runId"],
-        "time": event["eventTime"],
-        "is_end": int(is_end),
-        "job": json.dumps([event["job"]["namespace"], event["job"]["name"]]),
-        "shape": _shape(event.get("inputs") or [], outputs) if is_end else None,
-        "parent": (parent.get("run") or {}).get("runId"),
-        "parent_job": (parent.get("job") or {}).get("name"),
-        "root": ((parent.get("root") or {}).get("run") or {}).get("runId"),
-        "query": (facets.get("externalQuery") or {}).get("externalQueryId"),
-    }
-
-
-def _shape(inputs: list[Json], outputs: list[Json]) -> str:
-    """A fingerprint of what a run tells of lineage: its datasets, and what is written by which way."""
-    read = [(one["namespace"], one["name"]) for one in inputs]
-    written = [(one["namespace"], one["name"], _told_of(one.get("facets") or {})) for one in outputs]
-    text = json.dumps([read, written], sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _told_of(facets: Json) -> Json:
-    return {name: facets[name] for name in _SHAPING if name in facets}

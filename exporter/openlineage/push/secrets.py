@@ -79,6 +79,7 @@ def _of_address(value: str) -> Iterable[str]:
 def _spellings(value: str) -> Iterator[str]:
     plain = value.strip()
     yield from (value, plain, quote(plain, safe=""), quote_plus(plain), unquote(plain))
+    yield from (json.dumps(value)[1:-1], repr(value)[1:-1])
     yield base64.b64encode(plain.encode()).decode()
     if plain.lower().startswith(("bearer ", "basic ")):
         yield plain.split(" ", 1)[1].strip()

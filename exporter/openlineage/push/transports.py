@@ -90,7 +90,7 @@ class KafkaSender:
 
     def send(self, body: bytes) -> Answer:
         said: list[Any] = []
-        key = self._transport.message_key or self._transport._get_message_key(as_event(json.loads(body)))  # noqa: SLF001
+        key = self._transport.message_key or self._own_key(body)
         try:
             self._producer.produce(
                 topic=self._transport.topic, key=key, value=body, on_delivery=lambda error, _: said.append(error)
@@ -103,6 +103,11 @@ class KafkaSender:
         if not said:
             return Answer(Kind.SILENT, "the broker does not answer")
         return TAKEN if said[0] is None else self._refusal(said[0])
+
+    def _own_key(self, body: bytes) -> str | None:
+        """The key that the client gives an event, by which those of related runs keep their order."""
+        event = as_event(json.loads(body))
+        return self._transport._get_message_key(event)  # noqa: SLF001 - the client has no public call that only asks
 
     def _refusal(self, error: Any) -> Answer:
         kind = Kind.SILENT if getattr(error, "retriable", lambda: False)() else Kind.SICK

@@ -1,0 +1,94 @@
+"""One event given to a backend: again where that may help, in all of its parts, and on record before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.openlineage.push.answers import TAKEN, Answer, Kind
+from exporter.openlineage.push.ledger import NOT_TAKEN, SENDING, Ledger
+from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
+from exporter.openlineage.push.pace import Pace, Stopped, backoff
+
+if TYPE_CHECKING:
+    from exporter.openlineage.push.fit import Fit, Fitted
+    from exporter.openlineage.push.index import Item
+    from exporter.openlineage.push.transports import Sender
+
+Json = dict[str, Any]
+TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
+"""How often an event is given to a backend that answers so; BUSY: while it takes no other either."""
+LONGEST_ASKED: Final = 60.0
+"""Seconds that a backend may ask to wait; if it wants more, the push ends, and can be started again by then."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """``answer``: the last one, None where the push ended before; ``tries``: how often the backend was asked;
+    ``is_reduced``: it was taken, without some of its facets.
+    """
+
+    answer: Answer | None = None
+    tries: int = 0
+    is_reduced: bool = False
+
+
+class Attempts:
+    """Gives events to a backend, as they fit it, at the push's pace; from any thread."""
+
+    def __init__(self, fit: Fit, sender: Sender, ledger: Ledger, pace: Pace) -> None:
+        self._fit, self._sender, self._ledger, self._pace = fit, sender, ledger, pace
+        self._taken = 0
+
+    def deliver(self, item: Item, line: bytes, event: Json) -> Tried:
+        """All tries with one event; ``line``: its text."""
+        try:
+            fitted = self._fit.fit(event, line, item)
+            if fitted.refused:
+                return Tried(Answer(Kind.REFUSED, f"not sent: {fitted.refused}"))
+            answer, tries = self._on_record(item, fitted)
+        except Stopped:
+            return Tried()
+        is_reduced = answer.kind is Kind.TAKEN and bool(fitted.lost)
+        if is_reduced:
+            told = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}
+            self._ledger.keep("reduced.ndjson", {**told, "left_away": list(fitted.lost)})
+        return Tried(answer, tries, is_reduced)
+
+    def _on_record(self, item: Item, fitted: Fitted) -> tuple[Answer, int]:
+        """Whatever happens, the ledger has the event as taken if all of its parts were, and else as not taken."""
+        self._ledger.write(SENDING, item.mark)
+        answer, tries, sign = TAKEN, 0, NOT_TAKEN
+        try:
+            for body in fitted.bodies:
+                answer, more = self._try(body)
+                tries += more
+                if answer.kind is not Kind.TAKEN:
+                    break
+            else:
+                sign = WAS_TAKEN
+        finally:
+            self._ledger.write(sign, item.mark)
+        return answer, tries
+
+    def _try(self, body: bytes) -> tuple[Answer, int]:
+        tries: Counter[Kind] = Counter()
+        count, taken = 0, self._taken
+        while True:
+            with self._pace.request():
+                answer = self._sender.send(body)
+            count += 1
+            if taken != self._taken:  # a backend that only takes few at a time is not busy for ever
+                taken, tries[Kind.BUSY] = self._taken, 0
+            tries[answer.kind] += 1
+            if answer.kind is Kind.TAKEN:
+                self._taken += 1
+                self._pace.ease()
+            if tries[answer.kind] >= TRIES.get(answer.kind, 1) or (answer.wait or 0) > LONGEST_ASKED:
+                return answer, count
+            wait = backoff(tries[answer.kind]) if answer.wait is None else answer.wait
+            if answer.kind is Kind.BUSY or answer.wait is not None:
+                self._pace.pause(wait)
+            elif self._pace.stopped.wait(wait):
+                raise Stopped

@@ -1,0 +1,70 @@
+"""What the index of a push has of each event: who it is, whose child, when, and what its run tells of lineage."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Json = dict[str, Any]
+_SHAPING: Final = (
+    "columnLineage",
+    "lineage",
+    "lifecycleStateChange",
+    "tags",
+    "documentation",
+    "accessHistory_columnRoutines",
+)
+"""The facets of an output by which two runs of one job may tell different things of its lineage."""
+
+
+def entry(line: bytes, where: str, leaves_out: Callable[[Json], str | None]) -> Json | str:
+    """The entry of an event, or why it is left out.
+
+    Keys: ``is_run`` and ``is_end`` (0 or 1), ``run`` (null for a dataset), ``time``; of runs also ``job`` (namespace
+    and name), ``shape`` (null at the START), ``parent``, ``parent_job``, ``root`` and ``query``, null where there is
+    none.
+    Raises UsageError, with ``where``, for a line that is no event.
+    """
+    try:
+        event = json.loads(line)
+        return leaves_out(event) or _row(event)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(f"{where}: is no OpenLineage event; give the folder that exporter export wrote") from None
+
+
+def _row(event: Json) -> Json:
+    if "run" not in event:
+        return {"is_run": 0, "run": None, "time": event["eventTime"], "is_end": 1}
+    facets = event["run"].get("facets") or {}
+    parent, outputs = facets.get("parent") or {}, event.get("outputs") or []
+    is_end = event.get("eventType") != "START"
+    return {
+        "is_run": 1,
+        "run": event["run"]["runId"],
+        "time": event["eventTime"],
+        "is_end": int(is_end),
+        "job": json.dumps([event["job"]["namespace"], event["job"]["name"]]),
+        "shape": _shape(event.get("inputs") or [], outputs) if is_end else None,
+        "parent": (parent.get("run") or {}).get("runId"),
+        "parent_job": (parent.get("job") or {}).get("name"),
+        "root": ((parent.get("root") or {}).get("run") or {}).get("runId"),
+        "query": (facets.get("externalQuery") or {}).get("externalQueryId"),
+    }
+
+
+def _shape(inputs: list[Json], outputs: list[Json]) -> str:
+    """A fingerprint of what a run tells of lineage: its datasets, and what is written by which way."""
+    read = [(one["namespace"], one["name"]) for one in inputs]
+    written = [(one["namespace"], one["name"], _told_of(one.get("facets") or {})) for one in outputs]
+    text = json.dumps([read, written], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _told_of(facets: Json) -> Json:
+    return {name: facets[name] for name in _SHAPING if name in facets}
