@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from exporter import columnar, inputs, parse, source
 from exporter.schemas import QUERY_HISTORY
+from exporter.sql import union
 from exporter.times import parse_time
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class History:
 
 def read(spark: SparkSession, given: inputs.Inputs, place: Publication, *, texts: bool) -> History:
     """The rows of QUERY_HISTORY in any of the forms that ACCESS_HISTORY comes in; without ``texts`` no SQL text."""
-    each = reduce(lambda one, other: one.unionByName(other), [_texts(spark, one) for one in given.sources])
+    each = union([_texts(spark, one) for one in given.sources])
     typed = each.select(
         _value(F.col("texts"), "query_id", "string").alias("query_id"),
         *[_value(F.col("texts"), name, kind).alias(name) for name, kind in QUERY_HISTORY.items()],

@@ -8,7 +8,7 @@ nodes are written as Turtle, and the same facts as events. The folder appears wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Observation
@@ -24,6 +24,7 @@ from exporter.rdf import publish
 from exporter.rdf.nodes import nodes
 from exporter.rdf.validation import Before, Verdict, judge
 from exporter.schemas import FACTS
+from exporter.sql import union
 from exporter.together import both
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[Ve
         if not verdict.refuses and sent.held is None:
             return verdict, sent
         found = [one for one in (verdict.held, sent.held) if one is not None]
-        held = reduce(lambda one, other: one.unionByName(other), found).groupBy("account", "query_id")
+        held = union(found).groupBy("account", "query_id")
         before = Before(held.agg(F.min("reason").alias("reason")), (*before.verdicts, verdict))
 
 

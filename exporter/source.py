@@ -14,7 +14,6 @@ Two steps, so that an input in the documents' own form pays for one parse and a 
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
@@ -22,6 +21,7 @@ from pyspark.sql import functions as F
 from exporter import columnar, inputs, parse
 from exporter.facts.identifiers import TRUNCATED
 from exporter.schemas import COLUMNS, CORRUPT, RAW_JSON
+from exporter.sql import union
 from exporter.times import parse_time
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ PLACE: Final = ("file", "block", "seq")
 
 def as_they_came(spark: SparkSession, sources: tuple[inputs.Source, ...]) -> DataFrame:
     """Every line or record: its place, ``raw``, ``texts`` (None for JSON) and ``unit``, what its place counts."""
-    return reduce(lambda one, other: one.unionByName(other), [_raw(spark, source) for source in sources])
+    return union([_raw(spark, source) for source in sources])
 
 
 def first_reading(came: DataFrame) -> DataFrame:

@@ -5,7 +5,6 @@ Sources: view, "objectId", "objectName", "objectDomain"; guide, "Swap a table"; 
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Window as W
@@ -14,6 +13,7 @@ from pyspark.sql import functions as F
 from exporter.facts import identifiers
 from exporter.facts.common import OBJECT_COLUMNS
 from exporter.schemas import COLUMN_FACTS, NAMES, OBJECTS
+from exporter.sql import union
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -53,7 +53,7 @@ def _named_anywhere(facts: Facts) -> DataFrame:
     )
     direct = [facts.accesses, facts.writes, facts.derivations, facts.policy_references, facts.joins, changes]
     tables = [table.select(*_when(), *OBJECT_COLUMNS) for table in direct]
-    every = reduce(lambda one, other: one.unionByName(other), [*tables, policies, swaps, sources, settings])
+    every = union([*tables, policies, swaps, sources, settings])
     return every.filter(F.col("object_key").isNotNull())
 
 
@@ -172,7 +172,7 @@ def columns(facts: Facts) -> DataFrame:
             F.when(F.col("property") == "columns", F.col("element_id")).alias("column_id"),
         ),
     ]
-    every = reduce(lambda one, other: one.unionByName(other), [*listed, *named])
+    every = union([*listed, *named])
     distinct = every.filter(F.col("column_name").isNotNull()).distinct()
     return (
         distinct.groupBy("account", "object_key", "column_name")

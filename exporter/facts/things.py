@@ -5,13 +5,13 @@ The key of an object is the dearest thing to compute, so it is computed once for
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
 from exporter.facts.common import FIELDS, QUERY_COLUMNS, identified
 from exporter.schemas import GUARDED_COLUMN, JOIN, POLICY, SOURCED_COLUMN
+from exporter.sql import union
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -38,7 +38,7 @@ def things(rows: DataFrame) -> DataFrame:
 
     Several places in one element (``locations``) are several objects; what names nothing is left out.
     """
-    every = reduce(lambda one, other: one.unionByName(other), [_at(rows, place) for place in PLACES])
+    every = union([_at(rows, place) for place in PLACES])
     return identified(every, "thing").filter(F.col("object_key").isNotNull())
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exporter.rdf.history import aggregates
 from exporter.rdf.iri import account_path, known, organization_of, organization_path
+from exporter.sql import aggregates
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Final
 from exporter.facts.identifiers import canonical_name, segment
 from exporter.rdf import objects
 from exporter.rdf.changes import with_intervals
-from exporter.rdf.history import aggregates
 from exporter.rdf.iri import column_path, known, object_path, path
 from exporter.rdf.terms import PREFIXES, NodeClass, many, maybe, one
-from exporter.sql import literal, literals
+from exporter.sql import aggregates, literal, literals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

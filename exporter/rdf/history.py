@@ -5,15 +5,13 @@ Reads count when their query starts, changes when it ends: a query does not read
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F
-
 from exporter.facts.identifiers import TRUNCATED
+from exporter.sql import aggregates, union
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from exporter.facts import Facts
 
@@ -44,7 +42,7 @@ def events(facts: Facts) -> DataFrame:
     :func:`exporter.rdf.versions.timeline`.
     """
     parts = (_reads(facts), _column_reads(facts), _drops(facts), _makes(facts), _column_writes(facts))
-    return reduce(lambda one, other: one.unionByName(other), parts)
+    return union(parts)
 
 
 def _shaped(events: DataFrame, event: int, **given: str) -> DataFrame:
@@ -61,7 +59,7 @@ def _reads(facts: Facts) -> DataFrame:
         facts.derivations.selectExpr(*of_read, "true AS is_data", "false AS is_base"),
         facts.policy_references.selectExpr(*policies, "false AS is_data", "false AS is_base"),
     ]
-    every = reduce(lambda one, other: one.unionByName(other), parts)
+    every = union(parts)
     once = every.groupBy("account", "query_id", "object_key").agg(
         *aggregates(at="min(query_start_time)", is_data="bool_or(is_data)", is_base="bool_or(is_base)")
     )
@@ -98,7 +96,7 @@ def _makes(facts: Facts) -> DataFrame:
             *key, "false AS is_created", no_body
         ),
     ]
-    every = reduce(lambda one, other: one.unionByName(other), parts)
+    every = union(parts)
     once = every.groupBy(*key).agg(*aggregates(is_created="bool_or(is_created)", policy_body="max(policy_body)"))
     return _shaped(_at_end(once, facts), MAKE, is_created="is_created", policy_body="policy_body")
 
@@ -111,7 +109,7 @@ def _column_writes(facts: Facts) -> DataFrame:
         facts.ddl_settings.filter(_ADDED).selectExpr(*key, "element AS column_name", "true AS is_created"),
         facts.ddl_settings.filter(RENAME).selectExpr(*key, "value AS column_name", "true AS is_created"),
     ]
-    every = reduce(lambda one, other: one.unionByName(other), parts)
+    every = union(parts)
     once = every.groupBy(*key, "column_name").agg(*aggregates(is_created="bool_or(is_created)"))
     return _shaped(_at_end(once, facts), WRITE_COLUMN, column_name="column_name", is_created="is_created")
 
@@ -119,8 +117,3 @@ def _column_writes(facts: Facts) -> DataFrame:
 def _at_end(events: DataFrame, facts: Facts) -> DataFrame:
     times = facts.queries.selectExpr("account", "query_id", "coalesce(end_time, query_start_time) AS at")
     return events.join(times, on=["account", "query_id"], how="inner")
-
-
-def aggregates(**texts: str) -> list[Column]:
-    """Aggregates by the name of their column, as Spark SQL text."""
-    return [F.expr(text).alias(name) for name, text in texts.items()]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from exporter.rdf import jsonld, ntriples
-from exporter.rdf.history import aggregates
 from exporter.rdf.nodes import tables
 from exporter.resources import ontology_dir
+from exporter.sql import aggregates, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +40,9 @@ def texts(facts: Facts, account: str, base: str, name: str, keep: Callable[[str,
     if name == "jsonld":
         context = json.loads((ontology_dir() / "context.jsonld").read_text(encoding="utf-8"))["@context"]
         objects = [jsonld.render(table, node_class, account, base, context) for node_class, table in found]
-        return Texts(_all(objects), jsonld.header(context), ",", jsonld.FOOTER)
+        return Texts(union(objects), jsonld.header(context), ",", jsonld.FOOTER)
     graph = load_iri(facts, base) if name == "nquads" else None
-    return Texts(_all([ntriples.render(table, node_class, account, base, graph) for node_class, table in found]))
+    return Texts(union([ntriples.render(table, node_class, account, base, graph) for node_class, table in found]))
 
 
 def load_iri(facts: Facts, base: str) -> str:
@@ -52,7 +51,3 @@ def load_iri(facts: Facts, base: str) -> str:
     """
     every = facts.queries.agg(*aggregates(load="lower(hex(coalesce(bit_xor(xxhash64(account, query_id)), 0L)))"))
     return f"{base}load/{every.first()['load']}"  # type: ignore[index]  # an aggregate has one row
-
-
-def _all(rendered: list[DataFrame]) -> DataFrame:
-    return reduce(lambda one, other: one.unionByName(other), rendered)

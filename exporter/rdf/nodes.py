@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from exporter.rdf import accounts, agents, changes, lineage, objects, protection, queries, versions
 from exporter.rdf import vocabulary as v
 from exporter.rdf.turtle import NODE_COLUMNS, render
+from exporter.sql import union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def nodes(facts: Facts, account: str, base: str, keep: Callable[[str, DataFrame], DataFrame]) -> DataFrame:
     """Every node of the graph, rendered: the columns of :data:`exporter.rdf.turtle.NODE_COLUMNS`."""
     rendered = [render(table, node_class, account, base) for node_class, table in tables(facts, keep).items()]
-    return reduce(lambda one, other: one.unionByName(other), [one.select(*NODE_COLUMNS) for one in rendered])
+    return union([one.select(*NODE_COLUMNS) for one in rendered])
 
 
 def tables(facts: Facts, keep: Callable[[str, DataFrame], DataFrame]) -> Mapping[NodeClass, DataFrame]:

@@ -8,10 +8,11 @@ from pyspark.sql import functions as F
 
 from exporter.facts.identifiers import canonical_name, segment
 from exporter.rdf.accounts import owner
-from exporter.rdf.history import RENAME, aggregates
+from exporter.rdf.history import RENAME
 from exporter.rdf.iri import account_path, column_path, object_path, path
 from exporter.rdf.kinds import DOMAIN_CLASSES, KIND_CLASSES
 from exporter.rdf.references import date_time
+from exporter.sql import aggregates
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING
 
 from exporter.rdf import catalog, interchange, jsonld, turtle
+from exporter.sql import union
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,15 +59,11 @@ def _documents(
 ) -> None:
     account, base = settings.account, settings.base
     blocks = [turtle.render(table, one, account, base).select("iri", "turtle") for one, table in nodes.items()]
-    in_order = _all(blocks).coalesce(1).sortWithinPartitions("iri").select("turtle")
+    in_order = union(blocks).coalesce(1).sortWithinPartitions("iri").select("turtle")
     place.document(in_order, f"{name}.ttl", turtle.header(base, prefixes))
     context = jsonld.context_of(nodes, prefixes)
     objects = [jsonld.render(table, one, account, base, context) for one, table in nodes.items()]
-    lines = _all(objects).coalesce(1).sortWithinPartitions("value")
+    lines = union(objects).coalesce(1).sortWithinPartitions("value")
     place.document(
         turtle.with_headers(lines, "", "value", ","), f"{name}.jsonld", jsonld.header(context), jsonld.FOOTER
     )
-
-
-def _all(tables: list[DataFrame]) -> DataFrame:
-    return reduce(lambda one, other: one.unionByName(other), tables)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
 from exporter.errors import ExporterError
 from exporter.rdf.shacl import violations
+from exporter.sql import union
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -95,5 +95,5 @@ def _responsible(refused: DataFrame, nodes: DataFrame, place: Publication, numbe
         steps.append(leading.filter(F.col("query_id").isNotNull()).select(*_QUERY, "reason"))
         upwards = leading.filter(F.col("query_id").isNull()).groupBy("iri").agg(F.min("reason").alias("reason"))
         shared = place.keep(upwards, f".work/shared-{number}-{step}")
-    every = reduce(lambda one, other: one.unionByName(other), steps)
+    every = union(steps)
     return every.groupBy(*_QUERY).agg(F.min("reason").alias("reason"))

@@ -20,8 +20,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from exporter.facts.identifiers import segment
-from exporter.rdf.history import COLUMNS, DROP, MAKE, READ, READ_COLUMN, WRITE_COLUMN, aggregates, events
+from exporter.rdf.history import COLUMNS, DROP, MAKE, READ, READ_COLUMN, WRITE_COLUMN, events
 from exporter.rdf.iri import path
+from exporter.sql import aggregates
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
