@@ -94,12 +94,11 @@ def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[Ve
 def _verdict(facts: Facts, before: Before, job: Job) -> Verdict:
     settings, place = job.settings, job.place
     with job.progress.stage("nodes"):
-        every = nodes(facts, settings.account, settings.base, lambda name, table: place.keep(table, f".work/{name}"))
-        if not settings.validate:
-            return Verdict(facts, every, 0, before.held)
-        stored = place.counted(every, ".work/nodes")
+        every = nodes(facts, settings, place)
+    if not settings.validate:
+        return Verdict(facts, every.table, every.count, before.held)
     with job.progress.stage("shapes"):
-        return judge(facts, stored, before, settings, place)
+        return judge(facts, every, before, settings, place)
 
 
 def _facts(good: DataFrame, told: history.History | None, place: Publication) -> Facts:

@@ -48,6 +48,7 @@ class Publication:
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix=f".{self.out.name}.", dir=self.out.parent))
         self.work = self.folder / ".work"
+        self._kept: dict[str, DataFrame] = {}
         return self
 
     def __exit__(
@@ -57,9 +58,17 @@ class Publication:
 
     def keep(self, table: DataFrame, name: str) -> DataFrame:
         """The table, stored in Parquet below the folder and read back."""
-        path = str(self.folder / name)
+        path, spark = str(self.folder / name), table.sparkSession
         table.write.mode("overwrite").parquet(path)
-        return table.sparkSession.read.schema(table.schema).parquet(path)
+        stored = spark.read.schema(table.schema).parquet(path)
+        # Spark plans no exchange where it knows that there is one partition: small inputs need none at all.
+        is_small = spark.conf.get("spark.sql.shuffle.partitions") == "1"
+        self._kept[name] = stored.coalesce(1) if is_small else stored
+        return self._kept[name]
+
+    def kept(self, name: str) -> DataFrame:
+        """The table that was stored last under this name."""
+        return self._kept[name]
 
     def counted(self, table: DataFrame, name: str) -> Counted:
         """The table, stored, with the number of its rows."""

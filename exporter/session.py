@@ -68,6 +68,8 @@ _SMALL: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+# In one partition a join needs nobody else's rows, and a broadcast would be a job of its own.
+_ONE_PARTITION: Final = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
 # upper() and lower() follow the JVM's language: in a Turkish one the letter i has other capitals.
 _JAVA: Final = ("-XX:MetaspaceSize=256m", "-Duser.language=en", "-Duser.country=US")
 _JAVA_SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -162,6 +164,7 @@ def _sized(input_bytes: int | None) -> dict[str, str]:
         partitions = max(1, min(cores, input_bytes // 2**20))
         return {
             **_SMALL,
+            **(_ONE_PARTITION if partitions == 1 else {}),
             "spark.sql.shuffle.partitions": str(partitions),
             "spark.driver.extraJavaOptions": _java_options(_JAVA_SMALL),
         }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
@@ -32,34 +33,44 @@ def build(rows: DataFrame, query_history: DataFrame | None, keep: Callable[[str,
     """The facts of good rows. ``keep`` stores a table under its name and returns it as stored, so that what builds on
     it does not compute it again.
     """
-    first = together(
-        {
-            "things": lambda: keep("things", things(rows)),
-            "ddl_changes": lambda: keep("ddl_changes", ddl_changes(rows)),
-            "queries": lambda: keep("queries", queries(rows, query_history)),
-        }
-    )
-    found, changes = first["things"], first["ddl_changes"]
-    stated = together(
-        {
-            "accesses": lambda: keep("accesses", accesses(found)),
-            "derivations": lambda: keep("derivations", derivations(found)),
-            "ddl_settings": lambda: keep("ddl_settings", ddl_settings(changes)),
-            "writes": lambda: keep("writes", writes(found)),
-            "policy_references": lambda: keep("policy_references", policy_references(found)),
-            "joins": lambda: keep("joins", joins(found)),
-        }
-    )
-    stated.update(queries=first["queries"], ddl_changes=changes)
-    partial = Facts(**stated, objects=changes, names=changes, columns=changes)
-    entities = together(
-        {"objects": lambda: _objects(partial, keep), "columns": lambda: {"columns": keep("columns", columns(partial))}}
-    )
-    return Facts(**stated, **entities["objects"], **entities["columns"])
+    kept: dict[str, DataFrame] = {}
+
+    def stored(name: str, made: Callable[[], DataFrame]) -> Callable[[], None]:
+        def step() -> None:
+            kept[name] = keep(name, made())
+
+        return step
+
+    def facts() -> Facts:
+        """What is there so far; the tables that are not have a stand-in that nobody may read."""
+        return Facts(**{one.name: kept.get(one.name, rows) for one in fields(Facts)})
+
+    made: dict[str, Callable[[], DataFrame]] = {
+        "things": lambda: things(rows),
+        "ddl_changes": lambda: ddl_changes(rows),
+        "queries": lambda: queries(rows, query_history),
+        "accesses": lambda: accesses(kept["things"]),
+        "derivations": lambda: derivations(kept["things"]),
+        "ddl_settings": lambda: ddl_settings(kept["ddl_changes"]),
+        "writes": lambda: writes(kept["things"]),
+        "policy_references": lambda: policy_references(kept["things"]),
+        "joins": lambda: joins(kept["things"]),
+        "mentions": lambda: mentions(facts()),
+        "names": lambda: names(kept["mentions"], facts()),
+        "columns": lambda: columns(facts()),
+        "objects": lambda: objects(kept["mentions"]),
+    }
+    together({name: stored(name, one) for name, one in made.items()}, _AFTER)
+    return facts()
 
 
-def _objects(facts: Facts, keep: Callable[[str, DataFrame], DataFrame]) -> dict[str, DataFrame]:
-    named = keep("mentions", mentions(facts))
-    return together(
-        {"names": lambda: keep("names", names(named, facts)), "objects": lambda: keep("objects", objects(named))}
-    )
+_OF_THINGS: Final = ("accesses", "derivations", "writes", "policy_references", "joins")
+_AFTER: Final = {
+    **dict.fromkeys(_OF_THINGS, ("things",)),
+    "ddl_settings": ("ddl_changes",),
+    "mentions": (*_OF_THINGS, "ddl_settings"),
+    "columns": (*_OF_THINGS, "ddl_settings"),
+    "names": ("mentions",),
+    "objects": ("mentions",),
+}
+"""Which tables each is made from."""

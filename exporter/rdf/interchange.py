@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from exporter.rdf import jsonld, ntriples
-from exporter.rdf.nodes import tables
+from exporter.rdf.nodes import of_things, of_versions
 from exporter.resources import ontology_dir
 from exporter.sql import aggregates, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import DataFrame
 
     from exporter.facts import Facts
@@ -34,9 +32,9 @@ class Texts:
     footer: str = ""
 
 
-def texts(facts: Facts, account: str, base: str, name: str, keep: Callable[[str, DataFrame], DataFrame]) -> Texts:
+def texts(facts: Facts, timeline: DataFrame, account: str, base: str, name: str) -> Texts:
     """The graph of ``facts`` in the syntax ``name``, one of :data:`FORMATS` but Turtle."""
-    found = tables(facts, keep).items()
+    found = {**of_things(facts), **of_versions(facts, timeline)}.items()
     if name == "jsonld":
         context = json.loads((ontology_dir() / "context.jsonld").read_text(encoding="utf-8"))["@context"]
         objects = [jsonld.render(table, node_class, account, base, context) for node_class, table in found]

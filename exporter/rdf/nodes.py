@@ -2,34 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from exporter.publication import Counted
 from exporter.rdf import accounts, agents, changes, lineage, objects, protection, queries, versions
 from exporter.rdf import vocabulary as v
 from exporter.rdf.turtle import NODE_COLUMNS, render
 from exporter.sql import union
+from exporter.together import both
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from pyspark.sql import DataFrame
 
     from exporter.facts import Facts
+    from exporter.publication import Publication
     from exporter.rdf.terms import NodeClass
+    from exporter.settings import Settings
 
 
-def nodes(facts: Facts, account: str, base: str, keep: Callable[[str, DataFrame], DataFrame]) -> DataFrame:
-    """Every node of the graph, rendered: the columns of :data:`exporter.rdf.turtle.NODE_COLUMNS`."""
-    rendered = [render(table, node_class, account, base) for node_class, table in tables(facts, keep).items()]
-    return union([one.select(*NODE_COLUMNS) for one in rendered])
+TIMELINE: Final = ".work/timeline"
+"""Under which the timeline of the versions is stored: it is read for every class and every syntax."""
 
 
-def tables(facts: Facts, keep: Callable[[str, DataFrame], DataFrame]) -> Mapping[NodeClass, DataFrame]:
-    """The nodes of each class. ``keep`` stores a table under its name and returns it as stored."""
-    line = keep("timeline", versions.timeline(facts))
-    reads = versions.reads(line)
+def nodes(facts: Facts, settings: Settings, place: Publication) -> Counted:
+    """Every node of the graph, rendered; those that no version plays a part in are made beside the others.
+
+    Stored and counted where they are to be validated; else they are made as they are written, and the count is 0.
+    """
+
+    def made(tables: Mapping[NodeClass, DataFrame], name: str) -> Counted:
+        table = rendered(tables, settings.account, settings.base)
+        return place.counted(table, f".work/nodes/{name}") if settings.validate else Counted(table, 0)
+
+    def with_versions() -> Counted:
+        return made(of_versions(facts, place.keep(versions.timeline(facts), TIMELINE)), "of-versions")
+
+    one, other = both(with_versions, lambda: made(of_things(facts), "of-things"))
+    return Counted(union([one.table, other.table]), one.count + other.count)
+
+
+def rendered(tables: Mapping[NodeClass, DataFrame], account: str, base: str) -> DataFrame:
+    """The nodes of these classes, rendered: the columns of :data:`exporter.rdf.turtle.NODE_COLUMNS`."""
+    every = [render(table, node_class, account, base) for node_class, table in tables.items()]
+    return union([one.select(*NODE_COLUMNS) for one in every])
+
+
+def of_things(facts: Facts) -> Mapping[NodeClass, DataFrame]:
+    """The nodes of each class that no version plays a part in."""
     return {
-        v.QUERY: queries.queries(facts, reads),
         v.UNRECORDED_QUERY: queries.unrecorded_queries(facts),
         v.ACCOUNT: accounts.accounts(facts),
         v.ORGANIZATION: accounts.organizations(facts),
@@ -39,12 +61,20 @@ def tables(facts: Facts, keep: Callable[[str, DataFrame], DataFrame]) -> Mapping
         v.OBJECT: objects.objects(facts),
         v.OBJECT_NAME: objects.object_names(facts),
         v.COLUMN: objects.columns(facts),
-        v.VERSION: lineage.object_versions(facts, line),
-        v.COLUMN_VERSION: lineage.column_versions(line),
-        v.ACCESS: lineage.accesses(facts, reads),
-        v.COLUMN_DERIVATION: lineage.column_derivations(line),
-        v.POLICY_ENFORCEMENT: protection.policy_enforcements(facts, reads),
         v.JOIN: protection.joins(facts),
         v.CHANGE: changes.changes(facts),
         v.SETTING: changes.settings(facts),
+    }
+
+
+def of_versions(facts: Facts, timeline: DataFrame) -> Mapping[NodeClass, DataFrame]:
+    """Versions, and the nodes of each class that name one; ``timeline``: :func:`exporter.rdf.versions.timeline`."""
+    reads = versions.reads(timeline)
+    return {
+        v.QUERY: queries.queries(facts, reads),
+        v.VERSION: lineage.object_versions(facts, timeline),
+        v.COLUMN_VERSION: lineage.column_versions(timeline),
+        v.ACCESS: lineage.accesses(facts, reads),
+        v.COLUMN_DERIVATION: lineage.column_derivations(timeline),
+        v.POLICY_ENFORCEMENT: protection.policy_enforcements(facts, reads),
     }

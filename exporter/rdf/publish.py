@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from exporter.rdf import catalog, interchange, jsonld, turtle
+from exporter.rdf.nodes import TIMELINE
 from exporter.sql import union
 
 if TYPE_CHECKING:
@@ -30,14 +31,11 @@ def graph(verdict: Verdict, settings: Settings, place: Publication, *, is_small:
 
 
 def _graph_as(name: str, verdict: Verdict, settings: Settings, place: Publication, *, is_small: bool) -> int:
-    def keep(table_name: str, table: DataFrame) -> DataFrame:
-        return place.keep(table, f".work/{table_name}-{name}")
-
     if name == "turtle":
         texts = interchange.Texts(verdict.nodes, turtle.header(settings.base))
         column, order = "turtle", "iri"
     else:
-        texts = interchange.texts(verdict.facts, settings.account, settings.base, name, keep)
+        texts = interchange.texts(verdict.facts, place.kept(TIMELINE), settings.account, settings.base, name)
         column, order = "value", "value"
     lines = texts.lines.coalesce(1).sortWithinPartitions(order) if is_small else texts.lines
     headed = turtle.with_headers(lines, texts.header, column, texts.between)
