@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from exporter.progress import Progress
     from exporter.publication import Publication
     from exporter.rdf.validation import Verdict
-    from exporter.rows import Rows
+    from exporter.rows import Rows, Tally
     from exporter.settings import Settings
 
 
@@ -67,6 +67,7 @@ class Work:
 
     found: Inputs
     came: Rows
+    tally: Tally
     told: History | None
     verdict: Verdict
     written: dict[str, int]
@@ -84,7 +85,7 @@ def summarise(settings: Settings, work: Work, place: Publication, progress: Prog
     report = Report(
         rows_in=work.came.rows_in,
         exported=facts["rows"] or 0,
-        duplicates=work.came.duplicates,
+        duplicates=work.tally.duplicates,
         quarantined=_lines(place),
         truncated=facts["truncated"],
         queries=facts["queries"],

@@ -21,8 +21,7 @@ from exporter.openlineage.check import with_problems
 from exporter.openlineage.events import events
 from exporter.publication import Publication
 from exporter.rdf import publish
-from exporter.rdf.nodes import nodes
-from exporter.rdf.validation import Before, Verdict, judge
+from exporter.rdf.validation import Before, Verdict, checked_nodes, judge
 from exporter.schemas import FACTS
 from exporter.sql import union
 from exporter.together import both
@@ -48,15 +47,15 @@ def export(settings: Settings, progress: Progress) -> Report:
         with progress.stage("rows"):
             came = rows.stage(spark, found, settings.account, place)
             told = history.read(spark, old_history, place, texts=settings.query_text) if old_history else None
-        verdict, sent = checked(came, told, job)
+        tally, verdict, sent = checked(came, told, job)
         written = _graph(verdict, job)
         if "catalog" in settings.outputs:
             with progress.stage("catalog"):
                 publish.catalogs(verdict, settings, place)
         with progress.stage("quarantine"):
-            if came.unreadable or verdict.held is not None:
+            if tally.unreadable or verdict.held is not None:
                 place.lines(rows.quarantine(spark, found, came, verdict.held, place), "quarantine", "ndjson")
-        work = Work(found, came, told, verdict, {"events": sent.count, "nodes": written, "faulty": sent.faulty})
+        work = Work(found, came, tally, told, verdict, {"events": sent.count, "nodes": written, "faulty": sent.faulty})
         report = summarise(settings, work, place, progress)
         check(report)
         place.publish(report.manifest(settings))
@@ -73,19 +72,26 @@ class Job:
     size: int | None
 
 
-def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[Verdict, Sent]:
+def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[rows.Tally, Verdict, Sent]:
     """Facts and nodes of all queries whose nodes the shapes take, and what was written of them as events.
 
     Events are made while the shapes look at the nodes; they count when the shapes refuse nothing. Each round holds back
     at least one query more.
     """
-    before = Before(rows.disagreeing(came) if came.disagreeing else None)
+
+    def taken(held: DataFrame | None) -> Facts:
+        return _facts(rows.without(came.good, held), told, job.place)
+
+    with job.progress.stage("facts"):
+        facts, tally = both(partial(taken, None), partial(rows.tally, came))
+    before = Before(rows.disagreeing(came) if tally.disagreeing else None)
     while True:
-        with job.progress.stage("facts"):
-            facts = _facts(rows.without(came.good, before.held), told, job.place)
+        if before.held is not None:
+            with job.progress.stage("facts"):
+                facts = taken(before.held)
         verdict, sent = both(partial(_verdict, facts, before, job), partial(_events, facts, job))
         if not verdict.refuses and sent.held is None:
-            return verdict, sent
+            return tally, verdict, sent
         found = [one for one in (verdict.held, sent.held) if one is not None]
         held = union(found).groupBy("account", "query_id")
         before = Before(held.agg(F.min("reason").alias("reason")), (*before.verdicts, verdict))
@@ -94,11 +100,11 @@ def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[Ve
 def _verdict(facts: Facts, before: Before, job: Job) -> Verdict:
     settings, place = job.settings, job.place
     with job.progress.stage("nodes"):
-        every = nodes(facts, settings, place)
+        nodes = checked_nodes(facts, settings, place, job.progress)
     if not settings.validate:
-        return Verdict(facts, every.table, every.count, before.held)
+        return Verdict(facts, nodes.table, nodes.count, before.held)
     with job.progress.stage("shapes"):
-        return judge(facts, every, before, settings, place)
+        return judge(facts, nodes, before, place)
 
 
 def _facts(good: DataFrame, told: history.History | None, place: Publication) -> Facts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -23,12 +24,15 @@ _WORDS = {
 
 
 class Progress:
-    """``seconds``: by stage, summed where a stage ran more than once. Shown on ``stream`` if it is a terminal."""
+    """``seconds``: by stage, summed where a stage ran more than once; stages may run at the same time. Shown on
+    ``stream`` if it is a terminal.
+    """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
         self.seconds: dict[str, float] = {}
         self.begun = time.monotonic()
+        self._lock = Lock()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -38,7 +42,8 @@ class Progress:
         try:
             yield
         finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
+            with self._lock:
+                self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
             self._show("")
 
     def total(self) -> float:

@@ -27,20 +27,26 @@ DISAGREE: Final = "the rows of this query id name different users"
 
 @dataclass(frozen=True)
 class Rows:
-    """``every``: all rows with their account and ``problems``. ``rows_in``, ``duplicates`` (exact ones among the good),
-    ``unreadable`` and ``disagreeing`` (queries whose rows name different users) count them.
-    """
+    """``every``: all rows with their account and ``problems``, ``rows_in`` of them."""
 
     every: DataFrame
     rows_in: int
-    duplicates: int
-    unreadable: int
-    disagreeing: int
 
     @property
     def good(self) -> DataFrame:
         """The rows that can be read."""
         return self.every.filter(F.size("problems") == 0)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many rows are exact ``duplicates`` among the good, or ``unreadable``; ``disagreeing`` counts queries whose
+    rows name different users.
+    """
+
+    duplicates: int
+    unreadable: int
+    disagreeing: int
 
 
 def stage(spark: SparkSession, inputs: Inputs, account: str, place: Publication) -> Rows:
@@ -61,7 +67,7 @@ def stage(spark: SparkSession, inputs: Inputs, account: str, place: Publication)
     if counts["left_over"]:
         again = place.keep(source.second_reading(stored), ".work/second")
         fitted = fitted.unionByName(again)
-    return _counted(with_account(fitted, account), counts["rows"])
+    return Rows(with_account(fitted, account), counts["rows"])
 
 
 def _named(inputs: Inputs) -> str:
@@ -69,9 +75,10 @@ def _named(inputs: Inputs) -> str:
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
-def _counted(every: DataFrame, rows_in: int) -> Rows:
+def tally(rows: Rows) -> Tally:
+    """Count the rows by what becomes of them."""
     is_bad = F.size("problems") > 0
-    contents = every.groupBy(*_QUERY, "hash_1", "hash_2", is_bad.alias("is_bad")).agg(
+    contents = rows.every.groupBy(*_QUERY, "hash_1", "hash_2", is_bad.alias("is_bad")).agg(
         F.count(F.lit(1)).alias("n"), F.min("user_name").alias("user_name")
     )
     good_users = F.when(~F.col("is_bad"), F.col("user_name"))
@@ -84,7 +91,7 @@ def _counted(every: DataFrame, rows_in: int) -> Rows:
         F.sum("doubled").alias("doubled"), F.sum("bad").alias("bad"), F.count_if("disagrees").alias("disagrees")
     ).first()
     assert total is not None
-    return Rows(every, rows_in, total["doubled"] or 0, total["bad"] or 0, total["disagrees"])
+    return Tally(total["doubled"] or 0, total["bad"] or 0, total["disagrees"])
 
 
 def disagreeing(rows: Rows) -> DataFrame:

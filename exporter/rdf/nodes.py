@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from exporter.publication import Counted
 from exporter.rdf import accounts, agents, changes, lineage, objects, protection, queries, versions
 from exporter.rdf import vocabulary as v
 from exporter.rdf.turtle import NODE_COLUMNS, render
 from exporter.sql import union
-from exporter.together import both
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,30 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from exporter.facts import Facts
-    from exporter.publication import Publication
     from exporter.rdf.terms import NodeClass
-    from exporter.settings import Settings
-
-
-TIMELINE: Final = ".work/timeline"
-"""Under which the timeline of the versions is stored: it is read for every class and every syntax."""
-
-
-def nodes(facts: Facts, settings: Settings, place: Publication) -> Counted:
-    """Every node of the graph, rendered; those that no version plays a part in are made beside the others.
-
-    Stored and counted where they are to be validated; else they are made as they are written, and the count is 0.
-    """
-
-    def made(tables: Mapping[NodeClass, DataFrame], name: str) -> Counted:
-        table = rendered(tables, settings.account, settings.base)
-        return place.counted(table, f".work/nodes/{name}") if settings.validate else Counted(table, 0)
-
-    def with_versions() -> Counted:
-        return made(of_versions(facts, place.keep(versions.timeline(facts), TIMELINE)), "of-versions")
-
-    one, other = both(with_versions, lambda: made(of_things(facts), "of-things"))
-    return Counted(union([one.table, other.table]), one.count + other.count)
 
 
 def rendered(tables: Mapping[NodeClass, DataFrame], account: str, base: str) -> DataFrame:

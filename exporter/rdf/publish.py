@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from exporter.rdf import catalog, interchange, jsonld, turtle
-from exporter.rdf.nodes import TIMELINE
+from exporter.rdf.validation import TIMELINE
 from exporter.sql import union
 
 if TYPE_CHECKING:

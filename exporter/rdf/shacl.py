@@ -26,12 +26,9 @@ GRAPH_NODES: Final = 2_000
 
 
 def violations(nodes: DataFrame, count: int, base: str) -> DataFrame:
-    """What the shapes say of ``count`` nodes; empty where all conform."""
-    return _refused(nodes, count, base).unionByName(dangling(nodes))
-
-
-def _refused(nodes: DataFrame, count: int, base: str) -> DataFrame:
-    """The shapes' results. A Python function runs once for each graph, not for each row."""
+    """What the shapes say of ``count`` nodes; empty where all conform. A Python function runs once for each graph, not
+    for each row.
+    """
     graphs = -(-count // GRAPH_NODES)
     by_graph = nodes.groupBy((F.pmod(F.xxhash64("iri"), F.lit(graphs))).alias("graph")).agg(
         F.collect_list(F.struct("iri", "turtle", "refs")).alias("nodes")

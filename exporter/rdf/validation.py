@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from exporter.errors import ExporterError
-from exporter.rdf.shacl import violations
+from exporter.rdf import versions
+from exporter.rdf.nodes import of_things, of_versions, rendered
+from exporter.rdf.shacl import dangling, violations
 from exporter.sql import union
+from exporter.together import both
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame
 
     from exporter.facts import Facts
-    from exporter.publication import Counted, Publication
+    from exporter.progress import Progress
+    from exporter.publication import Publication
+    from exporter.rdf.terms import NodeClass
     from exporter.settings import Settings
 
 _QUERY: Final = ["account", "query_id"]
+TIMELINE: Final = ".work/timeline"
+"""Under which the timeline of the versions is stored: it is read for every class and every syntax."""
 _STEPS: Final = 8
 """How many references away from its query a node can be: a name <- its object <- a column <- an access."""
 
@@ -48,10 +57,42 @@ class Before:
     verdicts: tuple[Verdict, ...] = ()
 
 
-def judge(facts: Facts, nodes: Counted, before: Before, settings: Settings, place: Publication) -> Verdict:
-    """One round: the nodes against the shapes; what they refuse, and the queries that it comes from."""
+@dataclass(frozen=True)
+class Nodes:
+    """Every node of the graph, rendered. ``count``: how many were held against the shapes, and ``violations``: what
+    these said of them.
+    """
+
+    table: DataFrame
+    count: int
+    violations: tuple[DataFrame, ...]
+
+
+def checked_nodes(facts: Facts, settings: Settings, place: Publication, progress: Progress) -> Nodes:
+    """The nodes in two parts at once: those that no version plays a part in, and the others. Each part is held against
+    the shapes as soon as it is stored; without validation nothing is stored and nodes are made as they are written.
+    """
+
+    def made(tables: Mapping[NodeClass, DataFrame], name: str) -> Nodes:
+        table = rendered(tables, settings.account, settings.base)
+        if not settings.validate:
+            return Nodes(table, 0, ())
+        stored = place.counted(table, f".work/nodes/{name}")
+        with progress.stage("shapes"):
+            found = place.keep(violations(stored.table, stored.count, settings.base), f".work/violations/{name}")
+        return Nodes(stored.table, stored.count, (found,))
+
+    def with_versions() -> Nodes:
+        return made(of_versions(facts, place.keep(versions.timeline(facts), TIMELINE)), "of-versions")
+
+    one, other = both(with_versions, lambda: made(of_things(facts), "of-things"))
+    return Nodes(union([one.table, other.table]), one.count + other.count, one.violations + other.violations)
+
+
+def judge(facts: Facts, nodes: Nodes, before: Before, place: Publication) -> Verdict:
+    """One round: what the shapes refuse, references to nodes that are not there, and the queries that it comes from."""
     held, number = before.held, len(before.verdicts)
-    results = place.counted(violations(nodes.table, nodes.count, settings.base), f".work/violations-{number}")
+    results = place.counted(union([*nodes.violations, dangling(nodes.table)]), f".work/violations-{number}")
     earlier = before.verdicts[-1] if before.verdicts else Verdict(facts, nodes.table, 0, held)
     if not results.count:
         return Verdict(facts, nodes.table, nodes.count, held, False, earlier.found, earlier.by_shape, earlier.warnings)
