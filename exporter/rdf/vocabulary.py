@@ -3,7 +3,8 @@
 The nodes (:mod:`exporter.rdf.nodes`) have these columns, the writer (:mod:`exporter.rdf.turtle`) writes these terms,
 and the drift test holds ontology, shapes and JSON-LD context against this table.
 
-``range`` is a datatype (``xsd:…``) for literals, or the class of the thing referred to. ``many`` columns hold arrays.
+``range`` is a datatype (``xsd:…``) for literals, or the class of the thing referred to: what may be a location outside
+of Snowflake is an ``ah:SnowflakeObject``, and is written as the IRI that it has. ``many`` columns hold arrays.
 """
 
 from __future__ import annotations
