@@ -128,9 +128,13 @@ class Sent:
 def _events(facts: Facts, job: Job) -> Sent:
     if "events" not in job.settings.outputs:
         return Sent(0)
+
+    def keep(name: str, table: DataFrame) -> DataFrame:
+        return job.place.keep(table, f".work/{name}")
+
     with job.progress.stage("events"):
         seen, is_sound = Observation(), F.size("problems") == 0
-        every = with_problems(events(facts, job.settings.openlineage))
+        every = with_problems(events(facts, job.settings.openlineage, keep))
         sound = every.observe(seen, F.count_if(~is_sound).alias("faulty")).filter(is_sound)
         order = ("event_time", "query_id", "event_type", "event")
         start_first = [True, True, False, True]

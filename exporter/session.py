@@ -72,7 +72,8 @@ _SMALL: Final = {
 _ONE_PARTITION: Final = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
 # upper() and lower() follow the JVM's language: in a Turkish one the letter i has other capitals.
 _JAVA: Final = ("-XX:MetaspaceSize=256m", "-Duser.language=en", "-Duser.country=US")
-_JAVA_SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+# The quick compiler's code has little room by default, and the JVM would sweep it over and over.
+_JAVA_SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
 _JAVA_LARGE: Final = ("-XX:+UseParallelGC",)
 
 _engine_log: IO[bytes] | None = None

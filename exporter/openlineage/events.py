@@ -12,6 +12,8 @@ from exporter.openlineage.pieces import pieces
 from exporter.openlineage.texts import with_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame
 
     from exporter.facts import Facts
@@ -22,9 +24,14 @@ EVENT_COLUMNS: Final = ("account", "query_id", "event_time", "event_type", "job_
 ``event`` is the JSON text."""
 
 
-def events(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
-    """Every event of the facts: START and COMPLETE of each query, and one for each dataset with all its columns."""
-    named = datasets(facts, settings)
+def events(
+    facts: Facts, settings: OpenLineageSettings, keep: Callable[[str, DataFrame], DataFrame] = lambda _, table: table
+) -> DataFrame:
+    """Every event of the facts: START and COMPLETE of each query, and one for each dataset with all its columns.
+
+    ``keep`` stores a table under its name and returns it as stored: the datasets are read for both kinds of events.
+    """
+    named = keep("datasets", datasets(facts, settings))
     runs = run_events(facts, named, settings)
     return runs.unionByName(dataset_events(facts, named, settings)) if settings.dataset_events else runs
 

@@ -27,20 +27,26 @@ def _base_of_other(base: str) -> str:
     return f"concat({literal(base + 'account/')}, url_encode(account), '/')"
 
 
+_ANYTHING: Final = "rdfs:Resource"
 _ELSEWHERE: Final = ("ah:SnowflakeObject", "ah:Account", "ah:Organization")
 """Classes of things that may have an IRI of their own: a location is itself, an account is the same under any base."""
 
 
-def below(ref: str, of: str = _ELSEWHERE[0]) -> str:
+def _is_below(of: str) -> bool:
+    """Whether all things of a class are below an account: those of our classes but :data:`_ELSEWHERE`."""
+    return of.startswith("ah:") and of not in _ELSEWHERE
+
+
+def below(ref: str, of: str = _ANYTHING) -> str:
     """Paths of things of the class ``of`` below their account, relative to the base; what has its own IRI as it is."""
     own = f"concat(below, {ref})"
-    return f"CASE WHEN contains({ref}, '://') THEN {ref} ELSE {own} END" if of in _ELSEWHERE else own
+    return own if _is_below(of) else f"CASE WHEN contains({ref}, '://') THEN {ref} ELSE {own} END"
 
 
-def whole(ref: str, base: str, of: str = _ELSEWHERE[0]) -> str:
+def whole(ref: str, base: str, of: str = _ANYTHING) -> str:
     """The same, in full; a path below another account has its base already."""
     own = f"CASE WHEN contains(below, '://') THEN concat(below, {ref}) ELSE concat({literal(base)}, {ref}) END"
-    return f"CASE WHEN contains({ref}, '://') THEN {ref} ELSE {own} END" if of in _ELSEWHERE else own
+    return own if _is_below(of) else f"CASE WHEN contains({ref}, '://') THEN {ref} ELSE {own} END"
 
 
 def types(node_class: NodeClass) -> str:
