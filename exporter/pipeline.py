@@ -21,7 +21,8 @@ from exporter.openlineage.check import with_problems
 from exporter.openlineage.events import events
 from exporter.publication import Publication
 from exporter.rdf import publish
-from exporter.rdf.validation import Before, Verdict, checked_nodes, judge
+from exporter.rdf.validation import TIMELINE, Before, Verdict, checked_nodes, judge
+from exporter.rdf.versions import timeline
 from exporter.schemas import FACTS
 from exporter.sql import union
 from exporter.together import both
@@ -111,7 +112,7 @@ def _facts(good: DataFrame, told: history.History | None, place: Publication) ->
     def keep(name: str, table: DataFrame) -> DataFrame:
         return place.keep(table, f"facts/{name}" if name in FACTS else f".work/{name}")
 
-    return build(good, told.queries if told else None, keep)
+    return build(good, told.queries if told else None, keep, {TIMELINE: timeline})
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
@@ -18,7 +19,7 @@ from exporter.facts.things import things
 from exporter.together import together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -29,9 +30,15 @@ def with_account(rows: DataFrame, account: str) -> DataFrame:
     return rows.withColumn("account", F.coalesce(own, F.lit(account)))
 
 
-def build(rows: DataFrame, query_history: DataFrame | None, keep: Callable[[str, DataFrame], DataFrame]) -> Facts:
+def build(
+    rows: DataFrame,
+    query_history: DataFrame | None,
+    keep: Callable[[str, DataFrame], DataFrame],
+    also: Mapping[str, Callable[[Facts], DataFrame]] = MappingProxyType({}),
+) -> Facts:
     """The facts of good rows. ``keep`` stores a table under its name and returns it as stored, so that what builds on
-    it does not compute it again.
+    it does not compute it again. ``also``: more tables to store, made of the facts of queries alone, which are there
+    before objects, names and columns.
     """
     kept: dict[str, DataFrame] = {}
 
@@ -44,6 +51,9 @@ def build(rows: DataFrame, query_history: DataFrame | None, keep: Callable[[str,
     def facts() -> Facts:
         """What is there so far; the tables that are not have a stand-in that nobody may read."""
         return Facts(**{one.name: kept.get(one.name, rows) for one in fields(Facts)})
+
+    def of_facts(more: Callable[[Facts], DataFrame]) -> Callable[[], DataFrame]:
+        return lambda: more(facts())
 
     made: dict[str, Callable[[], DataFrame]] = {
         "things": lambda: things(rows),
@@ -59,12 +69,15 @@ def build(rows: DataFrame, query_history: DataFrame | None, keep: Callable[[str,
         "names": lambda: names(kept["mentions"], facts()),
         "columns": lambda: columns(facts()),
         "objects": lambda: objects(kept["mentions"]),
+        **{name: of_facts(more) for name, more in also.items()},
     }
-    together({name: stored(name, one) for name, one in made.items()}, _AFTER)
+    after = {**_AFTER, **dict.fromkeys(also, _OF_QUERIES)}
+    together({name: stored(name, one) for name, one in made.items()}, after)
     return facts()
 
 
 _OF_THINGS: Final = ("accesses", "derivations", "writes", "policy_references", "joins")
+_OF_QUERIES: Final = (*_OF_THINGS, "queries", "ddl_changes", "ddl_settings")
 _AFTER: Final = {
     **dict.fromkeys(_OF_THINGS, ("things",)),
     "ddl_settings": ("ddl_changes",),

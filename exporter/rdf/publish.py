@@ -35,7 +35,7 @@ def _graph_as(name: str, verdict: Verdict, settings: Settings, place: Publicatio
         texts = interchange.Texts(verdict.nodes, turtle.header(settings.base))
         column, order = "turtle", "iri"
     else:
-        texts = interchange.texts(verdict.facts, place.kept(TIMELINE), settings.account, settings.base, name)
+        texts = interchange.texts(verdict.facts, place.kept(f".work/{TIMELINE}"), settings.account, settings.base, name)
         column, order = "value", "value"
     lines = texts.lines.coalesce(1).sortWithinPartitions(order) if is_small else texts.lines
     headed = turtle.with_headers(lines, texts.header, column, texts.between)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from exporter.errors import ExporterError
-from exporter.rdf import versions
 from exporter.rdf.nodes import of_things, of_versions, rendered
 from exporter.rdf.shacl import dangling, violations
 from exporter.sql import union
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 _QUERY: Final = ["account", "query_id"]
-TIMELINE: Final = ".work/timeline"
-"""Under which the timeline of the versions is stored: it is read for every class and every syntax."""
+TIMELINE: Final = "timeline"
+"""The name of the table of what happens to versions: it is stored once and read for every class and every syntax."""
 _STEPS: Final = 8
 """How many references away from its query a node can be: a name <- its object <- a column <- an access."""
 
@@ -82,10 +81,10 @@ def checked_nodes(facts: Facts, settings: Settings, place: Publication, progress
             found = place.keep(violations(stored.table, stored.count, settings.base), f".work/violations/{name}")
         return Nodes(stored.table, stored.count, (found,))
 
-    def with_versions() -> Nodes:
-        return made(of_versions(facts, place.keep(versions.timeline(facts), TIMELINE)), "of-versions")
-
-    one, other = both(with_versions, lambda: made(of_things(facts), "of-things"))
+    line = place.kept(f".work/{TIMELINE}")
+    one, other = both(
+        lambda: made(of_versions(facts, line), "of-versions"), lambda: made(of_things(facts), "of-things")
+    )
     return Nodes(union([one.table, other.table]), one.count + other.count, one.violations + other.violations)
 
 
