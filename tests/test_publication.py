@@ -138,3 +138,14 @@ def test_the_example_of_a_reader_is_the_export(tmp_path: Path) -> None:
     given = [str(folder / "access_history.json"), "--account", golden.account(folder), "--out", str(out)]
     assert main(["export", *given]) == 0
     assert (out / "graph" / "part-00000.ttl").read_text("utf-8") == (folder / "graph.ttl").read_text("utf-8")
+
+
+def test_a_small_input_is_worked_on_without_an_exchange(spark: SparkSession, tmp_path: Path) -> None:
+    """In one partition: each exchange would be a stage of its own, and there are a hundred in an export."""
+    with Publication(tmp_path / "out", replace=False) as place:
+        one = place.keep(spark.range(5).selectExpr("id", "id % 2 AS kind"), ".work/one")
+        other = place.keep(spark.range(5).selectExpr("id", "id * 2 AS twice"), ".work/other")
+        joined = one.unionByName(one).join(other, on="id", how="left").groupBy("kind").agg({"twice": "sum"})
+        assert "Exchange" not in joined._jdf.queryExecution().executedPlan().toString()
+        assert sorted(joined.collect()) == [(0, 24), (1, 16)]
+        assert place.kept(".work/one") is one

@@ -1,0 +1,71 @@
+"""Steps that wait for others start when these are over, and not before; a step that fails is told."""
+
+from __future__ import annotations
+
+from functools import partial
+from threading import Barrier, Lock
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.together import AT_ONCE, both, together
+
+WAIT = 20.0  # seconds, after which what should run at the same time does not
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> dict[str, tuple[str, ...]]:
+    """Up to eight steps, each after any of those before it."""
+    names = [f"step-{number}" for number in range(draw(st.integers(1, 8)))]
+    return {
+        name: tuple(draw(st.sets(st.sampled_from(names[:number])))) if number else ()
+        for number, name in enumerate(names)
+    }
+
+
+@given(orders())
+def test_each_step_finds_done_what_it_waits_for(after: dict[str, tuple[str, ...]]) -> None:
+    done: list[str] = []
+
+    def step(name: str) -> str:
+        assert set(after[name]) <= set(done)
+        done.append(name)
+        return name.upper()
+
+    steps = {name: partial(step, name) for name in after}
+    assert together(steps, after) == {name: name.upper() for name in after}
+    assert sorted(done) == sorted(after)
+
+
+def test_steps_that_wait_for_nothing_run_at_the_same_time() -> None:
+    meet = Barrier(AT_ONCE)
+    assert len(together({str(n): partial(meet.wait, WAIT) for n in range(AT_ONCE)})) == AT_ONCE
+
+
+def test_a_step_starts_while_others_that_it_does_not_need_run() -> None:
+    meet = Barrier(2)
+    steps: dict[str, Any] = {"short": lambda: 0, "long": partial(meet.wait, WAIT), "next": partial(meet.wait, WAIT)}
+    assert sorted(together(steps, {"next": ("short",)})) == ["long", "next", "short"]
+
+
+def test_the_first_that_fails_is_raised_when_what_runs_is_over() -> None:
+    over, lock = [], Lock()
+    meet = Barrier(2)
+
+    def fails() -> None:
+        meet.wait(WAIT)
+        raise ValueError("no such table")
+
+    def goes_on() -> None:
+        meet.wait(WAIT)
+        with lock:
+            over.append("other")
+
+    with pytest.raises(ValueError, match="no such table"):
+        together({"one": fails, "other": goes_on, "third": lambda: over.append("third")}, {"third": ("one",)})
+    assert over == ["other"]
+    with pytest.raises(ValueError, match="no such table"):
+        both(fails, goes_on)
+    assert over == ["other", "other"]
