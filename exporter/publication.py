@@ -62,8 +62,8 @@ class Publication:
         table.write.mode("overwrite").parquet(path)
         stored = spark.read.schema(table.schema).parquet(path)
         # Spark plans no exchange where it knows that there is one partition: small inputs need none at all.
-        is_small = spark.conf.get("spark.sql.shuffle.partitions") == "1"
-        self._kept[name] = stored.coalesce(1) if is_small else stored
+        is_one = spark.conf.get("spark.sql.shuffle.partitions") == "1"
+        self._kept[name] = stored.coalesce(1) if is_one else stored
         return self._kept[name]
 
     def kept(self, name: str) -> DataFrame:

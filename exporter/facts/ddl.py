@@ -102,11 +102,8 @@ def ddl_settings(changes: DataFrame) -> DataFrame:
         F.explode(F.from_json("raw", _MAP)).alias("column_name", "of_column"),
     )
     named = columns.filter(said(F.col("column_name")).isNotNull())
-    as_element = named.select(
-        *_head()[:-1],
-        F.lit("columns").alias("property"),
-        F.col("column_name").alias("element"),
-        F.col("of_column").alias("of_element"),
+    as_element = named.withColumn("property", F.lit("columns")).select(
+        *_head(), F.col("column_name").alias("element"), F.col("of_column").alias("of_element")
     )
     below = _entries(named, "of_column", "column_name").filter(~F.col("property").isin(*_OF_ELEMENT))
     entries = on_object.unionByName(below)

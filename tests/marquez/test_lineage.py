@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def seen(marquez: Marquez, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:  # noqa: ARG001
+def seen(marquez: Marquez, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:  # noqa: ARG001 - the session to work in
     folder = tmp_path_factory.mktemp("examples") / "out"
     lineage = exported.examples(folder)
     known = {account for account, _ in lineage.statements if marquez.knows(f"snowflake://{account}")}

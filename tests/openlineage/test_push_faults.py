@@ -25,7 +25,7 @@ TOKEN: Final = "s3cr3t/T0ken+xyz"
 pytestmark = pytest.mark.usefixtures("alone")
 
 
-class Bug(Exception):  # noqa: N818 - what it is
+class UnexpectedError(Exception):
     """What nobody expects."""
 
 
@@ -70,7 +70,9 @@ def test_a_fault_while_sending_ends_the_push_with_4_and_what_was_delivered_stays
 ) -> None:
     with server, monkeypatch.context() as patch:
         patch.setenv("OPENLINEAGE_URL", server.url)
-        patch.setattr(HttpSender, "send", faulty(lambda: Bug(f"Authorization: Bearer {TOKEN}\nin the second line")))
+        patch.setattr(
+            HttpSender, "send", faulty(lambda: UnexpectedError(f"Authorization: Bearer {TOKEN}\nin the second line"))
+        )
         assert main(["push", str(events), "--json", "--concurrency", concurrency]) == 4
         said = capsys.readouterr()
         found = lines(events)
@@ -78,7 +80,7 @@ def test_a_fault_while_sending_ends_the_push_with_4_and_what_was_delivered_stays
         assert SENDING not in found.values(), "none is on its way any more"
         assert NOT_TAKEN in found.values()
     assert said.out == ""
-    assert said.err.startswith("exporter: a fault of the program: Bug: Authorization: Bearer ***")
+    assert said.err.startswith("exporter: a fault of the program: UnexpectedError: Authorization: Bearer ***")
     assert "what was delivered is on record" in said.err
     for text in (said.err, *(file.read_text("utf-8") for file in (events / "push").rglob("*") if file.is_file())):
         assert TOKEN not in text
@@ -86,7 +88,7 @@ def test_a_fault_while_sending_ends_the_push_with_4_and_what_was_delivered_stays
     (summary,) = (events / "push").rglob("summary.json")
     told = json.loads(summary.read_text("utf-8"))
     assert (told["delivered"], told["left"]) == (len(server.taken), len(EVENTS) - len(server.taken))
-    assert told["stopped"].startswith("a fault of the program: Bug: ")
+    assert told["stopped"].startswith("a fault of the program: UnexpectedError: ")
     assert kept(events) == [], "no event is to blame"
 
 
@@ -96,7 +98,7 @@ def test_the_next_push_sends_the_rest_and_nothing_twice(
     with server:
         with monkeypatch.context() as patch:
             patch.setenv("OPENLINEAGE_URL", server.url)
-            patch.setattr(HttpSender, "send", faulty(Bug))
+            patch.setattr(HttpSender, "send", faulty(UnexpectedError))
             assert main(["push", str(events)]) == 4
         taken = len(server.taken)
         assert push(events, server.url, capsys)[:2] == (
@@ -110,21 +112,21 @@ def test_a_fault_before_an_event_is_sent(
     server: Hostile, events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
-        raise Bug
+        raise UnexpectedError
 
     monkeypatch.setattr(Fit, "fit", fails)
     with server:
         monkeypatch.setenv("OPENLINEAGE_URL", server.url)
         assert main(["push", str(events)]) == 4
     assert server.asked == []
-    assert "a fault of the program: Bug" in capsys.readouterr().err
+    assert "a fault of the program: UnexpectedError" in capsys.readouterr().err
 
 
 def test_a_fault_where_the_sender_closes_leaves_a_whole_ledger(
     server: Hostile, events: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(_: HttpSender) -> None:
-        raise Bug
+        raise UnexpectedError
 
     monkeypatch.setattr(HttpSender, "close", fails)
     with server:
@@ -149,8 +151,8 @@ def test_with_its_traceback_where_the_environment_asks_for_it(
     server: Hostile, events: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXPORTER_DEBUG", "1")
-    monkeypatch.setattr(HttpSender, "send", faulty(Bug))
+    monkeypatch.setattr(HttpSender, "send", faulty(UnexpectedError))
     with server:
         monkeypatch.setenv("OPENLINEAGE_URL", server.url)
-        with pytest.raises(Bug):
+        with pytest.raises(UnexpectedError):
             main(["push", str(events)])

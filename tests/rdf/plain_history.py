@@ -226,7 +226,7 @@ def _add(found: dict[Any, tuple[str | None, set[str]]], key: Any, thing: Json) -
     name, columns = found.get(key, (None, set()))
     own = plain.said(thing.get("objectName"))
     names = {name for name, _ in plain.columns(thing)}
-    found[key] = min([one for one in (name, own) if one] or [None]), columns | names  # type: ignore[type-var]
+    found[key] = min((one for one in (name, own) if one), default=None), columns | names
 
 
 def _columns_changed(change: Json) -> tuple[list[str], list[str], list[tuple[str, str]]]:

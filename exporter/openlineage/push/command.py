@@ -141,7 +141,7 @@ def _faults_in_words(secrets: Secrets) -> Iterator[None]:
         yield
     except (ExporterError, BrokenPipeError):
         raise
-    except Exception as fault:
+    except Exception as fault:  # of any kind: whatever it says may hold a secret; told or raised again below
         if os.environ.get("EXPORTER_DEBUG"):
             raise
         words = shortened(secrets.hide(f"{type(fault).__name__}: {fault}"))

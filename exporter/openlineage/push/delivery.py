@@ -86,7 +86,7 @@ class Delivery:
                 finally:
                     self._pace.stop()
             self._judge_the_rest()
-        except Exception as fault:
+        except Exception as fault:  # of any kind: it ends the push, and is raised again once that is on record
             self.why = f"a fault of the program: {type(fault).__name__}: {fault}"
             raise
         finally:
