@@ -100,8 +100,7 @@ def checked(came: rows.Rows, told: history.History | None, job: Job) -> tuple[ro
 
 def _verdict(facts: Facts, before: Before, job: Job) -> Verdict:
     settings, place = job.settings, job.place
-    with job.progress.stage("nodes"):
-        nodes = checked_nodes(facts, settings, place, job.progress)
+    nodes = checked_nodes(facts, settings, place, job.progress)
     if not settings.validate:
         return Verdict(facts, nodes.table, nodes.count, before.held)
     with job.progress.stage("shapes"):
@@ -109,10 +108,12 @@ def _verdict(facts: Facts, before: Before, job: Job) -> Verdict:
 
 
 def _facts(good: DataFrame, told: history.History | None, place: Publication) -> Facts:
-    def keep(name: str, table: DataFrame) -> DataFrame:
-        return place.keep(table, f"facts/{name}" if name in FACTS else f".work/{name}")
+    return build(good, told.queries if told else None, partial(_keep, place), {TIMELINE: timeline})
 
-    return build(good, told.queries if told else None, keep, {TIMELINE: timeline})
+
+def _keep(place: Publication, name: str, table: DataFrame) -> DataFrame:
+    """Facts are published; what else is stored is for the work."""
+    return place.keep(table, f"facts/{name}" if name in FACTS else f".work/{name}")
 
 
 @dataclass(frozen=True)
@@ -130,12 +131,9 @@ def _events(facts: Facts, job: Job) -> Sent:
     if "events" not in job.settings.outputs:
         return Sent(0)
 
-    def keep(name: str, table: DataFrame) -> DataFrame:
-        return job.place.keep(table, f".work/{name}")
-
     with job.progress.stage("events"):
         seen, is_sound = Observation(), F.size("problems") == 0
-        every = with_problems(events(facts, job.settings.openlineage, keep))
+        every = with_problems(events(facts, job.settings.openlineage, partial(_keep, job.place)))
         sound = every.observe(seen, F.count_if(~is_sound).alias("faulty")).filter(is_sound)
         order = ("event_time", "query_id", "event_type", "event")
         start_first = [True, True, False, True]

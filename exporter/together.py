@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
@@ -16,20 +15,23 @@ AT_ONCE: Final = 3
 
 
 def together(
-    steps: Mapping[str, Callable[[], Result]], after: Mapping[str, Collection[str]] = MappingProxyType({})
+    steps: Mapping[str, Callable[[Mapping[str, Result]], Result]], after: Mapping[str, Collection[str]]
 ) -> dict[str, Result]:
-    """Run the steps and return their results by name; the first that fails raises, when all that run are over.
+    """Run the steps, each with the results that are there by name, and return all of them.
 
-    ``after``: the steps that one waits for. Each starts as soon as those are done, in the order given.
+    ``after``: the steps that one waits for. Each starts as soon as those are done, in the order given. The first that
+    fails is raised when all that run are over; ValueError where steps wait for each other, or for what is no step.
     """
     waiting, running, done = dict(steps), dict[Future[Result], str](), dict[str, Result]()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while waiting or running:
             for name in [name for name in waiting if done.keys() >= set(after.get(name, ()))]:
-                running[pool.submit(waiting.pop(name))] = name
+                running[pool.submit(waiting.pop(name), dict(done))] = name
+            if not running:
+                raise ValueError(f"nothing can start of {', '.join(waiting)}: what they wait for is never done")
             for one in wait(running, return_when=FIRST_COMPLETED).done:
                 done[running.pop(one)] = one.result()
-    return {name: done[name] for name in steps}
+    return done
 
 
 def both(one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:

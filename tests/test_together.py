@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from threading import Barrier
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.together import AT_ONCE, both, together
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 WAIT = 20.0  # seconds, after which what should run at the same time does not
 
@@ -29,8 +32,9 @@ def orders(draw: st.DrawFn) -> dict[str, tuple[str, ...]]:
 def test_each_step_finds_done_what_it_waits_for(after: dict[str, tuple[str, ...]]) -> None:
     done: list[str] = []
 
-    def step(name: str) -> str:
+    def step(name: str, there: Mapping[str, str]) -> str:
         assert set(after[name]) <= set(done)
+        assert all(there[one] == one.upper() for one in after[name])
         done.append(name)
         return name.upper()
 
@@ -41,13 +45,19 @@ def test_each_step_finds_done_what_it_waits_for(after: dict[str, tuple[str, ...]
 
 def test_steps_that_wait_for_nothing_run_at_the_same_time() -> None:
     meet = Barrier(AT_ONCE)
-    assert len(together({str(n): partial(meet.wait, WAIT) for n in range(AT_ONCE)})) == AT_ONCE
+    assert len(together({str(n): lambda _: meet.wait(WAIT) for n in range(AT_ONCE)}, {})) == AT_ONCE
 
 
 def test_a_step_starts_while_others_that_it_does_not_need_run() -> None:
     meet = Barrier(2)
-    steps: dict[str, Any] = {"short": lambda: 0, "long": partial(meet.wait, WAIT), "next": partial(meet.wait, WAIT)}
+    steps = {"short": lambda _: 0, "long": lambda _: meet.wait(WAIT), "next": lambda _: meet.wait(WAIT)}
     assert sorted(together(steps, {"next": ("short",)})) == ["long", "next", "short"]
+
+
+@pytest.mark.parametrize("after", [{"one": ("other",), "other": ("one",)}, {"one": ("no such step",)}])
+def test_steps_that_can_never_start_are_told(after: dict[str, tuple[str, ...]]) -> None:
+    with pytest.raises(ValueError, match="nothing can start of one"):
+        together({"one": lambda _: 1, "other": lambda _: 2}, after)
 
 
 def test_the_first_that_fails_is_raised_when_what_runs_is_over() -> None:
@@ -63,7 +73,10 @@ def test_the_first_that_fails_is_raised_when_what_runs_is_over() -> None:
         over.append("other")
 
     with pytest.raises(ValueError, match="no such table"):
-        together({"one": fails, "other": goes_on, "third": lambda: over.append("third")}, {"third": ("one",)})
+        together(
+            {"one": lambda _: fails(), "other": lambda _: goes_on(), "third": lambda _: over.append("third")},
+            {"third": ("one",)},
+        )
     assert over == ["other"]
     with pytest.raises(ValueError, match="no such table"):
         both(fails, goes_on)

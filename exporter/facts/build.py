@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType, SimpleNamespace
+from typing import TYPE_CHECKING, Final, cast
 
 from pyspark.sql import functions as F
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    Tables = Mapping[str, DataFrame]
+
 
 def with_account(rows: DataFrame, account: str) -> DataFrame:
     """The rows with the account that they belong to: their own in ORGANIZATION_USAGE, the given one elsewhere."""
@@ -40,40 +42,40 @@ def build(
     it does not compute it again. ``also``: more tables to store, made of the facts of queries alone, which are there
     before objects, names and columns.
     """
-    kept: dict[str, DataFrame] = {}
-
-    def stored(name: str, made: Callable[[], DataFrame]) -> Callable[[], None]:
-        def step() -> None:
-            kept[name] = keep(name, made())
-
-        return step
-
-    def facts() -> Facts:
-        """What is there so far; the tables that are not have a stand-in that nobody may read."""
-        return Facts(**{one.name: kept.get(one.name, rows) for one in fields(Facts)})
-
-    def of_facts(more: Callable[[Facts], DataFrame]) -> Callable[[], DataFrame]:
-        return lambda: more(facts())
-
-    made: dict[str, Callable[[], DataFrame]] = {
-        "things": lambda: things(rows),
-        "ddl_changes": lambda: ddl_changes(rows),
-        "queries": lambda: queries(rows, query_history),
-        "accesses": lambda: accesses(kept["things"]),
-        "derivations": lambda: derivations(kept["things"]),
-        "ddl_settings": lambda: ddl_settings(kept["ddl_changes"]),
-        "writes": lambda: writes(kept["things"]),
-        "policy_references": lambda: policy_references(kept["things"]),
-        "joins": lambda: joins(kept["things"]),
-        "mentions": lambda: mentions(facts()),
-        "names": lambda: names(kept["mentions"], facts()),
-        "columns": lambda: columns(facts()),
-        "objects": lambda: objects(kept["mentions"]),
-        **{name: of_facts(more) for name, more in also.items()},
+    made: dict[str, Callable[[Tables], DataFrame]] = {
+        "things": lambda _: things(rows),
+        "ddl_changes": lambda _: ddl_changes(rows),
+        "queries": lambda _: queries(rows, query_history),
+        "accesses": lambda there: accesses(there["things"]),
+        "derivations": lambda there: derivations(there["things"]),
+        "ddl_settings": lambda there: ddl_settings(there["ddl_changes"]),
+        "writes": lambda there: writes(there["things"]),
+        "policy_references": lambda there: policy_references(there["things"]),
+        "joins": lambda there: joins(there["things"]),
+        "mentions": lambda there: mentions(_so_far(there)),
+        "names": lambda there: names(there["mentions"], _so_far(there)),
+        "columns": lambda there: columns(_so_far(there)),
+        "objects": lambda there: objects(there["mentions"]),
+        **{name: _of_facts(more) for name, more in also.items()},
     }
-    after = {**_AFTER, **dict.fromkeys(also, _OF_QUERIES)}
-    together({name: stored(name, one) for name, one in made.items()}, after)
-    return facts()
+    stored = {name: _stored(name, one, keep) for name, one in made.items()}
+    tables = together(stored, {**_AFTER, **dict.fromkeys(also, _OF_QUERIES)})
+    return Facts(**{one.name: tables[one.name] for one in fields(Facts)})
+
+
+def _stored(
+    name: str, made: Callable[[Tables], DataFrame], keep: Callable[[str, DataFrame], DataFrame]
+) -> Callable[[Tables], DataFrame]:
+    return lambda there: keep(name, made(there))
+
+
+def _of_facts(made: Callable[[Facts], DataFrame]) -> Callable[[Tables], DataFrame]:
+    return lambda there: made(_so_far(there))
+
+
+def _so_far(tables: Tables) -> Facts:
+    """The facts that are there. To read one that is not is an error, and not an empty table."""
+    return cast("Facts", SimpleNamespace(**tables))
 
 
 _OF_THINGS: Final = ("accesses", "derivations", "writes", "policy_references", "joins")

@@ -73,10 +73,11 @@ def checked_nodes(facts: Facts, settings: Settings, place: Publication, progress
     """
 
     def made(tables: Mapping[NodeClass, DataFrame], name: str) -> Nodes:
-        table = rendered(tables, settings.account, settings.base)
-        if not settings.validate:
-            return Nodes(table, 0, ())
-        stored = place.counted(table, f".work/nodes/{name}")
+        with progress.stage("nodes"):
+            table = rendered(tables, settings.account, settings.base)
+            if not settings.validate:
+                return Nodes(table, 0, ())
+            stored = place.counted(table, f".work/nodes/{name}")
         with progress.stage("shapes"):
             found = place.keep(violations(stored.table, stored.count, settings.base), f".work/violations/{name}")
         return Nodes(stored.table, stored.count, (found,))
