@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
-from exporter import history, inputs, rows, session
+from exporter import history, inputs, rows, session, warming
 from exporter.accounting import Report, Work, check, summarise
 from exporter.facts.build import build
 from exporter.openlineage.check import with_problems
@@ -43,8 +43,10 @@ def export(settings: Settings, progress: Progress) -> Report:
         job = Job(settings, place, progress, found.size)
         with progress.stage("session"):
             spark = session.start(found.size)
+            if session.is_small(found.size):
+                warming.engine(spark)
             if settings.validate:
-                session.warm_worker(spark, "pyshacl", "exporter.rdf.worker")
+                warming.worker(spark, "pyshacl", "exporter.rdf.worker")
         with progress.stage("rows"):
             came = rows.stage(spark, found, settings.account, place)
             told = history.read(spark, old_history, place, texts=settings.query_text) if old_history else None

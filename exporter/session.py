@@ -1,39 +1,27 @@
 """The Spark session: the one that is there already, or a local one tuned to the size of the input.
 
 A small input is over before a JVM is warm, so what counts is start-up: quick compilation, interpreted expressions,
-classes mapped from an archive that the set-up recorded. A large one earns the full compiler, memory and partitions.
+classes linked in a cache that the set-up recorded (``jvm.py``), and what comes later begun early (``warming.py``). A
+large one earns the full compiler, memory and partitions.
 ``python -m benchmarks.startup`` measures the first against an empty default session.
 """
 
 from __future__ import annotations
 
-import atexit
-import logging
 import os
-import shutil
 import sys
-import tempfile
-import threading
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import Final, TypeGuard
 
 import pyspark
-from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
-from pyspark.java_gateway import launch_gateway
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
+from exporter import jvm
 from exporter.errors import UsageError
-
-if TYPE_CHECKING:
-    from py4j.java_gateway import JavaGateway
 
 SMALL: Final = 16 * 2**20
 """Bytes of input below which the session is made to start quickly."""
-
-RECORD: Final = "EXPORTER_RECORD_CLASSES"
-"""The environment variable with which the set-up has a run record the classes it loads, see :func:`class_archive`."""
 
 _MEANING: Final = {
     # What the results depend on, so it is set in a session that others started, too.
@@ -51,6 +39,8 @@ _LOCAL: Final = {
     "spark.ui.enabled": "false",
     # Every call of a PySpark function would ask the JVM five times where in our code it stands.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # The workers' Python functions are those that hold nodes against the shapes.
+    "spark.python.daemon.module": "exporter.rdf.daemon",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     # upper() and lower() through ICU take more than a second for their tables and give the same for every character.
@@ -73,10 +63,15 @@ _ONE_PARTITION: Final = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
 # upper() and lower() follow the JVM's language: in a Turkish one the letter i has other capitals.
 _JAVA: Final = ("-XX:MetaspaceSize=256m", "-Duser.language=en", "-Duser.country=US")
 # The quick compiler's code has little room by default, and the JVM would sweep it over and over.
-_JAVA_SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
+_JAVA_SMALL: Final = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=256m",
+    # Room for what planning leaves behind, and a short way to where what stays is not copied again.
+    "-XX:+UseSerialGC",
+    "-XX:NewSize=600m",
+    "-XX:MaxTenuringThreshold=1",
+)
 _JAVA_LARGE: Final = ("-XX:+UseParallelGC",)
-
-_engine_log: IO[bytes] | None = None
 
 
 def start(
@@ -94,41 +89,9 @@ def start(
     return spark
 
 
-def warm_worker(spark: SparkSession, *modules: str) -> threading.Thread:
-    """Have a Python worker of Spark start and import ``modules`` while the session does other work.
-
-    The worker stays, and the first job that needs one finds it; waiting for the thread is not needed.
-    """
-
-    def touch(_: object) -> str:
-        for name in modules:
-            __import__(name)
-        return ""
-
-    def run() -> None:
-        # Written, if to nowhere: a column that nobody reads would be dropped, and the worker with it.
-        touched = spark.range(0, 1, numPartitions=1).select(F.udf(touch, "string", useArrow=False)("id"))
-        touched.write.format("noop").mode("overwrite").save()
-
-    thread = threading.Thread(target=run, name="warm-worker", daemon=True)
-    thread.start()
-    return thread
-
-
-def engine_log(lines: int = 20) -> str:
-    """The last lines of what Spark and its workers print, which no terminal shows: for the report of a fault."""
-    if _engine_log is None:
-        return ""
-    # The JVM writes at the position that it shares with us: read without moving it.
-    number = _engine_log.fileno()
-    end = os.fstat(number).st_size
-    text = os.pread(number, 2**16, max(0, end - 2**16)).decode(errors="replace")
-    return "\n".join(text.splitlines()[-lines:])
-
-
-def class_archive() -> Path:
-    """Where the set-up keeps the classes of a run, mapped ready for use; a JVM that they do not fit goes on without."""
-    return Path(sys.prefix, "share", "access-history-exporter", "classes.jsa")
+def is_small(input_bytes: int | None) -> TypeGuard[int]:
+    """Whether an input of so many bytes, None for unknown, is over before a JVM is warm."""
+    return input_bytes is not None and input_bytes < SMALL
 
 
 def _is_given() -> bool:
@@ -147,8 +110,7 @@ def _local(input_bytes: int | None, app_name: str, master: str | None) -> SparkS
         **_LOCAL,
         **_sized(input_bytes),
     }
-    gateway = _gateway(settings)
-    SparkContext(gateway=gateway)
+    SparkContext(gateway=jvm.start(settings))
     spark = SparkSession.builder.getOrCreate()
     if spark.version != pyspark.__version__:
         raise UsageError(
@@ -161,29 +123,19 @@ def _local(input_bytes: int | None, app_name: str, master: str | None) -> SparkS
 def _sized(input_bytes: int | None) -> dict[str, str]:
     """Settings by the size of the input in bytes."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if input_bytes is not None and input_bytes < SMALL:
+    if is_small(input_bytes):
         partitions = max(1, min(cores, input_bytes // 2**20))
         return {
             **_SMALL,
             **(_ONE_PARTITION if partitions == 1 else {}),
             "spark.sql.shuffle.partitions": str(partitions),
-            "spark.driver.extraJavaOptions": _java_options(_JAVA_SMALL),
+            jvm.OPTIONS: " ".join(_JAVA + _JAVA_SMALL),
         }
     return {
-        "spark.driver.memory": f"{_memory() // 2 >> 20}m",
+        jvm.MEMORY: f"{_memory() // 2 >> 20}m",
         "spark.sql.shuffle.partitions": str(4 * cores),
-        "spark.driver.extraJavaOptions": _java_options(_JAVA_LARGE),
+        jvm.OPTIONS: " ".join(_JAVA + _JAVA_LARGE),
     }
-
-
-def _java_options(by_size: tuple[str, ...]) -> str:
-    archive = class_archive()
-    shared: tuple[str, ...] = ()
-    if os.environ.get(RECORD):
-        shared = (f'-XX:ArchiveClassesAtExit="{archive}.new"',)
-    elif archive.is_file():
-        shared = (f'-XX:SharedArchiveFile="{archive}"', "-Xshare:auto")
-    return " ".join((*_JAVA, *by_size, *shared))
 
 
 def _memory() -> int:
@@ -194,38 +146,3 @@ def _memory() -> int:
         if text.isdigit():
             total = min(total, int(text))
     return total
-
-
-def _gateway(settings: dict[str, str]) -> JavaGateway:
-    """A JVM whose words go to a file without a name: Spark greets on standard error before any log setting counts."""
-    global _engine_log  # noqa: PLW0603 - one JVM a process, and its log with it
-    if not _has_java():
-        raise UsageError(
-            "no Java was found: install Java 17 (on Debian: apt-get install openjdk-17-jre-headless), "
-            "or set JAVA_HOME to one that is there"
-        )
-    logging.getLogger("py4j").addHandler(logging.NullHandler())  # what it logs is raised as well
-    _engine_log = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the JVM writes to it
-    atexit.register(_engine_log.close)
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    try:
-        gateway: JavaGateway = launch_gateway(conf, {"stdout": _engine_log, "stderr": _engine_log})
-    except PySparkRuntimeError as error:
-        raise UsageError(f"Java did not start; Spark needs Java 17 or later. It said:\n{engine_log()}") from error
-    if os.environ.get(RECORD):
-        atexit.register(_finish_recording, gateway)
-    return gateway
-
-
-def _has_java() -> bool:
-    home = os.environ.get("JAVA_HOME")
-    return bool(shutil.which(str(Path(home, "bin", "java")) if home else "java"))
-
-
-def _finish_recording(gateway: JavaGateway) -> None:
-    """Wait for the JVM, which writes the archive as its last act, and put the archive into its place."""
-    SparkContext.getOrCreate().stop()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
-    archive = class_archive()
-    Path(f"{archive}.new").replace(archive)

@@ -32,8 +32,8 @@ def fault(error: Exception) -> str:
     """
     first = (str(error).splitlines() or [""])[0][:300]
     told = f"a fault of the program, nothing was published: {type(error).__name__}: {first}"
-    session = sys.modules.get("exporter.session")  # a command without Spark has not loaded it
-    said = session.engine_log() if session else ""
+    jvm = sys.modules.get("exporter.jvm")  # a command without Spark has not loaded it
+    said = jvm.said() if jvm else ""
     if said:
         number, path = tempfile.mkstemp(prefix="exporter-fault-", suffix=".log")
         with os.fdopen(number, "w", encoding="utf-8") as file:

@@ -23,6 +23,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from exporter import jvm
+
 ROOT: Final = Path(__file__).parents[1]
 LOCKS: Final = ROOT / "tests" / "jars"
 CACHE: Final = ROOT / ".venv" / "share" / "jars"
@@ -65,8 +67,7 @@ def class_path(name: str) -> str:
 
 def java() -> str:
     """The command that starts Java."""
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home, "bin", "java")) if home else "java"
+    return jvm.java_command()
 
 
 def locked(name: str) -> list[Jar]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter import cli, session, terminal
+from exporter import cli, jvm, terminal
 
 SECRET = "user JSMITH, 078-05-1120"
 
@@ -33,7 +33,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_a_fault_is_told_in_words_and_what_the_engine_said_stays_on_the_machine(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(session, "engine_log", lambda: f"ERROR {SECRET}")
+    monkeypatch.setattr(jvm, "said", lambda: f"ERROR {SECRET}")
     assert cli.main(["queries"]) == 4
     told = capsys.readouterr()
     assert "a fault of the program" in told.err
@@ -48,7 +48,7 @@ def test_a_fault_is_told_in_words_and_what_the_engine_said_stays_on_the_machine(
 def test_where_the_engine_said_nothing_there_is_no_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(session, "engine_log", lambda: "")
+    monkeypatch.setattr(jvm, "said", lambda: "")
     assert cli.main(["queries"]) == 4
     assert "exporter-fault" not in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

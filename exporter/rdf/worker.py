@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyshacl
 from rdflib import RDF, RDFS, SH, Graph, URIRef
 
+from exporter.rdf import reading
 from exporter.rdf.kinds import KIND_CLASSES
 from exporter.rdf.targets import add_marks, for_parts
 from exporter.rdf.terms import AH, PREFIXES, full
@@ -84,16 +86,25 @@ def superclasses() -> Graph:
     return hierarchy
 
 
+def prepare() -> None:
+    """Read the shapes and the ontology, which a check would else do when it is the first of its process."""
+    _shapes_for_parts()
+    superclasses()
+
+
 def check(nodes: list[Any], base: str) -> list[tuple[str | None, ...]]:
     """Validation results of one graph of nodes (``iri``, ``turtle``, ``refs``), in the order of :data:`FIELDS`."""
-    found = check_nodes([{"iri": one[0], "turtle": one[1], "refs": one[2]} for one in nodes], base)
+    gc.disable()  # a third of the time, to look again and again at terms that are all in use
+    try:
+        found = check_nodes([{"iri": one[0], "turtle": one[1], "refs": one[2]} for one in nodes], base)
+    finally:
+        gc.enable()
     return [tuple(row[name] for name in FIELDS) for row in found]
 
 
 def check_nodes(nodes: list[dict[str, Any]], base: str) -> list[dict[str, str | None]]:
     """What pySHACL says of the nodes, and whether each has the class that its IRI says."""
-    graph = Graph()
-    graph.parse(data=_header(base) + "".join(node["turtle"] for node in nodes), format="turtle")
+    graph = reading.graph(_header(base) + "".join(node["turtle"] for node in nodes))
     add_marks(graph, shapes(), superclasses())
     wrong = [_wrong_class(node["iri"], base) for node in nodes if not _has_its_class(graph, node["iri"], base)]
     described = {node["iri"] for node in nodes}
