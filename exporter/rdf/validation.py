@@ -11,22 +11,24 @@ from exporter.errors import ExporterError
 from exporter.rdf.nodes import of_things, of_versions, rendered
 from exporter.rdf.shacl import dangling, violations
 from exporter.sql import union
-from exporter.together import both
+from exporter.together import together
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pyspark.sql import DataFrame
 
     from exporter.facts import Facts
     from exporter.progress import Progress
-    from exporter.publication import Publication
-    from exporter.rdf.terms import NodeClass
+    from exporter.publication import Counted, Publication
     from exporter.settings import Settings
 
 _QUERY: Final = ["account", "query_id"]
 TIMELINE: Final = "timeline"
 """The name of the table of what happens to versions: it is stored once and read for every class and every syntax."""
+_VERSIONS: Final = "of-versions"
+_THINGS: Final = "of-things"
+_PARTS: Final = (_VERSIONS, _THINGS)
 _STEPS: Final = 8
 """How many references away from its query a node can be: a name <- its object <- a column <- an access."""
 
@@ -58,55 +60,74 @@ class Before:
 
 @dataclass(frozen=True)
 class Nodes:
-    """Every node of the graph, rendered. ``count``: how many were held against the shapes, and ``violations``: what
-    these said of them.
+    """Every node of the graph, rendered. ``count``: how many were held against the shapes. ``refused``: how often these
+    had something to say, and ``violations`` what.
     """
 
     table: DataFrame
-    count: int
-    violations: tuple[DataFrame, ...]
+    count: int = 0
+    refused: int = 0
+    violations: tuple[DataFrame, ...] = ()
 
 
 def checked_nodes(facts: Facts, settings: Settings, place: Publication, progress: Progress) -> Nodes:
     """The nodes in two parts at once: those that no version plays a part in, and the others. Each part is held against
-    the shapes as soon as it is stored; without validation nothing is stored and nodes are made as they are written.
+    the shapes as soon as it is stored, and both are looked through for references to what neither describes; without
+    validation nothing is stored and nodes are made as they are written.
     """
 
-    def made(tables: Mapping[NodeClass, DataFrame], name: str) -> Nodes:
-        with progress.stage("nodes"):
-            table = rendered(tables, settings.account, settings.base)
-            if not settings.validate:
-                return Nodes(table, 0, ())
-            stored = place.counted(table, f".work/nodes/{name}")
-        with progress.stage("shapes"):
-            found = place.keep(violations(stored.table, stored.count, settings.base), f".work/violations/{name}")
-        return Nodes(stored.table, stored.count, (found,))
+    def made(name: str) -> DataFrame:
+        tables = of_things(facts) if name == _THINGS else of_versions(facts, place.kept(f".work/{TIMELINE}"))
+        return rendered(tables, settings.account, settings.base)
 
-    line = place.kept(f".work/{TIMELINE}")
-    one, other = both(
-        lambda: made(of_versions(facts, line), "of-versions"), lambda: made(of_things(facts), "of-things")
-    )
-    return Nodes(union([one.table, other.table]), one.count + other.count, one.violations + other.violations)
+    def stored(name: str) -> Counted:
+        with progress.stage("nodes"):
+            return place.counted(made(name), f".work/nodes/{name}")
+
+    def checked(name: str, found: Callable[[], DataFrame]) -> Counted:
+        with progress.stage("shapes"):
+            return place.counted(found(), f".work/violations/{name}")
+
+    def held(part: Counted) -> DataFrame:
+        return violations(part.table, part.count, settings.base)
+
+    if not settings.validate:
+        return Nodes(union([made(_VERSIONS), made(_THINGS)]))
+    steps: dict[str, Callable[[Mapping[str, Counted]], Counted]] = {
+        _VERSIONS: lambda _: stored(_VERSIONS),
+        _THINGS: lambda _: stored(_THINGS),
+        "checked versions": lambda done: checked(_VERSIONS, lambda: held(done[_VERSIONS])),
+        "checked things": lambda done: checked(_THINGS, lambda: held(done[_THINGS])),
+        "dangling": lambda done: checked("dangling", lambda: dangling(_all(done[name] for name in _PARTS))),
+    }
+    after = {"checked versions": (_VERSIONS,), "checked things": (_THINGS,), "dangling": _PARTS}
+    done = together(steps, after)
+    parts, found = [done[name] for name in _PARTS], [done[name] for name in steps if name not in _PARTS]
+    refused = sum(one.count for one in found)
+    return Nodes(_all(parts), sum(part.count for part in parts), refused, tuple(one.table for one in found))
+
+
+def _all(parts: Iterable[Counted]) -> DataFrame:
+    return union([part.table for part in parts])
 
 
 def judge(facts: Facts, nodes: Nodes, before: Before, place: Publication) -> Verdict:
-    """One round: what the shapes refuse, references to nodes that are not there, and the queries that it comes from."""
+    """One round: what the shapes refuse, and the queries that it comes from."""
     held, number = before.held, len(before.verdicts)
-    results = place.counted(union([*nodes.violations, dangling(nodes.table)]), f".work/violations-{number}")
     earlier = before.verdicts[-1] if before.verdicts else Verdict(facts, nodes.table, 0, held)
-    if not results.count:
+    if not nodes.refused:
         return Verdict(facts, nodes.table, nodes.count, held, False, earlier.found, earlier.by_shape, earlier.warnings)
+    results = place.keep(union(nodes.violations), f".work/violations-{number}")
     counts = {
-        (row["severity"], row["shape"]): row["count"]
-        for row in results.table.groupBy("severity", "shape").count().collect()
+        (row["severity"], row["shape"]): row["count"] for row in results.groupBy("severity", "shape").count().collect()
     }
     refused = {shape: n for (severity, shape), n in counts.items() if severity == "Violation"}
     warned = {shape: n for (severity, shape), n in counts.items() if severity != "Violation"}
-    found = (*earlier.found, results.table)
+    found = (*earlier.found, results)
     if not refused:
         return Verdict(facts, nodes.table, nodes.count, held, False, found, earlier.by_shape, warned)
     more = place.keep(
-        _responsible(results.table.filter(F.col("severity") == "Violation"), nodes.table, place, number),
+        _responsible(results.filter(F.col("severity") == "Violation"), nodes.table, place, number),
         f".work/held-{number}",
     )
     if more.isEmpty():
