@@ -9,11 +9,10 @@ The seam for another engine is :func:`violations`: nodes in, rows of :data:`VIOL
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
 
-from exporter.rdf import worker
 from exporter.rdf.terms import AH
 
 if TYPE_CHECKING:
@@ -34,8 +33,14 @@ def violations(nodes: DataFrame, count: int, base: str) -> DataFrame:
         F.collect_list(F.struct("iri", "turtle", "refs")).alias("nodes")
     )
     result = f"array<struct<{VIOLATION.replace(' string', ': string')}>>"
-    check = F.udf(lambda graph: worker.check(graph, base), result, useArrow=False)
+    check = F.udf(lambda graph: _checked(graph, base), result, useArrow=False)
     return by_graph.select(F.explode(check("nodes")).alias("result")).select("result.*")
+
+
+def _checked(graph: list[Any], base: str) -> list[tuple[str | None, ...]]:
+    from exporter.rdf import worker  # noqa: PLC0415 - in a worker, which has it; pySHACL is long to load for a driver
+
+    return worker.check(graph, base)
 
 
 def dangling(nodes: DataFrame) -> DataFrame:
