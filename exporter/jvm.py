@@ -8,6 +8,7 @@ a cache that the set-up recorded, that Java has Spark's classes loaded and linke
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib
 import logging
 import os
@@ -17,11 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from functools import cache, reduce
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 import pyspark
+from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, JavaClient
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -113,6 +116,9 @@ def start(settings: Mapping[str, str]) -> JavaGateway:
     is_told = any(name in os.environ for name in _HEEDED_BY_SPARK_SUBMIT)
     gateway = _by_spark_submit(settings, _log) if is_told else _by_ourselves(settings, _log)
     _remember(gateway.jvm)
+    client = gateway._gateway_client  # noqa: SLF001 - py4j has no public way to change when it lets go
+    if isinstance(client, JavaClient):
+        client.finalizer_deque = _LetGoLater(client.finalizer_deque)
     if os.environ.get(RECORD):
         atexit.register(_finish_recording, gateway)
     return gateway
@@ -200,6 +206,24 @@ class _PythonUtils(_Remembered):
         tens = (items[at : at + self._ONCE] for at in range(0, len(items), self._ONCE))
         parts = [self._to_seq(self._list_of(*ten)) for ten in tens]
         return reduce(lambda so_far, part: so_far.concat(part), parts)
+
+
+class _LetGoLater:
+    """What Python no longer holds, told to the JVM so many at once: one by one it is a call for each of a plan's parts.
+    A short run is over before it tells any.
+    """
+
+    _AT_ONCE = 10_000
+
+    def __init__(self, told: deque[object]) -> None:
+        self._told, self._waiting = told, deque[object]()
+
+    def appendleft(self, one: object) -> None:
+        self._waiting.append(one)
+        if one == SHUTDOWN_FINALIZER_WORKER or len(self._waiting) > self._AT_ONCE:
+            with contextlib.suppress(IndexError):  # until nothing waits; another thread may be at it
+                while True:
+                    self._told.appendleft(self._waiting.popleft())
 
 
 def _by_ourselves(settings: Mapping[str, str], log: IO[bytes]) -> JavaGateway:

@@ -53,6 +53,10 @@ _LOCAL: Final = {
 }
 _SMALL: Final = {
     "spark.sql.adaptive.enabled": "false",
+    # For the place in the code that an error message could name, each expression would look at the JVM's stack.
+    "spark.sql.dataFrameQueryContext.enabled": "false",
+    # Blocks stay in this process: to press them is only work.
+    "spark.broadcast.compress": "false",
     # What follows a union is planned once and not once for each of its parts.
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion",
     "spark.sql.codegen.wholeStage": "false",

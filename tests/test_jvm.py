@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ HOME = Path(pyspark.__file__).parent
 # Started from the shell, where a terminal would show whatever Spark says.
 PROGRAM = """
 import sys
+from collections import deque
 from exporter import jvm, session, warming
 spark = session.start(int(sys.argv[1]) if sys.argv[1] else None)
 warming.worker(spark, "rdflib").join()
@@ -130,3 +132,17 @@ def test_a_column_that_is_only_named_is_found_in_each_table(spark: SparkSession)
     shared = F.col("x")
     found = one.select(shared).union(other.select(shared)).union(other.select(F.col("x").alias("y")))
     assert [row.x for row in found.collect()] == ["one", "other", "other"]
+
+
+def test_what_python_let_go_of_is_told_in_the_end() -> None:
+    told: deque[object] = deque()
+    later = jvm._LetGoLater(told)
+    gone = [("client", f"o{number}") for number in range(jvm._LetGoLater._AT_ONCE + 1)]
+    for one in gone[:-1]:
+        later.appendleft(one)
+    assert not told
+    later.appendleft(gone[-1])
+    assert list(reversed(told)) == gone
+    later.appendleft(("client", "last"))
+    later.appendleft("__shutdown__")
+    assert [told[1], told[0]] == [("client", "last"), "__shutdown__"]
