@@ -8,7 +8,6 @@ a cache that the set-up recorded, that Java has Spark's classes loaded and linke
 from __future__ import annotations
 
 import atexit
-import contextlib
 import importlib
 import logging
 import os
@@ -18,24 +17,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
-from functools import cache, reduce
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 import pyspark
-from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, JavaClient
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.serializers import UTF8Deserializer, read_int
 
+from exporter import calls
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from py4j.java_gateway import JavaClass, JavaGateway, JavaMember, JavaObject, JVMView
+    from py4j.java_gateway import JavaGateway
 
 RECORD: Final = "EXPORTER_RECORD_CLASSES"
 """The environment variable with which the set-up has a run record what it loads, see :func:`class_cache`."""
@@ -115,10 +112,7 @@ def start(settings: Mapping[str, str]) -> JavaGateway:
     atexit.register(_log.close)
     is_told = any(name in os.environ for name in _HEEDED_BY_SPARK_SUBMIT)
     gateway = _by_spark_submit(settings, _log) if is_told else _by_ourselves(settings, _log)
-    _remember(gateway.jvm)
-    client = gateway._gateway_client  # noqa: SLF001 - py4j has no public way to change when it lets go
-    if isinstance(client, JavaClient):
-        client.finalizer_deque = _LetGoLater(client.finalizer_deque)
+    calls.make_fewer(gateway)
     if os.environ.get(RECORD):
         atexit.register(_finish_recording, gateway)
     return gateway
@@ -156,74 +150,6 @@ def java_command() -> str:
             "or the extra [java] of this package, or set JAVA_HOME to one that is there"
         )
     return str(command)
-
-
-def _remember(jvm: JVMView) -> None:
-    jvm.functions = _Functions(jvm.functions)
-    setattr(jvm, "org.apache.spark.sql.functions", jvm.functions)
-    jvm.PythonSQLUtils = _Remembered(jvm.PythonSQLUtils)
-    jvm.PythonUtils = _PythonUtils(jvm.PythonUtils, jvm.java.util.List.of)
-
-
-class _Remembered:
-    """A Java class with methods looked up once: PySpark would ask for one at each of thousands of calls."""
-
-    def __init__(self, found: JavaClass) -> None:
-        self._found = found
-
-    def __getattr__(self, name: str) -> JavaMember:
-        member = getattr(self._found, name)
-        setattr(self, name, member)
-        return member
-
-
-class _Functions(_Remembered):
-    """Spark's functions; a column that is only named is the same whoever names it."""
-
-    def __init__(self, found: JavaClass) -> None:
-        super().__init__(found)
-        of = found.col
-
-        @cache
-        def col(name: str) -> JavaObject:
-            return of(name)
-
-        self.col = col
-
-
-class _PythonUtils(_Remembered):
-    """Spark's PythonUtils; what it takes as a list crosses to the JVM ten at a time and not one by one."""
-
-    _ONCE = 10  # what java.util.List.of takes
-
-    def __init__(self, found: JavaClass, list_of: JavaMember) -> None:
-        super().__init__(found)
-        self._to_seq, self._list_of = found.toSeq, list_of
-
-    def toSeq(self, items: Sequence[object]) -> JavaObject:  # noqa: N802 - the name that PySpark calls
-        if not items or any(item is None for item in items):  # java.util.List.of takes no null
-            return self._to_seq(items)
-        tens = (items[at : at + self._ONCE] for at in range(0, len(items), self._ONCE))
-        parts = [self._to_seq(self._list_of(*ten)) for ten in tens]
-        return reduce(lambda so_far, part: so_far.concat(part), parts)
-
-
-class _LetGoLater:
-    """What Python no longer holds, told to the JVM so many at once: one by one it is a call for each of a plan's parts.
-    A short run is over before it tells any.
-    """
-
-    _AT_ONCE = 10_000
-
-    def __init__(self, told: deque[object]) -> None:
-        self._told, self._waiting = told, deque[object]()
-
-    def appendleft(self, one: object) -> None:
-        self._waiting.append(one)
-        if one == SHUTDOWN_FINALIZER_WORKER or len(self._waiting) > self._AT_ONCE:
-            with contextlib.suppress(IndexError):  # until nothing waits; another thread may be at it
-                while True:
-                    self._told.appendleft(self._waiting.popleft())
 
 
 def _by_ourselves(settings: Mapping[str, str], log: IO[bytes]) -> JavaGateway:
