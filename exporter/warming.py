@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # One of each kind of step that the facts, events and nodes are made of; nobody reads what it comes to.
-_STEPS: Final = """
+STEPS: Final = """
 WITH
   things AS (SELECT id, CAST(id AS string) AS name, array(named_struct('n', id, 'text', CAST(id AS string))) AS parts
              FROM range(0, 2, 1, 1)),
@@ -36,7 +36,7 @@ GROUP BY name
 
 def engine(spark: SparkSession) -> threading.Thread:
     """Have Spark plan and run one step of each kind while the rows are read; waiting for the thread is not needed."""
-    return _begun(lambda: spark.sql(_STEPS).write.format("noop").mode("overwrite").save())
+    return _begun(lambda: spark.sql(STEPS).write.format("noop").mode("overwrite").save())
 
 
 def worker(spark: SparkSession, *modules: str) -> threading.Thread:
@@ -50,9 +50,12 @@ def worker(spark: SparkSession, *modules: str) -> threading.Thread:
             __import__(name)
         return ""
 
-    # Written, if to nowhere: a column that nobody reads would be dropped, and the worker with it.
-    touched = spark.range(0, 1, numPartitions=1).select(F.udf(touch, "string", useArrow=False)("id"))
-    return _begun(lambda: touched.write.format("noop").mode("overwrite").save())
+    def run() -> None:
+        # Written, if to nowhere: a column that nobody reads would be dropped, and the worker with it.
+        touched = spark.range(0, 1, numPartitions=1).select(F.udf(touch, "string", useArrow=False)("id"))
+        touched.write.format("noop").mode("overwrite").save()
+
+    return _begun(run)
 
 
 def _begun(work: Callable[[], object]) -> threading.Thread:
