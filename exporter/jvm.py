@@ -56,6 +56,8 @@ _HEEDED_BY_SPARK_SUBMIT: Final = (
     "HADOOP_CONF_DIR",
     "YARN_CONF_DIR",
 )
+# Every session would load its functions for vectors, and for them Scala's compiler of types.
+_UNUSED: Final = "spark-mllib_*.jar"
 # What Spark asks of every Java (JavaModuleOptions); not the vector module, which is for linear algebra alone and which
 # the Java of our packages does not have.
 _MODULES: Final = (
@@ -97,6 +99,7 @@ def _packaged_java() -> Path | None:
 
 
 PACKAGED_JAVA: Final = _packaged_java()
+_HOME: Final = Path(pyspark.__file__).parent
 _log: IO[bytes] | None = None
 
 
@@ -110,12 +113,16 @@ def start(settings: Mapping[str, str]) -> JavaGateway:
     logging.getLogger("py4j").addHandler(logging.NullHandler())  # what it logs is raised as well
     _log = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the JVM writes to it
     atexit.register(_log.close)
-    is_told = any(name in os.environ for name in _HEEDED_BY_SPARK_SUBMIT)
-    gateway = _by_spark_submit(settings, _log) if is_told else _by_ourselves(settings, _log)
+    gateway = _by_spark_submit(settings, _log) if is_told() else _by_ourselves(settings, _log)
     calls.make_fewer(gateway)
     if os.environ.get(RECORD):
         atexit.register(_finish_recording, gateway)
     return gateway
+
+
+def is_told() -> bool:
+    """Whether somebody has told Spark anything, by the environment or by files where it looks for its settings."""
+    return any(name in os.environ for name in _HEEDED_BY_SPARK_SUBMIT) or (_HOME / "conf").exists()
 
 
 def said(lines: int = 20) -> str:
@@ -153,18 +160,17 @@ def java_command() -> str:
 
 
 def _by_ourselves(settings: Mapping[str, str], log: IO[bytes]) -> JavaGateway:
-    home = Path(pyspark.__file__).parent
     with tempfile.TemporaryDirectory() as folder:
         connection = Path(folder, "connection")
         environment = {
             **os.environ,
-            "SPARK_HOME": str(home),
+            "SPARK_HOME": str(_HOME),
             "SPARK_CONNECT_MODE": "0",
             "PYTHONHASHSEED": "0",
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
         }
         process = subprocess.Popen(  # noqa: S603 - a command of ours, in words and without a shell
-            _command(settings, home),
+            _command(settings),
             stdin=subprocess.PIPE,  # a JVM whose standard input ends goes away: it never outlives us
             stdout=log,
             stderr=log,
@@ -186,9 +192,11 @@ def _by_ourselves(settings: Mapping[str, str], log: IO[bytes]) -> JavaGateway:
     return gateway
 
 
-def _command(settings: Mapping[str, str], home: Path) -> list[str]:
-    jars = home / "jars"
-    class_path = [f"{home}/conf", *map(str, jars.glob("slf4j-api-*.jar")), f"{jars}/*"]
+def _command(settings: Mapping[str, str]) -> list[str]:
+    jars = _HOME / "jars"
+    # One by one, so that the cache fits in whatever order a file system lists them.
+    used = sorted(str(jar) for jar in jars.glob("*.jar") if not jar.match(_UNUSED))
+    class_path = [f"{_HOME}/conf", *map(str, jars.glob("slf4j-api-*.jar")), *used]
     return [
         java_command(),
         *("-cp", ":".join(class_path)),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import pyspark
 from pyspark import SparkContext
@@ -19,6 +19,9 @@ from pyspark.sql import SparkSession
 
 from exporter import jvm
 from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SMALL: Final = 16 * 2**20
 """Bytes of input below which the session is made to start quickly."""
@@ -51,6 +54,7 @@ _LOCAL: Final = {
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
+_OF_HADOOP: Final = "spark.hadoop."
 _SMALL: Final = {
     "spark.sql.adaptive.enabled": "false",
     # For the place in the code that an error message could name, each expression would look at the JVM's stack.
@@ -114,7 +118,9 @@ def _local(input_bytes: int | None, app_name: str, master: str | None) -> SparkS
         **_LOCAL,
         **_sized(input_bytes),
     }
-    SparkContext(gateway=jvm.start(settings))
+    context = SparkContext(gateway=jvm.start(settings))
+    if is_small(input_bytes) and not jvm.is_told():
+        _forget_defaults(context, settings)
     spark = SparkSession.builder.getOrCreate()
     if spark.version != pyspark.__version__:
         raise UsageError(
@@ -122,6 +128,22 @@ def _local(input_bytes: int | None, app_name: str, master: str | None) -> SparkS
             f"this program needs {pyspark.__version__}: unset SPARK_HOME to use the one that came with it"
         )
     return spark
+
+
+def _forget_defaults(context: SparkContext, settings: Mapping[str, str]) -> None:
+    """Leave in Hadoop's configuration only what ``settings`` say.
+
+    It goes with each broadcast and each task, its thousand entries from files are pressed one by one, and each repeats
+    what Hadoop takes where nothing is said.
+    """
+    java: Any = context._jvm  # noqa: SLF001 - PySpark has no public way to the JVM
+    configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
+    java.org.apache.hadoop.fs.FileSystem.get(configuration)  # what adds defaults when it is first used is used here
+    java.java.lang.Class.forName("org.apache.hadoop.mapred.JobConf")
+    configuration.clear()
+    for name, value in settings.items():
+        if name.startswith(_OF_HADOOP):
+            configuration.set(name.removeprefix(_OF_HADOOP), value)
 
 
 def _sized(input_bytes: int | None) -> dict[str, str]:
