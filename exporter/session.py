@@ -133,8 +133,8 @@ def _local(input_bytes: int | None, app_name: str, master: str | None) -> SparkS
 def _forget_defaults(context: SparkContext, settings: Mapping[str, str]) -> None:
     """Leave in Hadoop's configuration only what ``settings`` say.
 
-    It goes with each broadcast and each task, its thousand entries from files are pressed one by one, and each repeats
-    what Hadoop takes where nothing is said.
+    It goes with each broadcast and task, and its thousand entries from files, which repeat what Hadoop takes where
+    nothing is said, are pressed one by one.
     """
     java: Any = context._jvm  # noqa: SLF001 - PySpark has no public way to the JVM
     configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001

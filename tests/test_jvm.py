@@ -103,6 +103,15 @@ def test_the_command_is_what_spark_submit_would_run(tmp_path: Path, monkeypatch:
     assert sorted(ours[main:]) == sorted(theirs[main:])
 
 
+def test_files_where_spark_looks_for_settings_are_heeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in jvm._HEEDED_BY_SPARK_SUBMIT:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(jvm, "_HOME", tmp_path)
+    assert not jvm.is_told()
+    (tmp_path / "conf").mkdir()
+    assert jvm.is_told()
+
+
 def test_what_spark_is_told_by_the_environment_is_heeded(tmp_path: Path) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
