@@ -2,11 +2,13 @@
 
 Both from the shell, in turn, each in a process of its own: a Spark session with nothing set and one ``count``, and
 ``exporter export`` of 100 rows with everything validated. Prints a Markdown table; the ratio is that of the medians.
+The default session needs a Java of the machine: the one among the packages lacks a module that Spark asks for there.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import subprocess
@@ -16,18 +18,21 @@ import time
 from pathlib import Path
 from typing import Final
 
-from benchmarks.run import generated
+from benchmarks.run import FailedRunError, generated
 
 EMPTY: Final = "from pyspark.sql import SparkSession; print(SparkSession.builder.getOrCreate().range(100).count())"
 PAUSE: Final = 2.0  # seconds, in which the JVM of the run before goes away
 
 
 def seconds(command: list[str]) -> float:
-    """The time of a command from its start to its end; what it prints is dropped, a failure is ours."""
+    """The time of a command from its start to its end; raises FailedRunError with its last words if it fails."""
     time.sleep(PAUSE)
     started = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - started
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    taken = time.perf_counter() - started
+    if done.returncode:
+        raise FailedRunError(done.stderr.strip() or f"exit code {done.returncode}")
+    return taken
 
 
 def table(times: dict[str, list[float]]) -> str:
@@ -55,9 +60,12 @@ def main() -> int:
             f"exporter export, {given.rows} rows, validated": [*export, "--out", f"{folder}/out", "--replace"],
         }
         times: dict[str, list[float]] = {name: [] for name in commands}
-        for _ in range(given.runs):
-            for name, command in commands.items():
-                times[name].append(seconds(command))
+        for _, name in itertools.product(range(given.runs), commands):
+            try:
+                times[name].append(seconds(commands[name]))
+            except FailedRunError as failure:
+                print(f"not measured: {name} failed, and said:\n{failure}", file=sys.stderr)
+                return 1
     print(table(times))
     print(f"\nin turn, {given.runs} runs each, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end")
     return 0
