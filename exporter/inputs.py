@@ -62,6 +62,13 @@ class Inputs:
     size: int | None
 
 
+def size(*found: Inputs | None) -> int | None:
+    """Bytes of all that was found, for None there is nothing to read; None where the size of one is not known."""
+    sizes = [one.size for one in found if one is not None]
+    known = [one for one in sizes if one is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
 def find(names: Iterable[str], required: str = "query_id") -> Inputs:
     """Files, folders, globs and tables -> what to read.
 

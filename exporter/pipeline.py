@@ -39,11 +39,12 @@ def export(settings: Settings, progress: Progress) -> Report:
     """Run the main job and return what it did; raises UsageError before anything is written, or leaves nothing."""
     found = inputs.find(settings.inputs)
     old_history = inputs.find([settings.query_history]) if settings.query_history else None
+    size = inputs.size(found, old_history)
     with Publication(settings.out, replace=settings.replace) as place:
         job = Job(settings, place, progress, found.size)
         with progress.stage("session"):
-            spark = session.start(found.size)
-            if session.is_small(found.size):
+            spark = session.start(size)
+            if session.is_small(size):
                 warming.engine(spark)
             if settings.validate:
                 warming.worker(spark, "pyshacl", "exporter.rdf.worker")
