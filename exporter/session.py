@@ -87,7 +87,7 @@ def start(
 ) -> SparkSession:
     """The session to work in: one that is there already is used as it is, else a local one is started.
 
-    ``input_bytes`` is the size of the input as it will be read; None means unknown, and is taken for large.
+    ``input_bytes`` is the size of all that will be read; None means unknown, and is taken for large.
     ``master`` is Spark's own notation, by default every core of this machine. What ``PYSPARK_SUBMIT_ARGS`` says goes
     before the choices made here. Raises UsageError where no JVM starts.
     """
@@ -133,11 +133,11 @@ def _local(input_bytes: int | None, app_name: str, master: str | None) -> SparkS
 def _forget_defaults(context: SparkContext, settings: Mapping[str, str]) -> None:
     """Leave in Hadoop's configuration only what ``settings`` say.
 
-    It goes with each broadcast and task, and its thousand entries from files, which repeat what Hadoop takes where
-    nothing is said, are pressed one by one.
+    It goes with each broadcast and task, and its thousand entries from files are pressed one by one. For files on this
+    machine, and a small input is nothing else, they repeat what Hadoop's code takes where nothing is said.
     """
     java: Any = context._jvm  # noqa: SLF001 - PySpark has no public way to the JVM
-    configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
+    configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001 - nor to this, which a local session carries
     java.org.apache.hadoop.fs.FileSystem.get(configuration)  # what adds defaults when it is first used is used here
     java.java.lang.Class.forName("org.apache.hadoop.mapred.JobConf")
     configuration.clear()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from exporter import jvm
+from exporter import jvm, session
 
 HOME = Path(pyspark.__file__).parent
 # Started from the shell, where a terminal would show whatever Spark says.
@@ -101,6 +101,30 @@ def test_the_command_is_what_spark_submit_would_run(tmp_path: Path, monkeypatch:
     main = ours.index("org.apache.spark.deploy.SparkSubmit")
     assert ours[1 : main + 1] == theirs[1 : main + 1]
     assert sorted(ours[main:]) == sorted(theirs[main:])
+
+
+def test_a_small_session_carries_our_settings_of_hadoop_and_not_its_thousand_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in jvm._HEEDED_BY_SPARK_SUBMIT:
+        monkeypatch.delenv(name, raising=False)
+    done = run(
+        "100",
+        f"""
+import sys
+from exporter import session
+spark = session.start(int(sys.argv[1]))
+spark.range(1).write.json({str(tmp_path / "out")!r})  # nothing that is used brings the defaults back
+entries = spark.sparkContext._jsc.hadoopConfiguration().iterator()
+while entries.hasNext():
+    entry = entries.next()
+    print(entry.getKey(), entry.getValue())
+""",
+    )
+    found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    found.pop("hive.metastore.warehouse.dir", None)  # said by the session when it first has a catalog
+    ours = {name: value for name, value in session._LOCAL.items() if name.startswith("spark.hadoop.")}
+    assert {f"spark.hadoop.{name}": value for name, value in found.items()} == ours
 
 
 def test_files_where_spark_looks_for_settings_are_heeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

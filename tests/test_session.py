@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from pyspark.sql import functions as F
 
 from exporter import jvm, session
@@ -48,21 +47,6 @@ def test_output_has_no_files_beside_the_data(spark: SparkSession, tmp_path: Path
     names = [path.name for path in (tmp_path / "out").iterdir()]
     assert len(names) == 1
     assert names[0].startswith("part-")
-
-
-def test_a_small_session_carries_our_settings_of_hadoop_and_not_its_thousand_defaults(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    if jvm.is_told():
-        pytest.skip("somebody has told Spark something by the environment, and that is heeded")
-    spark.range(1).write.json(str(tmp_path / "out"))  # nothing that is used brings the defaults back
-    entries = spark.sparkContext._jsc.hadoopConfiguration().iterator()
-    found = {}
-    while entries.hasNext():
-        entry = entries.next()
-        found["spark.hadoop." + entry.getKey()] = entry.getValue()
-    found.pop("spark.hadoop.hive.metastore.warehouse.dir", None)  # said by the session when it first has a catalog
-    assert found == {name: value for name, value in session._LOCAL.items() if name.startswith("spark.hadoop.")}
 
 
 def test_size_decides_how_the_session_is_tuned() -> None:
