@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks import generate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 PYTHON: Final = (sys.executable, "-m")
 
@@ -71,13 +71,19 @@ class Measured:
         return Result(self.name, self.rows, whole, statistics.median(nets) if nets else None, self.note)
 
     def _once(self) -> tuple[float, float | None]:
-        started = time.perf_counter()
-        done = subprocess.run(self.command, capture_output=True, text=True, check=False)
-        whole = time.perf_counter() - started
-        if done.returncode:
-            words = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
-            raise FailedRunError(f"exit code {done.returncode}: {words[-1][:120]}")
-        return whole, self.net(_last_json(done.stdout))
+        whole, printed = timed(self.command)
+        return whole, self.net(_last_json(printed))
+
+
+def timed(command: Sequence[str]) -> tuple[float, str]:
+    """The seconds of a command from its start to its end, and what it printed; raises FailedRunError."""
+    started = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    whole = time.perf_counter() - started
+    if done.returncode:
+        words = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
+        raise FailedRunError(f"exit code {done.returncode}: {words[-1][:120]}")
+    return whole, done.stdout
 
 
 def _last_json(output: str) -> dict[str, Any]:

@@ -11,28 +11,16 @@ import argparse
 import itertools
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Final
 
-from benchmarks.run import FailedRunError, generated
+from benchmarks.run import FailedRunError, generated, timed
 
 EMPTY: Final = "from pyspark.sql import SparkSession; print(SparkSession.builder.getOrCreate().range(100).count())"
 PAUSE: Final = 2.0  # seconds, in which the JVM of the run before goes away
-
-
-def seconds(command: list[str]) -> float:
-    """The time of a command from its start to its end; raises FailedRunError with its last words if it fails."""
-    time.sleep(PAUSE)
-    started = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    taken = time.perf_counter() - started
-    if done.returncode:
-        raise FailedRunError(done.stderr.strip() or f"exit code {done.returncode}")
-    return taken
 
 
 def table(times: dict[str, list[float]]) -> str:
@@ -61,10 +49,11 @@ def main() -> int:
         }
         times: dict[str, list[float]] = {name: [] for name in commands}
         for _, name in itertools.product(range(given.runs), commands):
+            time.sleep(PAUSE)
             try:
-                times[name].append(seconds(commands[name]))
+                times[name].append(timed(commands[name])[0])
             except FailedRunError as failure:
-                print(f"not measured: {name} failed, and said:\n{failure}", file=sys.stderr)
+                print(f"not measured: {name} failed: {failure}", file=sys.stderr)
                 return 1
     print(table(times))
     print(f"\nin turn, {given.runs} runs each, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end")
