@@ -44,12 +44,14 @@ def export(settings: Settings, progress: Progress) -> Report:
         job = Job(settings, place, progress, found.size)
         with progress.stage("session"):
             spark = session.start(size)
+            progress.watch(spark)
             if session.is_small(size):
                 warming.engine(spark)
             if settings.validate:
                 warming.worker(spark, "pyshacl", "exporter.rdf.worker")
         with progress.stage("rows"):
             came = rows.stage(spark, found, settings.account, place)
+            progress.counted("rows", came.rows_in)
             told = history.read(spark, old_history, place, texts=settings.query_text) if old_history else None
         tally, verdict, sent = checked(came, told, job)
         written = _graph(verdict, job)
@@ -144,6 +146,7 @@ def _events(facts: Facts, job: Job) -> Sent:
             sound.coalesce(1).sortWithinPartitions(*order, ascending=start_first) if _is_small(job.size) else sound
         )
         count = job.place.lines(in_order.select("event"), "events", "ndjson")
+        job.progress.counted("events", count)
         if not seen.get["faulty"]:
             return Sent(count)
         held = job.place.keep(_faulty(every), ".work/faulty")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pyspark import StatusTracker
+    from pyspark.sql import SparkSession
 
 _WORDS = {
     "session": "starting Spark",
@@ -23,35 +27,81 @@ _WORDS = {
 }
 
 
+_EVERY = 0.5  # seconds
+
+
 class Progress:
     """``seconds``: by stage, summed where a stage ran more than once; stages may run at the same time. Shown on
-    ``stream`` if it is a terminal.
+    ``stream`` if it is a terminal: the stages that run, how many of Spark's tasks are done, and what was counted.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
         self.seconds: dict[str, float] = {}
         self.begun = time.monotonic()
+        self._running: list[str] = []
+        self._counts: dict[str, dict[str, int]] = {}
+        self._tracker: StatusTracker | None = None
         self._lock = Lock()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time a stage and show that it runs."""
         start = time.monotonic()
-        self._show(f"{_WORDS.get(name, name)} …")
+        with self._lock:
+            self._running.append(name)
+            self._show()
         try:
             yield
         finally:
             with self._lock:
+                self._running.remove(name)
                 self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
-            self._show("")
+                self._show()
+
+    def counted(self, what: str, number: int, part: str = "") -> None:
+        """Show from now on that there are so many, in this part of them; a part that is made again counts once."""
+        with self._lock:
+            self._counts.setdefault(what, {})[part] = number
+            self._show()
+
+    def watch(self, spark: SparkSession) -> None:
+        """Show from now on, twice a second, how many tasks of this session are done; a terminal alone costs this."""
+        context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
+        if self.stream.isatty() and context is not None:
+            self._tracker = context.statusTracker()
+            Thread(target=self._show_on, name="progress", daemon=True).start()
 
     def total(self) -> float:
         """Seconds since the beginning."""
         return time.monotonic() - self.begun
 
-    def _show(self, text: str) -> None:
+    def _show_on(self) -> None:
+        while self._tracker is not None:
+            time.sleep(_EVERY)
+            with self._lock:
+                self._show()
+
+    def _show(self) -> None:
         if self.stream.isatty():
-            clock = f"{self.total():6.1f} s  " if text else ""
-            self.stream.write(f"\r\x1b[K{clock}{text}")
+            text = self._text()[: shutil.get_terminal_size().columns - 1]  # a second line could not be taken back
+            self.stream.write(f"\r\x1b[K{text}")
             self.stream.flush()
+
+    def _text(self) -> str:
+        if not self._running:
+            return ""
+        doing = ", ".join(dict.fromkeys(_WORDS.get(name, name) for name in self._running))
+        counts = [f"{sum(parts.values()):,} {what}" for what, parts in self._counts.items()]
+        return f"{self.total():6.1f} s  {doing} … {', '.join([*self._tasks(), *counts])}".rstrip()
+
+    def _tasks(self) -> list[str]:
+        if self._tracker is None:
+            return []
+        try:
+            stages = [self._tracker.getStageInfo(number) for number in self._tracker.getActiveStageIds()]
+        except Exception:  # noqa: BLE001 - where the engine fails the run itself says so, and nothing is left to show
+            self._tracker = None
+            return []
+        done, all_ = sum(one.numCompletedTasks for one in stages if one), sum(one.numTasks for one in stages if one)
+        return [f"{done:,} of {all_:,} tasks"] if all_ else []

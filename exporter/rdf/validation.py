@@ -82,7 +82,9 @@ def checked_nodes(facts: Facts, settings: Settings, place: Publication, progress
 
     def stored(name: str) -> Counted:
         with progress.stage("nodes"):
-            return place.counted(made(name), f".work/nodes/{name}")
+            nodes = place.counted(made(name), f".work/nodes/{name}")
+            progress.counted("nodes", nodes.count, name)
+        return nodes
 
     def checked(name: str, found: Callable[[], DataFrame]) -> Counted:
         with progress.stage("shapes"):

@@ -1,0 +1,123 @@
+"""What a terminal shows while the work goes on."""
+
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter import progress as module
+from exporter.pipeline import export
+from exporter.progress import Progress
+from exporter.settings import Settings
+from tests import exports
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+    def lines(self) -> list[str]:
+        """What the one line that is painted over and over said."""
+        return self.getvalue().split("\r\x1b[K")
+
+    def now(self) -> str:
+        return self.lines()[-1]
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_stages_that_run_together_are_both_named_until_each_is_over() -> None:
+    terminal = Terminal()
+    shown = Progress(terminal)
+    with shown.stage("nodes"):
+        with shown.stage("events"), shown.stage("nodes"):
+            assert "making nodes of the graph, writing OpenLineage events …" in terminal.now()
+        assert "making nodes of the graph …" in terminal.now()
+        assert "events" not in terminal.now()
+    assert terminal.now() == ""
+    assert set(shown.seconds) == {"nodes", "events"}
+
+
+def test_counts_stay_and_a_part_that_is_made_again_counts_once() -> None:
+    terminal = Terminal()
+    shown = Progress(terminal)
+    with shown.stage("graph"):
+        shown.counted("rows", 1338)
+        for number in (5, 7):
+            shown.counted("nodes", 1000, "of things")
+            shown.counted("nodes", number, "of versions")
+        assert terminal.now().endswith("writing Turtle … 1,338 rows, 1,007 nodes")
+
+
+def test_a_line_is_never_longer_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    terminal = Terminal()
+    with Progress(terminal).stage("shapes"):
+        assert len(terminal.now()) == 29
+
+
+@dataclass
+class Info:
+    numTasks: int  # noqa: N815 - Spark's name
+    numCompletedTasks: int  # noqa: N815 - Spark's name
+
+
+class Tracker:
+    def getActiveStageIds(self) -> list[int]:  # noqa: N802 - Spark's name
+        return [1, 2, 3]
+
+    def getStageInfo(self, number: int) -> Info | None:  # noqa: N802 - Spark's name
+        return {1: Info(400, 37), 2: Info(1200, 5)}.get(number)  # the third is over by the time that it is asked for
+
+
+class Gone(Tracker):
+    def getActiveStageIds(self) -> list[int]:  # noqa: N802 - Spark's name
+        raise ConnectionError("the JVM is gone")
+
+
+def test_tasks_of_all_stages_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    shown = Progress(terminal)
+    monkeypatch.setattr(shown, "_tracker", Tracker())
+    with shown.stage("facts"):
+        assert terminal.now().endswith("taking facts from them … 42 of 1,600 tasks")
+        monkeypatch.setattr(shown, "_tracker", Gone())
+        shown.counted("rows", 3)
+        assert terminal.now().endswith("taking facts from them … 3 rows")
+
+
+def test_nothing_is_shown_where_there_is_no_terminal(spark: SparkSession) -> None:
+    stream = io.StringIO()
+    shown = Progress(stream)
+    shown.watch(spark)
+    with shown.stage("facts"):
+        shown.counted("rows", 3)
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_export_shows_stages_tasks_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_EVERY", 0.01)
+    rows = exports.ndjson(list(exports.all_rows()), tmp_path / "rows.ndjson")
+    terminal = Terminal()
+    report = export(Settings((os.fspath(rows),), tmp_path / "out"), Progress(terminal))
+    said = terminal.getvalue()
+    for words in ("reading rows", "taking facts", "making nodes", "against the shapes", "OpenLineage events", "Turtle"):
+        assert words in said
+    assert " tasks, " in said
+    last = next(line for line in reversed(terminal.lines()) if line)
+    for count in (f"{report.rows_in:,} rows", f"{report.nodes:,} nodes", f"{report.events:,} events"):
+        assert count in last
+    assert terminal.now() == ""
