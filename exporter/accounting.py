@@ -1,4 +1,4 @@
-"""The account that an export gives of itself: where every row went, what was checked, how long it took."""
+"""The account that an export gives of itself: where every row went, what was validated, how long it took."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F
-
 from exporter import __version__
 from exporter.errors import ExporterError
-from exporter.facts.identifiers import TRUNCATED
-from exporter.rdf.report import shacl_report
+from exporter.graph.report import shacl_report
 
 if TYPE_CHECKING:
-    from exporter.history import History
-    from exporter.inputs import Inputs
+    from exporter.engine.outcome import Outcome
     from exporter.progress import Progress
     from exporter.publication import Publication
-    from exporter.rdf.validation import Verdict
-    from exporter.rows import Rows, Tally
+    from exporter.rows.forms import Inputs
     from exporter.settings import Settings
 
 
@@ -61,47 +56,31 @@ class Report:
         }
 
 
-@dataclass(frozen=True)
-class Work:
-    """What a run did, for its account: ``written`` counts events and nodes."""
-
-    found: Inputs
-    came: Rows
-    tally: Tally
-    told: History | None
-    verdict: Verdict
-    written: dict[str, int]
-
-
-def summarise(settings: Settings, work: Work, place: Publication, progress: Progress) -> Report:
-    """Count what was exported from the facts themselves, what was set aside from the quarantine itself, and write both
-    reports.
-    """
-    is_cut = F.exists("incomplete", lambda one: one.endswith(TRUNCATED))
-    facts = work.verdict.facts.queries.agg(
-        F.sum("row_count").alias("rows"), F.count(F.lit(1)).alias("queries"), F.count_if(is_cut).alias("truncated")
-    ).first()
-    assert facts is not None
+def summarise(
+    settings: Settings, found: Inputs, outcome: Outcome, new: Publication, progress: Progress
+) -> Report:
+    """The report, from what was counted where it was written; both reports are files of DIR."""
+    counts = outcome.counts
     report = Report(
-        rows_in=work.came.rows_in,
-        exported=facts["rows"] or 0,
-        duplicates=work.tally.duplicates,
-        quarantined=_lines(place),
-        truncated=facts["truncated"],
-        queries=facts["queries"],
-        events=work.written["events"],
-        nodes=work.written["nodes"],
-        nodes_checked=work.verdict.checked,
-        violations=work.verdict.by_shape,
-        warnings={**work.verdict.warnings, **_faulty(work.written["faulty"])},
+        rows_in=counts["rows"],
+        exported=counts["exported"],
+        duplicates=counts["duplicates"],
+        quarantined=counts["quarantined"],
+        truncated=counts["truncated"],
+        queries=counts["queries"],
+        events=counts["events"],
+        nodes=counts["nodes"],
+        nodes_checked=counts["checked"],
+        violations=dict(sorted(outcome.refused.items())),
+        warnings={**dict(sorted(counts.warnings().items())), **_faulty(counts["faulty"])},
         seconds={name: round(seconds, 3) for name, seconds in {**progress.seconds, "total": progress.total()}.items()},
         account=settings.account,
         out=str(settings.out),
-        skipped_files=list(work.found.skipped),
-        query_history=_of_history(work.told),
+        skipped_files=list(found.skipped),
+        query_history=_of_history(settings, counts.numbers),
     )
-    place.text("report.json", report.json() + "\n")
-    place.text("shacl-report.ttl", shacl_report(work.verdict))
+    new.text("report.json", report.json() + "\n")
+    new.text("shacl-report.ttl", shacl_report(outcome.results, conforms=not outcome.refused))
     return report
 
 
@@ -109,16 +88,11 @@ def _faulty(events: int) -> dict[str, int]:
     return {"events of datasets that cannot go out": events} if events else {}
 
 
-def _lines(place: Publication) -> int:
-    count = 0
-    for path in (place.folder / "quarantine").glob("*.ndjson"):
-        with path.open("rb") as file:
-            count += sum(1 for _ in file)
-    return count
-
-
-def _of_history(told: History | None) -> dict[str, int] | None:
-    return None if told is None else {"rows_in": told.rows_in, "doubled": told.doubled, "unreadable": told.unreadable}
+def _of_history(settings: Settings, numbers: dict[str, int]) -> dict[str, int] | None:
+    if settings.query_history is None:
+        return None
+    told = {"rows_in": "history_rows", "doubled": "history_doubled", "unreadable": "history_unreadable"}
+    return {name: numbers.get(number, 0) for name, number in told.items()}
 
 
 def check(report: Report) -> None:

@@ -101,7 +101,7 @@ def _export_parser(commands: Any) -> None:
         help="files, folders and globs of NDJSON, JSON, CSV, Parquet (also .gz), or a Spark table",
     )
     parser.add_argument(
-        "--out", required=True, type=Path, metavar="DIR", help="the folder to write; it appears whole or not at all"
+        "--out", required=True, metavar="DIR", help="the folder to write, or its URI; it appears whole or not at all"
     )
     parser.add_argument(
         "--account",
@@ -109,13 +109,19 @@ def _export_parser(commands: Any) -> None:
         help="the account the rows are from: names are below snowflake://ORG-ACCOUNT",
     )
     parser.add_argument("--query-history", metavar="PATH", help="rows of QUERY_HISTORY, in the same forms")
-    parser.add_argument("--outputs", metavar="LIST", help="events,graph (default), catalog, or some of them")
+    parser.add_argument("--outputs", metavar="LIST", help="events,graph (default), catalog, facts, or some of them")
     parser.add_argument("--graph-format", metavar="LIST", help="turtle (default), ntriples, nquads, jsonld, or several")
     parser.add_argument(
         "--base", metavar="IRI", help="what the graph's IRIs begin with (default snowflake://ORG-ACCOUNT/)"
     )
     parser.add_argument(
         "--query-text", action="store_true", default=None, help="keep SQL text, which can hold personal data"
+    )
+    parser.add_argument(
+        "--engine", choices=("spark", "local"), help="spark (default); local: some MB of files, without Spark and Java"
+    )
+    parser.add_argument(
+        "--shapes", action="append", metavar="DIR", help="your own SHACL shapes beside the shipped ones; several times"
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML")
     parser.add_argument("--strict", action="store_true", default=None, help="exit 1 where any row was set aside")
@@ -128,9 +134,15 @@ def _export_parser(commands: Any) -> None:
 
 def _validate_parser(commands: Any) -> None:
     parser = _command(
-        commands, "validate", _validate, "check Turtle with the shapes, by pySHACL", "exporter validate lineage"
+        commands, "validate", _validate, "validate Turtle with the shapes", "exporter validate lineage"
     )
     parser.add_argument("path", type=Path, metavar="DIR|FILE", help="what export wrote, or a folder or file of Turtle")
+    parser.add_argument(
+        "--shapes", action="append", default=[], type=Path, metavar="DIR", help="your own shapes beside the shipped ones"
+    )
+    parser.add_argument(
+        "--by", choices=("pyshacl", "compiled"), default="pyshacl", help="the reference engine (default), or our own"
+    )
     parser.add_argument("--json", action="store_true", help="print conforms and the results as JSON")
 
 
@@ -195,6 +207,8 @@ def _export(arguments: argparse.Namespace) -> int:
             "strict",
             "replace",
             "validate",
+            "engine",
+            "shapes",
         )
     }
     chosen = settings.load({**given, "inputs": tuple(arguments.inputs)}, arguments.config)
@@ -205,9 +219,11 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _validate(arguments: argparse.Namespace) -> int:
-    from exporter.rdf.checking import validate
+    from exporter.graph.validate import validate
 
-    conforms, text = validate(arguments.path, as_json=arguments.json)
+    conforms, text = validate(
+        arguments.path, by=arguments.by, shapes_dirs=tuple(arguments.shapes), as_json=arguments.json
+    )
     print(text)
     return 0 if conforms else 1
 
@@ -221,8 +237,8 @@ def _push(arguments: argparse.Namespace) -> int:
 
 
 def _query(arguments: argparse.Namespace) -> int:
-    from exporter.rdf.answers import render
-    from exporter.rdf.questions import answer
+    from exporter.graph.ask.answers import render
+    from exporter.graph.ask.questions import answer
 
     found = answer(arguments.question, arguments.graph, _parameters(arguments.param))
     for note in found.notes:
@@ -242,7 +258,7 @@ def _parameters(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def _queries(arguments: argparse.Namespace) -> int:
-    from exporter.rdf.questions import questions
+    from exporter.graph.ask.questions import questions
     from exporter.terminal import listed
 
     print(listed(questions(), as_json=arguments.json))

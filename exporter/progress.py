@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
 _WORDS = {
     "session": "starting Spark",
-    "rows": "reading rows",
-    "facts": "taking facts from them",
-    "nodes": "making nodes of the graph",
-    "shapes": "holding them against the shapes",
-    "events": "writing OpenLineage events",
-    "graph": "writing Turtle",
-    "quarantine": "setting aside what cannot go out",
+    "export": "exporting",
+    "read": "reading rows",
+    "answer": "ordering what happened to each object",
+    "write": "validating and writing",
+    "again": "making it again without what the shapes refuse",
 }
 
 

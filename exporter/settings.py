@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.errors import UsageError
 from exporter.openlineage.push.choices import Choices
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.rdf.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
+from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
 
 DEFAULT_ACCOUNT: Final = UNNAMED_ACCOUNT
-OUTPUTS: Final = ("events", "graph", "catalog")
+OUTPUTS: Final = ("events", "graph", "catalog", "facts")
 DEFAULT_OUTPUTS: Final = OUTPUTS[:2]
+ENGINES: Final = ("spark", "local")
 GRAPH_FORMATS: Final = ("turtle", "ntriples", "nquads", "jsonld")
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,11 +36,12 @@ _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
 class Settings:
     """``inputs``: files, folders, globs or tables. ``account``: ORG-ACCOUNT, for rows that do not name their own.
     ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``query_text``: whether SQL text, which can
-    hold personal data, is kept. ``strict``: whether a row set aside makes the exit code 1.
+    hold personal data, is kept. ``strict``: whether a row set aside makes the exit code 1. ``out``: the folder to write,
+    a path or a URI. ``engine``: ``spark``, or ``local`` without it. ``shapes``: folders of the user's own SHACL shapes.
     """
 
     inputs: tuple[str, ...]
-    out: Path
+    out: str
     account: str = DEFAULT_ACCOUNT
     base: str = ""
     query_history: str | None = None
@@ -49,6 +51,8 @@ class Settings:
     strict: bool = False
     replace: bool = False
     validate: bool = True
+    engine: str = ENGINES[0]
+    shapes: tuple[str, ...] = ()
     openlineage: OpenLineageSettings = field(default_factory=OpenLineageSettings)
 
     def __post_init__(self) -> None:
@@ -64,6 +68,7 @@ class Settings:
         for key, given, known in (
             ("outputs", self.outputs, OUTPUTS),
             ("graph_format", self.graph_format, GRAPH_FORMATS),
+            ("engine", (self.engine,), ENGINES),
         ):
             wrong = [name for name in given if name not in known]
             if wrong or not given:
@@ -78,6 +83,7 @@ class Settings:
             "inputs": list(self.inputs),
             "outputs": list(self.outputs),
             "graph_format": list(self.graph_format),
+            "shapes": list(self.shapes),
             "openlineage": dict(events),
         }
 
@@ -92,6 +98,8 @@ _FROM_FILE: Final = {
     "query_text": _FLAG,
     "strict": _FLAG,
     "replace": _FLAG,
+    "engine": _TEXT,
+    "shapes": _TEXTS,
 }
 
 
@@ -104,6 +112,7 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     values.update({name: value for name, value in given.items() if value is not None})
     values["outputs"] = _names(values.get("outputs", DEFAULT_OUTPUTS))
     values["graph_format"] = _names(values.get("graph_format", GRAPH_FORMATS[:1]))
+    values["shapes"] = _names(values.get("shapes", ()))
     return Settings(**values, openlineage=_openlineage(table, config, query_text=bool(values.get("query_text"))))
 
 

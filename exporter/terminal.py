@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from typing import TYPE_CHECKING
 
 from exporter.settings import DEFAULT_ACCOUNT
@@ -27,18 +25,15 @@ def warn(lines: Iterable[str]) -> None:
 
 
 def fault(error: Exception) -> str:
-    """What a fault of the program is told as: never a traceback. What Spark said last goes into a file that only its
-    owner can read, for it can hold values of the rows.
+    """What a fault of the program is told as: never a traceback. What Spark said is in a file that only its owner can
+    read, for it can hold values of the rows.
     """
     first = (str(error).splitlines() or [""])[0][:300]
     told = f"a fault of the program, nothing was published: {type(error).__name__}: {first}"
-    jvm = sys.modules.get("exporter.jvm")  # a command without Spark has not loaded it
-    said = jvm.said() if jvm else ""
+    session = sys.modules.get("exporter.engine.session")  # a command without Spark has not loaded it
+    said = session.said() if session else ""
     if said:
-        number, path = tempfile.mkstemp(prefix="exporter-fault-", suffix=".log")
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            file.write(f"{said}\n")
-        told += f"\nWhat Spark said last is in {path}; it can hold values of the rows."
+        told += f"\n{said}"
     return f"{told}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
 
 
@@ -86,8 +81,8 @@ def _set_aside(report: Report) -> str:
 
 def _checked(report: Report) -> str:
     if not report.nodes_checked:
-        return "NOT checked"
-    return "all held against the shapes"
+        return "NOT validated"
+    return "all validated with the shapes"
 
 
 def _slowest(seconds: dict[str, float]) -> str:

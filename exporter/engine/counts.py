@@ -1,0 +1,56 @@
+"""What the partitions counted, together: the report's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from exporter.steps.saying import VIOLATION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass
+class Counts:
+    """Sums over all partitions. ``numbers`` by name; ``begun``: each account's first start (microseconds); ``load``: a
+    digest of the queries, in no order; ``shapes``: (severity, shape) -> results.
+    """
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    begun: dict[str, int] = field(default_factory=dict)
+    load: int = 0
+    shapes: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tallies: Iterable[Mapping[str, Any]]) -> Counts:
+        """The sums of what :class:`exporter.things.tallies.Tally` told."""
+        counts = cls()
+        for tally in tallies:
+            numbers = {name: value for name, value in tally.items() if isinstance(value, int) and name != "load"}
+            shapes = {(severity, shape): number for severity, shape, number in tally.get("shapes", ())}
+            counts.join(cls(numbers, tally.get("begun", {}), tally.get("load", 0), shapes))
+        return counts
+
+    def join(self, other: Counts) -> Counts:
+        """This with the other's added."""
+        for name, number in other.numbers.items():
+            self.numbers[name] = self.numbers.get(name, 0) + number
+        for account, at in other.begun.items():
+            self.begun[account] = min(at, self.begun.get(account, at))
+        self.load ^= other.load
+        for shape, number in other.shapes.items():
+            self.shapes[shape] = self.shapes.get(shape, 0) + number
+        return self
+
+    def __getitem__(self, name: str) -> int:
+        """A number; 0 where no partition counted any."""
+        return self.numbers.get(name, 0)
+
+    def violations(self) -> dict[str, int]:
+        """Results that refuse, by shape."""
+        return {shape: number for (severity, shape), number in self.shapes.items() if severity == VIOLATION}
+
+    def warnings(self) -> dict[str, int]:
+        """Results that do not, by shape."""
+        return {shape: number for (severity, shape), number in self.shapes.items() if severity != VIOLATION}

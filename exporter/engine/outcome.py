@@ -1,0 +1,56 @@
+"""What an export came to, whichever engine made it: where its texts are, and what was counted and found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from exporter.engine.counts import Counts
+from exporter.graph.shapes.results import Result
+from exporter.messages import TALLY, Message, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LIMIT: Final = 10_000
+"""Results of checks that are listed; all are counted by shape."""
+_read_result: Final = msgspec.json.Decoder(Result).decode
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``counts``: of all partitions; ``refused``: results that refuse, by shape, of all turns; ``results``: the first
+    :data:`LIMIT` of all.
+    """
+
+    counts: Counts
+    refused: dict[str, int]
+    results: list[Result]
+
+
+def results_of(bodies: Iterable[bytes]) -> list[Result]:
+    """The results that messages hold, in order, at most :data:`LIMIT`."""
+    return sorted(map(_read_result, bodies), key=_in_order)[:LIMIT]
+
+
+def _in_order(result: Result) -> tuple[str, ...]:
+    return result.focus, result.shape, result.path or "", result.value or ""
+
+
+_Numbers = tuple[dict[str, int], dict[str, int], int, list[tuple[str, str, int]], dict[str, int]]
+_read_numbers: Final = msgspec.msgpack.Decoder(_Numbers).decode
+
+
+def numbers(counts: Counts, refused: dict[str, int]) -> Message:
+    """The counts of a whole export, as a message."""
+    shapes = [(*shape, number) for shape, number in sorted(counts.shapes.items())]
+    return Message(TALLY, "", b"", encode((counts.numbers, counts.begun, counts.load, shapes, refused)))
+
+
+def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
+    """What :func:`numbers` and the messages of results tell."""
+    sums, begun, load, shapes, refused = _read_numbers(tally)
+    by_shape = {(severity, shape): number for severity, shape, number in shapes}
+    return Outcome(Counts(sums, begun, load, by_shape), refused, results_of(results))

@@ -1,0 +1,121 @@
+"""Files and tables -> records, with Spark: what each reader gives, as one text a record, with its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
+
+from exporter.errors import UsageError
+from exporter.rows import forms
+from exporter.rows.files import REQUIRED, REQUIRED_OF_HISTORY, check_columns
+from exporter.rows.reading import rows_of_document
+from exporter.steps.reading import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_REST: Final = "_not_csv"
+
+
+def records(spark: SparkSession, source: forms.Source, *, is_history: bool = False) -> DataFrame:
+    """Every record of a source: ``file``, ``block``, ``unit``, ``text`` (bytes), ``is_history``, ``is_record`` as in
+    :class:`exporter.steps.reading.Record`, and ``is_document``, whether it holds the rows of a whole file.
+
+    Raises UsageError where a required column is not there.
+    """
+    is_document, is_record = source.form == forms.JSON_DOCUMENT, F.lit(True)
+    if source.form in (forms.NDJSON, forms.JSON_DOCUMENT):
+        came = spark.read.text(list(source.paths), wholetext=is_document)
+        text = F.col("value")
+    else:
+        came = _csv(spark, source) if source.form == forms.CSV else _typed(spark, source)
+        check_columns(_named(came), source, REQUIRED_OF_HISTORY if is_history else REQUIRED)
+        text = F.to_json(F.struct(*[_as_json(came, name).alias(name) for name in _named(came)]))
+        if source.form == forms.CSV:
+            is_record, text = F.col(_REST).isNull(), F.coalesce(F.col(_REST), text)
+    return came.select(
+        *_place(source),
+        F.lit("line" if source.form == forms.NDJSON else "row").alias("unit"),
+        text.cast("binary").alias("text"),
+        F.lit(is_history).alias("is_history"),
+        is_record.alias("is_record"),
+        F.lit(is_document).alias("is_document"),
+    )
+
+
+def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:
+    """Records as the steps take them; a JSON document is as many as it has rows."""
+    paths: dict[str, str] = {}
+    for batch in batches:
+        columns = (column.to_pylist() for column in batch.columns)
+        for file, block, unit, text, is_history, is_record, is_document in zip(*columns, strict=True):
+            path = paths.get(file)
+            if path is None:
+                path = paths[file] = _path(file)
+            decoded = text.decode("utf-8", "replace").removeprefix("\ufeff")
+            for one in rows_of_document(decoded) if is_document else (decoded,):
+                yield Record(path, block, unit, one, is_history, is_record)
+
+
+def _path(url: str) -> str:
+    """A local file's URL as its path."""
+    return unquote("/" + url.removeprefix("file:").lstrip("/")) if url.startswith("file:") else url
+
+
+def _place(source: forms.Source) -> tuple[Column, Column]:
+    if source.form == forms.TABLE:
+        return F.lit(source.paths[0]).alias("file"), F.lit(0).cast("bigint").alias("block")
+    return F.col("_metadata.file_path").alias("file"), F.col("_metadata.file_block_start").alias("block")
+
+
+def _csv(spark: SparkSession, source: forms.Source) -> DataFrame:
+    if not source.columns:
+        raise UsageError(f"{source.paths[0]}: the file is empty")
+    schema = ", ".join(f"{_quoted(name)} string" for name in (*source.columns, _REST))
+    return spark.read.csv(
+        list(source.paths),
+        schema=schema,
+        header=True,
+        enforceSchema=True,
+        multiLine=True,
+        sep=source.delimiter,
+        quote='"',
+        escape='"',
+        nullValue="\\N",
+        mode="PERMISSIVE",
+        columnNameOfCorruptRecord=_REST,
+        maxCharsPerColumn=-1,
+    )
+
+
+def _typed(spark: SparkSession, source: forms.Source) -> DataFrame:
+    try:
+        if source.form == forms.TABLE:
+            return spark.table(source.paths[0])
+        return spark.read.option("mergeSchema", value=True).parquet(*source.paths)
+    except AnalysisException as error:
+        first_line = (str(error).splitlines() or ["unreadable"])[0]
+        what = "there is no such file, folder or table" if source.form == forms.TABLE else first_line
+        raise UsageError(f"{', '.join(source.paths[:3])}: {what}") from None
+
+
+def _named(table: DataFrame) -> list[str]:
+    return [name for name in table.columns if name != _REST]
+
+
+def _as_json(table: DataFrame, name: str) -> Column:
+    """The column, but for times: as JSON they would lose their microseconds."""
+    column = table[_quoted(name)]
+    if table.schema[name].dataType.typeName() == "timestamp":
+        return F.concat(column.cast("string"), F.lit("+00:00"))
+    return column
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

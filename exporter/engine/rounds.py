@@ -1,0 +1,176 @@
+"""Who meets whom, and in which order: the rounds of an export, the same for whatever engine carries them.
+
+::
+
+    records ─ read ─▶ tell ─ profiles ─▶ gather ─▶ settle ─▶ answer ─ answers ─▶ write ─▶ texts
+                       ├──── mentions in the order of time ────▲                    ▲
+                       ├──── parents ─▶ name their jobs for their children ─────────┤
+                       └──── facts ─────────────────────────────────────────────────┘
+
+What the shapes refuse is held back: everything is told again without those queries, until nothing is refused.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from exporter.errors import ExporterError
+from exporter.messages import (
+    ASIDE,
+    ENTRY,
+    HELD,
+    NAMED_FOR_PARENT,
+    NAMED_FOR_QUERY,
+    PARENT,
+    PLACE,
+    PROFILE,
+    REFUSED,
+    RESULT,
+    THINGS,
+    WRITTEN,
+)
+from exporter.steps.accusing import accuse, mention
+from exporter.steps.answering import answer
+from exporter.steps.cataloguing import catalogue
+from exporter.steps.gathering import gather, settle
+from exporter.steps.naming import name_jobs
+from exporter.steps.numbering import number
+from exporter.steps.telling import hold, tell
+from exporter.steps.texts import texts_of
+from exporter.steps.writing import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from exporter.engine.counts import Counts
+    from exporter.messages import Message
+    from exporter.steps.job import Job
+
+    Step = Callable[[Iterable[Message], Job], Iterator[Message]]
+
+Messages = TypeVar("Messages")
+_TURNS = 100
+"""Each turn holds back a query more; so many are a fault of the program, and not of the rows."""
+
+
+class Engine(Protocol[Messages]):
+    """Carries messages between steps, and knows nothing of what is in them."""
+
+    def met(self, messages: Sequence[Messages], step: Step, job: Job) -> Messages:
+        """The step on these messages: those of one key together and in order, one key after the other."""
+
+    def each(self, messages: Messages, step: Step, job: Job) -> Messages:
+        """The step on these messages, in no order."""
+
+    def only(self, messages: Messages, to: Sequence[str]) -> Messages:
+        """The messages that one of these hears."""
+
+    def kept(self, messages: Messages, name: str) -> Messages:
+        """The messages, computed and kept under a name, since several read them."""
+
+    def output(self, step: Step) -> Step:
+        """A step whose texts go to files, in the pieces that this engine carries."""
+
+    def stored(self, messages: Sequence[Messages], name: str) -> Messages:
+        """The messages, computed, their texts written to files under a name; the others are kept."""
+
+    def counts(self, messages: Messages) -> Counts:
+        """The sums of what the partitions counted, of messages that are kept."""
+
+
+@dataclass(frozen=True)
+class Exported(Generic[Messages]):
+    """What an export comes to. ``outputs``: the texts of all outputs, and the ``names`` that they were stored under;
+    ``results`` of the checks, of all turns; ``counts``: of the last turn; ``refused``: results that refuse, by shape, of
+    all turns.
+    """
+
+    outputs: list[Messages]
+    names: list[str]
+    results: list[Messages]
+    counts: Counts
+    refused: dict[str, int]
+
+
+def no_stage(_: str) -> AbstractContextManager[None]:
+    """Where nobody watches."""
+    return nullcontext()
+
+
+def export(
+    engine: Engine[Messages],
+    read: Messages,
+    job: Job,
+    stage: Callable[[str], AbstractContextManager[None]] = no_stage,
+) -> Exported[Messages]:
+    """All rounds, as often as it takes until the shapes refuse nothing; ``stage`` is told which ones run."""
+    holds: list[Messages] = []
+    results: list[Messages] = []
+    refused: dict[str, int] = {}
+    for turn in range(_TURNS):
+        with stage("read"):
+            told = engine.kept(engine.met([read, *holds], tell, job), f"told-{turn}")
+            counts = engine.counts(told)
+        if counts["held"]:
+            holds.append(engine.each(engine.only(told, [HELD]), hold, job))
+            continue
+        known = replace(job, begun=counts.begun, load=counts.load)
+        with stage("answer"):
+            answered = engine.kept(_answered(engine, told, known), f"answered-{turn}")
+            counts.join(engine.counts(answered))
+        written = _written(engine, told, answered, known, has_parents=bool(counts["parents"]))
+        outputs = [written, engine.each(engine.only(answered, texts_of(job)), engine.output(_as_it_is), known)]
+        if counts["aside"] or counts["unreadable"]:
+            outputs.append(engine.met([engine.only(told, [PLACE, ASIDE])], engine.output(number), known))
+        with stage("write"):
+            stored = engine.stored(outputs, f"outputs-{turn}")
+            counts.join(engine.counts(stored))
+        results += [engine.only(one, [RESULT]) for one in (answered, stored)]
+        for shape, times in counts.violations().items():
+            refused[shape] = refused.get(shape, 0) + times
+        if not (counts["held"] or counts["refused"]):
+            names, texts = [f"outputs-{turn}"], [stored]
+            if job.catalog:
+                told_of = [engine.only(one, [ENTRY]) for one in (answered, stored)]
+                texts.append(engine.stored([engine.met(told_of, engine.output(catalogue), known)], "catalog"))
+                names.append("catalog")
+            return Exported(texts, names, results, counts, refused)
+        holds.append(engine.each(engine.only(stored, [HELD]), hold, job))
+        if counts["refused"]:
+            holds.append(_of_things(engine, told, answered, job, turn))
+    raise ExporterError(f"after {_TURNS} turns the shapes still refuse more queries; please report this")
+
+
+def _as_it_is(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    yield from messages
+
+
+def _answered(engine: Engine[Messages], told: Messages, job: Job) -> Messages:
+    """Objects are gathered, datasets and names hear of them and settle what they are; then things hear everything in
+    the order of time, and answer.
+    """
+    gathered = engine.met([engine.only(told, [PROFILE])], gather, job)
+    settled = engine.met([gathered], settle, job)
+    return engine.met([engine.only(told, THINGS), settled], answer, job)
+
+
+def _written(
+    engine: Engine[Messages], told: Messages, answered: Messages, job: Job, *, has_parents: bool
+) -> Messages:
+    """Parents name their jobs for their children; then each query has all that it needs, and is written."""
+    heard = [engine.only(one, [WRITTEN, NAMED_FOR_QUERY]) for one in (told, answered)]
+    if has_parents:
+        of_parents = [engine.only(one, [PARENT, NAMED_FOR_PARENT]) for one in (told, answered)]
+        heard.append(engine.met(of_parents, name_jobs, job))
+    return engine.met(heard, engine.output(write), job)
+
+
+def _of_things(engine: Engine[Messages], told: Messages, answered: Messages, job: Job, turn: int) -> Messages:
+    """What holds back the queries that mention things with a refused node."""
+    mentions = engine.each(engine.only(told, [WRITTEN]), mention, job)
+    accused = engine.kept(engine.met([engine.only(answered, [REFUSED]), mentions], accuse, job), f"accused-{turn}")
+    if not engine.counts(accused)["held"]:
+        raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
+    return engine.each(engine.only(accused, [HELD]), hold, job)

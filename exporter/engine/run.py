@@ -1,0 +1,83 @@
+"""Which engine makes an export: Spark for everything, in one task where the input is small; or no Spark at all."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from exporter.engine import local
+from exporter.engine.outcome import Outcome, outcome
+from exporter.messages import RESULT, TALLY, is_text
+from exporter.publication import path_of
+from exporter.queries.tables import FACTS
+from exporter.rows import forms
+from exporter.rows.files import REQUIRED_OF_HISTORY, records
+from exporter.steps.reading import Record
+from exporter.steps.texts import facts_of as to_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.messages import Message
+    from exporter.progress import Progress
+    from exporter.publication import Publication
+    from exporter.steps.job import Job
+
+LOCAL, SPARK = "local", "spark"
+
+
+def run(
+    found: forms.Inputs, history: forms.Inputs | None, job: Job, new: Publication, progress: Progress, engine: str
+) -> Outcome:
+    """Make all outputs of the job below ``new``."""
+    if engine == LOCAL:
+        with progress.stage("export"):
+            made = _taken(local.run(_records(found, history), job), new)
+            if job.facts:
+                _as_parquet(new)
+            return made
+    from exporter.engine import on_spark  # noqa: PLC0415 - the local engine does not wait for Spark
+
+    return on_spark.run(found, history, job, new, progress)
+
+
+def _records(found: forms.Inputs, history: forms.Inputs | None) -> Iterator[Record]:
+    for source in found.sources:
+        for one in records(source):
+            yield Record(one.file, 0, one.unit, one.text, is_record=one.is_record)
+    for source in history.sources if history else ():
+        for one in records(source, REQUIRED_OF_HISTORY):
+            yield Record(one.file, 0, one.unit, one.text, is_history=True)
+
+
+def _taken(messages: Iterable[Message], new: Publication) -> Outcome:
+    """Write the texts, and gather the rest."""
+    tally, results = b"", []
+    with ExitStack() as stack:
+        files: dict[str, IO[bytes]] = {}
+        for message in messages:
+            if is_text(message.to):
+                if message.to not in files:
+                    files[message.to] = stack.enter_context(_opened(message.to, new))
+                files[message.to].write(message.body + b"\n")
+            elif message.to == RESULT:
+                results.append(message.body)
+            elif message.to == TALLY:
+                tally = message.body
+    return outcome(tally, results)
+
+
+def _opened(to: str, new: Publication) -> IO[bytes]:
+    path = path_of(to, 0)
+    file = Path(new.folder, path) if path else Path(new.work, f"{to}.ndjson")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file.open("wb")
+
+
+def _as_parquet(new: Publication) -> None:
+    """The facts, told as JSON, as Parquet."""
+    from exporter.engine.parquet import write  # noqa: PLC0415 - slow to import, and seldom asked for
+
+    for table in FACTS:
+        write(table, Path(new.work, f"{to_facts(table)}.ndjson"), Path(new.folder, "facts", table))

@@ -1,0 +1,127 @@
+"""The rounds on Spark: messages are rows of four columns, brought together by an exchange and put in order within
+partitions; the steps run in Python workers, over Arrow batches. No meaning is in here.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import partial, reduce
+from itertools import starmap
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from exporter.engine.counts import Counts
+from exporter.messages import TALLY, Message, decode, is_text
+from exporter.steps.texts import pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from exporter.engine.rounds import Step
+    from exporter.steps.job import Job
+
+    Batches = Iterator[pa.RecordBatch]
+
+SCHEMA: Final = "to string, key string, order binary, body binary"
+_COLUMNS: Final = ("to", "key", "order", "body")
+_ARROW: Final = pa.schema([("to", pa.string()), ("key", pa.string()), ("order", pa.binary()), ("body", pa.binary())])
+_BATCH_BYTES: Final = 4 << 20
+_BATCH_ROWS: Final = 10_000
+"""A batch of messages ends at either: bodies may be large."""
+
+
+class SparkEngine:
+    """Messages are DataFrames. ``work``: a folder that all workers reach, for what is kept; ``partitions``: into how
+    many the messages of a round go.
+    """
+
+    def __init__(self, spark: SparkSession, work: str, partitions: int) -> None:
+        self._spark = spark
+        self._work = work
+        self._partitions = partitions
+
+    def met(self, messages: Sequence[DataFrame], step: Step, job: Job) -> DataFrame:
+        met = _union(messages).repartition(self._partitions, "key").sortWithinPartitions("to", "key", "order")
+        return met.mapInArrow(partial(_carry, step, job), SCHEMA)
+
+    def each(self, messages: DataFrame, step: Step, job: Job) -> DataFrame:
+        return messages.mapInArrow(partial(_carry, step, job), SCHEMA)
+
+    def only(self, messages: DataFrame, to: Sequence[str]) -> DataFrame:
+        return messages.filter(F.col("to").isin(list(to)))
+
+    def kept(self, messages: DataFrame, name: str) -> DataFrame:
+        path = f"{self._work}/{name}"
+        # No dictionary: hardly a body comes twice, and to look for that costs as much as all else.
+        options = {"compression": "lz4", "parquet.enable.dictionary": "false"}
+        messages.write.mode("overwrite").partitionBy("to").options(**options).parquet(path)
+        return self._spark.read.schema(SCHEMA).parquet(path).select(*_COLUMNS)
+
+    def output(self, step: Step) -> Step:
+        return partial(_in_pieces, step)
+
+    def stored(self, messages: Sequence[DataFrame], name: str) -> DataFrame:
+        """The texts are in folders ``to=OUTPUT`` below the name; what is no text stands beside them in base64."""
+        path = f"{self._work}/{name}"
+        texts = _union(messages).select("to", F.col("body").cast("string").alias("value"))
+        texts.write.mode("overwrite").partitionBy("to").text(path)
+        none = F.lit("")
+        return (
+            self._spark.read.schema("value string, to string")
+            .text(path)
+            .select("to", none.alias("key"), none.cast("binary").alias("order"), F.unbase64("value").alias("body"))
+        )
+
+    def counts(self, messages: DataFrame) -> Counts:
+        rows = messages.filter(F.col("to") == TALLY).select("body").collect()
+        return Counts.of(decode(bytes(row["body"])) for row in rows)
+
+
+def _union(messages: Sequence[DataFrame]) -> DataFrame:
+    return reduce(lambda one, other: one.unionByName(other), messages)
+
+
+# --- in the workers ---------------------------------------------------------------------------------------------------
+
+
+def _carry(step: Step, job: Job, batches: Batches) -> Batches:
+    return batched(step(_messages(batches), job))
+
+
+def _messages(batches: Batches) -> Iterator[Message]:
+    for batch in batches:
+        yield from starmap(Message, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def batched(messages: Iterable[Message]) -> Batches:
+    """Messages as Arrow batches of bounded size."""
+    held: list[Message] = []
+    size = 0
+    for message in messages:
+        held.append(message)
+        size += len(message.body)
+        if size >= _BATCH_BYTES or len(held) >= _BATCH_ROWS:
+            yield _batch(held)
+            held, size = [], 0
+    if held:
+        yield _batch(held)
+
+
+def _batch(messages: list[Message]) -> pa.RecordBatch:
+    columns = zip(*messages, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+
+
+def _in_pieces(step: Step, messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    return as_text(pieces(step(messages, job), job))
+
+
+def as_text(messages: Iterable[Message]) -> Iterator[Message]:
+    """What is no text in base64, so that all can be written as text."""
+    for message in messages:
+        yield message if is_text(message.to) else message._replace(body=b64encode(message.body))

@@ -1,0 +1,129 @@
+"""The shipped questions (``examples/queries/*.rq``): found by name, asked of a graph, answered as a table.
+
+A question is a file of plain SPARQL 1.1; its first comment lines say what it asks, and which parameters it takes
+(:mod:`exporter.graph.ask.parameters`). Anybody's own ``.rq`` file is asked in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, QueryTriples, Store, Triple
+
+from exporter.errors import UsageError
+from exporter.graph.ask import movement
+from exporter.graph.ask.answers import Answer, render
+from exporter.graph.ask.parameters import Parameter, bind, check, declared
+from exporter.graph.ask.store import load
+from exporter.resources import queries_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Answer", "Question", "answer", "find", "questions", "render", "select"]
+Term = NamedNode | BlankNode | Literal | Triple | None
+
+
+@dataclass(frozen=True)
+class Question:
+    """``asks``: the question in words; ``query``: the SPARQL text of the file at ``path``."""
+
+    name: str
+    asks: str
+    parameters: tuple[Parameter, ...]
+    query: str
+    path: Path
+
+
+def questions() -> list[Question]:
+    """The shipped questions, by name."""
+    return [_read(path) for path in sorted(queries_dir().glob("*.rq"))]
+
+
+def find(name_or_file: str) -> Question:
+    """A shipped question by its name, or one from a ``.rq`` file; a :class:`UsageError` says which names there are."""
+    path = Path(name_or_file)
+    if path.suffix == ".rq":
+        return _read_own(path)
+    shipped = {question.name: question for question in questions()}
+    if name_or_file not in shipped:
+        near = get_close_matches(name_or_file, shipped, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(
+            f"There is no question {name_or_file}.{hint} There are: {', '.join(shipped)}; or give a file NAME.rq."
+        )
+    return shipped[name_or_file]
+
+
+def answer(name_or_file: str, graph: Path, params: Mapping[str, str]) -> Answer:
+    """What ``graph`` answers; the parameters are checked before the graph is loaded, which takes longer."""
+    question = find(name_or_file)
+    check(question.name, question.parameters, params)
+    bind(question.query, question.parameters, params)
+    return ask(load(graph), question, params)
+
+
+def ask(store: Store, question: Question, params: Mapping[str, str]) -> Answer:
+    """What a graph that is loaded answers to ``params``, which :func:`answer` has checked."""
+    if question.path == queries_dir() / f"{movement.QUESTION}.rq":
+        return Answer(movement.COLUMNS, *movement.rows(store, question.parameters, params))
+    return select(store, bind(question.query, question.parameters, params), question.name)
+
+
+def select(store: Store, query: str, name: str) -> Answer:
+    """The rows of a query of any form; a :class:`UsageError` says where its text is wrong."""
+    try:
+        return _answered(store, query)
+    except SyntaxError as error:
+        raise UsageError(f"{name} is no SPARQL 1.1: {_first_line(error)}") from error
+    except OSError as error:
+        raise UsageError(f"{name} asks a SERVICE that does not answer: {error}") from error
+
+
+def _answered(store: Store, query: str) -> Answer:
+    result = store.query(query)
+    if isinstance(result, QueryBoolean):
+        return Answer(("answer",), [("true" if result else "false",)])
+    if isinstance(result, QueryTriples):
+        return Answer(("subject", "predicate", "object"), [tuple(_text(term) for term in triple) for triple in result])
+    return Answer(_columns(result), [tuple(_text(term) for term in solution) for solution in result])
+
+
+def _columns(result: QuerySolutions) -> tuple[str, ...]:
+    return tuple(variable.value for variable in result.variables)
+
+
+def _text(term: Term) -> str | None:
+    """The text of a literal, the IRI of a thing, None where nothing is bound."""
+    if term is None:
+        return None
+    return term.value if isinstance(term, NamedNode | Literal | BlankNode) else str(term)
+
+
+def _read(path: Path) -> Question:
+    query = path.read_text(encoding="utf-8")
+    return Question(path.stem, _asks(query), declared(query), query, path)
+
+
+def _read_own(path: Path) -> Question:
+    try:
+        return _read(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text.") from error
+
+
+def _asks(query: str) -> str:
+    """The first paragraph of the comment that the file begins with, as one line; empty without one."""
+    paragraph = takewhile(lambda line: line.startswith("# ") and not line.startswith("# param "), query.splitlines())
+    return " ".join(line.removeprefix("# ").strip() for line in paragraph)
+
+
+def _first_line(error: SyntaxError) -> str:
+    """The place and the first words; the parser's list of all that it could take is of no help."""
+    return str(error.msg).splitlines()[0].split(": expected one of")[0]

@@ -1,0 +1,53 @@
+"""A graph on disk -> an embedded SPARQL store, in memory.
+
+The graph is what ``export`` wrote (``DIR/graph/*.ttl``), a folder of Turtle or a single file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyoxigraph import RdfFormat, Store
+
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".jsonld": RdfFormat.JSON_LD}
+"""In this order: where a graph is there in several syntaxes, one of them is read."""
+
+
+def load(graph: Path) -> Store:
+    """The triples of ``graph`` in a store; a :class:`UsageError` names what is missing, empty or does not parse."""
+    store = Store()
+    for path in graph_files(graph):
+        _load_file(store, path)
+    if not len(store):
+        raise UsageError(f"{graph} holds no triples, so there is nothing to ask: export rows into it first.")
+    return store
+
+
+def graph_files(graph: Path) -> list[Path]:
+    """The files of ``graph`` in one syntax, sorted: itself, those of ``graph/graph/``, or those of the folder."""
+    if not graph.exists():
+        raise UsageError(f"{graph} does not exist. Give the folder that export wrote, or a folder or file of Turtle.")
+    if graph.is_file():
+        return [graph]
+    folder = graph / "graph" if (graph / "graph").is_dir() else graph
+    by_format = [sorted(folder.glob(f"*{ending}")) for ending in FORMATS]
+    files = next((found for found in by_format if found), [])
+    if not files:
+        raise UsageError(
+            f"{folder} holds no Turtle files (*.ttl). Give the folder that export wrote, or a folder or file of Turtle."
+        )
+    return files
+
+
+def _load_file(store: Store, path: Path) -> None:
+    try:
+        store.bulk_load(path=path, format=FORMATS.get(path.suffix, RdfFormat.TURTLE))
+    except SyntaxError as error:
+        raise UsageError(f"{path} is no Turtle: {error.msg.removeprefix('Parser error at ')}") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error

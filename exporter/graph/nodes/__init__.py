@@ -1,0 +1,18 @@
+"""Facts, answers and lives -> nodes: one function for each kind of thing that has nodes."""
+
+from __future__ import annotations
+
+from exporter.graph.nodes.accounts import of_account, of_organization
+from exporter.graph.nodes.agents import of_agent, of_user
+from exporter.graph.nodes.objects import of_object
+from exporter.graph.nodes.queries import of_query, of_unrecorded_query
+
+__all__ = [
+    "of_account",
+    "of_agent",
+    "of_object",
+    "of_organization",
+    "of_query",
+    "of_unrecorded_query",
+    "of_user",
+]

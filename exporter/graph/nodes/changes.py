@@ -1,0 +1,98 @@
+"""Nodes of DDL: changes, and everything that they set and unset, with when it held."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from exporter.graph.kinds import SETTING_CLASSES
+from exporter.graph.terms import Node
+from exporter.graph.vocabulary import CHANGE, SETTING
+from exporter.queries.identifiers import segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.graph.nodes.told import Told
+    from exporter.graph.terms import Values
+    from exporter.queries.facts import Change, Setting
+
+
+def changes(told: Told) -> Iterator[tuple[Node, list[Node]]]:
+    """One activity per DDL change, part of its query; with it the settings that it says."""
+    for change in told.content.changes:
+        iri = f"{told.query}/change/{change.change_key}"
+        settings = [_setting(iri, setting, told) for setting in change.settings]
+        yield Node(CHANGE, iri, CHANGE.types, _change(change, settings, told)), settings
+
+
+def _change(change: Change, settings: list[Node], told: Told) -> Values:
+    iris = told.iris
+    values: Values = {
+        "dcterms:isPartOf": (told.query,),
+        "prov:startedAtTime": (told.start,),
+        "ah:operation": (change.operation,),
+        "ah:changedObject": (iris.object(change.thing.key),),
+    }
+    said = {
+        "ah:objectName": change.thing.name,
+        "ah:newName": change.new_name,
+        "ah:swappedWith": None if change.swap_key is None else iris.path(change.swap_key),
+        "ah:swappedWithName": change.swap_name,
+        "ah:madeFrom": None if change.source_key is None else iris.path(change.source_key),
+        "ah:madeFromName": change.source_name,
+        "ah:policyBody": change.policy_body,
+        "ah:comment": change.comment,
+        "ah:properties": change.properties,
+    }
+    values.update({term: (value,) for term, value in said.items() if value is not None})
+    if settings:
+        values["ah:hasSetting"] = tuple(sorted({setting.iri for setting in settings}))
+    return values
+
+
+def _setting(change_iri: str, setting: Setting, told: Told) -> Node:
+    """``CHANGE/setting/[column/COLUMN/]PROPERTY[/ELEMENT]``."""
+    column = None if setting.column_name is None else segment(setting.column_name)
+    values: Values = {
+        "ah:property": (setting.property,),
+        "ah:settingOn": (told.iris.object(setting.object_key),),
+    }
+    said = {
+        "ah:onColumn": None if column is None else told.iris.path(f"{setting.object_key}/column/{column}"),
+        "ah:element": setting.element,
+        "ah:elementObject": None if setting.element_key is None else told.iris.path(setting.element_key),
+        "ah:elementId": setting.element_id,
+        "ah:subOperation": setting.sub_operation,
+        "ah:value": setting.value,
+    }
+    values.update({term: (value,) for term, value in said.items() if value is not None})
+    if is_set(setting):
+        values["ah:validFrom"] = (told.start,)
+        until = valid_until(setting, told)
+        if until is not None:
+            values["ah:validUntil"] = (until,)
+    of_column = "" if column is None else f"column/{column}/"
+    element = "" if setting.element is None else f"/{segment(setting.element)}"
+    iri = f"{change_iri}/setting/{of_column}{segment(setting.property)}{element}"
+    return Node(SETTING, iri, _types(setting.property, is_plain=setting.element is None), values)
+
+
+def is_set(setting: Setting) -> bool:
+    """Whether a tag or policy is set, and not unset: then it holds until the next setting of the same."""
+    return setting.element_key is not None and setting.sub_operation != "DROP"
+
+
+def valid_until(setting: Setting, told: Told) -> int | None:
+    """When the next setting of the same tag or policy on the same object or column came; None while it holds."""
+    key = setting.change_key, setting.column_name, setting.property, setting.element_key
+    return told.answers.settings.get(key)
+
+
+@lru_cache(maxsize=1_000)
+def _types(property_: str, *, is_plain: bool) -> tuple[str, ...]:
+    """The class of a setting by its property; without an element it is a plain property."""
+    if is_plain:
+        return "ah:PropertySetting", "ah:Setting"
+    special = SETTING_CLASSES.get(property_) or ("ah:PolicySetting" if property_.endswith("Policies") else None)
+    return ("ah:Setting",) if special is None else (special, "ah:Setting")

@@ -1,0 +1,109 @@
+"""Nodes of what stays while queries come and go: objects, their names, their columns, what they were before any row."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.iri import account_iri
+from exporter.graph.kinds import DOMAIN_CLASSES, KIND_CLASSES
+from exporter.graph.nodes.accounts import owners
+from exporter.graph.nodes.versions import unrecorded
+from exporter.graph.terms import Node
+from exporter.graph.vocabulary import COLUMN, OBJECT, OBJECT_NAME
+from exporter.queries.identifiers import canonical_name, segment
+from exporter.rows.times import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.graph.iri import Iris
+    from exporter.graph.terms import Values
+    from exporter.things.lives import Life, Named, Profile
+
+_EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
+
+
+def of_object(profile: Profile, life: Life, iris: Iris) -> Iterator[Node]:
+    """The object, the names that it had, its columns, and its versions that no query on record made."""
+    names = [_name(profile.key, named, iris) for named in life.names]
+    yield _object(profile, life, names, iris)
+    yield from names
+    yield from _columns(profile, iris)
+    yield from unrecorded(profile.key, life, iris)
+
+
+def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node:
+    values: Values = {}
+    label = label_of(profile, life)
+    if label is not None:
+        values["rdfs:label"] = (label,)
+    values["ah:domain"] = (domain_label(profile.kind),)
+    if profile.object_id is not None:
+        values["ah:objectId"] = (profile.object_id,)
+    canonical = canonical_of(profile)
+    if canonical is not None:
+        values["ah:canonicalName"] = (canonical,)
+    accounts = [account_iri(one.account) for one in owners(profile)]
+    many: dict[str, Iterable[str]] = {
+        "ah:hasName": {name.iri for name in names},
+        "ah:sameNameAs": {iris.path(key) for key in life.same_names},
+        "ah:argumentSignature": profile.signatures,
+        "ah:returnType": profile.data_types,
+        "ah:stageKind": profile.stage_kinds,
+        "ah:locationUrl": profile.locations,
+        "ah:owningAccount": profile.accounts,
+        "ah:account": {account for account in accounts if account is not None},
+    }
+    values.update({term: tuple(sorted(found)) for term, found in many.items() if found})
+    return Node(OBJECT, iris.object(profile.key), _types(profile.kind, tuple(sorted(profile.domains))), values)
+
+
+def label_of(profile: Profile, life: Life) -> str | None:
+    """The name that holds, or the last that did, else its place."""
+    if life.names:
+        return max((named.until is None, named.since, named.name) for named in life.names)[2]
+    return min(profile.locations) if profile.locations else None
+
+
+def domain_label(kind: str) -> str:
+    """``masking-policy`` -> ``Masking Policy``."""
+    return " ".join(word[:1].upper() + word[1:].lower() for word in kind.replace("-", " ").split(" "))
+
+
+def canonical_of(profile: Profile) -> str | None:
+    """The name in the one spelling that stands for it, where the name is the key and the rows say it."""
+    is_key = "/".join(profile.key.split("/", 2)[:2]).endswith("/name")
+    return canonical_name(min(profile.names)) if is_key and profile.names else None
+
+
+@lru_cache(maxsize=1_000)
+def _types(kind: str, domains: tuple[str, ...]) -> tuple[str, ...]:
+    """The exact classes that the domains show, and those of the kind."""
+    exact = [DOMAIN_CLASSES[domain] for domain in domains if domain in DOMAIN_CLASSES]
+    policy = ("ah:Policy",) if kind.endswith("-policy") else ()
+    return (*exact, *KIND_CLASSES.get(kind, policy), *_EVERY)
+
+
+def _name(key: str, named: Named, iris: Iris) -> Node:
+    """``OBJECT/called/TIME/NAME``."""
+    values: Values = {"ah:nameText": (named.name,), "ah:validFrom": (named.since,)}
+    if named.until is not None:
+        values["ah:validUntil"] = (named.until,)
+    values["ah:lastSeen"] = (named.seen,)
+    iri = iris.path(f"{key}/called/{segment(iso(named.since))}/{segment(named.name)}")
+    return Node(OBJECT_NAME, iri, OBJECT_NAME.types, values)
+
+
+def _columns(profile: Profile, iris: Iris) -> Iterator[Node]:
+    """One entity per column; one that was renamed is another from then on, and says which it was."""
+    thing = iris.object(profile.key)
+    for name in sorted(profile.columns.keys() | profile.renamed_from.keys()):
+        ids, former = profile.columns.get(name), profile.renamed_from.get(name)
+        values: Values = {"rdfs:label": (name,), "ah:columnName": (name,)}
+        if ids:
+            values["ah:columnId"] = tuple(sorted(ids))
+        values["ah:columnOf"] = (thing,)
+        if former:
+            values["ah:renamedFrom"] = tuple(sorted(iris.column(profile.key, before) for before in former))
+        yield Node(COLUMN, iris.column(profile.key, name), COLUMN.types, values)

@@ -1,0 +1,165 @@
+"""Nodes of versions of objects and of their columns: those that queries made, and those only known to have been there.
+
+One entity per table would make a graph that PROV forbids: two writes would generate it twice. So each query that
+changes what an object holds makes a version of it, and one of each column that it wrote, added or renamed; the other
+columns stay as they were. ``state`` is the path of a version without its object (:mod:`exporter.things.answers`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.kinds import COLUMN_VERSION_CLASSES, VERSION_CLASSES
+from exporter.graph.nodes.accesses import column_iris
+from exporter.graph.terms import Node
+from exporter.graph.vocabulary import COLUMN_VERSION, VERSION
+from exporter.queries.identifiers import segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from exporter.graph.iri import Iris
+    from exporter.graph.nodes.told import Told
+    from exporter.graph.terms import Value, Values
+    from exporter.queries.effects import Effect
+    from exporter.queries.facts import Write
+    from exporter.things.answers import Ending
+    from exporter.things.lives import Life
+
+_MADE: Final = VERSION_CLASSES[True]
+_UNMADE: Final = VERSION_CLASSES[False]
+_COLUMN_MADE: Final = COLUMN_VERSION_CLASSES[True]
+_COLUMN_UNMADE: Final = COLUMN_VERSION_CLASSES[False]
+
+
+# --- made by a query ----------------------------------------------------------------------------------------------
+
+
+def versions(told: Told, derivations: Sequence[Node]) -> Iterator[Node]:
+    """The versions that a query made; ``derivations``: the nodes of its derivations, in the order of the facts."""
+    made = [(key, effect) for key, effect in told.effects.items() if effect.makes]
+    if not made:
+        return
+    sources = _sources(told)
+    writes = {write.thing.key: write for write in told.content.writes}
+    derived = defaultdict(list)
+    for derivation, node in zip(told.content.derivations, derivations, strict=True):
+        derived[derivation.target_key].append(node.iri)
+    for key, effect in made:
+        values = _made(key, told)
+        values |= sources
+        if key in derived:
+            values["prov:qualifiedDerivation"] = tuple(sorted(derived[key]))
+        if key in writes:
+            _add_write(writes[key], f"{told.iris.below}{key}", values)
+        if effect.policy_body is not None:
+            values["ah:policyBody"] = (effect.policy_body,)
+        _add_drop(told.answers.endings.get(key), told.iris, values)
+        yield Node(VERSION, told.iris.state(key, told.version), _MADE, values)
+
+
+def _made(key: str, told: Told) -> Values:
+    """When it was made, how long it held, and which version came before it."""
+    values: Values = {
+        "prov:specializationOf": (told.iris.object(key),),
+        "prov:wasGeneratedBy": (told.query,),
+        "prov:generatedAtTime": (told.end,),
+    }
+    ending, prior = told.answers.endings.get(key), told.answers.priors.get(key)
+    if ending is not None and ending.until is not None:
+        values["ah:validUntil"] = (ending.until,)
+    if prior is not None:
+        values["ah:priorVersion"] = (told.iris.state(key, prior),)
+    return values
+
+
+def _sources(told: Told) -> Values:
+    """All that the query read, and what of it was in base_objects_accessed: what each of its versions comes from."""
+    states, below = told.answers.states, told.iris.below
+    read = sorted([(f"{below}{key}/{states[key]}", one.is_base) for key, one in told.effects.items() if one.is_data])
+    values: Values = {}
+    if read:
+        values["prov:wasDerivedFrom"] = tuple([iri for iri, _ in read])
+        base = [iri for iri, is_base in read if is_base]
+        if base:
+            values["ah:derivedFromBase"] = tuple(base)
+    return values
+
+
+def _add_write(write: Write, thing: str, values: Values) -> None:
+    if write.columns:
+        values["ah:wroteColumn"] = column_iris(thing, write.columns)
+    if write.thing.name is not None:
+        values["ah:objectName"] = (write.thing.name,)
+
+
+def _add_drop(ending: Ending | None, iris: Iris, values: Values) -> None:
+    """The DROP that ended a version."""
+    if ending is not None and ending.query_id is not None:
+        values["prov:wasInvalidatedBy"] = (iris.query(ending.query_id),)
+        if ending.at is not None:
+            values["prov:invalidatedAtTime"] = (ending.at,)
+
+
+def column_versions(told: Told, derivations: Sequence[Node]) -> Iterator[Node]:
+    """The versions of the columns that a query wrote, added or gave a name, with those that they were filled from."""
+    filled = _filled(derivations)
+    for key, effect in told.effects.items():
+        if not effect.written:
+            continue
+        for column, _ in effect.written:
+            yield _column_version(key, column, told, filled, _renamed_to(column, effect))
+
+
+def _filled(derivations: Sequence[Node]) -> Mapping[Value, list[Value]]:
+    """The IRIs of column versions -> those that they were filled from."""
+    filled = defaultdict(list)
+    for node in derivations:
+        source = node.values.get("ah:sourceColumnVersion")
+        if source is not None:
+            filled[node.values["ah:targetColumnVersion"][0]].append(source[0])
+    return filled
+
+
+def _renamed_to(column: str, effect: Effect) -> list[str]:
+    return [old for old, new in effect.renamed if new == column] if effect.renamed else []
+
+
+def _column_version(
+    key: str, column: str, told: Told, filled: Mapping[Value, list[Value]], former: Sequence[str]
+) -> Node:
+    thing, name = f"{told.iris.below}{key}", segment(column)
+    version = f"{thing}/{told.version}"
+    iri = f"{version}/column/{name}"
+    values: Values = {
+        "prov:specializationOf": (f"{thing}/column/{name}",),
+        "dcterms:isPartOf": (version,),
+        "prov:wasGeneratedBy": (told.query,),
+    }
+    prior = told.answers.column_priors.get((key, column))
+    if prior is not None:
+        values["ah:priorColumnVersion"] = (f"{thing}/{prior}/column/{name}",)
+    sources = set(filled.get(iri, ()))
+    sources.update([told.iris.column_state(key, told.answers.columns[key, one], one) for one in former])
+    if sources:
+        values["prov:wasDerivedFrom"] = tuple(sorted(sources, key=str))
+    return Node(COLUMN_VERSION, iri, _COLUMN_MADE, values)
+
+
+# --- only known to have been there --------------------------------------------------------------------------------
+
+
+def unrecorded(key: str, life: Life, iris: Iris) -> Iterator[Node]:
+    """The versions of an object and of its columns that no query on record made, and that something refers to."""
+    thing = iris.object(key)
+    for state, ending in sorted(life.unrecorded.items()):
+        values: Values = {"prov:specializationOf": (thing,)}
+        _add_drop(ending, iris, values)
+        yield Node(VERSION, iris.state(key, state), _UNMADE, values)
+    for column, state in sorted(life.unrecorded_columns):
+        values = {
+            "prov:specializationOf": (iris.column(key, column),),
+            "dcterms:isPartOf": (iris.state(key, state),),
+        }
+        yield Node(COLUMN_VERSION, iris.column_state(key, state, column), _COLUMN_UNMADE, values)

@@ -1,0 +1,36 @@
+"""The validation report, in SHACL's own vocabulary (SHACL, section 3.6), without blank nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.writers.literals import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from exporter.graph.shapes.results import Result
+
+_REPORT: Final = "https://w3id.org/access-history/report"
+_HEADER: Final = "@prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+
+
+def shacl_report(results: Iterable[Result], *, conforms: bool) -> str:
+    """The results as Turtle. ``conforms``: whether none of them refuses."""
+    every = [(f"{_REPORT}/result/{number}", result) for number, result in enumerate(results, start=1)]
+    listed = "".join(f" ;\n    sh:result <{iri}>" for iri, _ in every)
+    report = f"<{_REPORT}> a sh:ValidationReport ;\n    sh:conforms {str(conforms).lower()}{listed} .\n"
+    return "\n".join([_HEADER, report, *(_described(iri, result) for iri, result in every)])
+
+
+def _described(iri: str, result: Result) -> str:
+    lines = [
+        f"<{iri}> a sh:ValidationResult",
+        f"sh:focusNode <{result.focus}>",
+        f"sh:sourceShape <{result.shape}>",
+        f"sh:resultSeverity sh:{result.severity}",
+        f'sh:resultMessage "{escaped(result.message)}"',
+        *([f"sh:resultPath <{result.path}>"] if result.path else []),
+        *([f'sh:value "{escaped(str(result.value))}"'] if result.value else []),
+    ]
+    return " ;\n    ".join(lines) + " .\n"

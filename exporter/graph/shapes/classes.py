@@ -1,0 +1,160 @@
+"""Classes: what the ontology says is above each, and which one an IRI of ours says that its node has.
+
+A node refers to others that lie elsewhere, of which nothing is known but the IRI. That is enough for sh:class, because
+of two further checks: every node has the class that its IRI says, and nothing refers to a node that is not there.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.kinds import KIND_CLASSES
+from exporter.graph.shapes.data import Graph
+from exporter.graph.shapes.documents import Documents
+from exporter.graph.shapes.terms import SUBCLASS, NamedNode
+from exporter.graph.terms import PREFIXES, full
+from exporter.resources import ontology_dir
+
+if TYPE_CHECKING:
+    from pyoxigraph import Triple
+
+_OF_QUERY: Final = {
+    "access": "ah:Access",
+    "enforced": "ah:PolicyEnforcement",
+    "enforced-by-provider": "ah:PolicyEnforcement",
+    "join": "ah:Join",
+    "association": "ah:AgentAssociation",
+    "change": "ah:Change",
+}
+"""``query/ID/…/``"""
+_OF_OBJECT: Final = ("ah:Column", "ah:ObjectName", "ah:ColumnDerivation", "ah:ColumnVersion", "ah:Version")
+_STATES_WITH_KEY: Final = ("version", "version-after-drop")
+_SINGLE: Final = {"account": "ah:Account", "organization": "ah:Organization"}
+
+
+@cache
+def hierarchy() -> tuple[Triple, ...]:
+    """The ontology's ``rdfs:subClassOf``, which belong to every graph that is checked."""
+    triples = Documents().triples(ontology_dir() / "access-history.ttl")
+    return tuple(one for one in triples if one.predicate == SUBCLASS)
+
+
+@cache
+def above() -> dict[str, frozenset[str]]:
+    """By class, as ``ah:…``, itself and all that are above it, as whole IRIs."""
+    graph = Graph(hierarchy())
+    names = {text for one in hierarchy() for text in (one.subject.value, one.object.value)}  # type: ignore[union-attr]
+    found = {}
+    for name in sorted(names | {full(one) for one in readable()}):
+        up = {value.value for value in _all_above(graph, NamedNode(name))}
+        found[short(name)] = frozenset(up)
+    return found
+
+
+def _all_above(graph: Graph, class_: NamedNode) -> set[NamedNode]:
+    found, todo = set(), [class_]
+    while todo:
+        one = todo.pop()
+        if one not in found:
+            found.add(one)
+            todo.extend(value for value in graph.objects(one, SUBCLASS) if isinstance(value, NamedNode))
+    return found
+
+
+def superclasses(name: str) -> frozenset[str]:
+    """The class ``ah:…`` and all that are above it, as whole IRIs."""
+    return above().get(name) or frozenset({full(name)})
+
+
+def readable() -> frozenset[str]:
+    """The classes, as ``ah:…``, that an IRI can say."""
+    kinds = (classes[0] for classes in KIND_CLASSES.values())
+    others = ("ah:Query", "ah:Setting", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
+    return frozenset({*kinds, *others, *_OF_QUERY.values(), *_OF_OBJECT, *_SINGLE.values()})
+
+
+def short(iri: str) -> str:
+    """A whole IRI -> ``ah:Query``, or as it is where no prefix fits."""
+    for prefix, beginning in PREFIXES.items():
+        if iri.startswith(beginning):
+            return f"{prefix}:{iri.removeprefix(beginning)}"
+    return iri
+
+
+def class_of(iri: str, base: str) -> str:
+    """The class, as ``ah:…``, that an IRI of ours says its node has; ``iri``: as a node has it, whole or a path."""
+    if "://" not in iri:
+        path = iri
+    elif iri.startswith(base):
+        path = iri[len(base) :]
+    else:
+        place, _, path = iri.removeprefix("snowflake://").partition("/")
+        is_ours = iri.startswith("snowflake://") and place and iri.find("/", len("snowflake://")) > 0
+        return class_of_path(path) if is_ours else "ah:Location"
+    if path.startswith("account/"):
+        name, slash, rest = path[len("account/") :].partition("/")
+        path = rest if name and slash else path
+    return class_of_path(path)
+
+
+def class_of_path(path: str) -> str:
+    """The same of a path below the place of an account."""
+    kind, _, rest = path.partition("/")
+    if kind == "query" and rest:
+        found = _of_query(rest)
+        if found:
+            return found
+    elif kind == "user" and rest and "/" not in rest:
+        return "ah:User"
+    elif kind == "agent" and path != "agent":
+        return "ah:SoftwareAgent"
+    elif path in _SINGLE:
+        return _SINGLE[path]
+    return (_of_object(path.split("/")) if "/" in rest else None) or _of_kind(kind)
+
+
+def _of_query(rest: str) -> str | None:
+    """``ID`` and what hangs on it."""
+    query_id, slash, rest = rest.partition("/")
+    if not slash:
+        return "ah:Query"
+    part, slash, rest = rest.partition("/")
+    if not query_id or not slash:
+        return None
+    return "ah:Setting" if part == "change" and "/setting/" in rest else _OF_QUERY.get(part)
+
+
+def _of_object(parts: list[str]) -> str | None:
+    """What hangs on an object, which is two segments, or three where the second is ``name``."""
+    if not (parts[0] and parts[1]):
+        return None
+    found = [_of_part(parts[2:])]
+    if parts[1] == "name" and parts[2]:
+        found.append(_of_part(parts[3:]))
+    return min((one for one in found if one), key=_OF_OBJECT.index, default=None)
+
+
+def _of_part(rest: list[str]) -> str | None:
+    if not rest:
+        return None
+    head, count = rest[0], len(rest)
+    if head == "column" and count == 2 and rest[1]:
+        return "ah:Column"
+    if head == "called" and count == 3 and rest[1] and rest[2]:
+        return "ah:ObjectName"
+    if head == "version" and count > 3 and rest[1] and rest[2] == "derivation":
+        return "ah:ColumnDerivation"
+    state = 1 if head == "initial-version" else 2 if head in _STATES_WITH_KEY and count > 1 and rest[1] else 0
+    if state and count == state:
+        return "ah:Version"
+    if state and count == state + 2 and rest[state] == "column" and rest[-1]:
+        return "ah:ColumnVersion"
+    return None
+
+
+@lru_cache(maxsize=1_000)
+def _of_kind(kind: str) -> str:
+    """The class of an object by its kind."""
+    known = KIND_CLASSES.get(kind)
+    return known[0] if known else "ah:Policy" if kind.endswith("-policy") else "ah:SnowflakeObject"

@@ -1,0 +1,52 @@
+"""Files of RDF -> triples, whose blank nodes have the same names whenever the same files are read."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from pyoxigraph import BlankNode, RdfFormat, Triple, parse
+
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".jsonld": RdfFormat.JSON_LD}
+"""The syntax of a file by its ending; Turtle where it has another."""
+
+
+class Documents:
+    """Reads files one after the other; two blank nodes of two files are two nodes, whatever they are called."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+
+    def triples(self, file: Path) -> Iterator[Triple]:
+        """The triples of a file; raises UsageError where it cannot be read, or does not parse."""
+        known: dict[BlankNode, BlankNode] = {}
+        try:
+            base = file.resolve().as_uri()
+            for quad in parse(path=str(file), format=FORMATS.get(file.suffix, RdfFormat.TURTLE), base_iri=base):
+                subject, object_ = quad.subject, quad.object
+                if isinstance(subject, BlankNode):
+                    subject = self._named(subject, known)
+                if isinstance(object_, BlankNode):
+                    object_ = self._named(object_, known)
+                yield Triple(subject, quad.predicate, object_)
+        except SyntaxError as error:
+            raise UsageError(f"{file}: is no Turtle: {error.msg.removeprefix('Parser error at ')}") from None
+        except OSError as error:
+            raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+    def all_triples(self, files: Iterable[Path]) -> Iterator[Triple]:
+        """The triples of the files, one after the other."""
+        for file in files:
+            yield from self.triples(file)
+
+    def _named(self, node: BlankNode, known: dict[BlankNode, BlankNode]) -> BlankNode:
+        """The node by the number in which it came."""
+        if node not in known:
+            known[node] = BlankNode(f"b{next(self._numbers)}")
+        return known[node]

@@ -1,0 +1,108 @@
+"""Constraints that refer to other shapes (SHACL, sections 4.6 and 4.7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from exporter.graph.shapes.model import Constraint, OfEach
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from exporter.graph.shapes.data import Data
+    from exporter.graph.shapes.model import Found, Shape
+    from exporter.graph.shapes.terms import Term
+
+
+@dataclass(frozen=True)
+class Not(OfEach):
+    """sh:not: does not conform."""
+
+    shape: Shape
+    component = "sh:not"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return not self.shape.accepts(data, value)
+
+
+@dataclass(frozen=True)
+class Of(OfEach):
+    """sh:node: conforms."""
+
+    shape: Shape
+    component = "sh:node"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return self.shape.accepts(data, value)
+
+
+@dataclass(frozen=True)
+class All(OfEach):
+    """sh:and: conforms to all."""
+
+    shapes: tuple[Shape, ...]
+    component = "sh:and"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return all(shape.accepts(data, value) for shape in self.shapes)
+
+
+@dataclass(frozen=True)
+class Any(OfEach):
+    """sh:or: conforms to one at least."""
+
+    shapes: tuple[Shape, ...]
+    component = "sh:or"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return any(shape.accepts(data, value) for shape in self.shapes)
+
+
+@dataclass(frozen=True)
+class One(OfEach):
+    """sh:xone: conforms to exactly one."""
+
+    shapes: tuple[Shape, ...]
+    component = "sh:xone"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return sum(shape.accepts(data, value) for shape in self.shapes) == 1
+
+
+@dataclass(frozen=True)
+class OfProperty(Constraint):
+    """sh:property: what the property shape finds at each value is found."""
+
+    shape: Shape
+    component = "sh:property"
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
+        yield from (one.value for one in self.found(self.shape, data, focus, values))
+
+    def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Found]:  # noqa: ARG002
+        for value in values:
+            yield from self.shape.results(data, value)
+
+
+@dataclass(frozen=True)
+class Qualified(Constraint):
+    """sh:qualifiedValueShape: how many values conform, of those that conform to none of ``siblings``. ``least``,
+    ``most``: None where that is not asked.
+    """
+
+    shape: Shape
+    siblings: tuple[Shape, ...]
+    least: int | None
+    most: int | None
+    component = "sh:qualifiedValueShape"
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+        count = sum(
+            self.shape.accepts(data, value) and not any(one.accepts(data, value) for one in self.siblings)
+            for value in values
+        )
+        if self.most is not None and count > self.most:
+            yield None
+        if self.least is not None and count < self.least:
+            yield None

@@ -1,0 +1,104 @@
+"""Shapes and their constraints, once read: what each finds at a focus node."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from pyoxigraph import NamedNode
+
+    from exporter.graph.shapes.data import Data
+    from exporter.graph.shapes.paths import Path
+    from exporter.graph.shapes.terms import Term
+
+
+class Found(NamedTuple):
+    """A result before it is put into words. ``value``: None where there is none."""
+
+    focus: Term
+    shape: Shape
+    path: str | None
+    value: Term | None
+    constraint: Constraint
+
+
+class Constraint(ABC):
+    """One constraint of a shape. ``component``: the parameter that it is written with, ``sh:minCount``."""
+
+    component: str
+
+    @abstractmethod
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
+        """For each result its value, None for a result that has none; nothing where the constraint is met.
+
+        ``values``: the value nodes, which of a node shape are the focus node alone.
+        """
+
+    def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Found]:
+        """The results."""
+        path = shape.path_text
+        for value in self.failing(data, focus, values):
+            yield Found(focus, shape, path, value, self)
+
+
+class OfEach(Constraint):
+    """A constraint that each value node meets, or not, by itself."""
+
+    @abstractmethod
+    def accepts(self, data: Data, value: Term) -> bool:
+        """Whether the value meets it."""
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+        for value in values:
+            if not self.accepts(data, value):
+                yield value
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What a shape is held against (SHACL, section 2.1.3). ``classes``: also those of the shape that is a class."""
+
+    classes: tuple[NamedNode, ...] = ()
+    nodes: tuple[Term, ...] = ()
+    subjects_of: tuple[NamedNode, ...] = ()
+    objects_of: tuple[NamedNode, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.classes or self.nodes or self.subjects_of or self.objects_of)
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A shape. ``name``: its IRI, or ``_:name``; ``file``: where it was read; ``path``: None of a node shape;
+    ``severity``: as :class:`~exporter.graph.shapes.results.Result` has it; ``message``: its sh:message, all of them.
+    """
+
+    name: str
+    file: str
+    path: Path | None
+    targets: Targets
+    constraints: tuple[Constraint, ...]
+    severity: str = "Violation"
+    message: str | None = None
+    is_deactivated: bool = False
+
+    @property
+    def path_text(self) -> str | None:
+        """The path as a result has it."""
+        return self.path.text if self.path else None
+
+    def results(self, data: Data, focus: Term) -> Iterator[Found]:
+        """What the shape finds at a focus node."""
+        if self.is_deactivated:
+            return
+        values: Collection[Term] = self.path.values(data, focus) if self.path else (focus,)
+        for constraint in self.constraints:
+            yield from constraint.found(self, data, focus, values)
+
+    def accepts(self, data: Data, focus: Term) -> bool:
+        """Whether the node conforms: no result, of whatever severity (SHACL, section 3.4.3)."""
+        return next(self.results(data, focus), None) is None

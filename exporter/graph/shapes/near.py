@@ -1,0 +1,81 @@
+"""Which shapes can be decided on a node alone, and of the others what stands in the way.
+
+Of a node everything is known; of those that it refers to, the IRI and with it one class. So a shape may ask anything of
+the node's own triples, and of a value what the value itself shows: its kind, datatype, text, place in an order, class.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.shapes.classes import readable, superclasses
+from exporter.graph.shapes.logic import All, Any, Not, Of, OfProperty, One, Qualified
+from exporter.graph.shapes.together import Closed, Disjoint, Equals
+from exporter.graph.shapes.values import OfClass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.graph.shapes.model import Constraint, Shape
+
+_CLASSES: Final = frozenset().union(*(superclasses(name) for name in readable()))
+"""Classes that IRIs tell, or tell by what is below them."""
+
+
+def obstacles(shape: Shape) -> Iterator[str]:
+    """Why a shape with targets needs other nodes than its focus nodes; nothing where it does not."""
+    if shape.targets.nodes:
+        yield f"{shape.name}: sh:targetNode, for the node may be absent"
+    if shape.targets.objects_of:
+        yield f"{shape.name}: sh:targetObjectsOf"
+    yield from _of_focus(shape)
+
+
+def _of_focus(shape: Shape) -> Iterator[str]:
+    """Why, where the shape's focus node is the node itself."""
+    if shape.is_deactivated:
+        return
+    if shape.path and not shape.path.is_near:
+        yield f"{shape.name}: the path {shape.path}"
+        return
+    for constraint in shape.constraints:
+        yield from _of_value(shape, constraint) if shape.path else _of_node(constraint)
+
+
+def _of_node(constraint: Constraint) -> Iterator[str]:
+    """Why, where the only value is the node itself."""
+    for inner in _inner(constraint):
+        yield from _of_focus(inner)
+
+
+def _of_value(shape: Shape, constraint: Constraint) -> Iterator[str]:
+    """Why, where the values are values of the node."""
+    if isinstance(constraint, OfClass) and constraint.class_.value not in _CLASSES:
+        yield f"{shape.name}: sh:class {constraint.class_.value} of another node, which its IRI does not tell"
+    if isinstance(constraint, Closed | OfProperty):
+        yield f"{shape.name}: {constraint.component} of another node"
+        return
+    for inner in _inner(constraint):
+        yield from _of_other(inner)
+
+
+def _of_other(shape: Shape) -> Iterator[str]:
+    """Why, where the shape's focus node is a value of the node."""
+    if shape.is_deactivated:
+        return
+    if shape.path:
+        yield f"{shape.name}: {shape.path} of another node"
+        return
+    for constraint in shape.constraints:
+        if isinstance(constraint, Equals | Disjoint):
+            yield f"{shape.name}: {constraint.component} of another node"
+        yield from _of_value(shape, constraint)
+
+
+def _inner(constraint: Constraint) -> tuple[Shape, ...]:
+    """The shapes that a constraint refers to."""
+    if isinstance(constraint, All | Any | One):
+        return constraint.shapes
+    if isinstance(constraint, Not | Of | OfProperty):
+        return (constraint.shape,)
+    return (constraint.shape, *constraint.siblings) if isinstance(constraint, Qualified) else ()

@@ -1,0 +1,60 @@
+"""Shapes on any RDF graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporter.graph.shapes.data import Graph
+from exporter.graph.shapes.results import Result, in_order
+from exporter.graph.shapes.terms import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyoxigraph import Quad, Triple
+
+    from exporter.graph.shapes.model import Found, Shape, Targets
+    from exporter.graph.shapes.reading import Shapes
+    from exporter.graph.shapes.terms import Term
+
+
+def validate(triples: Graph | Iterable[Triple | Quad], shapes: Shapes) -> list[Result]:
+    """What the shapes find in the graph, in order. The names of quads' graphs are passed over: all is one graph.
+
+    Classes are those of the graph alone: add what the ontology says of them
+    (:func:`exporter.graph.shapes.classes.hierarchy`).
+    """
+    graph = triples if isinstance(triples, Graph) else Graph(triples)
+    return in_order(
+        [
+            in_words(found)
+            for shape in shapes.targeted
+            for focus in focus_nodes(graph, shape.targets)
+            for found in shape.results(graph, focus)
+        ]
+    )
+
+
+def focus_nodes(graph: Graph, targets: Targets) -> dict[Term, None]:
+    """The nodes that a shape is held against (SHACL, section 2.1.3)."""
+    found: dict[Term, None] = dict.fromkeys(targets.nodes)
+    for class_ in targets.classes:
+        found |= dict.fromkeys(graph.instances(class_))
+    for predicate in targets.subjects_of:
+        found |= {subject: None for _, subjects in graph.pairs(predicate) for subject in subjects}
+    for predicate in targets.objects_of:
+        found |= {value: None for value, _ in graph.pairs(predicate)}
+    return found
+
+
+def in_words(found: Found) -> Result:
+    """The result in texts."""
+    shape = found.shape
+    value = None if found.value is None else text(found.value)
+    return Result(text(found.focus), shape.name, found.path, value, shape.severity, shape.message or _said(shape, found))
+
+
+def _said(shape: Shape, found: Found) -> str:
+    """What is said for a shape that says nothing itself."""
+    where = "" if shape.path is None else f" on {shape.path}"
+    return f"does not meet {found.constraint.component}{where}"

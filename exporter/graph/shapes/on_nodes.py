@@ -1,0 +1,90 @@
+"""Shapes on the nodes of an export, one at a time, as they are in memory.
+
+Most nodes are sound, and to see that is all that has to be fast. So the shapes that look for a node's classes are made
+into one :class:`Plan` for each class of nodes (and each tuple of types): a few tests of counts and values. A node that
+fails one, or has a shape for which there is no test, is looked at by the shapes themselves, as any graph is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.shapes.classes import class_of, superclasses
+from exporter.graph.shapes.near import obstacles
+from exporter.graph.shapes.on_graph import in_words
+from exporter.graph.shapes.one_node import OneNode, whole
+from exporter.graph.shapes.plans import Plan, Planner
+from exporter.graph.shapes.reading import load
+from exporter.graph.shapes.results import Result, in_order
+from exporter.graph.terms import AH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from exporter.graph.shapes.model import Shape
+    from exporter.graph.shapes.reading import Shapes
+    from exporter.graph.terms import Node, NodeClass
+
+WRONG_CLASS: Final = f"{AH}ANodeHasTheClassThatItsIriSays"
+"""The shape of a result that no shape could give: what is referred to is known by its IRI alone."""
+
+
+class Checks:
+    """Shapes, ready for nodes. ``needs_graph``: shapes that look beyond a node, with what they look at; they are not
+    checked here, and :func:`exporter.graph.shapes.on_graph.validate` checks them in a whole graph.
+    """
+
+    def __init__(self, shapes: Shapes) -> None:
+        why = {shape: tuple(obstacles(shape)) for shape in shapes.targeted}
+        self.needs_graph: tuple[str, ...] = tuple(one for reasons in why.values() for one in dict.fromkeys(reasons))
+        self._shapes = tuple(shape for shape, reasons in why.items() if not reasons)
+        self._plans: dict[str, dict[NodeClass, dict[tuple[str, ...], Plan]]] = {}
+        self._planners: dict[str, Planner] = {}
+
+    @classmethod
+    def load(cls, extra_dirs: Iterable[Path] = ()) -> Checks:
+        """The project's shapes and those of the folders; raises UsageError where one cannot be compiled."""
+        return cls(load(extra_dirs))
+
+    def check(self, node: Node, base: str) -> list[Result]:
+        """What the shapes find at a node of a graph below ``base``, in order; empty where it is sound."""
+        try:
+            plan = self._plans[base][node.of][node.types]
+        except KeyError:
+            plan = self._planned(node, base)
+        if plan.is_sound(node.iri, node.values) and self._has_its_class(node, base):
+            return []
+        return self._looked_at(node, base, plan.shapes)
+
+    def _planned(self, node: Node, base: str) -> Plan:
+        if base not in self._planners:
+            self._planners[base] = Planner(base)
+        classes = frozenset[str]().union(*(superclasses(name) for name in node.types))
+        shapes = [shape for shape in self._shapes if _may_target(shape, classes)]
+        plan = self._planners[base].plan(node.of, node.types, shapes, classes)
+        self._plans.setdefault(base, {}).setdefault(node.of, {})[node.types] = plan
+        return plan
+
+    def _looked_at(self, node: Node, base: str, shapes: tuple[Shape, ...]) -> list[Result]:
+        data = OneNode(node, base)
+        found = [
+            in_words(one)
+            for shape in shapes
+            if any(map(data.is_a, shape.targets.classes)) or any(map(data.has, shape.targets.subjects_of))
+            for one in shape.results(data, data.focus)
+        ]
+        if not self._has_its_class(node, base):
+            message = f"the node should be a {class_of(node.iri, base)} by its IRI"
+            found.append(Result(whole(node.iri, base), WRONG_CLASS, None, None, "Violation", message))
+        return in_order(found)
+
+    @staticmethod
+    def _has_its_class(node: Node, base: str) -> bool:
+        said = class_of(node.iri, base)
+        return said in node.types or (said == "ah:Query" and "ah:UnrecordedQuery" in node.types)
+
+
+def _may_target(shape: Shape, classes: frozenset[str]) -> bool:
+    """Whether the shape looks for nodes of these classes, or for what has a property."""
+    return bool(shape.targets.subjects_of) or any(one.value in classes for one in shape.targets.classes)

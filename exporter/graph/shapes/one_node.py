@@ -1,0 +1,93 @@
+"""A node as a graph of its own: what the shapes look at where a node is not plainly sound."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.graph.shapes.classes import class_of, superclasses
+from exporter.graph.shapes.terms import TYPE, XSD, BlankNode, Literal, NamedNode, Term
+from exporter.graph.terms import full
+from exporter.graph.times import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from exporter.graph.terms import Node, NodeClass, Property, Value
+
+_TEXTS: Final[dict[str, Callable[[Any], str]]] = {
+    "xsd:dateTime": iso,
+    "xsd:integer": str,
+    "xsd:boolean": lambda value: "true" if value else "false",
+}
+
+
+def whole(iri: str, base: str) -> str:
+    """An IRI as a node has it -> the whole of it."""
+    return iri if "://" in iri else base + iri
+
+
+def term_of(value: Value, range_: str, base: str) -> Term:
+    """A value in memory as the graph has it, by the range of its property."""
+    if range_ == "xsd:string":
+        return Literal(str(value))
+    if range_ in _TEXTS:
+        return Literal(_TEXTS[range_](value), datatype=NamedNode(XSD + range_.removeprefix("xsd:")))
+    return NamedNode(whole(str(value), base))
+
+
+class OneNode:
+    """The triples of one node (:class:`exporter.graph.shapes.data.Data`); of others, the class that the IRI tells."""
+
+    def __init__(self, node: Node, base: str) -> None:
+        self.focus = NamedNode(whole(node.iri, base))
+        self._base = base
+        self._classes = frozenset[str]().union(*(superclasses(name) for name in node.types))
+        self._of: dict[NamedNode, dict[Term, None]] = {TYPE: {NamedNode(full(name)): None for name in node.types}}
+        ranges = _properties(node.of)
+        for name, values in node.values.items():
+            predicate, range_ = ranges[name]
+            self._of[predicate] = {term_of(value, range_, base): None for value in values}
+
+    def objects(self, subject: Term, predicate: NamedNode) -> Collection[Term]:
+        """The values of the node's property."""
+        return self._described(subject).get(predicate, {})
+
+    def subjects(self, predicate: NamedNode, value: Term) -> Collection[Term]:
+        """Never asked: what refers to a node is not known of it."""
+        raise LookupError(f"who has {value} as {predicate}")
+
+    def about(self, subject: Term) -> Iterator[tuple[NamedNode, Term]]:
+        """Every property of the node with each of its values."""
+        for predicate, values in self._described(subject).items():
+            for value in values:
+                yield predicate, value
+
+    def has_class(self, node: Term, class_: NamedNode) -> bool:
+        """Whether the node is an instance, or the IRI of another says so."""
+        if node == self.focus:
+            return class_.value in self._classes
+        return isinstance(node, NamedNode) and class_.value in superclasses(class_of(node.value, self._base))
+
+    def has(self, predicate: NamedNode) -> bool:
+        """Whether the node has the property."""
+        return bool(self._of.get(predicate))
+
+    def is_a(self, class_: NamedNode) -> bool:
+        """Whether the node is an instance."""
+        return class_.value in self._classes
+
+    def _described(self, subject: Term) -> dict[NamedNode, dict[Term, None]]:
+        if subject != self.focus or isinstance(subject, BlankNode):
+            raise LookupError(f"what {subject} is")
+        return self._of
+
+
+@lru_cache(maxsize=1_000)
+def _properties(of: NodeClass) -> dict[str, tuple[NamedNode, str]]:
+    """By term, the predicate and how values are written."""
+    return {one.term: (NamedNode(full(one.term)), _range(one)) for one in of.properties}
+
+
+def _range(one: Property) -> str:
+    return one.range if one.is_literal else "IRI"

@@ -1,0 +1,219 @@
+"""The constraint components that are compiled: their parameters, as a shapes file has them -> constraints.
+
+:data:`COMPONENTS` is the list; docs/shapes.md shows it, and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.shapes import together, values
+from exporter.graph.shapes.literals import read
+from exporter.graph.shapes.logic import All, Any, Not, Of, OfProperty, One, Qualified
+from exporter.graph.shapes.paths import Predicate
+from exporter.graph.shapes.terms import RDFS, SH, XSD, Literal, NamedNode, Term, sh, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from exporter.graph.shapes.model import Constraint, Shape
+    from exporter.graph.shapes.source import Source
+
+
+class Parameters:
+    """Makes the constraints of one shape. ``shape_of``: reads a shape that this one refers to."""
+
+    def __init__(self, source: Source, subject: Term, shape_of: Callable[[Term], Shape], *, is_property: bool) -> None:
+        self._source = source
+        self._subject = subject
+        self._shape_of = shape_of
+        self._is_property = is_property
+
+    def constraints(self) -> Iterator[Constraint]:
+        """All constraints of the shape; raises UsageError where one is not as it should be."""
+        for name, (make, is_single) in COMPONENTS.items():
+            given = self._source.values(self._subject, name)
+            if given and name in _OF_PROPERTIES and not self._is_property:
+                raise self._refused(f"sh:{name} has no meaning without sh:path")
+            if is_single:
+                self._source.one(self._subject, name)
+            for value in given:
+                yield from make(self, name, value)
+        for name, with_ in _WITH_ANOTHER.items():
+            if self._source.values(self._subject, name) and not self._source.values(self._subject, with_):
+                raise self._refused(f"sh:{name} has no meaning without sh:{with_}")
+
+    def _refused(self, what: str) -> Exception:
+        return self._source.refused(self._subject, what)
+
+    def _iri(self, name: str, value: Term) -> NamedNode:
+        return self._source.of_kind(self._subject, name, value, NamedNode)
+
+    def _number(self, name: str, value: Term) -> int:
+        number = read(value).value if isinstance(value, Literal) else None
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise self._refused(f"sh:{name} takes a whole number from 0 on, and has {text(value)}")
+        return number
+
+    def _truth(self, name: str) -> bool:
+        value = self._source.one(self._subject, name)
+        truth = read(value).value if isinstance(value, Literal) else value
+        if truth is not None and not isinstance(truth, bool):
+            raise self._refused(f"sh:{name} takes true or false")
+        return bool(truth)
+
+    def min_count(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield together.MinCount(self._number(name, value))
+
+    def max_count(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield together.MaxCount(self._number(name, value))
+
+    def class_(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield values.OfClass(self._iri(name, value))
+
+    def datatype(self, name: str, value: Term) -> Iterator[Constraint]:
+        datatype = self._iri(name, value)
+        if datatype.value in {f"{RDFS}Literal", f"{RDFS}Datatype"}:
+            raise self._refused(f"sh:datatype {datatype.value} is not compiled. For any literal write sh:nodeKind")
+        yield values.Datatype(datatype)
+
+    def node_kind(self, name: str, value: Term) -> Iterator[Constraint]:
+        kind = self._iri(name, value).value.removeprefix(SH)
+        if kind not in values.NODE_KINDS:
+            raise self._refused(f"sh:nodeKind {text(value)} is none of {', '.join(values.NODE_KINDS)}")
+        yield values.NodeKind(kind)
+
+    def length(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield values.Length(f"sh:{name}", self._number(name, value))
+
+    def bound(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield values.Bound(f"sh:{name}", self._source.of_kind(self._subject, name, value, Literal))
+
+    def pattern(self, name: str, value: Term) -> Iterator[Constraint]:
+        pattern = self._source.of_kind(self._subject, name, value, Literal).value
+        given = self._source.one(self._subject, "flags")
+        flags = given.value if isinstance(given, Literal) else ""
+        if set(flags) - set("im"):
+            raise self._refused(f'sh:flags "{flags}" is not compiled, only i and m')
+        try:
+            yield values.Pattern(pattern, flags)
+        except re.error as error:
+            raise self._refused(f"sh:pattern {pattern!r} is not compiled: {error}") from None
+
+    def language_in(self, name: str, value: Term) -> Iterator[Constraint]:
+        tags = [
+            self._source.of_kind(self._subject, name, item, Literal).value.lower()
+            for item in self._source.items(self._subject, name, value)
+        ]
+        yield values.LanguageIn(frozenset(tags))
+
+    def unique_lang(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        if self._truth(name):
+            yield together.UniqueLang()
+
+    def equals(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield together.Equals(self._iri(name, value))
+
+    def disjoint(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield together.Disjoint(self._iri(name, value))
+
+    def less_than(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield together.LessThan(f"sh:{name}", self._iri(name, value))
+
+    def in_(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield values.In(frozenset(self._source.items(self._subject, name, value)))
+
+    def has_value(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        yield together.HasValue(value)
+
+    def closed(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        ignored = self._source.one(self._subject, "ignoredProperties")
+        also = [] if ignored is None else self._source.items(self._subject, "ignoredProperties", ignored)
+        paths = [self._shape_of(one).path for one in self._source.values(self._subject, "property")]
+        own = [path.iri for path in paths if isinstance(path, Predicate)]
+        if self._truth(name):
+            yield together.Closed(frozenset([*own, *(self._iri("ignoredProperties", one) for one in also)]))
+
+    def property_(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        shape = self._shape_of(value)
+        if shape.path is None:
+            raise self._refused(f"sh:property takes a shape with sh:path, and {shape.name} has none")
+        yield OfProperty(shape)
+
+    def node(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        shape = self._shape_of(value)
+        if shape.path is not None:
+            raise self._refused(f"sh:node takes a shape without sh:path, and {shape.name} has one")
+        yield Of(shape)
+
+    def not_(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        yield Not(self._shape_of(value))
+
+    def several(self, name: str, value: Term) -> Iterator[Constraint]:
+        shapes = tuple(self._shape_of(item) for item in self._source.items(self._subject, name, value))
+        yield {"and": All, "or": Any, "xone": One}[name](shapes)
+
+    def qualified(self, name: str, value: Term) -> Iterator[Constraint]:
+        bounds = [self._source.one(self._subject, f"qualified{which}Count") for which in ("Min", "Max")]
+        if bounds == [None, None]:
+            raise self._refused(f"sh:{name} has no meaning without sh:qualifiedMinCount or sh:qualifiedMaxCount")
+        least, most = (None if one is None else self._number("qualifiedMinCount", one) for one in bounds)
+        siblings = self._siblings(value) if self._truth("qualifiedValueShapesDisjoint") else ()
+        yield Qualified(self._shape_of(value), tuple(map(self._shape_of, siblings)), least, most)
+
+    def _siblings(self, own: Term) -> list[Term]:
+        """The other qualified value shapes of the shapes that this one is a property of."""
+        graph, property_ = self._source.graph, sh("property")
+        parents = graph.subjects(property_, self._subject)
+        properties = [one for parent in parents for one in graph.objects(parent, property_)]
+        shapes = {shape: None for one in properties for shape in self._source.values(one, "qualifiedValueShape")}
+        return [shape for shape in shapes if shape != own]
+
+
+COMPONENTS: Final[dict[str, tuple[Callable[[Parameters, str, Term], Iterator[Constraint]], bool]]] = {
+    "class": (Parameters.class_, False),
+    "datatype": (Parameters.datatype, True),
+    "nodeKind": (Parameters.node_kind, True),
+    "minCount": (Parameters.min_count, True),
+    "maxCount": (Parameters.max_count, True),
+    "minExclusive": (Parameters.bound, True),
+    "minInclusive": (Parameters.bound, True),
+    "maxExclusive": (Parameters.bound, True),
+    "maxInclusive": (Parameters.bound, True),
+    "minLength": (Parameters.length, True),
+    "maxLength": (Parameters.length, True),
+    "pattern": (Parameters.pattern, False),
+    "languageIn": (Parameters.language_in, True),
+    "uniqueLang": (Parameters.unique_lang, True),
+    "equals": (Parameters.equals, False),
+    "disjoint": (Parameters.disjoint, False),
+    "lessThan": (Parameters.less_than, False),
+    "lessThanOrEquals": (Parameters.less_than, False),
+    "not": (Parameters.not_, False),
+    "and": (Parameters.several, False),
+    "or": (Parameters.several, False),
+    "xone": (Parameters.several, False),
+    "node": (Parameters.node, False),
+    "property": (Parameters.property_, False),
+    "qualifiedValueShape": (Parameters.qualified, False),
+    "closed": (Parameters.closed, True),
+    "hasValue": (Parameters.has_value, False),
+    "in": (Parameters.in_, True),
+}
+"""By the parameter: how it is read, and whether a shape has it once at most."""
+
+_OF_PROPERTIES: Final = {"minCount", "maxCount", "uniqueLang", "lessThan", "lessThanOrEquals", "qualifiedValueShape"}
+"""Components that a node shape cannot have."""
+
+_WITH_ANOTHER: Final = {
+    "flags": "pattern",
+    "ignoredProperties": "closed",
+    "qualifiedMinCount": "qualifiedValueShape",
+    "qualifiedMaxCount": "qualifiedValueShape",
+    "qualifiedValueShapesDisjoint": "qualifiedValueShape",
+}
+"""Parameters that belong to another's component."""
+
+PARAMETERS: Final = {*COMPONENTS, *_WITH_ANOTHER}
+"""Every parameter that is compiled."""

@@ -1,0 +1,150 @@
+"""Property paths (SHACL, section 2.3.1): which nodes they lead to, and how SPARQL writes them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pyoxigraph import NamedNode
+
+    from exporter.graph.shapes.data import Data
+    from exporter.graph.shapes.terms import Term
+
+
+class Path(ABC):
+    """A path. ``is_near``: the values are all objects of the focus node's own triples, or the node itself."""
+
+    is_near: bool = False
+
+    @abstractmethod
+    def values(self, data: Data, focus: Term) -> Collection[Term]:
+        """The nodes that the path leads to from ``focus``, each once."""
+
+    @abstractmethod
+    def back(self, data: Data, value: Term) -> Collection[Term]:
+        """The nodes that the path leads to ``value`` from, each once."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """The path as SPARQL writes it, IRIs between ``<`` and ``>``."""
+
+    @property
+    def text(self) -> str:
+        """The path as a result has it."""
+        return str(self)
+
+
+@dataclass(frozen=True)
+class Predicate(Path):
+    """A property."""
+
+    iri: NamedNode
+    is_near = True
+
+    def values(self, data: Data, focus: Term) -> Collection[Term]:
+        return data.objects(focus, self.iri)
+
+    def back(self, data: Data, value: Term) -> Collection[Term]:
+        return data.subjects(self.iri, value)
+
+    def __str__(self) -> str:
+        return f"<{self.iri.value}>"
+
+    @property
+    def text(self) -> str:
+        return self.iri.value
+
+
+@dataclass(frozen=True)
+class Inverse(Path):
+    """``^path``."""
+
+    of: Path
+
+    def values(self, data: Data, focus: Term) -> Collection[Term]:
+        return self.of.back(data, focus)
+
+    def back(self, data: Data, value: Term) -> Collection[Term]:
+        return self.of.values(data, value)
+
+    def __str__(self) -> str:
+        return f"^{self.of}"
+
+
+@dataclass(frozen=True)
+class Sequence(Path):
+    """``(first/then)``."""
+
+    steps: tuple[Path, ...]
+
+    def values(self, data: Data, focus: Term) -> Collection[Term]:
+        found: Collection[Term] = (focus,)
+        for step in self.steps:
+            found = {value: None for one in found for value in step.values(data, one)}
+        return found
+
+    def back(self, data: Data, value: Term) -> Collection[Term]:
+        found: Collection[Term] = (value,)
+        for step in reversed(self.steps):
+            found = {one: None for each in found for one in step.back(data, each)}
+        return found
+
+    def __str__(self) -> str:
+        return f"({'/'.join(map(str, self.steps))})"
+
+
+@dataclass(frozen=True)
+class Alternative(Path):
+    """``(one|other)``."""
+
+    choices: tuple[Path, ...]
+
+    @property
+    def is_near(self) -> bool:  # type: ignore[override]
+        return all(choice.is_near for choice in self.choices)
+
+    def values(self, data: Data, focus: Term) -> Collection[Term]:
+        return {value: None for choice in self.choices for value in choice.values(data, focus)}
+
+    def back(self, data: Data, value: Term) -> Collection[Term]:
+        return {one: None for choice in self.choices for one in choice.back(data, value)}
+
+    def __str__(self) -> str:
+        return f"({'|'.join(map(str, self.choices))})"
+
+
+@dataclass(frozen=True)
+class Repeated(Path):
+    """``path*``, ``path+`` or ``path?``: from none (or one) times to any number of times (or one)."""
+
+    of: Path
+    sign: str
+
+    @property
+    def is_near(self) -> bool:  # type: ignore[override]
+        return self.sign == "?" and self.of.is_near
+
+    def values(self, data: Data, focus: Term) -> Collection[Term]:
+        return self._reached(data, focus, backwards=False)
+
+    def back(self, data: Data, value: Term) -> Collection[Term]:
+        return self._reached(data, value, backwards=True)
+
+    def _reached(self, data: Data, start: Term, *, backwards: bool) -> Collection[Term]:
+        step = self.of.back if backwards else self.of.values
+        found: dict[Term, None] = {} if self.sign == "+" else {start: None}
+        todo = list(step(data, start))
+        while todo:
+            one = todo.pop()
+            if one not in found:
+                found[one] = None
+                if self.sign != "?":
+                    todo.extend(step(data, one))
+        return found
+
+    def __str__(self) -> str:
+        return f"{self.of}{self.sign}"

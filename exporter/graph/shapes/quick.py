@@ -1,0 +1,141 @@
+"""Tests of values as a node has them: a constraint and a property of the vocabulary -> a function, or what is known.
+
+What the vocabulary's range decides is decided here, once: that an xsd:string is one, that a reference is an IRI. What is
+left is counting, lengths, patterns, bounds and the classes of references. A constraint without a quick form is asked of
+the value as a term. A test may be too strict, never too lax: a node that fails one is looked at by the shapes themselves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.graph.shapes.classes import class_of, readable, superclasses
+from exporter.graph.shapes.literals import read
+from exporter.graph.shapes.one_node import term_of, whole
+from exporter.graph.shapes.terms import XSD, Literal, NamedNode
+from exporter.graph.shapes.values import NODE_KINDS, Bound, Datatype, In, Length, NodeKind, OfClass, Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from exporter.graph.shapes.model import OfEach
+    from exporter.graph.shapes.one_node import OneNode
+    from exporter.graph.terms import Property
+
+    Test = Callable[[Any], bool]
+
+REMEMBERED: Final = 50_000
+"""How many references of a class are remembered as passed, before all are forgotten."""
+
+_FIRST: Final = -62_135_596_800_000_000
+_LAST: Final = 253_402_300_799_999_999
+"""The microseconds of the years 1 to 9999; other years are no xsd:dateTime to either engine."""
+
+
+class References:
+    """Whether references are of a class, by their IRIs; remembers those that passed."""
+
+    def __init__(self, class_: str, base: str) -> None:
+        self.passed: set[str] = set()
+        self._base = base
+        self._classes = frozenset(name for name in readable() if class_ in superclasses(name))
+
+    def one(self, iri: str) -> bool:
+        """Whether it is."""
+        if iri in self.passed:
+            return True
+        if class_of(iri, self._base) not in self._classes:
+            return False
+        if len(self.passed) >= REMEMBERED:
+            self.passed.clear()
+        self.passed.add(iri)
+        return True
+
+
+def never(value: object) -> bool:  # noqa: ARG001 - a test
+    """No value passes."""
+    return False
+
+
+class Quick:
+    """Makes the tests for a graph below ``base``."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self._references: dict[str, References] = {}
+
+    def references(self, class_: str) -> References:
+        """Those of a class, one for all properties."""
+        if class_ not in self._references:
+            self._references[class_] = References(class_, self._base)
+        return self._references[class_]
+
+    def test(self, constraint: OfEach, one: Property, unknown: OneNode) -> Test | None:
+        """The test of each value of a property; None where all pass. ``unknown``: a node of the class that has no
+        values, which stands for all of them where a constraint looks at values alone.
+        """
+        for kind, make in _MAKERS.items():
+            if isinstance(constraint, kind):
+                test: Test | bool = make(self, constraint, one)
+                return (None if test else never) if isinstance(test, bool) else test
+        range_, base = one.range if one.is_literal else "IRI", self._base
+        return lambda value: constraint.accepts(unknown, term_of(value, range_, base))
+
+    def _datatype(self, constraint: Datatype, one: Property) -> Test | bool:
+        is_its_own = one.is_literal and constraint.datatype.value == XSD + one.range.removeprefix("xsd:")
+        if is_its_own and one.range == "xsd:dateTime":
+            return lambda value: _FIRST <= value <= _LAST
+        return is_its_own
+
+    def _node_kind(self, constraint: NodeKind, one: Property) -> Test | bool:
+        return (Literal if one.is_literal else NamedNode) in NODE_KINDS[constraint.kind]
+
+    def _class(self, constraint: OfClass, one: Property) -> Test | bool:
+        return False if one.is_literal else self.references(constraint.class_.value).one
+
+    def _length(self, constraint: Length, one: Property) -> Test | bool:
+        bound = constraint.bound
+        if not one.is_literal:
+            base = self._base
+            return lambda value: constraint.allows(len(whole(value, base)))
+        if one.range != "xsd:string":
+            return lambda value: constraint.allows(len(term_of(value, one.range, "").value))
+        if not constraint.is_least:
+            return lambda value: len(value) <= bound
+        if bound <= 1:
+            return bool if bound else True
+        return lambda value: len(value) >= bound
+
+    def _pattern(self, constraint: Pattern, one: Property) -> Test | bool:
+        search, base = constraint.expression.search, self._base
+        if not one.is_literal:
+            return lambda value: search(whole(value, base)) is not None
+        if one.range != "xsd:string":
+            return lambda value: search(term_of(value, one.range, "").value) is not None
+        return lambda value: search(value) is not None
+
+    def _bound(self, constraint: Bound, one: Property) -> Test | bool:
+        bound = read(constraint.bound)
+        if one.range != "xsd:integer" or not bound.is_number or not isinstance(bound.value, int):
+            range_, base = one.range if one.is_literal else "IRI", self._base
+            return lambda value: constraint.accepts(None, term_of(value, range_, base))  # type: ignore[arg-type]
+        limit = bound.value
+        return lambda value: constraint.allows((value > limit) - (value < limit))
+
+    def _in(self, constraint: In, one: Property) -> Test | bool:
+        if one.range != "xsd:string":
+            range_, base = one.range if one.is_literal else "IRI", self._base
+            return lambda value: term_of(value, range_, base) in constraint.terms
+        texts = frozenset(term.value for term in constraint.terms if term == Literal(term.value))
+        return texts.__contains__
+
+
+_MAKERS: Final[dict[type[OfEach], Callable[[Quick, Any, Property], Test | bool]]] = {
+    Datatype: Quick._datatype,
+    NodeKind: Quick._node_kind,
+    OfClass: Quick._class,
+    Length: Quick._length,
+    Pattern: Quick._pattern,
+    Bound: Quick._bound,
+    In: Quick._in,
+}

@@ -1,0 +1,203 @@
+"""Shapes in Turtle -> shapes to check with. What is not compiled is refused by name, never passed over.
+
+Source: SHACL, sections 2 (shapes, targets, paths) and 4 (SHACL Core).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.shapes.literals import read
+from exporter.graph.shapes.model import Shape, Targets
+from exporter.graph.shapes.parameters import PARAMETERS, Parameters
+from exporter.graph.shapes.paths import Alternative, Inverse, Path, Predicate, Repeated, Sequence
+from exporter.graph.shapes.source import Source
+from exporter.graph.shapes.terms import RDF, RDFS, SH, SUBCLASS, TYPE, Literal, NamedNode, Term, sh, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path as File
+
+_TARGETS: Final = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
+_PATHS: Final = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
+_OTHERS: Final = {
+    "path", "inversePath", "alternativePath", *_PATHS, "severity", "message", "deactivated",
+    "name", "description", "order", "group", "defaultValue", "declare", "prefix", "namespace",
+}  # fmt: skip
+"""What is no parameter of a constraint; the second row is for people and forms, and checks nothing."""
+_KNOWN: Final = {*PARAMETERS, *_TARGETS, *_OTHERS}
+_CLASSES: Final = {"NodeShape", "PropertyShape", "Shape", "PropertyGroup", "PrefixDeclaration"}
+_SEVERITIES: Final = {"Violation", "Warning", "Info"}
+_FIRST: Final = NamedNode(f"{RDF}first")
+_CLASS: Final = NamedNode(f"{RDFS}Class")
+_OWL_CLASS: Final = NamedNode("http://www.w3.org/2002/07/owl#Class")
+_PLACE: Final = "docs/shapes.md lists what is; `exporter validate --by pyshacl` knows more"
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """All shapes. ``targeted``: those that look for nodes themselves; the others are parts of these."""
+
+    every: tuple[Shape, ...]
+
+    @property
+    def targeted(self) -> tuple[Shape, ...]:
+        return tuple(shape for shape in self.every if shape.targets and not shape.is_deactivated)
+
+
+def load(extra_dirs: Iterable[File] = ()) -> Shapes:
+    """The project's shapes and those of the folders; raises UsageError where one cannot be compiled."""
+    return compiled(Source(extra_dirs))
+
+
+def compiled(source: Source) -> Shapes:
+    """Every shape of the source, those first that come first."""
+    return Shapes(tuple(_Reader(source).shapes()))
+
+
+def path_of(source: Source, subject: Term, node: Term) -> Path:
+    """The path that ``node`` stands for, of the shape ``subject``."""
+    if isinstance(node, NamedNode):
+        return Predicate(node)
+    if source.graph.objects(node, _FIRST):
+        return Sequence(_paths(source, subject, node))
+    found = [(name, one) for name in ("inversePath", "alternativePath", *_PATHS) for one in source.values(node, name)]
+    if len(found) != 1:
+        raise source.refused(subject, f"sh:path takes an IRI or one path, and has {text(node)}")
+    ((name, one),) = found
+    if name == "alternativePath":
+        return Alternative(_paths(source, subject, one))
+    inner = path_of(source, subject, one)
+    return Inverse(inner) if name == "inversePath" else Repeated(inner, _PATHS[name])
+
+
+def _paths(source: Source, subject: Term, head: Term) -> tuple[Path, ...]:
+    found = tuple(path_of(source, subject, item) for item in source.items(subject, "path", head))
+    if len(found) == 1:
+        raise source.refused(subject, "a list of sh:path takes two paths or more")
+    return found
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._shapes: dict[Term, Shape] = {}
+        self._open: list[Term] = []
+        graph = source.graph
+        self._classes = {_CLASS, _OWL_CLASS, *graph.subjects(SUBCLASS, _CLASS)}
+
+    def shapes(self) -> list[Shape]:
+        for one in self._source.triples:
+            self._check_known(one.subject, one.predicate, one.object)  # type: ignore[arg-type]
+        marks = {sh(name) for name in (*PARAMETERS, *_TARGETS, "path")}
+        kinds = {sh("NodeShape"), sh("PropertyShape"), sh("Shape")}
+        for one in self._source.triples:
+            if one.predicate in marks or (one.predicate == TYPE and one.object in kinds):
+                self._shape(one.subject)  # type: ignore[arg-type]
+        return list(self._shapes.values())
+
+    def _check_known(self, subject: Term, predicate: NamedNode, value: Term) -> None:
+        name = predicate.value.removeprefix(SH)
+        if predicate.value.startswith(SH) and name not in _KNOWN:
+            raise self._source.refused(subject, f"sh:{name} is not compiled ({_PLACE})")
+        if predicate == TYPE and isinstance(value, NamedNode) and value.value.startswith(SH):
+            kind = value.value.removeprefix(SH)
+            if kind not in _CLASSES:
+                raise self._source.refused(subject, f"the class sh:{kind} is not compiled ({_PLACE})")
+
+    def _shape(self, subject: Term) -> Shape:
+        """The shape, once; raises where it refers to itself."""
+        if subject in self._shapes:
+            return self._shapes[subject]
+        if subject in self._open:
+            around = " > ".join(text(one) for one in [*self._open[self._open.index(subject) :], subject])
+            raise self._source.refused(subject, f"a shape that refers to itself is not compiled: {around}")
+        if not self._is_described(subject):
+            raise self._source.refused(self._open[-1], f"refers to a shape that is nowhere described: {text(subject)}")
+        self._open.append(subject)
+        self._shapes[subject] = shape = self._read(subject)
+        self._open.pop()
+        return shape
+
+    def _is_described(self, subject: Term) -> bool:
+        return not isinstance(subject, Literal) and any(True for _ in self._source.graph.about(subject))
+
+    def _read(self, subject: Term) -> Shape:
+        path = self._path(subject)
+        parameters = Parameters(self._source, subject, self._shape, is_property=path is not None)
+        return Shape(
+            text(subject),
+            self._source.file_of(subject),
+            path,
+            self._targets(subject),
+            tuple(parameters.constraints()),
+            self._severity(subject),
+            self._message(subject),
+            is_deactivated=self._is_deactivated(subject),
+        )
+
+    def _path(self, subject: Term) -> Path | None:
+        node = self._source.one(subject, "path")
+        types = self._source.graph.objects(subject, TYPE)
+        if node is None:
+            if sh("PropertyShape") in types:
+                raise self._source.refused(subject, "a property shape takes sh:path")
+            return None
+        if sh("NodeShape") in types:
+            raise self._source.refused(subject, "a node shape has no sh:path")
+        path = path_of(self._source, subject, node)
+        if _has_inverse_sequence(path):
+            raise self._source.refused(
+                subject, f"the inverse of a sequence is not compiled: {path}. Write a sequence of inverse paths"
+            )
+        return path
+
+    def _targets(self, subject: Term) -> Targets:
+        def iris(name: str) -> tuple[NamedNode, ...]:
+            found = self._source.values(subject, name)
+            return tuple(self._source.of_kind(subject, name, one, NamedNode) for one in found)
+
+        types = self._source.graph.objects(subject, TYPE)
+        is_class = isinstance(subject, NamedNode) and not self._classes.isdisjoint(types)
+        itself = (subject,) if is_class and isinstance(subject, NamedNode) else ()
+        return Targets(
+            (*iris("targetClass"), *itself),
+            tuple(self._source.values(subject, "targetNode")),
+            iris("targetSubjectsOf"),
+            iris("targetObjectsOf"),
+        )
+
+    def _severity(self, subject: Term) -> str:
+        value = self._source.one(subject, "severity")
+        if value is None:
+            return "Violation"
+        return severity_of(self._source.of_kind(subject, "severity", value, NamedNode).value)
+
+    def _message(self, subject: Term) -> str | None:
+        found = self._source.values(subject, "message")
+        return " ".join(sorted(self._source.of_kind(subject, "message", one, Literal).value for one in found)) or None
+
+    def _is_deactivated(self, subject: Term) -> bool:
+        value = self._source.one(subject, "deactivated")
+        truth = read(value).value if isinstance(value, Literal) else value
+        if truth is not None and not isinstance(truth, bool):
+            raise self._source.refused(subject, "sh:deactivated takes true or false")
+        return bool(truth)
+
+
+def severity_of(iri: str) -> str:
+    """``Violation``, ``Warning`` or ``Info`` of SHACL's own, and the IRI of any other."""
+    name = iri.removeprefix(SH)
+    return name if name in _SEVERITIES else iri
+
+
+def _has_inverse_sequence(path: Path, *, is_inverse: bool = False) -> bool:
+    """pySHACL walks such a path in the wrong order."""
+    if isinstance(path, Sequence):
+        return is_inverse or any(map(_has_inverse_sequence, path.steps))
+    if isinstance(path, Alternative):
+        return any(_has_inverse_sequence(one, is_inverse=is_inverse) for one in path.choices)
+    if isinstance(path, Inverse):
+        return _has_inverse_sequence(path.of, is_inverse=not is_inverse)
+    return isinstance(path, Repeated) and _has_inverse_sequence(path.of, is_inverse=is_inverse)

@@ -1,0 +1,110 @@
+"""Files of shapes -> their triples, with the file that each subject stands in, and errors that name both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from exporter.errors import UsageError
+from exporter.graph.shapes.data import Graph
+from exporter.graph.shapes.documents import FORMATS, Documents
+from exporter.graph.shapes.terms import RDF, SH, Literal, NamedNode, text
+from exporter.resources import shapes_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pyoxigraph import Triple
+
+    from exporter.graph.shapes.terms import Term
+
+_Kind = TypeVar("_Kind", NamedNode, Literal)
+_FIRST: Final = NamedNode(f"{RDF}first")
+_REST: Final = NamedNode(f"{RDF}rest")
+_NIL: Final = NamedNode(f"{RDF}nil")
+
+
+class Source:
+    """The project's shapes, and those of ``extra_dirs`` (folders, or single files)."""
+
+    def __init__(self, extra_dirs: Iterable[Path] = ()) -> None:
+        self.triples: list[Triple] = []
+        self._files: dict[Term, Path] = {}
+        documents = Documents()
+        own = own_files()
+        for file in own:
+            self._add(documents.triples(file), file)
+        known, given = set(self._files), {file.resolve() for file in own}
+        for file in (file for folder in extra_dirs for file in files_of(folder)):
+            if file.resolve() not in given:
+                given.add(file.resolve())
+                self._add(documents.triples(file), file, known)
+        self.graph = Graph(self.triples)
+
+    def _add(self, triples: Iterable[Triple], file: Path, known: set[Term] | None = None) -> None:
+        for one in triples:
+            if known and one.subject in known:
+                raise UsageError(
+                    f"{file}: {text(one.subject)} is a shape of the exporter, which it keeps as it is. "  # type: ignore[arg-type]
+                    "Give yours an IRI of its own"
+                )
+            self.triples.append(one)
+            self._files.setdefault(one.subject, file)  # type: ignore[arg-type]
+
+    def file_of(self, subject: Term) -> str:
+        """Where the first word is said of it."""
+        return str(self._files[subject]) if subject in self._files else "shapes"
+
+    def refused(self, subject: Term, what: str) -> UsageError:
+        """The error that says ``what`` of a shape."""
+        return UsageError(f"{self.file_of(subject)}: {text(subject)}: {what}")
+
+    def values(self, subject: Term, name: str) -> list[Term]:
+        """The values of a property of SHACL, ``minCount``."""
+        return list(self.graph.objects(subject, NamedNode(SH + name)))
+
+    def one(self, subject: Term, name: str) -> Term | None:
+        """The value, if there is one; raises where there are several."""
+        found = self.values(subject, name)
+        if len(found) > 1:
+            raise self.refused(subject, f"has sh:{name} {len(found)} times, and can have it once")
+        return found[0] if found else None
+
+    def of_kind(self, subject: Term, name: str, value: Term, kind: type[_Kind]) -> _Kind:
+        """The value, which is to be an IRI or a literal."""
+        if not isinstance(value, kind):
+            wanted = "an IRI" if kind is NamedNode else "a literal"
+            raise self.refused(subject, f"sh:{name} takes {wanted}, and has {text(value)}")
+        return value
+
+    def items(self, subject: Term, name: str, head: Term) -> list[Term]:
+        """The members of a list, at least one."""
+        found: list[Term] = []
+        seen: set[Term] = set()
+        while head != _NIL:
+            firsts, rests = self.graph.objects(head, _FIRST), self.graph.objects(head, _REST)
+            if head in seen or len(firsts) != 1 or len(rests) != 1:
+                raise self.refused(subject, f"sh:{name} takes a list, and has none that is whole")
+            seen.add(head)
+            found.extend(firsts)
+            head = next(iter(rests))
+        if not found:
+            raise self.refused(subject, f"sh:{name} takes a list with something in it")
+        return found
+
+
+def own_files() -> list[Path]:
+    """The project's shapes."""
+    return sorted(shapes_dir().glob("*.ttl"))
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of shapes in a folder, or the file; raises UsageError where there is none."""
+    if folder.is_file():
+        return [folder]
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: does not exist. Give a folder with your shapes in Turtle (*.ttl)")
+    found = sorted(file for file in folder.iterdir() if file.suffix in FORMATS and file.is_file())
+    if not found:
+        raise UsageError(f"{folder}: holds no shapes. Give a folder with your shapes in Turtle (*.ttl)")
+    return found

@@ -1,0 +1,150 @@
+"""Constraints on each value by itself (SHACL, sections 4.1, 4.3, 4.4 and 4.8)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.shapes.literals import read
+from exporter.graph.shapes.model import OfEach
+from exporter.graph.shapes.order import compared
+from exporter.graph.shapes.terms import LANG_STRING, BlankNode, Literal, NamedNode
+
+if TYPE_CHECKING:
+    from exporter.graph.shapes.data import Data
+    from exporter.graph.shapes.terms import Term
+
+NODE_KINDS: Final = {
+    "IRI": (NamedNode,),
+    "BlankNode": (BlankNode,),
+    "Literal": (Literal,),
+    "BlankNodeOrIRI": (BlankNode, NamedNode),
+    "BlankNodeOrLiteral": (BlankNode, Literal),
+    "IRIOrLiteral": (NamedNode, Literal),
+}
+"""The values of sh:nodeKind."""
+
+
+@dataclass(frozen=True)
+class OfClass(OfEach):
+    """sh:class: an instance of the class, or of one below it."""
+
+    class_: NamedNode
+    component = "sh:class"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return data.has_class(value, self.class_)
+
+
+@dataclass(frozen=True)
+class Datatype(OfEach):
+    """sh:datatype: a literal of it, whose text stands for a value."""
+
+    datatype: NamedNode
+    component = "sh:datatype"
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        if not isinstance(value, Literal) or value.datatype != self.datatype:
+            return False
+        return bool(value.language) if self.datatype == LANG_STRING else not read(value).is_ill_typed
+
+
+@dataclass(frozen=True)
+class NodeKind(OfEach):
+    """sh:nodeKind, one of :data:`NODE_KINDS`."""
+
+    kind: str
+    component = "sh:nodeKind"
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        return isinstance(value, NODE_KINDS[self.kind])
+
+
+@dataclass(frozen=True)
+class Length(OfEach):
+    """sh:minLength and sh:maxLength: the characters of a text or an IRI. A blank node has none to be counted."""
+
+    component: str
+    bound: int
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        if isinstance(value, BlankNode):
+            return self.is_least and self.bound == 0
+        return self.allows(len(value.value))
+
+    @property
+    def is_least(self) -> bool:
+        """Whether the bound is the least length, and not the greatest."""
+        return self.component == "sh:minLength"
+
+    def allows(self, length: int) -> bool:
+        """Whether a text of this length meets it."""
+        return length >= self.bound if self.is_least else length <= self.bound
+
+
+@dataclass(frozen=True)
+class Pattern(OfEach):
+    """sh:pattern with sh:flags: somewhere in the text or IRI, as Python reads regular expressions."""
+
+    pattern: str
+    flags: str = ""
+    component = "sh:pattern"
+    expression: re.Pattern[str] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        flags = (re.IGNORECASE if "i" in self.flags else 0) | (re.MULTILINE if "m" in self.flags else 0)
+        object.__setattr__(self, "expression", re.compile(self.pattern, flags))
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        return not isinstance(value, BlankNode) and self.expression.search(value.value) is not None
+
+
+@dataclass(frozen=True)
+class LanguageIn(OfEach):
+    """sh:languageIn: the tag of the text, or what it begins with up to the first hyphen, is one of these; ``*``: any
+    tag.
+    """
+
+    languages: frozenset[str]
+    component = "sh:languageIn"
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        tag = value.language if isinstance(value, Literal) else None
+        if not tag:
+            return False
+        return not self.languages.isdisjoint({"*", tag.lower(), tag.lower().split("-")[0]})
+
+
+_ALLOWED: Final = {
+    "sh:minExclusive": (1,),
+    "sh:minInclusive": (0, 1),
+    "sh:maxExclusive": (-1,),
+    "sh:maxInclusive": (-1, 0),
+}
+
+
+@dataclass(frozen=True)
+class Bound(OfEach):
+    """sh:minInclusive and its like. What cannot be compared does not meet it."""
+
+    component: str
+    bound: Literal
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        return self.allows(compared(value, self.bound))
+
+    def allows(self, order: int | None) -> bool:
+        """Whether a value meets it that is below (-1), at (0) or above (1) the bound."""
+        return order in _ALLOWED[self.component]
+
+
+@dataclass(frozen=True)
+class In(OfEach):
+    """sh:in: one of these terms, the very same."""
+
+    terms: frozenset[Term]
+    component = "sh:in"
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        return value in self.terms

@@ -1,0 +1,261 @@
+"""The one place where a property is added: which term, on which class, with what values.
+
+The nodes (:mod:`exporter.graph.nodes`) have values for these terms, the writers (:mod:`exporter.graph.writers`) write
+them, and the drift test holds ontology, shapes and JSON-LD context against this table.
+
+``range`` is a datatype (``xsd:…``) for literals, or the class of the thing referred to: what may be a location outside
+of Snowflake is an ``ah:SnowflakeObject``, and is written as the IRI that it has. ``required``: at least one value;
+``many``: more than one may stand. The order of the properties is the one in which they are written.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from exporter.graph.terms import NodeClass, Property, many, maybe, one
+
+QUERY: Final = NodeClass(
+    "ah:Query",
+    ("prov:Activity",),
+    (
+        one("ah:queryId"),
+        one("prov:startedAtTime", "xsd:dateTime"),
+        maybe("prov:endedAtTime", "xsd:dateTime"),
+        Property("prov:wasAssociatedWith", "prov:Agent", required=True, many=True),
+        many("prov:qualifiedAssociation", "ah:AgentAssociation"),
+        maybe("dcterms:isPartOf", "ah:Statement"),
+        maybe("ah:rootQuery", "ah:Statement"),
+        many("prov:used", "ah:Version"),
+        many("prov:qualifiedUsage", "ah:Access"),
+        many("ah:enforced", "ah:PolicyEnforcement"),
+        many("ah:hasJoin", "ah:Join"),
+        many("ah:hasChange", "ah:Change"),
+        many("ah:incomplete"),
+        maybe("ah:eventSource"),
+        maybe("ah:additionalProperties"),
+        maybe("ah:invokerIdentity"),
+        maybe("ah:account", "ah:Account"),
+        maybe("ah:organizationName"),
+        maybe("ah:accountName"),
+        maybe("ah:accountLocator"),
+        maybe("ah:queryText"),
+        maybe("ah:queryType"),
+        maybe("ah:queryTag"),
+        maybe("ah:queryParameterizedHash"),
+        maybe("ah:sessionId"),
+        maybe("ah:roleName"),
+        maybe("ah:roleType"),
+        maybe("ah:warehouseName"),
+        maybe("ah:warehouseSize"),
+        maybe("ah:databaseName"),
+        maybe("ah:schemaName"),
+        maybe("ah:totalElapsedTime", "xsd:integer"),
+        maybe("ah:executionStatus"),
+        maybe("ah:bytesScanned", "xsd:integer"),
+        maybe("ah:rowsProduced", "xsd:integer"),
+        maybe("ah:rowsInserted", "xsd:integer"),
+        maybe("ah:rowsUpdated", "xsd:integer"),
+        maybe("ah:rowsDeleted", "xsd:integer"),
+    ),
+)
+UNRECORDED_QUERY: Final = NodeClass("ah:UnrecordedQuery", ("prov:Activity",), (one("ah:queryId"),))
+ACCOUNT: Final = NodeClass(
+    "ah:Account",
+    (),
+    (
+        one("rdfs:label"),
+        many("ah:accountName"),
+        many("ah:accountLocator"),
+        many("ah:memberOf", "ah:Organization"),
+    ),
+)
+ORGANIZATION: Final = NodeClass(
+    "ah:Organization",
+    ("prov:Organization", "prov:Agent"),
+    (one("rdfs:label"), one("ah:organizationName")),
+)
+USER: Final = NodeClass("ah:User", ("prov:Agent",), (one("ah:userName"), one("rdfs:label")))
+SOFTWARE_AGENT: Final = NodeClass(
+    "ah:SoftwareAgent",
+    ("prov:SoftwareAgent", "prov:Agent"),
+    (
+        maybe("ah:agentType"),
+        maybe("ah:agentId"),
+        many("ah:agentName"),
+    ),
+)
+AGENT_ASSOCIATION: Final = NodeClass(
+    "ah:AgentAssociation",
+    ("prov:Association",),
+    (
+        one("prov:agent", "ah:SoftwareAgent"),
+        one("ah:position", "xsd:integer"),
+    ),
+)
+OBJECT: Final = NodeClass(
+    "ah:SnowflakeObject",
+    ("prov:Entity",),
+    (
+        maybe("rdfs:label"),
+        one("ah:domain"),
+        maybe("ah:objectId"),
+        maybe("ah:canonicalName"),
+        many("ah:hasName", "ah:ObjectName"),
+        many("ah:sameNameAs", "ah:SnowflakeObject"),
+        many("ah:argumentSignature"),
+        many("ah:returnType"),
+        many("ah:stageKind"),
+        many("ah:locationUrl"),
+        many("ah:owningAccount"),
+        many("ah:account", "ah:Account"),
+    ),
+    typed=True,
+)
+OBJECT_NAME: Final = NodeClass(
+    "ah:ObjectName",
+    (),
+    (
+        one("ah:nameText"),
+        one("ah:validFrom", "xsd:dateTime"),
+        maybe("ah:validUntil", "xsd:dateTime"),
+        one("ah:lastSeen", "xsd:dateTime"),
+    ),
+)
+COLUMN: Final = NodeClass(
+    "ah:Column",
+    ("prov:Entity",),
+    (
+        one("rdfs:label"),
+        one("ah:columnName"),
+        many("ah:columnId"),
+        one("ah:columnOf", "ah:SnowflakeObject"),
+        many("ah:renamedFrom", "ah:Column"),
+    ),
+)
+VERSION: Final = NodeClass(
+    "ah:Version",
+    ("prov:Entity",),
+    (
+        one("prov:specializationOf", "ah:SnowflakeObject"),
+        maybe("prov:wasGeneratedBy", "ah:Query"),
+        maybe("prov:generatedAtTime", "xsd:dateTime"),
+        maybe("ah:validUntil", "xsd:dateTime"),
+        maybe("ah:priorVersion", "ah:Version"),
+        many("prov:wasDerivedFrom", "ah:Version"),
+        many("ah:derivedFromBase", "ah:Version"),
+        many("prov:qualifiedDerivation", "ah:ColumnDerivation"),
+        many("ah:wroteColumn", "ah:Column"),
+        many("ah:objectName"),
+        maybe("ah:policyBody"),
+        maybe("prov:wasInvalidatedBy", "ah:Query"),
+        maybe("prov:invalidatedAtTime", "xsd:dateTime"),
+    ),
+    typed=True,
+)
+COLUMN_VERSION: Final = NodeClass(
+    "ah:ColumnVersion",
+    ("prov:Entity",),
+    (
+        one("prov:specializationOf", "ah:Column"),
+        one("dcterms:isPartOf", "ah:Version"),
+        maybe("prov:wasGeneratedBy", "ah:Query"),
+        maybe("ah:priorColumnVersion", "ah:ColumnVersion"),
+        many("prov:wasDerivedFrom", "ah:ColumnVersion"),
+    ),
+    typed=True,
+)
+ACCESS: Final = NodeClass(
+    "ah:Access",
+    ("prov:Usage",),
+    (
+        one("prov:entity", "ah:Version"),
+        one("ah:accessType"),
+        one("ah:accessedObject", "ah:SnowflakeObject"),
+        maybe("ah:objectName"),
+        many("ah:readColumn", "ah:Column"),
+    ),
+)
+COLUMN_DERIVATION: Final = NodeClass(
+    "ah:ColumnDerivation",
+    ("prov:Derivation",),
+    (
+        one("prov:entity", "ah:Version"),
+        one("prov:hadActivity", "ah:Query"),
+        one("ah:sourceType"),
+        one("ah:sourceObject", "ah:SnowflakeObject"),
+        maybe("ah:sourceName"),
+        maybe("ah:sourceColumn", "ah:Column"),
+        maybe("ah:sourceColumnVersion", "ah:ColumnVersion"),
+        maybe("ah:viaFunction", "ah:SnowflakeObject"),
+        one("ah:targetColumn", "ah:Column"),
+        one("ah:targetColumnVersion", "ah:ColumnVersion"),
+        maybe("ah:targetName"),
+    ),
+)
+POLICY_ENFORCEMENT: Final = NodeClass(
+    "ah:PolicyEnforcement",
+    (),
+    (
+        one("ah:policy", "ah:SnowflakeObject"),
+        one("ah:policyVersion", "ah:Version"),
+        one("ah:policyKind"),
+        maybe("ah:policyName"),
+        one("ah:protectedObject", "ah:SnowflakeObject"),
+        maybe("ah:objectName"),
+        maybe("ah:protectedColumn", "ah:Column"),
+        one("ah:setByProvider", "xsd:boolean"),
+    ),
+)
+JOIN: Final = NodeClass(
+    "ah:Join",
+    (),
+    (
+        one("ah:leftObject", "ah:SnowflakeObject"),
+        maybe("ah:leftName"),
+        maybe("ah:joinType"),
+        one("ah:rightObject", "ah:SnowflakeObject"),
+        maybe("ah:rightName"),
+    ),
+)
+CHANGE: Final = NodeClass(
+    "ah:Change",
+    ("prov:Activity",),
+    (
+        one("dcterms:isPartOf", "ah:Query"),
+        one("prov:startedAtTime", "xsd:dateTime"),
+        one("ah:operation"),
+        one("ah:changedObject", "ah:SnowflakeObject"),
+        maybe("ah:objectName"),
+        maybe("ah:newName"),
+        maybe("ah:swappedWith", "ah:SnowflakeObject"),
+        maybe("ah:swappedWithName"),
+        maybe("ah:madeFrom", "ah:SnowflakeObject"),
+        maybe("ah:madeFromName"),
+        maybe("ah:policyBody"),
+        maybe("ah:comment"),
+        maybe("ah:properties"),
+        many("ah:hasSetting", "ah:Setting"),
+    ),
+)
+SETTING: Final = NodeClass(
+    "ah:Setting",
+    (),
+    (
+        one("ah:property"),
+        one("ah:settingOn", "ah:SnowflakeObject"),
+        maybe("ah:onColumn", "ah:Column"),
+        maybe("ah:element"),
+        maybe("ah:elementObject", "ah:SnowflakeObject"),
+        maybe("ah:elementId"),
+        maybe("ah:subOperation"),
+        maybe("ah:value"),
+        maybe("ah:validFrom", "xsd:dateTime"),
+        maybe("ah:validUntil", "xsd:dateTime"),
+    ),
+    typed=True,
+)
+
+NODE_CLASSES: Final = (
+    QUERY, UNRECORDED_QUERY, ACCOUNT, ORGANIZATION, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, OBJECT, OBJECT_NAME,
+    COLUMN, VERSION, COLUMN_VERSION, ACCESS, COLUMN_DERIVATION, POLICY_ENFORCEMENT, JOIN, CHANGE, SETTING,
+)  # fmt: skip

@@ -1,0 +1,16 @@
+"""Texts between quotes, the same in Turtle and N-Triples."""
+
+from __future__ import annotations
+
+
+def escaped(text: str) -> str:
+    """A text as it stands between quotes (RDF 1.1 Turtle, section 6.4)."""
+    if "\\" in text:
+        text = text.replace("\\", "\\\\")
+    if '"' in text:
+        text = text.replace('"', '\\"')
+    if "\n" in text:
+        text = text.replace("\n", "\\n")
+    if "\r" in text:
+        text = text.replace("\r", "\\r")
+    return text

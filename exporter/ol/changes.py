@@ -1,0 +1,164 @@
+"""What DDL changed: the changes as the ``accessHistory_ddl`` facet has them, and the tags that they set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from exporter.ol.jobs import subject, verb
+from exporter.ol.values import Json, nothing_first, said
+from exporter.queries.identifiers import canonical_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from exporter.ol.objects import Datasets
+    from exporter.queries.facts import Change, Content, Setting
+
+_TOLD_APART: Final = frozenset(
+    ("objectName", "policyBody", "comment", "swapTargetDomain", "swapTargetId", "swapTargetName")
+)
+"""Properties of an object that have fields of their own in a change."""
+_SECURABLE: Final = {
+    "DOMAIN": "objectDomain",
+    "ID": "objectId",
+    "NAME": "objectName",
+    "SCOPE": "scope",
+    "SCOPE_DOMAIN": "scopeDomain",
+}
+_grants: Final = msgspec.json.Decoder(list[dict[str, Raw] | None] | dict[str, Raw]).decode
+_elements: Final = msgspec.json.Decoder(list[Raw]).decode
+_text: Final = msgspec.json.Decoder(str).decode
+
+
+def changes_told(content: Content, datasets: Datasets) -> list[Json]:
+    """The changes, each with what its properties say: its settings one by one, and its grants."""
+    changes: Sequence[Change] = content.changes
+    if len(changes) > 1:
+        changes = sorted(changes, key=lambda change: nothing_first(_order(change, datasets)))
+    return [_told(change) for change in changes]
+
+
+def _order(change: Change, datasets: Datasets) -> tuple[Any, ...]:
+    return verb(change), subject(change, datasets), tuple(_fields(change).values()), change.change_key
+
+
+def _told(change: Change) -> Json:
+    settings = sorted((_setting(one) for one in change.settings if not _is_told_apart(one)), key=_order_of_setting)
+    of_settings = sorted((grants_of(one) for one in change.settings if _is_grant(one)), key=_order_of_grants)
+    grants = [said(grant) for one in of_settings for grant in one]
+    told = said(_fields(change))
+    if settings:
+        told["settings"] = [said(one) for one in settings]
+    if grants:
+        told["grants"] = grants
+    return told
+
+
+def _fields(change: Change) -> Json:
+    return {
+        "operation": change.operation,
+        "objectDomain": change.thing.domain,
+        "objectId": change.thing.object_id,
+        "objectName": change.thing.name,
+        "argumentSignature": change.thing.signature,
+        "newName": change.new_name,
+        "swapDomain": change.swap_domain,
+        "swapId": change.swap_id,
+        "swapName": change.swap_name,
+        "sourceDomain": change.source_domain,
+        "sourceId": change.source_id,
+        "sourceName": change.source_name,
+        "policyBody": change.policy_body,
+        "comment": change.comment,
+        "properties": change.properties,
+    }
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def _setting(setting: Setting) -> Json:
+    return {
+        "property": setting.property,
+        "field": setting.column_name,
+        "element": setting.element,
+        "objectId": setting.element_id,
+        "subOperation": setting.sub_operation,
+        "value": setting.value,
+    }
+
+
+def _order_of_setting(setting: Json) -> Any:
+    return nothing_first(tuple(setting.values()))
+
+
+def _is_told_apart(setting: Setting) -> bool:
+    if setting.column_name is not None or setting.element is not None:
+        return False
+    return setting.property in _TOLD_APART or _is_grant(setting)
+
+
+def _is_grant(setting: Setting) -> bool:
+    """Whether it tells the privileges of a share (``grant`` and ``revoke``, whose values are JSON)."""
+    is_own = setting.property in {"grant", "revoke"} and setting.element is None and setting.column_name is None
+    return is_own and "{" in (setting.value or "")
+
+
+def tags(content: Content, keys: Collection[str]) -> list[Json]:
+    """The tags that are set on a dataset, which the objects ``keys`` are, and with ``field`` on its columns."""
+    found = {
+        (canonical_name(one.element), one.value or "", one.column_name)
+        for change in content.changes
+        for one in change.settings
+        if one.object_key in keys and one.property == "tags" and one.element is not None and one.sub_operation != "DROP"
+    }
+    return [
+        said({"key": key, "value": value, "source": "SNOWFLAKE", "field": field})
+        for key, value, field in sorted(found, key=nothing_first)
+    ]
+
+
+# --- grants -----------------------------------------------------------------------------------------------------------
+
+
+def grants_of(setting: Setting) -> list[Json]:
+    """The grants that a setting tells, with None where one does not say; none where it is no such JSON."""
+    try:
+        found = _grants(setting.value or "")
+    except msgspec.DecodeError:
+        return []
+    each = found if isinstance(found, list) else [found]
+    return [
+        _grant(setting.property.upper(), {name: bytes(value) for name, value in (one or {}).items()}) for one in each
+    ]
+
+
+def _grant(operation: str, of: dict[str, bytes]) -> Json:
+    return {
+        "operation": operation,
+        "privileges": _several(of.get("PRIVILEGES", b"null")),
+        "roles": _several(of.get("ROLES", b"null")),
+        **{new: _one(of.get(f"SECURABLE_OBJECT_{name}", b"null")) for name, new in _SECURABLE.items()},
+    }
+
+
+def _several(value: bytes) -> list[str | None] | None:
+    """An array of texts, or one text, as an array; None for null."""
+    if value.startswith(b"["):
+        return [_one(bytes(one)) for one in _elements(value)]
+    text = _one(value)
+    return None if text is None else [text]
+
+
+def _one(value: bytes) -> str | None:
+    """A text, None for null; other JSON without white space."""
+    if value == b"null":
+        return None
+    return _text(value) if value.startswith(b'"') else msgspec.json.format(value, indent=-1).decode()
+
+
+def _order_of_grants(grants: list[Json]) -> Any:
+    return nothing_first([tuple(grant.values()) for grant in grants])

@@ -1,0 +1,123 @@
+"""Queries -> their OpenLineage events. Start reading here.
+
+What a statement did is told by :mod:`exporter.ol.statement`; here comes what each of its runs adds: the query's id and
+times, its user, its parents, and what QUERY_HISTORY tells.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+from msgspec import Struct
+from orjson import Fragment
+
+from exporter.ol import facets
+from exporter.ol.jobs import UNRECORDED_JOB, parent_id, prefixed, root_id
+from exporter.ol.naming import job_name, job_namespace, run_id
+from exporter.ol.outputs import with_rows
+from exporter.ol.statement import Statement, statement
+from exporter.ol.times import iso
+from exporter.ol.values import Json, together
+
+if TYPE_CHECKING:
+    from exporter.openlineage.settings import OpenLineageSettings
+    from exporter.queries.facts import History, QueryFacts
+    from exporter.things.answers import Answers
+
+
+class Event(Struct, frozen=True):
+    """An event. ``time``: microseconds since 1970 in UTC; ``type``: START, COMPLETE or DATASET; ``job_name``: None for
+    the event of a dataset; ``body``: its JSON.
+    """
+
+    time: int
+    type: str
+    job_name: str | None
+    body: bytes
+
+
+def run_events(query: QueryFacts, answers: Answers, settings: OpenLineageSettings) -> list[Event]:
+    """START and COMPLETE of a query; none where it only reads and the settings leave such queries out."""
+    return events_of(query, statement(query.content, answers.datasets, settings), answers, settings)
+
+
+def events_of(query: QueryFacts, told: Statement, answers: Answers, settings: OpenLineageSettings) -> list[Event]:
+    """The same from what its statement tells."""
+    if not settings.reads and not told.outputs:
+        return []
+    name = job_name(prefixed(told.job, query.history, settings))
+    common = {
+        "producer": settings.producer,
+        "schemaURL": f"{facets.EVENT_SCHEMA}/RunEvent",
+        "job": Fragment(orjson.dumps(_job(query, name, settings))),
+    }
+    run, first = run_id(query.account, query.query_id), orjson.dumps(_first_facets(query, name, answers, settings))
+    # An output without `schema` empties the dataset in Marquez, so START names no datasets.
+    start = {**common, "run": _run(run, first), "inputs": [], "outputs": []}
+    complete = {
+        **common,
+        "run": _run(run, together(first, told.facets)),
+        "inputs": Fragment(told.inputs),
+        "outputs": Fragment(_outputs(query, told, settings)),
+    }
+    ended = _event("COMPLETE", max(query.start, query.end), name, complete)
+    return [_event("START", query.start, name, start), ended] if settings.start_events else [ended]
+
+
+def _event(kind: str, time: int, job: str, members: Json) -> Event:
+    return Event(time, kind, job, orjson.dumps({"eventTime": iso(time), "eventType": kind, **members}))
+
+
+def _run(run: str, run_facets: bytes) -> Json:
+    return {"runId": run, "facets": Fragment(run_facets)}
+
+
+# --- run and job ------------------------------------------------------------------------------------------------------
+
+
+def _first_facets(query: QueryFacts, name: str, answers: Answers, settings: OpenLineageSettings) -> Json:
+    """What both events say of the run."""
+    parent = _relative(query, parent_id(query), answers.parent_job, settings)
+    # The root of a query may be the query itself.
+    root_job = name if query.root_query_id == query.query_id else answers.root_job
+    root = _relative(query, root_id(query), root_job, settings)
+    return {
+        **facets.external_query(query.query_id, settings.producer),
+        **facets.parent(parent, root, settings.producer),
+        **facets.query(query, settings.producer),
+    }
+
+
+def _relative(query: QueryFacts, query_id: str | None, job: str | None, settings: OpenLineageSettings) -> Json | None:
+    """Run and job of a parent or root."""
+    if query_id is None:
+        return None
+    named = {"namespace": job_namespace(query.account, settings), "name": UNRECORDED_JOB if job is None else job}
+    return {"run": {"runId": run_id(query.account, query_id)}, "job": named}
+
+
+def _job(query: QueryFacts, name: str, settings: OpenLineageSettings) -> Json:
+    history, producer = query.history, settings.producer
+    told = {
+        **facets.job_type(history.query_type, producer),
+        **facets.sql(history.query_text if settings.sql else None, producer),
+    }
+    return {"namespace": job_namespace(query.account, settings), "name": name, "facets": told}
+
+
+# --- outputs ----------------------------------------------------------------------------------------------------------
+
+
+def _outputs(query: QueryFacts, told: Statement, settings: OpenLineageSettings) -> bytes:
+    """The outputs as an array; where one was written, with its rows."""
+    outputs, rows = list(told.outputs), rows_written(query.history)
+    if told.counted is not None and rows is not None:
+        outputs[told.counted] = with_rows(outputs[told.counted], rows, settings.producer)
+    return b"[" + b",".join(outputs) + b"]"
+
+
+def rows_written(history: History) -> int | None:
+    """The rows of a query that writes one dataset: QUERY_HISTORY counts by query, not by target."""
+    changed = (history.rows_inserted or 0) + (history.rows_updated or 0)
+    return changed if changed > 0 or (history.rows_deleted or 0) > 0 else history.rows_produced

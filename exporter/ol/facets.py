@@ -1,0 +1,249 @@
+"""The facets of an event: one function each, from plain values to ``{name: facet}``; ``{}`` where nothing is told.
+
+Each says who made it (``producer``) and which JSON Schema it follows; what is None is left out.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.ol.naming import DatasetName, parts
+from exporter.ol.values import Json, said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from exporter.queries.facts import Agent, QueryFacts
+
+SPEC: Final = "https://openlineage.io/spec"
+EVENT_SCHEMA: Final = f"{SPEC}/2-0-2/OpenLineage.json#/$defs"
+OWN: Final = "https://w3id.org/access-history/facets"
+
+_OF_SPEC: Final = {
+    "externalQuery": ("1-0-2", "ExternalQueryRunFacet"),
+    "parent": ("1-2-0", "ParentRunFacet"),
+    "jobType": ("2-0-4", "JobTypeJobFacet"),
+    "sql": ("1-1-0", "SQLJobFacet"),
+    "schema": ("1-2-0", "SchemaDatasetFacet"),
+    "datasetType": ("1-0-1", "DatasetTypeDatasetFacet"),
+    "hierarchy": ("1-0-0", "HierarchyDatasetFacet"),
+    "dataSource": ("1-0-1", "DatasourceDatasetFacet"),
+    "columnLineage": ("1-2-0", "ColumnLineageDatasetFacet"),
+    "lifecycleStateChange": ("1-0-1", "LifecycleStateChangeDatasetFacet"),
+    "documentation": ("1-1-0", "DocumentationDatasetFacet"),
+    "tags": ("1-0-0", "TagsDatasetFacet"),
+    "outputStatistics": ("1-0-2", "OutputStatisticsOutputDatasetFacet"),
+}
+_OF_OURS: Final = {
+    "accessHistory_query": ("1-0-0", "AccessHistoryQueryRunFacet"),
+    "accessHistory_incompleteness": ("1-0-0", "AccessHistoryIncompletenessRunFacet"),
+    "accessHistory_policies": ("1-0-0", "AccessHistoryPoliciesRunFacet"),
+    "accessHistory_joins": ("1-0-0", "AccessHistoryJoinsRunFacet"),
+    "accessHistory_ddl": ("1-0-0", "AccessHistoryDdlRunFacet"),
+    "accessHistory_routines": ("1-0-0", "AccessHistoryRoutinesRunFacet"),
+    "accessHistory_objects": ("1-0-0", "AccessHistoryObjectsDatasetFacet"),
+    "accessHistory_columnRoutines": ("1-0-0", "AccessHistoryColumnRoutinesDatasetFacet"),
+    "accessHistory_access": ("1-0-0", "AccessHistoryAccessInputDatasetFacet"),
+    "accessHistory_write": ("1-0-0", "AccessHistoryWriteOutputDatasetFacet"),
+}
+SCHEMAS: Final[Mapping[str, str]] = {
+    "lineage": f"{SPEC}/facets/1-0-0/LineageFacet.json#/$defs/LineageDatasetFacet",
+    **{key: f"{SPEC}/facets/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _OF_SPEC.items()},
+    **{key: f"{OWN}/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _OF_OURS.items()},
+}
+"""Facet -> its ``_schemaURL``: of the specification, and our own below ``schemas/``. A published one never changes."""
+
+_LEVELS: Final = ("DATABASE", "SCHEMA")
+
+
+@lru_cache(maxsize=16)
+def _heads(producer: str) -> dict[str, dict[str, str]]:
+    return {name: {"_producer": producer, "_schemaURL": url} for name, url in SCHEMAS.items()}
+
+
+def _facet(name: str, fields: Mapping[str, Any], producer: str) -> Json:
+    return {name: {**_heads(producer)[name], **fields}}
+
+
+def _listed(name: str, field: str, values: Sequence[Any], producer: str) -> Json:
+    """A facet that holds one list; none where it is empty."""
+    return _facet(name, {field: values}, producer) if values else {}
+
+
+# --- of runs and jobs -------------------------------------------------------------------------------------------------
+
+
+def external_query(query_id: str, producer: str) -> Json:
+    """The query by its own id."""
+    return _facet("externalQuery", {"externalQueryId": query_id, "source": "snowflake"}, producer)
+
+
+def parent(of: Json | None, root: Json | None, producer: str) -> Json:
+    """Run and job of the parent, and of the root; each as ``{"run": …, "job": …}``, None where there is none."""
+    return {} if of is None else _facet("parent", said({**of, "root": root}), producer)
+
+
+def query(query: QueryFacts, producer: str) -> Json:
+    """Who ran the query, as what and where."""
+    history = query.history
+    told = {
+        "userName": query.user_name,
+        "parentQueryId": query.parent_query_id,
+        "rootQueryId": query.root_query_id,
+        "role": history.role_name,
+        "roleType": history.role_type,
+        "warehouse": history.warehouse_name,
+        "warehouseSize": history.warehouse_size,
+        "sessionId": history.session_id,
+        "database": history.database_name,
+        "schema": history.schema_name,
+        "queryType": history.query_type,
+        "queryTag": history.query_tag,
+        "queryParameterizedHash": history.query_parameterized_hash,
+        "executionStatus": history.execution_status,
+        "elapsedMilliseconds": history.total_elapsed_time,
+        "bytesScanned": history.bytes_scanned,
+        "rowsProduced": history.rows_produced,
+        "rowsInserted": history.rows_inserted,
+        "rowsUpdated": history.rows_updated,
+        "rowsDeleted": history.rows_deleted,
+        "eventSource": query.event_source,
+        "additionalProperties": query.additional_properties,
+        "invokerIdentity": query.invoker_identity,
+        "organizationName": query.organization_name,
+        "accountName": query.account_name,
+        "accountLocator": query.account_locator,
+        "accessHistoryRows": query.row_count,
+        "agents": [_agent(one) for one in query.content.agents] or None,
+    }
+    return _facet("accessHistory_query", said(told), producer)
+
+
+def _agent(agent: Agent) -> Json:
+    return said({"type": agent.agent_type, "id": agent.agent_id, "name": agent.agent_name})
+
+
+def job_type(query_type: str | None, producer: str) -> Json:
+    """``jobType`` is always there: Marquez refuses the facet without it."""
+    kind = "QUERY" if query_type is None else query_type
+    return _facet("jobType", {"processingType": "BATCH", "integration": "SNOWFLAKE", "jobType": kind}, producer)
+
+
+def sql(text: str | None, producer: str) -> Json:
+    """The text of the query, which can hold personal data."""
+    return {} if text is None else _facet("sql", {"query": text, "dialect": "snowflake"}, producer)
+
+
+def incompleteness(places: Sequence[str], producer: str) -> Json:
+    """What Snowflake cut away or left without a name."""
+    return _listed("accessHistory_incompleteness", "places", places, producer)
+
+
+def policies(enforced: Sequence[Json], producer: str) -> Json:
+    """The policies enforced, by object and column."""
+    return _listed("accessHistory_policies", "policies", enforced, producer)
+
+
+def joins(pairs: Sequence[Json], producer: str) -> Json:
+    """The pairs of objects joined, and how."""
+    return _listed("accessHistory_joins", "joins", pairs, producer)
+
+
+def ddl(changes: Sequence[Json], producer: str) -> Json:
+    """Every change."""
+    return _listed("accessHistory_ddl", "changes", changes, producer)
+
+
+def routines(called: Sequence[Json], producer: str) -> Json:
+    """Functions and procedures called."""
+    return _listed("accessHistory_routines", "routines", called, producer)
+
+
+# --- of datasets ------------------------------------------------------------------------------------------------------
+
+
+def data_source(namespace: str, producer: str) -> Json:
+    """Where the dataset is."""
+    uri = {"uri": namespace} if "://" in namespace else {}
+    return _facet("dataSource", {"name": namespace, **uri}, producer)
+
+
+def schema(columns: Iterable[str], kind: str, producer: str) -> Json:
+    """The columns, all of one type: the view knows none."""
+    return _listed("schema", "fields", [{"name": column, "type": kind} for column in columns], producer)
+
+
+def dataset_type(domain: str | None, stage_kind: str | None, location: str | None, producer: str) -> Json:
+    """``EXTERNAL TABLE`` -> TABLE with subtype EXTERNAL; a place outside of Snowflake is a FILE."""
+    if domain is None and location is None:
+        return {}
+    before, _, last = ("FILE" if domain is None else domain).rpartition(" ")
+    sub_type = stage_kind if stage_kind is not None else before or None
+    return _facet("datasetType", said({"datasetType": last, "subType": sub_type}), producer)
+
+
+def hierarchy(name: str, domain: str | None, producer: str) -> Json:
+    """Database, schema and object, of a name that has all three."""
+    levels = [] if domain is None else parts(name)
+    if len(levels) != 3:
+        return {}
+    told = [{"type": kind, "name": level} for kind, level in zip((*_LEVELS, domain), levels, strict=True)]
+    return _facet("hierarchy", {"hierarchy": told}, producer)
+
+
+def objects(told: Sequence[Json], producer: str) -> Json:
+    """The objects of Snowflake that had this name, with their domains and ids."""
+    return _listed("accessHistory_objects", "objects", told, producer)
+
+
+def access(accessed: Json, producer: str) -> Json:
+    """How a query read a dataset."""
+    return _facet("accessHistory_access", accessed, producer)
+
+
+def write(accessed: Json, producer: str) -> Json:
+    """How a query wrote or changed a dataset."""
+    return _facet("accessHistory_write", accessed, producer)
+
+
+def lifecycle(state: str | None, previous: DatasetName | None, producer: str) -> Json:
+    """CREATE, DROP and the like; ``previous``: the dataset that a RENAME made this one from."""
+    if state is None:
+        return {}
+    before = None if previous is None else {"name": previous[1], "namespace": previous[0]}
+    fields = said({"lifecycleStateChange": state, "previousIdentifier": before})
+    return _facet("lifecycleStateChange", fields, producer)
+
+
+def documentation(text: str | None, producer: str) -> Json:
+    """A comment."""
+    return {} if text is None else _facet("documentation", {"description": text}, producer)
+
+
+def tags(told: Sequence[Json], producer: str) -> Json:
+    """Tags of the dataset, and with ``field`` of its columns."""
+    return _listed("tags", "tags", told, producer)
+
+
+def output_statistics(rows: int | None, producer: str) -> Json:
+    """How many rows were written."""
+    return {} if rows is None else _facet("outputStatistics", {"rowCount": rows}, producer)
+
+
+def column_lineage(sources: Mapping[str, list[Json]], producer: str) -> Json:
+    """The sources of each column."""
+    fields = {column: {"inputFields": fields} for column, fields in sources.items()}
+    return _facet("columnLineage", {"fields": fields}, producer) if fields else {}
+
+
+def lineage(inputs: Iterable[DatasetName], sources: Mapping[str, list[Json]], producer: str) -> Json:
+    """The datasets and columns that this one was made from, and no others."""
+    datasets = [{"type": "DATASET", "namespace": namespace, "name": name} for namespace, name in inputs]
+    by_column = {column: {"inputs": [{"type": "DATASET", **one} for one in told]} for column, told in sources.items()}
+    return _facet("lineage", {"inputs": datasets, **({"fields": by_column} if by_column else {})}, producer)
+
+
+def column_routines(routines: Mapping[str, list[Json]], producer: str) -> Json:
+    """The functions and procedures that a column was made by."""
+    return _facet("accessHistory_columnRoutines", {"fields": routines}, producer) if routines else {}

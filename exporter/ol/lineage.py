@@ -1,0 +1,57 @@
+"""Where the columns of an output come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.ol.objects import routine
+from exporter.ol.values import Json, nothing_first
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from exporter.ol.gathered import Source
+    from exporter.queries.facts import Derivation
+
+_DIRECT: Final = {"type": "DIRECT"}
+_BASE: Final = {"type": "DIRECT", "description": "base source"}
+_IS_DIRECT: Final = [_DIRECT]
+_IS_BASE: Final = [_BASE]
+_IS_BOTH: Final = [_DIRECT, _BASE]
+
+
+def sources_of(keys: Collection[str], by_key: Mapping[str, list[Source]]) -> list[Source]:
+    """The sources of the columns of all objects that are one dataset, sorted."""
+    told = [by_key[key] for key in keys if key in by_key]
+    return told[0] if len(told) == 1 else sorted(source for one in told for source in one)
+
+
+def by_column(sources: Iterable[Source]) -> dict[str, list[Json]]:
+    """Column -> its sources, each once, whether it is a direct one, a base one, or both; from sorted ones."""
+    found: dict[str, dict[tuple[str, str, str], Json]] = {}
+    for column, namespace, name, field, is_base in sources:
+        fields = found.setdefault(column, {})
+        known = fields.get((namespace, name, field))
+        if known is None:
+            kind = _IS_BASE if is_base else _IS_DIRECT
+            told = {"namespace": namespace, "name": name, "field": field, "transformations": kind}
+            fields[namespace, name, field] = told
+        elif is_base and known["transformations"] is _IS_DIRECT:
+            known["transformations"] = _IS_BOTH
+    return {column: list(fields.values()) for column, fields in found.items()}
+
+
+def routines_by_column(keys: Collection[str], made_by: Mapping[str, list[Derivation]]) -> dict[str, list[Json]]:
+    """Column of an output, the dataset that the objects ``keys`` are -> the routines that it was made by."""
+    found: dict[str, list[Json]] = {}
+    for key in keys:
+        for one in sorted(made_by.get(key, ()), key=_order):
+            called = {**routine(one.source), "sourceType": one.source_type}
+            found.setdefault(one.target_column, []).append(called)
+    return found
+
+
+def _order(one: Derivation) -> Any:
+    thing = one.source
+    told = (thing.name, thing.signature, thing.kind, thing.object_id, thing.data_type)
+    return nothing_first((*told, one.source_type))

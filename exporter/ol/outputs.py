@@ -1,0 +1,68 @@
+"""The outputs of a statement, as the texts that its event has of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+from orjson import Fragment
+
+from exporter.ol import facets
+from exporter.ol.changes import tags
+from exporter.ol.lineage import by_column, routines_by_column, sources_of
+from exporter.ol.objects import accessed
+from exporter.ol.values import greatest, together
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from exporter.ol.gathered import Gathered, Output, Source
+    from exporter.ol.naming import DatasetName
+    from exporter.openlineage.settings import OpenLineageSettings
+
+
+def output_text(output: Output, told: Gathered, settings: OpenLineageSettings) -> bytes:
+    """An output of a statement as JSON, its ``outputFacets`` last."""
+    producer, sources = settings.producer, sources_of(output.keys, told.sources)
+    columns = by_column(sources)
+    own = {
+        **facets.column_lineage(columns, producer),
+        **(facets.lineage(_made_from(sources, told), columns, producer) if output.is_written else {}),
+        **facets.column_routines(routines_by_column(output.keys, told.made_by), producer),
+        **facets.lifecycle(output.state, _previous(output, told), producer),
+        **facets.documentation(greatest(way.comment for way in output.ways), producer),
+        **facets.tags(tags(told.content, output.keys), producer),
+    }
+    return orjson.dumps(
+        {
+            "namespace": output.dataset.namespace,
+            "name": output.dataset.name,
+            "facets": Fragment(together(output.dataset.facets, orjson.dumps(own))),
+            "outputFacets": facets.write(accessed(output.ways), producer),
+        }
+    )
+
+
+def _made_from(sources: Sequence[Source], told: Gathered) -> Sequence[DatasetName]:
+    """The datasets that an output was made from: those of its columns where the query writes several outputs, which
+    keeps the sources of one branch of INSERT ALL away from the others; else all inputs.
+    """
+    if len(told.outputs) == 1 or not sources:
+        return told.input_names()
+    return sorted({(namespace, name) for _, namespace, name, _, _ in sources})
+
+
+def _previous(output: Output, told: Gathered) -> DatasetName | None:
+    """The dataset that a renamed one was before."""
+    if output.state != "RENAME":
+        return None
+    former = (one.name for one in told.outputs if one.state == "DROP" and not set(one.keys).isdisjoint(output.keys))
+    return next(former, None)
+
+
+def with_rows(output: bytes, rows: int, producer: str) -> bytes:
+    """The text of an output with how many rows were written to it, which QUERY_HISTORY tells of each run: a facet
+    more at the end of its ``outputFacets``.
+    """
+    more = orjson.dumps(facets.output_statistics(rows, producer))
+    return output[: -len(b"}}")] + b"," + more[1:] + b"}"

@@ -1,0 +1,127 @@
+"""Changes: what a query changed by DDL.
+
+Sources: view, "object_modified_by_ddl" and its usage notes; guide, "Examples: Tracking objects modified by a DDL
+operation".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from hashlib import sha256
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from exporter.queries.facts import Change, Thing
+from exporter.queries.identifiers import TRUNCATED, normal_domain, segment, usable_id
+from exporter.queries.objects import Key, key_of, once, rank, said, thing_of
+from exporter.queries.properties import Members, atomic, members
+from exporter.queries.settings import settings
+from exporter.rows.documents import ChangeDocument, text
+from exporter.rows.raw import raw_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SWAP: Final = ("swapTargetDomain", "swapTargetId", "swapTargetName")
+_source_end: Final = re.compile(
+    r"(?:clone|like|creation)?source(?:object|target)?(domain|id|name)", re.ASCII | re.IGNORECASE
+).fullmatch
+"""The property that names what the object was made from (CLONE, LIKE): the documents give it no name."""
+
+
+def properties_of(document: ChangeDocument) -> str | None:
+    """The properties as JSON in one spelling; None where the row has none."""
+    return raw_text(document.properties)
+
+
+def change_of(document: ChangeDocument | None, properties: str | None) -> Change | None:
+    """The change, with the key that it has while it is the only one of its kind to its object in its query; None where
+    the row names no object, or its operation was cut away. ``properties``: as :func:`properties_of` gives them.
+    """
+    if document is None:
+        return None
+    thing = thing_of(document.object_domain, document.object_id, document.object_name, document.argument_signature)
+    word = text(document.operation_type)
+    operation = "UNKNOWN" if word is None else word.strip(" ").upper()
+    return None if thing is None or operation == TRUNCATED else _change(thing, operation, properties)
+
+
+def _change(thing: Thing, operation: str, properties: str | None) -> Change:
+    given = members(properties) or {}
+    swap_key, swap_domain, swap_id, swap_name = _other(thing, given, _SWAP)
+    source_key, source_domain, source_id, source_name = _other(thing, given, _source(given))
+    key = f"{segment(operation).lower()}/{thing.key}"
+    return Change(
+        change_key=key,
+        thing=thing,
+        operation=operation,
+        new_name=_value(given, "objectName"),
+        swap_key=swap_key,
+        swap_name=swap_name,
+        swap_id=swap_id,
+        swap_domain=swap_domain,
+        source_key=source_key,
+        source_name=source_name,
+        source_id=source_id,
+        source_domain=source_domain,
+        policy_body=_value(given, "policyBody"),
+        comment=_value(given, "comment"),
+        properties="{}" if properties is None else properties,
+        settings=settings(key, thing.key, given),
+    )
+
+
+def _value(given: Members, name: str) -> str | None:
+    """The value of an atomic property; None for a compound one and for one that says nothing."""
+    return said(atomic(given.get(name)))
+
+
+def _source(given: Members) -> tuple[str, str, str]:
+    """The first property of each end that names what the object was made from."""
+    ends: dict[str, str] = {}
+    for name in given:
+        end = _source_end(name)
+        if end is not None:
+            ends.setdefault(end[1].lower(), name)
+    return ends.get("domain", ""), ends.get("id", ""), ends.get("name", "")
+
+
+def _other(thing: Thing, given: Members, names: tuple[str, str, str]) -> tuple[str | None, ...]:
+    """Key, domain, id and name of the other object of a change; its domain is the own one unless they say it."""
+    domain, ident, name = (_value(given, one) for one in names)
+    if ident is None and name is None:
+        return None, None, None, None
+    normal = normal_domain(domain or thing.domain)
+    return key_of(normal, ident, name), normal, usable_id(ident), name
+
+
+def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
+    """One change per object, operation and properties; those of one kind to one object in one query are told apart by a
+    hash of what they say.
+    """
+    every = once(facts, _says, _one)
+    alike = Counter((one.thing.key, one.operation) for one in every)
+    keyed = [one if alike[one.thing.key, one.operation] == 1 else _told_apart(one) for one in every]
+    return tuple(sorted(keyed, key=attrgetter("change_key")))
+
+
+def _says(fact: Change) -> Key:
+    return fact.thing.key, fact.operation, fact.properties or ""
+
+
+def _one(one: Change, other: Change) -> Change:
+    return min(one, other, key=_rank)
+
+
+def _rank(fact: Change) -> Key:
+    """What two changes that say the same can differ in."""
+    return *rank(fact.thing), fact.swap_domain or "", fact.source_domain or ""
+
+
+def _told_apart(change: Change) -> Change:
+    key = f"{change.change_key}/{sha256((change.properties or '').encode()).hexdigest()[:16]}"
+    settled = tuple([replace(one, change_key=key) for one in change.settings])
+    return replace(change, change_key=key, settings=settled)

@@ -1,0 +1,182 @@
+"""What a query does to objects: which it reads, makes a version of, drops; which columns it writes, adds, renames.
+
+A query that writes an object makes a version of it, and so does one that creates, replaces or restores it, gives it a
+policy body, or adds, drops or renames its columns by DDL (view, "object_modified_by_ddl").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+
+from exporter.queries.identifiers import TRUNCATED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from exporter.queries.facts import Change, Content, Setting
+
+CREATES: Final = ("CREATE", "REPLACE")
+"""Operations after which nothing is left of what was there."""
+SettingKey = tuple[str, str | None, str, str]
+"""Change key, column (None: the object itself), property, key of the tag or policy."""
+
+
+class Effect(Struct, frozen=True):
+    """What one query does to one object.
+
+    When the query starts:
+    ``is_read``         whether it meets a version of it: it reads it, takes data from it, or it is a policy enforced
+    ``is_data``         whether it reads it or takes data from it
+    ``is_base``         whether it reads it as one of base_objects_accessed
+    ``source_columns``  the columns that it takes data from, sorted
+    ``settings``        the tags and policies that it sets or unsets on it, sorted by change key, each once
+
+    When it ends:
+    ``drops``, ``makes``, ``creates``  whether it drops it, makes a version of it, and one that nothing came before
+    ``policy_body``     of the version that it makes of a policy
+    ``written``         the columns of that version that it wrote, sorted, and whether each is new: added or renamed
+    ``renamed``         former and new name of its columns, sorted
+    """
+
+    is_read: bool = False
+    is_data: bool = False
+    is_base: bool = False
+    source_columns: tuple[str, ...] = ()
+    settings: tuple[SettingKey, ...] = ()
+    drops: bool = False
+    makes: bool = False
+    creates: bool = False
+    policy_body: str | None = None
+    written: tuple[tuple[str, bool], ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+
+
+NOTHING: Final = Effect()
+"""What a query does to an object that it does not mention, or only names beside others."""
+
+
+def effects(content: Content) -> Mapping[str, Effect]:
+    """By object key, sorted; the same mapping for the same content, so not to be changed."""
+    known = _recent.get(id(content))
+    if known is not None and known[0] is content:
+        return known[1]
+    made = _effects(content)
+    if len(_recent) >= _KEPT:
+        _recent.clear()
+    _recent[id(content)] = content, made
+    return made
+
+
+_KEPT: Final = 256
+_recent: Final[dict[int, tuple[Content, Mapping[str, Effect]]]] = {}
+"""By identity, for to hash a content takes as long as to read it; each content is kept, so that its id is its own."""
+
+
+def is_rename(setting: Setting) -> bool:
+    """Whether a column gets another name, the setting's value."""
+    if setting.property != "objectName" or setting.column_name is None or setting.value is None:
+        return False
+    return setting.value not in {setting.column_name, TRUNCATED} and setting.value.strip(" ") != ""
+
+
+class _Draft(Struct):
+    """An :class:`Effect` while it is gathered."""
+
+    is_read: bool = False
+    is_data: bool = False
+    is_base: bool = False
+    drops: bool = False
+    makes: bool = False
+    creates: bool = False
+    policy_body: str | None = None
+    source_columns: set[str] = field(default_factory=set)
+    settings: set[SettingKey] = field(default_factory=set)
+    written: dict[str, bool] = field(default_factory=dict)
+    renamed: set[tuple[str, str]] = field(default_factory=set)
+
+    def effect(self) -> Effect:
+        return Effect(
+            self.is_read,
+            self.is_data,
+            self.is_base,
+            tuple(sorted(self.source_columns)),
+            tuple(sorted(self.settings, key=_in_order)),
+            self.drops,
+            self.makes,
+            self.creates,
+            self.policy_body,
+            tuple(sorted(self.written.items())),
+            tuple(sorted(self.renamed)),
+        )
+
+
+def _in_order(setting: SettingKey) -> tuple[str, str, str, str]:
+    return setting[0], setting[1] or "", setting[2], setting[3]
+
+
+class _Drafts(dict[str, _Draft]):
+    def __missing__(self, key: str) -> _Draft:
+        self[key] = draft = _Draft()
+        return draft
+
+
+def _effects(content: Content) -> Mapping[str, Effect]:
+    drafts = _Drafts()
+    _reads(content, drafts)
+    for write in content.writes:
+        draft = drafts[write.thing.key]
+        draft.makes = True
+        for column in write.columns:
+            draft.written[column.name] = False
+    for change in content.changes:
+        _change(change, drafts)
+    return {key: drafts[key].effect() for key in sorted(drafts)}
+
+
+def _reads(content: Content, drafts: _Drafts) -> None:
+    for access in content.accesses:
+        draft = drafts[access.thing.key]
+        draft.is_read = draft.is_data = True
+        if access.access == "BASE":
+            draft.is_base = True
+    for derivation in content.derivations:
+        draft = drafts[derivation.source.key]
+        draft.is_read = draft.is_data = True
+        if derivation.source_column is not None:
+            draft.source_columns.add(derivation.source_column)
+    for reference in content.policies:
+        drafts[reference.policy_key].is_read = True
+
+
+def _change(change: Change, drafts: _Drafts) -> None:
+    """Changes count after writes: a column that is written and added is new."""
+    creates = change.operation in CREATES
+    if creates or change.operation == "UNDROP" or change.policy_body is not None:
+        draft = drafts[change.thing.key]
+        draft.makes = True
+        draft.creates = draft.creates or creates
+        draft.policy_body = max(draft.policy_body or "", change.policy_body or "") or None
+    if change.operation == "DROP":
+        drafts[change.thing.key].drops = True
+    for setting in change.settings:
+        _setting(setting, drafts)
+
+
+def _setting(setting: Setting, drafts: _Drafts) -> None:
+    if setting.element_key is not None:
+        key = setting.change_key, setting.column_name, setting.property, setting.element_key
+        drafts[setting.object_key].settings.add(key)
+    elif setting.property == "columns" and setting.sub_operation in {"ADD", "DROP"}:
+        draft = drafts[setting.object_key]
+        draft.makes = True
+        if setting.sub_operation == "ADD" and setting.element is not None:
+            draft.written[setting.element] = True
+    elif is_rename(setting):
+        assert setting.column_name is not None
+        assert setting.value is not None
+        draft = drafts[setting.object_key]
+        draft.makes = True
+        draft.renamed.add((setting.column_name, setting.value))
+        draft.written[setting.value] = True

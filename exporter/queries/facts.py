@@ -1,0 +1,218 @@
+"""What a query says: its facts, as plain values, under natural keys.
+
+Keys
+----
+``account``   ORG-ACCOUNT, the authority of the namespace ``snowflake://ORG-ACCOUNT``.
+``query_id``  as the view spells it; with ``account`` the key of a query.
+object key    the natural key of an object within its account, and its path in the graph: ``table/66564`` by id,
+              ``table/name/DB.SCH.T1`` by name where no id is given, ``location/s3%3A%2F%2Fbucket%2Fa.csv`` for a
+              place outside of Snowflake.
+change key    the natural key of a DDL change within its query.
+
+Times are microseconds since 1970 in UTC. ``None`` always means "the row does not say".
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Thing(Struct, frozen=True, order=True):
+    """An object as a row names it. ``domain`` in upper case; ``object_id`` digits; ``account``: the account beside it."""
+
+    key: str
+    kind: str
+    domain: str | None = None
+    object_id: str | None = None
+    name: str | None = None
+    signature: str | None = None
+    data_type: str | None = None
+    stage_kind: str | None = None
+    location: str | None = None
+    account: str | None = None
+
+
+class Column(Struct, frozen=True, order=True):
+    """A column that a row lists; its id where the row gives one."""
+
+    name: str
+    column_id: str | None = None
+
+
+class Access(Struct, frozen=True):
+    """An object read. ``access``: DIRECT, BASE, PROVIDER_BASE; columns sorted by name (view, direct_objects_accessed)."""
+
+    access: str
+    thing: Thing
+    columns: tuple[Column, ...] = ()
+
+
+class Write(Struct, frozen=True):
+    """An object written, and its columns that were (view, objects_modified)."""
+
+    thing: Thing
+    columns: tuple[Column, ...] = ()
+
+
+class Derivation(Struct, frozen=True):
+    """A source of a written column. ``source_type``: DIRECT or BASE; ``source_column`` is None of a function or
+    procedure (guide, "Column lineage").
+    """
+
+    target_key: str
+    target_name: str | None
+    target_column: str
+    source_type: str
+    source: Thing
+    source_column: str | None
+
+
+class PolicyReference(Struct, frozen=True):
+    """A policy that was enforced on an object, or on a column of it. ``policy_kind``: MASKING_POLICY,
+    ROW_ACCESS_POLICY, or another (view, policies_referenced).
+    """
+
+    protected: Thing
+    column_name: str | None
+    column_id: str | None
+    policy_key: str
+    policy_kind: str
+    policy_id: str | None
+    policy_name: str | None
+    provider: bool
+
+
+class Join(Struct, frozen=True):
+    """A join between two objects that a query read (guide, "Joins")."""
+
+    left_key: str
+    left_name: str | None
+    join_type: str | None
+    right: Thing
+
+
+class Setting(Struct, frozen=True):
+    """A thing that a change says: an atomic property (``element`` None, ``value`` its value) or one element of a
+    compound one. ``column_name``: the column that it is set on, None for the object itself. ``element_key``: the object
+    key of a tag or policy. ``sub_operation``: ADD, DROP, ALTER.
+    """
+
+    change_key: str
+    object_key: str
+    column_name: str | None
+    property: str
+    element: str | None
+    element_key: str | None
+    element_id: str | None
+    sub_operation: str | None
+    value: str | None
+
+
+class Other(Struct, frozen=True):
+    """The other object of a change: what was swapped with, or made from."""
+
+    key: str
+    domain: str | None
+    object_id: str | None
+    name: str | None
+
+
+class Change(Struct, frozen=True):
+    """A DDL change (view, object_modified_by_ddl). ``operation``: the view's word in upper case; ``properties``: the
+    JSON as it came. ``swap_*``, ``source_*``: see :class:`Other`; each field as the row says it, ``*_key`` None where
+    it names nothing.
+    """
+
+    change_key: str
+    thing: Thing
+    operation: str
+    new_name: str | None
+    swap_key: str | None
+    swap_name: str | None
+    swap_id: str | None
+    swap_domain: str | None
+    source_key: str | None
+    source_name: str | None
+    source_id: str | None
+    source_domain: str | None
+    policy_body: str | None
+    comment: str | None
+    properties: str | None
+    settings: tuple[Setting, ...] = ()
+
+
+class Agent(Struct, frozen=True):
+    """A software agent of agents_info."""
+
+    agent_type: str | None
+    agent_id: str | None
+    agent_name: str | None
+
+
+class Content(Struct, frozen=True):
+    """What a statement did: the same whenever, and by whom, it is run. Every tuple is sorted by its key and holds each
+    key once. ``incomplete``: ``PLACE REASON`` of what Snowflake cut away or left unnamed, sorted.
+    """
+
+    accesses: tuple[Access, ...] = ()
+    writes: tuple[Write, ...] = ()
+    derivations: tuple[Derivation, ...] = ()
+    policies: tuple[PolicyReference, ...] = ()
+    joins: tuple[Join, ...] = ()
+    changes: tuple[Change, ...] = ()
+    agents: tuple[Agent, ...] = ()
+    incomplete: tuple[str, ...] = ()
+
+
+class History(Struct, frozen=True):
+    """A query's line of QUERY_HISTORY. ``end_time`` microseconds since 1970; ``total_elapsed_time`` milliseconds."""
+
+    query_text: str | None = None
+    query_type: str | None = None
+    query_tag: str | None = None
+    query_parameterized_hash: str | None = None
+    session_id: str | None = None
+    role_name: str | None = None
+    role_type: str | None = None
+    warehouse_name: str | None = None
+    warehouse_size: str | None = None
+    database_name: str | None = None
+    schema_name: str | None = None
+    end_time: int | None = None
+    total_elapsed_time: int | None = None
+    execution_status: str | None = None
+    bytes_scanned: int | None = None
+    rows_produced: int | None = None
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+
+
+NO_HISTORY = History()
+
+
+class QueryFacts(Struct, frozen=True):
+    """A query: who ran it and when, what it did. ``start``: the earliest time of its rows; ``row_count``: rows of the
+    view that tell of it, exact duplicates once.
+    """
+
+    account: str
+    query_id: str
+    start: int
+    user_name: str
+    content: Content
+    parent_query_id: str | None = None
+    root_query_id: str | None = None
+    event_source: str | None = None
+    additional_properties: str | None = None
+    invoker_identity: str | None = None
+    organization_name: str | None = None
+    account_name: str | None = None
+    account_locator: str | None = None
+    row_count: int = 1
+    history: History = NO_HISTORY
+
+    @property
+    def end(self) -> int:
+        """When what it changed counts: its end where QUERY_HISTORY tells it, else its start."""
+        return self.start if self.history.end_time is None else self.history.end_time

@@ -1,0 +1,150 @@
+"""Names and ids of Snowflake objects -> natural keys.
+
+An object is its id within its kind of thing; where the row gives no usable id, its name is the key, in a space of its
+own (view, "objectId": unique within a given account *and domain*). Nothing is ever named after a sentinel.
+
+Identifiers follow Snowflake's rules: unquoted ones are stored in upper case, quoted ones as they are, and a dot inside
+quotes does not part a name.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote
+
+TRUNCATED: Final = "TRUNCATED"
+"""The sentinel that Snowflake puts where it cut a record."""
+TABLES: Final = (
+    "TABLE",
+    "EXTERNAL TABLE",
+    "DYNAMIC TABLE",
+    "ICEBERG TABLE",
+    "HYBRID TABLE",
+    "EVENT TABLE",
+    "TRANSIENT TABLE",
+    "TEMPORARY TABLE",
+)
+VIEWS: Final = ("VIEW", "MATERIALIZED VIEW", "SECURE VIEW")
+FUNCTIONS: Final = ("FUNCTION", "EXTERNAL FUNCTION", "TABLE FUNCTION", "AGGREGATE FUNCTION")
+ROUTINE_KINDS: Final = ("function", "procedure")
+UNKNOWN_KIND: Final = "object"
+LOCATION_KIND: Final = "location"
+_TAKEN: Final = ("QUERY", "USER", "AGENT", "LOCATION", "ACCOUNT")
+"""Domains whose kind would lead into a part of the graph that is not for objects: ``user/JSMITH`` ran a query."""
+_KINDS: Final = {
+    **dict.fromkeys(TABLES, "table"),
+    **dict.fromkeys(VIEWS, "view"),
+    **dict.fromkeys(FUNCTIONS, "function"),
+    **{domain: f"{domain.lower()}-object" for domain in _TAKEN},
+}
+_STAGES: Final = {"table": "table-stage", "user": "user-stage"}
+
+_PART: Final = r'("(?:[^"]|"")+"|[^."]+)'
+_parts_of: Final = re.compile(_PART).findall
+_is_plain_name: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(?:[.][A-Za-z_][A-Za-z0-9_$]*)*").fullmatch
+_is_well_formed: Final = re.compile(rf"{_PART}(?:[.]{_PART})*").fullmatch
+_is_stored: Final = re.compile(r"[A-Z_][A-Z0-9_$]*").fullmatch
+_gaps: Final = re.compile(r"[ \t\n\x0b\f\r_]+")
+_id: Final = re.compile(r"0*([1-9][0-9]*)(?:[.]0+)?").fullmatch
+_is_no_id: Final = re.compile(r"[-0-9.]*").fullmatch
+_HIDDEN_DOTS: Final = {".": "%2E", "..": "%2E%2E"}
+
+
+@lru_cache(maxsize=1_000)
+def normal_domain(text: str | None) -> str | None:
+    """The domain in one spelling: upper case, one space between words; None for none and for the sentinel.
+
+    >>> normal_domain("MASKING_POLICY"), normal_domain("External table"), normal_domain("TRUNCATED")
+    ('MASKING POLICY', 'EXTERNAL TABLE', None)
+    """
+    if text is None:
+        return None
+    spelled = _gaps.sub(" ", text).strip(" ").upper()
+    return None if spelled in {"", TRUNCATED} else spelled
+
+
+@lru_cache(maxsize=10_000)
+def kind_of(domain: str | None, stage_kind: str | None = None, location: str | None = None) -> str:
+    """The kind of thing that ids are unique in, from a domain as :func:`normal_domain` gives it: the first segment of
+    an object's key.
+
+    Table stages and user stages have the table's id and the user's name for an id (view, "objectId"), so they are
+    kinds of their own. A thing with neither domain nor location is an ``object``.
+    """
+    if domain is None:
+        return UNKNOWN_KIND if location is None else LOCATION_KIND
+    if domain == "STAGE":
+        return _STAGES.get((stage_kind or "").lower(), "stage")
+    return _KINDS.get(domain) or segment(domain).replace("%20", "-").lower()
+
+
+def usable_id(text: str | None) -> str | None:
+    """The id where it is a positive number, as digits; None for 0, -1, names and none. ``66564.0`` is 66564."""
+    found = _id(text) if text else None
+    return found[1] if found else None
+
+
+def id_as_name(text: str | None) -> str | None:
+    """The id where it is no number: a user stage has the user's name there."""
+    return None if text is None or _is_no_id(text) else named(text)
+
+
+def named(text: str | None) -> str | None:
+    """The name, unless it is empty, of spaces (U+0020 alone, as Spark's ``trim`` has it) or the sentinel."""
+    return text if text and text != TRUNCATED and not (text[0] == " " == text[-1] and not text.strip(" ")) else None
+
+
+@lru_cache(maxsize=20_000)
+def canonical_name(name: str) -> str:
+    """The name in the one spelling that stands for the same identifier: plain parts in upper case, others in quotes.
+
+    What is no list of identifiers is taken as one quoted part.
+
+    >>> canonical_name('db.s."T"'), canonical_name('"a.b".c')
+    ('DB.S.T', '"a.b".C')
+    """
+    if _is_plain_name(name):
+        return name.upper()
+    return ".".join(map(_stored_part, _parts_of(name))) if _is_well_formed(name) else _quoted(name)
+
+
+def _stored_part(part: str) -> str:
+    stored = _as_stored(part)
+    return stored if _is_stored(stored) else _quoted(stored)
+
+
+def _as_stored(part: str) -> str:
+    if part.startswith('"'):
+        return part[1:-1].replace('""', '"')
+    return part.upper() if _is_plain_name(part) else part
+
+
+def _quoted(part: str) -> str:
+    return '"' + part.replace('"', '""') + '"'
+
+
+@lru_cache(maxsize=20_000)
+def segment(text: str) -> str:
+    """One segment of a path: percent-encoded whole, ASCII only, never ``.`` or ``..``. Different texts stay different.
+
+    Letters, digits and ``. - * _`` stay as they are. Source: RFC 3986, sections 2.1 and 3.3.
+    """
+    return _HIDDEN_DOTS.get(text) or quote(text, safe="*").replace("~", "%7E")
+
+
+def object_key(
+    kind: str, object_id: str | None, name: str | None, signature: str | None = None, location: str | None = None
+) -> str | None:
+    """The key of an object: ``kind/ID``, else ``kind/name/NAME`` (functions and procedures with their arguments),
+    else ``location/URL``; None where the row names nothing.
+
+    ``object_id``, ``name``, ``location`` as :func:`usable_id` and :func:`named` give them.
+    """
+    if object_id is not None:
+        return f"{kind}/{object_id}"
+    if name is not None:
+        arguments = signature or "" if kind in ROUTINE_KINDS else ""
+        return f"{kind}/name/{segment(canonical_name(name) + arguments)}"
+    return None if location is None else f"{LOCATION_KIND}/{segment(location)}"

@@ -1,0 +1,163 @@
+"""Objects as the rows name them -> things with a key; what all facts of things share.
+
+Two facts with one key differ only where Snowflake spells a thing in two ways in one query. The least is kept, in the
+order of their fields with nothing first, so that it depends on no order of rows.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from exporter.queries.facts import Column, Thing
+from exporter.queries.identifiers import id_as_name, kind_of, named, normal_domain, object_key, usable_id
+from exporter.rows.documents import (
+    ColumnDocument,
+    GuardedColumnDocument,
+    JoinedDocument,
+    ObjectDocument,
+    SourcedColumnDocument,
+    SourceDocument,
+    Text,
+    text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+Fact = TypeVar("Fact")
+Document = TypeVar("Document", bound=ObjectDocument)
+Key = tuple[str, ...]
+_NO_COLUMN_ID: Final = ("0", "-1", "")
+
+
+def said(value: Text) -> str | None:
+    """The text, unless it is blank or the sentinel of a record that was cut."""
+    return None if value is None else named(value if isinstance(value, str) else text(value))
+
+
+@lru_cache(maxsize=20_000, typed=True)
+def thing_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the key of the cache
+    domain: Text,
+    object_id: Text,
+    name: Text,
+    signature: Text = None,
+    data_type: Text = None,
+    stage_kind: Text = None,
+    location: Text = None,
+    account: Text = None,
+) -> Thing | None:
+    """The thing of these fields, as a row has them; None where they name nothing."""
+    ident, normal, place, owner = text(object_id), normal_domain(text(domain)), said(location), said(stage_kind)
+    kind, number, own_name, arguments = kind_of(normal, owner, place), usable_id(ident), said(name), said(signature)
+    key = object_key(kind, number, own_name or id_as_name(ident), arguments, place)
+    if key is None:
+        return None
+    return Thing(key, kind, normal, number, own_name, arguments, said(data_type), owner, place, said(account))
+
+
+@lru_cache(maxsize=20_000, typed=True)
+def key_of(domain: Text, object_id: Text, name: Text) -> str | None:
+    """The key of an object that is named only by domain, id and name: a policy, a tag, a swap's target."""
+    return object_key(kind_of(normal_domain(text(domain))), usable_id(text(object_id)), said(name))
+
+
+def found(documents: Iterable[Document | None] | None) -> Iterator[tuple[Document, Thing]]:
+    """The objects of an array with what they are. Several places in one element (``locations``) are several objects;
+    what names nothing is left out.
+    """
+    for one in documents or ():
+        if one is not None:
+            for place in one.locations or (one.location,):
+                thing = thing_of(
+                    one.object_domain,
+                    one.object_id,
+                    one.object_name,
+                    one.argument_signature,
+                    one.data_type,
+                    one.stage_kind,
+                    place,
+                    one.account_name,
+                )
+                if thing is not None:
+                    yield one, thing
+
+
+def source(one: SourceDocument) -> Thing | None:
+    """The object that a source of a column belongs to, or the routine that it is."""
+    return thing_of(one.object_domain, one.object_id, one.object_name, one.argument_signature, one.data_type)
+
+
+def partner(one: JoinedDocument) -> Thing | None:
+    """The other side of a join."""
+    return thing_of(
+        one.object_domain,
+        one.object_id,
+        one.object_name,
+        one.argument_signature,
+        one.data_type,
+        None,
+        one.location,
+        one.account_name,
+    )
+
+
+def column_id(given: Text) -> str | None:
+    """A column's id; 0 and -1 are none."""
+    ident = text(given)
+    return None if ident in _NO_COLUMN_ID else ident
+
+
+def known_columns(
+    documents: Iterable[ColumnDocument | SourcedColumnDocument | GuardedColumnDocument | None] | None,
+) -> tuple[Column, ...]:
+    """The columns that have a name, once each and sorted, with their ids where they have one."""
+    if not documents:
+        return ()
+    every = [_column(one.column_name, one.column_id) for one in documents if one is not None]
+    columns = [one for one in every if one is not None]
+    by_name = {one.name: one for one in columns}
+    if len(by_name) < len(columns):  # the same again, or with another id
+        return tuple(sorted(set(columns), key=_column_rank))
+    return tuple([by_name[name] for name in sorted(by_name)])
+
+
+@lru_cache(maxsize=20_000, typed=True)
+def _column(name: Text, ident: Text) -> Column | None:
+    known = said(name)
+    return None if known is None else Column(known, column_id(ident))
+
+
+def joined_columns(one: tuple[Column, ...], other: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns of both, once each and sorted."""
+    return one if one == other else tuple(sorted({*one, *other}, key=_column_rank))
+
+
+def _column_rank(column: Column) -> Key:
+    return column.name, column.column_id or ""
+
+
+def rank(thing: Thing) -> Key:
+    """What two spellings of one thing are put in order by; nothing comes first."""
+    return (
+        thing.kind,
+        thing.domain or "",
+        thing.object_id or "",
+        thing.name or "",
+        thing.signature or "",
+        thing.data_type or "",
+        thing.stage_kind or "",
+        thing.location or "",
+        thing.account or "",
+    )
+
+
+def once(facts: Iterable[Fact], key: Callable[[Fact], Key], together: Callable[[Fact, Fact], Fact]) -> tuple[Fact, ...]:
+    """One fact per key, sorted by it; ``together`` makes one of two that have the same."""
+    kept: dict[Key, Fact] = {}
+    for fact in facts:
+        at = key(fact)
+        other = kept.setdefault(at, fact)
+        if other is not fact:
+            kept[at] = together(other, fact)
+    return tuple([kept[at] for at in sorted(kept)])

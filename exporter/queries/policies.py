@@ -1,0 +1,65 @@
+"""Policy references: which policies were enforced on which objects and columns that a query read.
+
+Sources: view, "policies_referenced"; guide, "Masking and row access policy references".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporter.queries.facts import PolicyReference, Thing
+from exporter.queries.identifiers import normal_domain, usable_id
+from exporter.queries.objects import Key, column_id, found, key_of, once, rank, said
+from exporter.rows.documents import GuardedDocument, PolicyDocument, Text, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Policies = list[PolicyDocument | None] | None
+
+
+def policies(documents: Iterable[GuardedDocument | None] | None, *, provider: bool) -> Iterator[PolicyReference]:
+    """The policies on each object and on its columns, as often as the row says it. ``provider``: they are those of the
+    account that shares the object.
+    """
+    for one, thing in found(documents):
+        yield from _enforced(thing, None, None, one.policies, provider=provider)
+        for column in one.columns or ():
+            if column is not None:
+                ident = column_id(column.column_id)
+                yield from _enforced(thing, said(column.column_name), ident, column.policies, provider=provider)
+
+
+def _enforced(
+    thing: Thing, column: str | None, ident: str | None, documents: Policies, *, provider: bool
+) -> Iterator[PolicyReference]:
+    for one in documents or ():
+        if one is not None:
+            kind = policy_kind(one.policy_kind)
+            key = key_of(kind, one.policy_id, one.policy_name)
+            if key is not None:
+                number, name = usable_id(text(one.policy_id)), said(one.policy_name)
+                yield PolicyReference(thing, column, ident, key, kind, number, name, provider)
+
+
+def policy_kind(kind: Text) -> str:
+    """``MASKING_POLICY``, ``ROW_ACCESS_POLICY`` …, in the view's spelling; ``POLICY`` where the row does not say."""
+    return (normal_domain(text(kind)) or "POLICY").replace(" ", "_")
+
+
+def policies_once(facts: Iterable[PolicyReference]) -> tuple[PolicyReference, ...]:
+    """One reference per protected object or column, and policy."""
+    return once(facts, _key, _one)
+
+
+def _key(fact: PolicyReference) -> Key:
+    return fact.protected.key, fact.column_name or "", fact.policy_key, "provider" if fact.provider else ""
+
+
+def _one(one: PolicyReference, other: PolicyReference) -> PolicyReference:
+    return min(one, other, key=_rank)
+
+
+def _rank(fact: PolicyReference) -> Key:
+    more = fact.column_id or "", fact.policy_kind, fact.policy_id or "", fact.policy_name or ""
+    return *rank(fact.protected), *more

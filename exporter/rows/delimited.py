@@ -1,0 +1,91 @@
+"""CSV -> records, read as Spark's reader reads them, so that both engines give the same rows and places.
+
+A record ends with what ends the file's first line (LF, CR LF or CR), unless it is within quotes; an empty one is none.
+A quote within quotes is doubled. White space behind a closing quote is left out; with anything else there the field is
+what stands between two delimiters, quotes and all. A quote that is never closed holds the rest of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_QUOTED: Final = re.compile(r'"([^"]*+(?:""[^"]*+)*+)')
+
+
+class Fields(NamedTuple):
+    """A record: its fields, None for one with nothing in it, not even quotes; and its text as it stands in the file."""
+
+    values: list[str | None]
+    text: str
+
+
+def records(text: str, delimiter: str) -> Iterator[Fields]:
+    """The records of a CSV's text, the header first."""
+    reader = _Reader(text, delimiter)
+    while reader.at < len(text):
+        start, values = reader.at, [reader.field()]
+        while reader.skips(delimiter):
+            values.append(reader.field())
+        end = reader.at
+        reader.skips(reader.line_end)
+        if text[start:end].strip("\n"):
+            yield Fields(values, _without_line_end(text[start : reader.at]))
+
+
+class _Reader:
+    """Reads field by field."""
+
+    def __init__(self, text: str, delimiter: str) -> None:
+        first = _LINE_END.search(text)
+        self.text = text
+        self.at = 0
+        self.line_end = first[0] if first else "\n"
+        ends_at = r"\r(?!\n)" if self.line_end == "\r\n" else r"(?!)"
+        stops = re.escape(delimiter) + self.line_end[0]
+        self.plain = re.compile(rf"(?:[^{stops}]|{ends_at})*+")
+        self.blanks = re.compile(rf"(?:(?![{stops}])[\x00-\x20]|{ends_at})*+")
+        self.field_end = re.compile(rf"{re.escape(delimiter)}|{self.line_end}|\Z")
+
+    def skips(self, mark: str) -> bool:
+        if not self.text.startswith(mark, self.at):
+            return False
+        self.at += len(mark)
+        return True
+
+    def field(self) -> str | None:
+        """The next field."""
+        if not self.text.startswith('"', self.at):
+            return self._to_end() or None
+        found = _QUOTED.match(self.text, self.at)
+        assert found is not None
+        self.at = found.end()
+        inner = found[1].replace('""', '"')
+        inner = inner.replace("\r\n", "\n") if self.line_end == "\r\n" else inner
+        if self.at == len(self.text):
+            return inner or '"'
+        self.at += 1
+        return inner if self._is_closed() else f'"{inner}"{self._to_end()}'
+
+    def _is_closed(self) -> bool:
+        """Whether nothing but white space stands before the end of the field; it is skipped."""
+        blanks = self.blanks.match(self.text, self.at)
+        assert blanks is not None
+        if not self.field_end.match(self.text, blanks.end()):
+            return False
+        self.at = blanks.end()
+        return True
+
+    def _to_end(self) -> str:
+        found = self.plain.match(self.text, self.at)
+        assert found is not None
+        self.at = found.end()
+        return found[0]
+
+
+def _without_line_end(text: str) -> str:
+    return next((text.removesuffix(end) for end in ("\r\n", "\n", "\r") if text.endswith(end)), text)

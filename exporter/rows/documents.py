@@ -1,0 +1,159 @@
+"""The JSON of a row's columns, field by field as the documents have it (view, "the fields in the JSON array").
+
+Unknown fields are ignored: new ones keep coming. A text may come as a number or a truth value; ``text`` spells it. A
+field that holds something else does not fit, and the row is read again with more patience (:mod:`exporter.rows.reading`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+Text = str | int | float | bool | None
+
+
+class SourceDocument(Struct, rename="camel"):
+    """A source of a written column."""
+
+    column_name: Text = None
+    object_domain: Text = None
+    object_id: Text = None
+    object_name: Text = None
+    argument_signature: Text = None
+    data_type: Text = None
+
+
+class ColumnDocument(Struct, rename="camel"):
+    """A column that was read."""
+
+    column_id: Text = None
+    column_name: Text = None
+
+
+class SourcedColumnDocument(Struct, rename="camel"):
+    """A column that was written, with its sources in their new and old spellings."""
+
+    column_id: Text = None
+    column_name: Text = None
+    direct_sources: list[SourceDocument | None] | None = None
+    base_sources: list[SourceDocument | None] | None = None
+    direct_source_columns: list[SourceDocument | None] | None = None
+    base_source_columns: list[SourceDocument | None] | None = None
+
+
+class PolicyDocument(Struct, rename="camel"):
+    """A policy that was enforced."""
+
+    policy_name: Text = None
+    policy_id: Text = None
+    policy_kind: Text = None
+
+
+class GuardedColumnDocument(Struct, rename="camel"):
+    """A column with the policies that were enforced on it."""
+
+    column_id: Text = None
+    column_name: Text = None
+    policies: list[PolicyDocument | None] | None = None
+
+
+class JoinedDocument(Struct, rename="camel"):
+    """The other side of a join."""
+
+    object_domain: Text = None
+    object_id: Text = None
+    object_name: Text = None
+    argument_signature: Text = None
+    data_type: Text = None
+    location: Text = None
+    account_name: Text = None
+
+
+class JoinDocument(Struct, rename="camel"):
+    """A join: its type and other side, each in two spellings."""
+
+    join_type: Text = None
+    type: Text = None
+    node: JoinedDocument | None = None
+    join_object: JoinedDocument | None = None
+
+
+class ObjectDocument(Struct, rename="camel"):
+    """What all objects of the arrays have."""
+
+    object_domain: Text = None
+    object_id: Text = None
+    object_name: Text = None
+    argument_signature: Text = None
+    data_type: Text = None
+    location: Text = None
+    locations: list[Text] | None = None
+    stage_kind: Text = None
+    account_name: Text = None
+
+
+class ReadDocument(ObjectDocument, rename="camel"):
+    """An object that was read."""
+
+    columns: list[ColumnDocument | None] | None = None
+    join_objects: list[JoinDocument | None] | None = None
+
+
+class WrittenDocument(ObjectDocument, rename="camel"):
+    """An object that was written."""
+
+    columns: list[SourcedColumnDocument | None] | None = None
+
+
+class GuardedDocument(ObjectDocument, rename="camel"):
+    """An object that policies protect."""
+
+    columns: list[GuardedColumnDocument | None] | None = None
+    policies: list[PolicyDocument | None] | None = None
+
+
+class ChangeDocument(Struct, rename="camel"):
+    """A DDL change; its properties are kept as they came."""
+
+    object_domain: Text = None
+    object_id: Text = None
+    object_name: Text = None
+    argument_signature: Text = None
+    operation_type: Text = None
+    properties: Raw = Raw(b"null")
+
+
+class AgentDocument(Struct, rename="camel"):
+    """A software agent that acted for the user."""
+
+    agent_type: Text = None
+    agent_id: Text = None
+    agent_name: Text = None
+
+
+class Document(Struct, array_like=True):
+    """The structured columns of a row, in the order of :data:`exporter.rows.row.STRUCTURED`."""
+
+    direct: list[ReadDocument | None] | None = None
+    base: list[ReadDocument | None] | None = None
+    modified: list[WrittenDocument | None] | None = None
+    policies: list[GuardedDocument | None] | None = None
+    provider_base: list[ReadDocument | None] | None = None
+    provider_policies: list[GuardedDocument | None] | None = None
+    change: ChangeDocument | None = None
+    agents: list[AgentDocument | None] | None = None
+
+
+decode: Final = msgspec.json.Decoder(Document).decode
+"""The content of a row -> its document; raises msgspec.DecodeError (ValidationError where a field does not fit)."""
+
+
+def text(value: Text) -> str | None:
+    """A text as JSON spells it: a number in its digits, true and false in lower case; None for none."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

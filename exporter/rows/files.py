@@ -1,0 +1,151 @@
+"""Files -> records, each a text with its place, for whoever reads them without Spark.
+
+What is a line, a record and its number is as Spark's readers have it: both engines give the same rows, and name the
+same places. A file that is no NDJSON is held in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import msgspec
+
+from exporter.errors import UsageError
+from exporter.rows import delimited, forms
+from exporter.rows.reading import rows_of_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from exporter.rows.forms import Source
+
+REQUIRED: Final = ("query_id", "query_start_time", "user_name")
+"""Columns without which there is no row."""
+REQUIRED_OF_HISTORY: Final = ("query_id",)
+"""The same of QUERY_HISTORY."""
+OBJECT_COLUMNS: Final = frozenset(
+    {
+        "direct_objects_accessed",
+        "base_objects_accessed",
+        "objects_modified",
+        "policies_referenced",
+        "provider_base_objects_accessed",
+        "provider_policies_referenced",
+    }
+)
+LINE: Final = "line"
+ROW: Final = "row"
+NULL_IN_CSV: Final = "\\N"
+
+
+class Record(NamedTuple):
+    """A line or record. ``file``: its path in full; ``number``: which one of the file, from 1; ``unit``: what the
+    number counts, lines or rows; ``text``: a JSON object, or what stands there. ``is_record``: False where a CSV has
+    too few or too many fields, so that it is no row whatever it says.
+    """
+
+    file: str
+    number: int
+    unit: str
+    text: str
+    is_record: bool = True
+
+
+def records(source: Source, required: tuple[str, ...] = REQUIRED) -> Iterator[Record]:
+    """Everything in the files of a source, blank lines too. ``required``: columns that a header must name.
+
+    Raises UsageError where a file cannot be read, or a required column is not there.
+    """
+    if source.form == forms.TABLE or "://" in source.paths[0]:
+        raise UsageError(f"{source.paths[0]}: only files on this machine can be read without Spark: use --engine spark")
+    if source.form == forms.CSV and not source.columns:
+        raise UsageError(f"{source.paths[0]}: the file is empty")
+    read = _READERS[source.form]
+    for path in source.paths:
+        file = os.path.abspath(path)  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
+        unit = LINE if source.form == forms.NDJSON else ROW
+        for number, (text, is_record) in enumerate(read(path, source, required), start=1):
+            yield Record(file, number, unit, text, is_record)
+
+
+def check_columns(names: Iterable[str], source: Source, required: tuple[str, ...]) -> None:
+    """Raise UsageError where a required column is not among the names of a CSV, a Parquet file or a table."""
+    lower = [name.strip().lower() for name in names]
+    missing = [name for name in required if name not in lower]
+    if missing:
+        is_history = "query_text" in lower and OBJECT_COLUMNS.isdisjoint(lower)
+        hint = "; it looks like QUERY_HISTORY: give it with --query-history" if is_history else ""
+        where, there = ", ".join(source.paths[:3]), ", ".join(sorted(lower))
+        raise UsageError(f"{where}: there is no column {missing[0]} (there are: {there}){hint}")
+
+
+def _lines(path: str, _source: Source, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    with _opened(path) as file:
+        for line in io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None):
+            yield line.removesuffix("\n").removeprefix("\ufeff"), True
+
+
+def _document(path: str, _source: Source, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    for row in rows_of_document(_whole(path)):
+        yield row, True
+
+
+def _csv(path: str, source: Source, required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    check_columns(source.columns, source, required)
+    rows = delimited.records(_whole(path), source.delimiter)
+    next(rows, None)
+    for values, text in rows:
+        if len(values) == len(source.columns):
+            given = zip(source.columns, values, strict=True)
+            yield json_text({name: value for name, value in given if value is not None and value != NULL_IN_CSV}), True
+        else:
+            yield text, not text.strip(" ")
+
+
+def _parquet(path: str, source: Source, required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    from exporter.rows import parquet  # noqa: PLC0415 - what it needs is slow to import, and not needed for other forms
+
+    check_columns((one.rsplit(" ", 1)[0] for one in source.types), source, required)
+    for record in parquet.records(path):
+        yield json_text(record), True
+
+
+_READERS: Final[Mapping[str, Callable[[str, Source, tuple[str, ...]], Iterator[tuple[str, bool]]]]] = {
+    forms.NDJSON: _lines,
+    forms.JSON_DOCUMENT: _document,
+    forms.CSV: _csv,
+    forms.PARQUET: _parquet,
+}
+
+
+def _whole(path: str) -> str:
+    with _opened(path) as file:
+        return file.read().decode("utf-8", errors="replace").removeprefix("\ufeff")
+
+
+def _opened(path: str) -> IO[bytes]:
+    try:
+        file = Path(path).open("rb")  # noqa: SIM115 - the caller closes it
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+    is_gzip = file.read(2) == b"\x1f\x8b"
+    file.seek(0)
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_gzip else file
+
+
+_CONTROL: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]")
+
+
+def json_text(record: Mapping[str, Any]) -> str:
+    """The record as JSON, spelt as Spark's ``to_json`` spells it."""
+    text = msgspec.json.encode(record).decode("utf-8")
+    return _CONTROL.sub(_in_capitals, text) if "\\u00" in text else text
+
+
+def _in_capitals(found: re.Match[str]) -> str:
+    return found[0] if found[0] == "\\\\" else f"\\u{found[0][2:].upper()}"

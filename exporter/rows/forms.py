@@ -1,0 +1,254 @@
+"""Which files there are to read, and in which form: decided from names and first bytes, before Spark reads a row."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import io
+import json
+import re
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NDJSON: Final = "ndjson"
+JSON_DOCUMENT: Final = "json"
+CSV: Final = "csv"
+PARQUET: Final = "parquet"
+TABLE: Final = "table"
+
+_ENDINGS: Final = {
+    ".ndjson": NDJSON,
+    ".jsonl": NDJSON,
+    ".json": NDJSON,
+    ".csv": CSV,
+    ".tsv": CSV,
+    ".parquet": PARQUET,
+}
+_FIRST_BYTES: Final = 65_536
+_DELIMITERS: Final = ",;\t|"
+_TABLE_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}")
+_REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+DOCUMENT_LIMIT: Final = 512 * 1024 * 1024
+"""Bytes of a JSON document that is read as a whole; larger inputs must have one object a line."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of one form: what a single Spark reader takes. ``columns`` and ``delimiter`` are a CSV's header; ``types``
+    the columns of Parquet files with their types, which differ between tools.
+    """
+
+    form: str
+    paths: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    delimiter: str = ","
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What was found: sources to read, files that are no rows, and the size in bytes (None: not known)."""
+
+    sources: tuple[Source, ...]
+    skipped: tuple[str, ...]
+    size: int | None
+
+    @property
+    def named(self) -> str:
+        """The first of what was found, for a message."""
+        paths = [path for one in self.sources for path in one.paths]
+        return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+
+
+def size(*found: Inputs | None) -> int | None:
+    """Bytes of all that was found, for None there is nothing to read; None where the size of one is not known."""
+    sizes = [one.size for one in found if one is not None]
+    known = [one for one in sizes if one is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def find(names: Iterable[str], required: str = "query_id") -> Inputs:
+    """Files, folders, globs and tables -> what to read.
+
+    ``required``: the column that a CSV's header must name. Raises UsageError for what is not there, is empty, or is
+    in no form that can be read.
+    """
+    sources: list[Source] = []
+    skipped: list[str] = []
+    size: int | None = 0
+    for name in names:
+        if is_remote(name):
+            sources.append(_remote(name))
+            size = None
+            continue
+        if not Path(_local(name)).exists() and _TABLE_NAME.fullmatch(name) and not _matching(name):
+            sources.append(Source(TABLE, (name,)))
+            size = None
+            continue
+        for path in _files(_local(name), skipped):
+            sources.append(_source(path, required))
+            size = None if size is None else size + path.stat().st_size
+    if not sources:
+        raise UsageError("no input was given: name a file, a folder, a glob or a table")
+    return Inputs(_merged(sources), tuple(skipped), size)
+
+
+def is_remote(path: str) -> bool:
+    """Whether it is the URI of another file system."""
+    return bool(_REMOTE.match(path)) and not path.startswith("file:")
+
+
+def _local(name: str) -> str:
+    return name.removeprefix("file://").removeprefix("file:")
+
+
+def _remote(name: str) -> Source:
+    form = _form_by_name(name)
+    if form is None:
+        endings = ", ".join(sorted(_ENDINGS))
+        raise UsageError(f"{name}: the form of a remote input is told by its ending, one of {endings} (and .gz)")
+    if form == CSV:
+        raise UsageError(f"{name}: CSV is read from local files only; unload as JSON or Parquet, or copy it here first")
+    return Source(form, (name,))
+
+
+def _form_by_name(name: str) -> str | None:
+    lowered = name.lower().rstrip("/*")
+    return _ENDINGS.get(Path(lowered.removesuffix(".gz")).suffix)
+
+
+def _files(name: str, skipped: list[str]) -> list[Path]:
+    path = Path(name)
+    if path.is_dir():
+        return _in_folder(path, skipped)
+    if path.exists():
+        return [path]
+    found = sorted(Path(one) for one in _matching(name))
+    files = [file for one in found for file in (_in_folder(one, skipped) if one.is_dir() else [one])]
+    if not files:
+        what = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
+        raise UsageError(f"{name}: {what}")
+    return files
+
+
+def _matching(pattern: str) -> list[str]:
+    return glob.glob(pattern, recursive=True)  # noqa: PTH207 - a pattern that a person gives may be absolute
+
+
+def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
+    """The files with rows in a folder, at any depth; hidden ones and markers (``_SUCCESS``) do not count at all."""
+    every = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path, folder))
+    rows = [path for path in every if _form_by_name(path.name)]
+    skipped.extend(str(path) for path in every if path not in set(rows))
+    if not rows:
+        raise UsageError(f"{folder}: the folder holds no NDJSON, JSON, CSV or Parquet file")
+    return rows
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+
+
+def _source(path: Path, required: str) -> Source:
+    """The form of one local file, from its first bytes; its ending decides only where those do not."""
+    first = _first_bytes(path)
+    if first.startswith(b"PAR1"):
+        return Source(PARQUET, (str(path),), types=_parquet_types(path))
+    if _form_by_name(path.name) == PARQUET:
+        raise UsageError(f"{path}: is called Parquet and is not (it does not begin with PAR1)")
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UsageError(f"{path}: is UTF-16; write it as UTF-8")
+    text = first.decode("utf-8", errors="ignore").lstrip("\ufeff")
+    if text.lstrip()[:1] in ("{", "[") or _form_by_name(path.name) == NDJSON:
+        return Source(_json_form(path, text), (str(path),))
+    return _csv(path, text, required)
+
+
+def _first_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            if file.read(2) != b"\x1f\x8b":
+                file.seek(0)
+                return file.read(_FIRST_BYTES)
+        if path.suffix.lower() != ".gz":
+            raise UsageError(f"{path}: is gzip, but its name does not end in .gz; rename it")
+        with gzip.open(path) as unpacked:
+            return unpacked.read(_FIRST_BYTES)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+
+
+def _parquet_types(path: Path) -> tuple[str, ...]:
+    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - slow to import, and not needed for other forms
+
+    try:
+        schema = parquet.read_schema(path)
+    except (ArrowException, OSError) as error:
+        first_line = (str(error).splitlines() or ["unreadable"])[0]
+        raise UsageError(f"{path}: is no Parquet that can be read: {first_line}") from None
+    _refuse_twice(path, [field.name for field in schema])
+    return tuple(f"{field.name.lower()} {field.type}" for field in schema)
+
+
+def _refuse_twice(path: Path, columns: list[str]) -> None:
+    """Names count in any case, so two columns whose names differ in nothing else are one name for two things."""
+    names = [column.strip().lower() for column in columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{path}: has several columns called {twice}; names count in any case, so keep one of them")
+
+
+def _json_form(path: Path, text: str) -> str:
+    """One object a line, or one document for the whole file (an array of rows, or a row over several lines)."""
+    line, newline, _ = text.lstrip().partition("\n")
+    opens = line.rstrip().endswith(("{", "[", ","))
+    is_document = line.startswith("[") or (bool(newline) and opens and not _is_json(line)) or _wraps_rows(line)
+    if is_document and path.stat().st_size > DOCUMENT_LIMIT:
+        limit = DOCUMENT_LIMIT // 1024**2
+        raise UsageError(f"{path}: a JSON document of over {limit} MiB; write one object a line (NDJSON)")
+    return JSON_DOCUMENT if is_document else NDJSON
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _wraps_rows(line: str) -> bool:
+    return bool(re.match(r'\{\s*("(?!query_id)\w+"\s*:\s*"[^"]*"\s*,\s*)*"rows"\s*:\s*\[', line))
+
+
+def _csv(path: Path, text: str, required: str) -> Source:
+    """The header's columns, and the delimiter with which it names ``required``."""
+    header = text.lstrip("\r\n")
+    if not header.strip():
+        return Source(CSV, (str(path),))
+    for delimiter in _DELIMITERS:
+        columns = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter))
+        if required in [column.strip().lower() for column in columns]:
+            named = [column.strip() or f"unnamed {number}" for number, column in enumerate(columns, start=1)]
+            _refuse_twice(path, named)
+            return Source(CSV, (str(path),), tuple(named), delimiter)
+    raise UsageError(
+        f"{path}: line 1 is no header with a column {required}; unload with HEADER = TRUE, "
+        "separated by comma, semicolon, tab or |"
+    )
+
+
+def _merged(sources: list[Source]) -> tuple[Source, ...]:
+    """Sources of one form in one: a reader for each form, not for each file."""
+    groups: dict[Source, list[str]] = {}
+    for source in sources:
+        groups.setdefault(replace(source, paths=()), []).extend(source.paths)
+    return tuple(replace(like, paths=tuple(dict.fromkeys(paths))) for like, paths in groups.items())

@@ -1,0 +1,104 @@
+"""QUERY_HISTORY: a line -> the columns worth joining to a query, by its id.
+
+Lines come in any of the forms that rows come in. The view holds duplicates now and then; of several lines of one query
+id the one that ended last is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.queries.facts import NO_HISTORY, History
+from exporter.rows import patient
+from exporter.rows.columns import NOT_DECODED, lower_name, texts_of
+from exporter.rows.fitting import plain_text
+from exporter.rows.times import parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_TIME: Final = "end_time"
+_NUMBERS: Final = frozenset(
+    {"total_elapsed_time", "bytes_scanned", "rows_produced", "rows_inserted", "rows_updated", "rows_deleted"}
+)
+_COLUMNS: Final = History.__struct_fields__
+_KNOWN: Final = frozenset({"query_id", *_COLUMNS})
+_IN_ORDER: Final = (_TIME, *(name for name in _COLUMNS if name != _TIME))
+_NOTHING: Final = frozenset({"", "\\N", "null"})
+_NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[dDfF]?", re.ASCII)
+_LARGEST: Final = 2**63
+_TOO_LARGE: Final = str(_LARGEST)
+_LONGEST: Final = 400
+"""Characters of a number at most."""
+_CONTROLS: Final = "".join(map(chr, range(0x21)))
+"""What may stand around a number: blanks and control characters."""
+
+
+class HistoryLine(NamedTuple):
+    """A line of QUERY_HISTORY. ``query_id``: None where it names none. ``is_unreadable``: there is no query id, or a
+    time or number that cannot be read (the value is left out, the line's others are kept).
+    """
+
+    query_id: str | None
+    history: History
+    is_unreadable: bool
+
+
+UNREADABLE: Final = HistoryLine(None, NO_HISTORY, is_unreadable=True)
+
+
+def read_history(line: str) -> HistoryLine | None:
+    """What a line of JSON says of a query; None for a blank line."""
+    texts = _texts(line)
+    if texts is None:
+        return UNREADABLE if line.strip("\ufeff \t\r\n") else None
+    said = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
+    query_id = said.pop("query_id", None)
+    values = {name: _value(name, text) for name, text in said.items()}
+    is_unreadable = query_id is None or None in values.values()
+    return HistoryLine(query_id, History(**values), is_unreadable)  # type: ignore[arg-type] # each as its column is
+
+
+def latest(histories: Iterable[History]) -> History:
+    """The one that ended last; of several the one whose columns are the largest, in their order, none before any."""
+    return max(histories, key=_order)
+
+
+def _order(one: History) -> tuple[tuple[bool, str | int | None], ...]:
+    return tuple((value is not None, value) for value in (getattr(one, name) for name in _IN_ORDER))
+
+
+def _texts(line: str) -> dict[str, str | None] | None:
+    """The texts of the columns that are read; None where the line is not one JSON object."""
+    try:
+        given = texts_of(line)
+    except NOT_DECODED:
+        return _texts_patiently(line)
+    return {name: text for spelt, text in given.items() if (name := lower_name(spelt)) in _KNOWN}
+
+
+def _texts_patiently(line: str) -> dict[str, str | None] | None:
+    members = patient.members_of(line.removeprefix("\ufeff"))
+    if members is None:
+        return None
+    return {name: plain_text(one.value) for one in members if (name := lower_name(one.name)) in _KNOWN}
+
+
+def _value(name: str, text: str) -> str | int | None:
+    if name == _TIME:
+        return parse_time(text)
+    return _whole(text) if name in _NUMBERS else text
+
+
+def _whole(text: str) -> int | None:
+    """The whole part of a number; None where there is none, or none that 64 bits hold."""
+    found = _NUMBER.fullmatch(text.strip(_CONTROLS))
+    if found is None or len(text) > _LONGEST:
+        return None
+    digits = found[1]
+    if not digits.lstrip("+-").isdecimal():
+        number = float(digits)
+        digits = str(int(number)) if isfinite(number) else _TOO_LARGE
+    return int(digits) if -_LARGEST <= int(digits) < _LARGEST else None

@@ -1,0 +1,249 @@
+"""JSON with more patience than a JSON library has: as the tools between Snowflake and a file write it.
+
+Beyond the standard are read: control characters and lone surrogates in strings, strings in single quotes, a bare
+``undefined`` (Snowflake's word for a missing element) as null, ``NaN`` and ``Infinity``, and nesting of up to
+:data:`DEEPEST` levels without recursion. Numbers keep their digits, objects the order of their members and those
+that come twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEEPEST: Final = 1000
+
+
+class Number(NamedTuple):
+    """A number in its own digits, or ``NaN`` and its like."""
+
+    digits: str
+
+
+class Member(NamedTuple):
+    """A name and its value."""
+
+    name: str
+    value: Value
+
+
+class Members(list[Member]):
+    """A JSON object."""
+
+    def last(self) -> dict[str, Value]:
+        """The values by name; of those that come twice, the last."""
+        return {one.name: one.value for one in self}
+
+
+Value: TypeAlias = "bool | str | Number | Elements | Members | None"
+
+
+class Elements(list[Value]):
+    """A JSON array."""
+
+
+class NotJsonError(ValueError):
+    """The text is no JSON, even with patience."""
+
+
+_NUMBER: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?+"
+_WORD: Final = r"true|false|null|undefined|NaN|[+-]?(?:Infinity|INF)"
+_TOKEN: Final = re.compile(
+    r"[ \t\r\n]*+(?:"
+    r'"(?P<double>(?:[^"\\]|\\.)*+)"'
+    r"|'(?P<single>(?:[^'\\]|\\.)*+)'"
+    r"|(?P<mark>[\[\]{}:,])"
+    rf"|(?P<number>{_NUMBER})(?![\w.+-])"
+    rf"|(?P<word>{_WORD})\b)",
+    re.DOTALL,
+)
+_SPACE: Final = re.compile(r"[ \t\r\n]*+")
+_WORDS: Final[dict[str, Value]] = {"true": True, "false": False, "null": None, "undefined": None}
+_QUOTES: Final = re.compile(r'\\.|"', re.DOTALL)
+_BLANK: Final = " \t\r\n"
+
+
+def parse(text: str) -> Value:
+    """The JSON value that a text is; raises NotJsonError."""
+    value, end = parse_first(text)
+    if text[end:].strip(_BLANK):
+        raise NotJsonError("there is more behind it")
+    return value
+
+
+def parse_first(text: str) -> tuple[Value, int]:
+    """The JSON value that a text begins with, and where it ends; raises NotJsonError."""
+    reader = _Reader(text)
+    return reader.value(), reader.at
+
+
+class _Reader:
+    """Reads one value, with the arrays and objects that are open on a stack of its own."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.open: list[Elements | Members] = []
+        self.names: list[str] = []
+
+    def value(self) -> Value:
+        while True:
+            value = self._next_value()
+            if value is _OPENED:
+                continue
+            while self.open:
+                self._add(value)
+                if not self._closes():
+                    break
+                value = self.open.pop()
+            else:
+                return value
+
+    def _next_value(self) -> Value:
+        """The next value; :data:`_OPENED` where it is an array or object with something in it."""
+        if self.open and isinstance(self.open[-1], Members):
+            self._name()
+        kind, token = self._token()
+        if kind == "number":
+            return Number(token)
+        if kind == "word":
+            return _WORDS[token] if token in _WORDS else Number(token)
+        if kind == "mark":
+            return self._opened(token)
+        return _unquoted(kind, token)
+
+    def _opened(self, mark: str) -> Value:
+        if mark not in "[{" or len(self.open) >= DEEPEST:
+            raise NotJsonError("no value, or too deep a one")
+        self.open.append(Elements() if mark == "[" else Members())
+        return self.open.pop() if self._skips("]" if mark == "[" else "}") else _OPENED
+
+    def _name(self) -> None:
+        kind, name = self._token()
+        if kind not in {"double", "single"} or not self._skips(":"):
+            raise NotJsonError("no name")
+        self.names.append(_unquoted(kind, name))
+
+    def _add(self, value: Value) -> None:
+        around = self.open[-1]
+        if isinstance(around, Members):
+            around.append(Member(self.names.pop(), value))
+        else:
+            around.append(value)
+
+    def _closes(self) -> bool:
+        """Whether what is open ends here; else a comma says that more comes."""
+        if self._skips("}" if isinstance(self.open[-1], Members) else "]"):
+            return True
+        if not self._skips(","):
+            raise NotJsonError("neither more nor the end")
+        return False
+
+    def _skips(self, mark: str) -> bool:
+        at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+        if not self.text.startswith(mark, at):
+            return False
+        self.at = at + 1
+        return True
+
+    def _token(self) -> tuple[str, str]:
+        found = _TOKEN.match(self.text, self.at)
+        if found is None:
+            raise NotJsonError(f"no JSON at character {self.at}")
+        self.at = found.end()
+        kind = found.lastgroup
+        assert kind is not None
+        return kind, found[kind]
+
+
+_OPENED: Final = Elements()
+
+
+def _unquoted(kind: str, text: str) -> str:
+    """What a string says, from what stands between its quotes."""
+    if "\\" not in text:
+        return text
+    if kind == "single" or "\\'" in text:
+        text = _QUOTES.sub(_in_double_quotes, text)
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError as error:
+        raise NotJsonError(str(error)) from None
+
+
+def _in_double_quotes(found: re.Match[str]) -> str:
+    return {"\\'": "'", '"': '\\"'}.get(found[0], found[0])
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+_SHORT: Final = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+_ESCAPED: Final = re.compile('[\\\\"\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
+
+
+def spelt(value: Value) -> str:
+    """The value as JSON in one spelling: no white space, escapes only where they must be, numbers in their digits,
+    ``"NaN"`` and its like as strings.
+    """
+    return "".join(_pieces(value))
+
+
+def _pieces(value: Value) -> Iterator[str]:
+    """The text, piece by piece. What is still to be written is on a stack, for arrays may be deep."""
+    left: list[Value | _Said] = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, _Said):
+            yield one.text
+        elif isinstance(one, Elements):
+            left += _reversed("[", [[element] for element in one], "]")
+        elif isinstance(one, Members):
+            left += _reversed("{", [[_Said(f"{quoted(member.name)}:"), member.value] for member in one], "}")
+        else:
+            yield scalar(one)
+
+
+class _Said(NamedTuple):
+    """Text that is written as it is."""
+
+    text: str
+
+
+def _reversed(opens: str, parts: list[list[Value | _Said]], closes: str) -> list[Value | _Said]:
+    between: list[Value | _Said] = [_Said(opens)]
+    for number, part in enumerate(parts):
+        between += [_Said(","), *part] if number else part
+    return [*between, _Said(closes)][::-1]
+
+
+def scalar(value: bool | str | Number | None) -> str:  # noqa: FBT001 - a value of JSON
+    """A value that holds no others, as JSON."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, Number):
+        return value.digits if value.digits[-1].isdigit() else quoted(_NOT_FINITE.get(value.digits, value.digits))
+    return {None: "null", True: "true", False: "false"}[value]
+
+
+_NOT_FINITE: Final = {"INF": "Infinity", "+INF": "Infinity", "+Infinity": "Infinity", "-INF": "-Infinity"}
+
+
+def quoted(text: str) -> str:
+    r"""A string as JSON, with escapes in capitals (``\u001F``): of what must be escaped, and of what UTF-16 writes as a
+    pair of surrogates, as JSON libraries of the JVM do.
+    """
+    return '"' + (_ESCAPED.sub(_escape, text) if _ESCAPED.search(text) else text) + '"'
+
+
+def _escape(found: re.Match[str]) -> str:
+    return _SHORT.get(found[0]) or escaped(found[0])
+
+
+def escaped(character: str) -> str:
+    r"""One character as JSON's escape: ``\u001F``, ``\uD83D\uDE00``."""
+    units = character.encode("utf-16-be", errors="surrogatepass")
+    return "".join(f"\\u{units[at]:02X}{units[at + 1]:02X}" for at in range(0, len(units), 2))

@@ -1,0 +1,67 @@
+"""Parquet -> records, with values as Spark's ``to_json`` gives them: nulls left out, times in ISO with microseconds."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from decimal import Decimal
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from msgspec import Raw
+from pyarrow import parquet
+
+from exporter.errors import UsageError
+from exporter.rows.times import iso_micros, micros_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ROWS_AT_ONCE: Final = 1024
+
+
+def records(path: str) -> Iterator[dict[str, Any]]:
+    """The records of a file: column -> value, as values to be written as JSON. Raises UsageError where the file ends
+    early or is no Parquet.
+    """
+    try:
+        with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+                for record in _in_micros(batch).to_pylist(maps_as_pydicts="lossy"):
+                    yield _plain(record)
+    except (pa.ArrowException, OSError) as error:
+        first_line = (str(error).splitlines() or ["unreadable"])[0]
+        raise UsageError(f"{path}: cannot be read: {first_line}") from None
+
+
+def _in_micros(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """With times in microseconds: Python has no finer ones."""
+    for at, field in enumerate(batch.schema):
+        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
+            coarse = batch.column(at).cast(pa.timestamp("us", field.type.tz), safe=False)
+            batch = batch.set_column(at, field.with_type(coarse.type), coarse)
+    return batch
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it. In a struct a null is left out; in an array it keeps its place."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
+    return _as_text(value)
+
+
+def _as_text(value: Any) -> str | Raw:
+    if isinstance(value, datetime):
+        text = iso_micros(micros_of(value))
+        return text if value.tzinfo is not None else text.removesuffix("Z")
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return Raw(format(value, "f").encode())
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)

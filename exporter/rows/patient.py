@@ -1,0 +1,96 @@
+r"""The second look at a line that a decoder did not take: its columns put into the documents' form, or why not.
+
+Read are names in any case, arrays as JSON text (in text again, too), ``\N`` and other words for nothing, a bare
+``undefined``, lists that were cut down to ``"TRUNCATED"``, and whatever :mod:`exporter.rows.lenient` takes. JSON
+readers alone would turn each of these into null without a word.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from exporter.rows import fitting, lenient
+from exporter.rows.lenient import Elements, Members, NotJsonError, Value
+from exporter.rows.row import STRUCTURED, Unreadable
+
+NOTHING: Final = frozenset({"", "\\N", "null", "undefined"})
+"""What exports write for a structured column that is null."""
+NOT_ONE_OBJECT: Final = Unreadable(("the line is not one JSON object (or, in CSV, not one record)",))
+
+_CHANGE: Final = "object_modified_by_ddl"
+WRAPPINGS: Final = 2
+"""How many strings a structured column may be wrapped in beside its own."""
+_AFTER_ROW: Final = " \t\r\n,]}"
+"""What may stand behind a row: the rest of an array whose rows have a line each."""
+
+
+def members_of(text: str) -> Members | None:
+    """The names and values of a line; None where it is not one JSON object."""
+    try:
+        row, end = lenient.parse_first(text)
+    except NotJsonError:
+        return None
+    return row if isinstance(row, Members) and not text[end:].strip(_AFTER_ROW) else None
+
+
+def content_of(columns: dict[str, Value]) -> bytes | Unreadable:
+    """The structured columns of a row as :attr:`exporter.rows.row.Row.content`, or what does not fit in them."""
+    content: list[Any] = [None] * len(STRUCTURED)
+    problems = []
+    for name, value in columns.items():
+        if name in STRUCTURED:
+            place = STRUCTURED.index(name)
+            opened = _opened(value)
+            problem = _misplaced(name, opened)
+            try:
+                content[place] = _fitted(name, opened, place) if problem is None else None
+            except (NotJsonError, fitting.MisfitError):
+                problem = f"{name} holds {_wanted(name)} that is not as the documents describe it"
+            problems += [problem] if problem else []
+    return Unreadable(tuple(problems)) if problems else msgspec.json.encode(content)
+
+
+def _opened(value: Value) -> Value:
+    """A structured column without the strings around it; None for a word that stands for nothing."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip("\ufeff ")
+    for _ in range(WRAPPINGS):
+        text = _unwrapped(text)
+    return None if text in NOTHING else text
+
+
+def _unwrapped(text: str) -> str:
+    if not text.startswith('"'):
+        return text
+    try:
+        inner = lenient.parse(text)
+    except NotJsonError:
+        return text
+    return inner.strip(" ") if isinstance(inner, str) else text
+
+
+def _misplaced(name: str, value: Value) -> str | None:
+    """What is wrong with a value by its looks alone."""
+    if value is None or (value == fitting.TRUNCATED and name != _CHANGE):
+        return None
+    looks, wanted = _looks(value), _wanted(name)
+    return None if looks == wanted else f"{name} holds {looks}, and {wanted} belongs there"
+
+
+def _looks(value: Value) -> str:
+    if isinstance(value, Members) or (isinstance(value, str) and value.startswith("{")):
+        return "an object"
+    return "an array" if isinstance(value, Elements) or (isinstance(value, str) and value.startswith("[")) else "text"
+
+
+def _wanted(name: str) -> str:
+    return "an object" if name == _CHANGE else "an array"
+
+
+def _fitted(name: str, value: Value, place: int) -> Any:
+    if value == fitting.TRUNCATED and name != _CHANGE:
+        return fitting.SENTINEL
+    return fitting.fitted(lenient.parse(value) if isinstance(value, str) else value, place)

@@ -1,0 +1,255 @@
+"""A line -> a row, or the reason why not.
+
+Three ways, each for what the one before did not take, and all with the same result: the documents' own form in one
+decoding; names in any case and arrays as text, in one decoding a column; and :mod:`exporter.rows.patient`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from exporter.rows import documents, lenient, patient
+from exporter.rows.columns import NOT_DECODED, columns_of, lower_name
+from exporter.rows.fitting import plain_text
+from exporter.rows.patient import NOT_ONE_OBJECT, NOTHING, WRAPPINGS
+from exporter.rows.raw import raw_json, raw_text, text_of
+from exporter.rows.row import STRUCTURED, Row, Unreadable
+from exporter.rows.times import parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NULL: Final = b"null"
+_ABSENT: Final = Raw(_NULL)
+_TEXTS: Final[tuple[str, ...]] = (
+    "query_id",
+    "query_start_time",
+    "user_name",
+    "parent_query_id",
+    "root_query_id",
+    "event_source",
+    "organization_name",
+    "account_name",
+    "account_locator",
+)
+_KEPT: Final[tuple[str, ...]] = ("additional_properties", "invoker_identity")
+"""Columns that are kept as the JSON text they hold."""
+_NO_TEXT: Final = frozenset({"\\N", "null"})
+"""What exports that write arrays as text write for a text that is null."""
+_KNOWN: Final = frozenset({*_TEXTS, *_KEPT, *STRUCTURED})
+_REMEMBERED: Final = 32 * 1024
+"""Bytes of a content at most that is remembered."""
+
+
+class _Line(Struct, gc=False):
+    """A row in the documents' own form: names in lower case, arrays as arrays."""
+
+    query_id: str
+    query_start_time: str | int
+    user_name: str
+    parent_query_id: str | None = None
+    root_query_id: str | None = None
+    event_source: str | None = None
+    organization_name: str | None = None
+    account_name: str | None = None
+    account_locator: str | None = None
+    additional_properties: Raw = _ABSENT
+    invoker_identity: Raw = _ABSENT
+    direct_objects_accessed: Raw = _ABSENT
+    base_objects_accessed: Raw = _ABSENT
+    objects_modified: Raw = _ABSENT
+    policies_referenced: Raw = _ABSENT
+    provider_base_objects_accessed: Raw = _ABSENT
+    provider_policies_referenced: Raw = _ABSENT
+    object_modified_by_ddl: Raw = _ABSENT
+    agents_info: Raw = _ABSENT
+
+
+_decode_line: Final = msgspec.json.Decoder(_Line).decode
+_decode_text: Final = msgspec.json.Decoder(str).decode
+_check: Final = msgspec.json.Decoder(Raw).decode
+
+
+def read_line(text: str) -> Row | Unreadable | None:
+    """The row that a line of JSON holds, or why it cannot be read; None for a blank line."""
+    try:
+        line = _decode_line(text)
+    except NOT_DECODED:
+        return _read_again(text)
+    content = b"[%b]" % b",".join(
+        (
+            line.direct_objects_accessed,
+            line.base_objects_accessed,
+            line.objects_modified,
+            line.policies_referenced,
+            line.provider_base_objects_accessed,
+            line.provider_policies_referenced,
+            line.object_modified_by_ddl,
+            line.agents_info,
+        )
+    )
+    start = parse_time(str(line.query_start_time))
+    is_named = line.query_id.strip(" ") and line.user_name.strip(" ")
+    if start is None or not is_named or not _fits(content):
+        return _read_again(text)
+    return Row(
+        line.query_id,
+        start,
+        line.user_name,
+        content,
+        line.parent_query_id,
+        line.root_query_id,
+        line.event_source,
+        line.organization_name,
+        line.account_name,
+        line.account_locator,
+        None if line.additional_properties is _ABSENT else raw_text(line.additional_properties),
+        None if line.invoker_identity is _ABSENT else raw_text(line.invoker_identity),
+    )
+
+
+def _fits(content: bytes) -> bool:
+    """Whether the columns are as the documents describe them; statements recur, and so do contents."""
+    return _decodes_again(content) if len(content) <= _REMEMBERED else _decodes(content)
+
+
+def _decodes(content: bytes) -> bool:
+    try:
+        _decode_far_down(content, _SPARE if content.count(b"[") + content.count(b"{") > _MAY_BE_DEEP else 0)
+    except NOT_DECODED:
+        return False
+    return True
+
+
+_decodes_again: Final = lru_cache(maxsize=1024)(_decodes)
+_MAY_BE_DEEP: Final = 400
+_SPARE: Final = 100
+
+
+def _decode_far_down(content: bytes, frames: int) -> None:
+    """Decode with so many frames less than Python allows: whoever decodes the content next may be called from deeper
+    down, and what is nested as deep as Python's stack must not fail only there.
+    """
+    if frames:
+        _decode_far_down(content, frames - 1)
+    else:
+        documents.decode(content)
+
+
+def _read_again(text: str) -> Row | Unreadable | None:
+    bare = text.removeprefix("\ufeff")
+    if not bare.strip(" \t\r\n"):
+        return None
+    row = _read_by_name(bare)
+    return row if isinstance(row, Row) else _read_patiently(bare)
+
+
+def _read_by_name(text: str) -> Row | Unreadable | None:
+    """Names in any case, arrays as text; None where this does not do."""
+    try:
+        given = columns_of(text)
+        columns = {known: value for name, value in given.items() if (known := lower_name(name)) in _KNOWN}
+        structured = [bytes(columns.get(name, _ABSENT)) for name in STRUCTURED]
+        content = b"[%b]" % b",".join([_opened(value) for value in structured])
+    except NOT_DECODED:
+        return None
+    if not _fits(content):
+        return None
+    is_text = any(value.startswith(b'"') for value in structured)
+    texts = {name: text_of(columns[name]) for name in (*_TEXTS, *_KEPT) if name in columns}
+    return _finished(_said(texts, is_own="query_id" in given and not is_text), content)
+
+
+def _opened(value: bytes) -> bytes:
+    """A structured column as JSON, without the strings around it; raises DecodeError."""
+    if not value.startswith(b'"'):
+        return value
+    text = _decode_text(value).strip("\ufeff ")
+    for _ in range(WRAPPINGS):
+        text = _decode_text(text).strip(" ") if text.startswith('"') else text
+    return _NULL if text in NOTHING else bytes(_check(text))
+
+
+def _read_patiently(text: str) -> Row | Unreadable:
+    given = patient.members_of(text)
+    if given is None:
+        return NOT_ONE_OBJECT
+    columns = {lower_name(one.name): one.value for one in given}
+    content = patient.content_of(columns)
+    if isinstance(content, Unreadable):
+        return content
+    is_text = any(isinstance(columns.get(name), str) for name in STRUCTURED)
+    texts = {name: plain_text(columns[name]) for name in (*_TEXTS, *_KEPT) if name in columns}
+    return _finished(_said(texts, is_own="query_id" in given.last() and not is_text), content)
+
+
+def _said(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[str, str | None]:
+    """The texts without the words that stand for none. In the documents' own form, where null is null, there are none:
+    a user may be called ``null``.
+    """
+    return texts if is_own else {name: text for name, text in texts.items() if text not in _NO_TEXT}
+
+
+def _finished(texts: Mapping[str, str | None], content: bytes) -> Row | Unreadable:
+    """The row, or what it lacks that every row has: an id, a readable time, a user."""
+    query_id, time, user = (texts.get(name) or "" for name in _TEXTS[:3])
+    start = parse_time(time)
+    problems = [
+        "query_id is missing" if not query_id.strip(" ") else None,
+        "query_start_time is missing" if not time.strip(" ") else None,
+        f"query_start_time cannot be read as a time: {time[:60]}" if time.strip(" ") and start is None else None,
+        "user_name is missing" if not user.strip(" ") else None,
+    ]
+    found = tuple(one for one in problems if one)
+    if found or start is None:
+        return Unreadable(found)
+    kept = (None if (text := texts.get(name)) is None else raw_json(text) for name in _KEPT)
+    return Row(query_id, start, user, content, *map(texts.get, _TEXTS[3:]), *kept)
+
+
+# --- JSON documents --------------------------------------------------------------------------------------------------
+
+
+class _Wrapped(Struct):
+    """Rows as some APIs give them."""
+
+    rows: list[Raw]
+
+
+_decode_rows: Final = msgspec.json.Decoder(list[Raw]).decode
+_decode_wrapped: Final = msgspec.json.Decoder(_Wrapped).decode
+
+
+def rows_of_document(text: str) -> list[str]:
+    """The rows of a JSON document: the elements of an array, of the array ``rows`` in an object, or the object."""
+    bare = text.removeprefix("\ufeff")
+    is_array = bare.lstrip().startswith("[")
+    try:
+        rows = _decode_rows(bare) if is_array else _decode_wrapped(bare).rows
+    except msgspec.ValidationError:
+        return [bare]
+    except NOT_DECODED:
+        return _rows_patiently(bare)
+    return [_row_text(bytes(row)) for row in rows]
+
+
+def _row_text(row: bytes) -> str:
+    """A row's own text, or what a string says; nothing for null, so that it counts as a blank line does."""
+    if row == _NULL:
+        return ""
+    return _decode_text(row) if row.startswith(b'"') else row.decode("utf-8")
+
+
+def _rows_patiently(text: str) -> list[str]:
+    try:
+        value = lenient.parse(text)
+    except lenient.NotJsonError:
+        return [text]
+    rows = value.last().get("rows") if isinstance(value, lenient.Members) else value
+    if not isinstance(rows, lenient.Elements):
+        return [text]
+    return [row if isinstance(row, str) else "" if row is None else lenient.spelt(row) for row in rows]

@@ -1,0 +1,160 @@
+"""Times in the forms in which they leave Snowflake, as microseconds since 1970 in UTC; and as both outputs write them.
+
+Read are ISO dates and times with any digits of fraction (cut after the sixth) and any offset, ``Z``, the name of a
+zone, or none (then it is UTC, as the view's documents say of query_start_time); the long form of Snowflake's
+TIMESTAMP_OUTPUT_FORMAT (``Wed, 25 Jan 2022 16:17:47 +0000``); seconds, milli-, micro- or nanoseconds since 1970, as
+the drivers give them. Times outside of the years 1 to 9999 are none: no other tool reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Final
+
+from exporter.rows import zones
+
+_SECOND: Final = 1_000_000
+_MINUTE: Final = 60 * _SECOND
+_HOUR: Final = 60 * _MINUTE
+_DAY: Final = 24 * _HOUR
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+_FIRST: Final = (date(1, 1, 1).toordinal() - _EPOCH) * _DAY
+_LAST: Final = (date(9999, 12, 31).toordinal() - _EPOCH + 1) * _DAY - 1
+
+_LONGEST: Final = 128
+"""Characters of a time at most, so that nothing long is matched or remembered."""
+
+_PAIRS: Final = tuple(f"{number:02}" for number in range(60))
+_HOURS: Final = {text: number * _HOUR for number, text in enumerate(_PAIRS[:24])}
+_MINUTES: Final = {text: number * _MINUTE for number, text in enumerate(_PAIRS)}
+_SECONDS: Final = {text: number * _SECOND for number, text in enumerate(_PAIRS)}
+_CLOCKS: Final = tuple(f"T{hour}:{minute}:" for hour in _PAIRS[:24] for minute in _PAIRS)
+"""What stands before the seconds, by the minute of the day."""
+
+_ISO: Final = re.compile(
+    r"(\d{4}-\d{2}-\d{2})"
+    r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(\.\d+)?(?:\s*(Z|[+-]\d{2}(?::?\d{2})?|[A-Z][A-Za-z/_]+))?)?)?",
+    re.ASCII,
+)
+_LONG: Final = re.compile(
+    r"(?:[A-Za-z]{3}\.?,\s*)?(\d{1,2}) ([A-Za-z]{3})\.? (\d{4}) (\d{2}):(\d{2}):(\d{2})(\.\d+)?\s*(.*)", re.ASCII
+)
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_SINCE: Final = re.compile(r"(\d{9,10})(?:\.(\d{1,9}))?|(\d{12,13})|(\d{15,16})|(\d{18,19})", re.ASCII)
+
+
+def parse_time(text: str) -> int | None:
+    """A time as text -> microseconds since 1970 in UTC; None where it cannot be read."""
+    if len(text) > _LONGEST:
+        return None
+    day = _day(text[:10])
+    if day is not None and text[13:14] == text[16:17] == ":" and text[10] in "T ":
+        hour, minute = _HOURS.get(text[11:13]), _MINUTES.get(text[14:16])
+        second, rest = _SECONDS.get(text[17:19]), _after_seconds(text[19:])
+        if hour is not None and minute is not None and second is not None and rest is not None:
+            return _in_years(day + hour + minute + second + rest)
+    return _unusual(text.strip(" "))
+
+
+@lru_cache(maxsize=4096)
+def _day(text: str) -> int | None:
+    """``2026-03-01`` -> microseconds since 1970; None for what is no day."""
+    if len(text) != 10 or text[4] != "-" or text[7] != "-" or not _are_digits(text[:4] + text[5:7] + text[8:]):
+        return None
+    try:
+        return (date(int(text[:4]), int(text[5:7]), int(text[8:])).toordinal() - _EPOCH) * _DAY
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _after_seconds(text: str) -> int | None:
+    """A fraction and an offset, each of which may be missing: microseconds to add to the time before; None for what is
+    neither, or the name of a zone, whose offset depends on the day.
+    """
+    fraction = 0
+    if text.startswith("."):
+        digits = text[1:].split(" ", 1)[0].split("+", 1)[0].split("-", 1)[0].rstrip("Z")
+        if not _are_digits(digits):
+            return None
+        fraction, text = _micros(digits), text[1 + len(digits) :]
+    offset = 0 if text in {"", "Z"} else zones.plain_offset(text.lstrip(" "))
+    return None if offset is None else fraction - offset * _SECOND
+
+
+def _unusual(text: str) -> int | None:
+    """The forms that only some tools write."""
+    if iso := _ISO.fullmatch(text):
+        day, hour, minute, second, fraction, zone = iso.groups()
+        return _moment(_day(day), (hour or "00").rjust(2, "0"), minute or "00", second or "00", fraction, zone)
+    if long := _LONG.fullmatch(text):
+        number, name, year, hour, minute, second, fraction, zone = long.groups()
+        month = _MONTHS.index(name.lower()) + 1 if name.lower() in _MONTHS else 0
+        return _moment(_day(f"{year}-{month:02}-{number:0>2}"), hour, minute, second, fraction, zone.strip())
+    since = _SINCE.fullmatch(text)
+    return _in_years(_since_epoch(*since.groups())) if since else None
+
+
+def _since_epoch(
+    seconds: str | None, fraction: str | None, millis: str | None, micros: str | None, nanos: str | None
+) -> int:
+    if seconds is not None:
+        return int(seconds) * _SECOND + _micros(fraction or "")
+    return int(millis or 0) * 1000 + int(micros or 0) + int(nanos or 0) // 1000
+
+
+def _moment(  # noqa: PLR0913, PLR0917 - the parts of a time
+    day: int | None, hour: str, minute: str, second: str, fraction: str | None, zone: str | None
+) -> int | None:
+    if day is None or hour not in _HOURS or minute not in _MINUTES or second not in _SECONDS:
+        return None
+    local = day + _HOURS[hour] + _MINUTES[minute] + _SECONDS[second]
+    offset = zones.offset(zone, local // _SECOND) if zone else 0
+    return None if offset is None else _in_years(local + _micros((fraction or ".")[1:]) - offset * _SECOND)
+
+
+def _micros(digits: str) -> int:
+    """Digits of a fraction -> microseconds; what is finer is cut."""
+    return int(digits[:6].ljust(6, "0"))
+
+
+def _are_digits(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
+
+
+def _in_years(micros: int) -> int | None:
+    """The time, where its year has four digits."""
+    return micros if _FIRST <= micros <= _LAST else None
+
+
+def iso(micros: int) -> str:
+    """xsd:dateTime in UTC with as many digits of fraction as the time has: ``2026-03-01T08:00:00.123Z``."""
+    seconds, fraction = divmod(micros, _SECOND)
+    return f"{_to_seconds(seconds)}.{fraction:06}".rstrip("0") + "Z" if fraction else _to_seconds(seconds) + "Z"
+
+
+def iso_micros(micros: int) -> str:
+    """RFC 3339 in UTC, always with six digits of fraction, as events have it: ``2026-03-01T08:00:00.123000Z``."""
+    seconds, fraction = divmod(micros, _SECOND)
+    return f"{_to_seconds(seconds)}.{fraction:06}Z"
+
+
+def _to_seconds(seconds: int) -> str:
+    minutes, second = divmod(seconds, 60)
+    day, minute = divmod(minutes, 1440)
+    return _iso_day(day) + _CLOCKS[minute] + _PAIRS[second]
+
+
+@lru_cache(maxsize=4096)
+def _iso_day(days: int) -> str:
+    """Days since 1970 -> ``2026-03-01``."""
+    return date.fromordinal(days + _EPOCH).isoformat()
+
+
+def micros_of(moment: datetime) -> int:
+    """A point in time -> microseconds since 1970; one that names no zone is in UTC."""
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    since = aware - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * _SECOND + since.microseconds

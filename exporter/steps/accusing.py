@@ -1,0 +1,54 @@
+"""A node of a thing was refused: who mentions the thing is held back. Only where that happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporter.messages import HELD, OBJECT, REFUSED, STATEMENT, WRITTEN, Message, by_key, decode, encode, order, within
+from exporter.steps.people import people
+from exporter.steps.saying import thing
+from exporter.steps.telling import held, read_told
+from exporter.things.mentioned import said
+from exporter.steps.tallies import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.queries.facts import QueryFacts
+    from exporter.steps.job import Job
+
+
+def mention(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """Facts of queries -> a message to each thing that they mention, with what holding them back takes."""
+    for message in messages:
+        if message.to == WRITTEN:
+            facts = read_told(message.body).facts()
+            body = held(facts, "").body
+            for to, key in _mentioned(facts):
+                yield Message(REFUSED, thing(to, key), order(1, 0, facts.query_id), body)
+
+
+def _mentioned(facts: QueryFacts) -> Iterator[tuple[str, str]]:
+    for object_key, _, _ in said(facts):
+        yield OBJECT, within(facts.account, object_key)
+    for message in people(facts):
+        yield message.to, message.key
+    for relative in (facts.parent_query_id, facts.root_query_id):
+        if relative is not None:
+            yield STATEMENT, within(facts.account, relative)
+
+
+def accuse(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """Things that were refused, and those who mention them -> the queries that are held back."""
+    tally = Tally()
+    for _to, _key, group in by_key(messages):
+        first = next(group)
+        if first.order:
+            continue
+        reason = first.body.decode()
+        for message in group:
+            if message.order:
+                account, query_id, relatives, _ = decode(message.body)
+                tally.count("held")
+                yield Message(HELD, message.key, b"", encode((account, query_id, relatives, reason)))
+    yield tally.message()

@@ -1,0 +1,168 @@
+"""Things hear what mentions them, in the order of time: they answer the queries, and say their own nodes at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from exporter.graph import nodes
+from exporter.graph.catalog_entries import entry
+from exporter.graph.iri import Iris
+from exporter.graph.nodes.accounts import Standing
+from exporter.messages import (
+    ACCOUNT,
+    AGENT,
+    NAMED_FOR_PARENT,
+    NAMED_FOR_QUERY,
+    OBJECT,
+    ORGANIZATION,
+    STATEMENT,
+    THINGS,
+    USER,
+    WRITTEN,
+    Message,
+    by_key,
+    decode,
+    encode,
+    order,
+    parts,
+    rank,
+    time_and_query,
+    within,
+)
+from exporter.ol.datasets import spellings
+from exporter.ol.objects import DATASET_KINDS
+from exporter.queries.facts import Agent
+from exporter.queries.tables import rows_of_object
+from exporter.steps.cataloguing import of_object
+from exporter.steps.saying import Saying
+from exporter.steps.telling import ANSWER, DATASETS, KNOWN, MENTION, SAME_NAMES, Known, read_known
+from exporter.steps.texts import facts_of
+from exporter.things.stories import Answer, Ended, Started, Story
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from exporter.graph.terms import Node
+    from exporter.steps.job import Job
+
+_read_mention: Final = msgspec.msgpack.Decoder(tuple[Started | None, Ended | None]).decode
+_read_agent: Final = msgspec.msgpack.Decoder(Agent).decode
+_read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
+
+
+def answer(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """What things answer and say; what is not for things passes through."""
+    saying = Saying(job)
+    for to, key, group in by_key(messages):
+        if to == OBJECT:
+            yield from _object(key, group, job, saying)
+        elif to in THINGS:
+            said = list(_NODES[to](key, group, job))
+            yield from saying.of_thing(to, key, said)
+        else:
+            yield from group
+    yield saying.tally.message()
+
+
+# --- objects ----------------------------------------------------------------------------------------------------------
+
+
+def _object(key: str, group: Iterator[Message], job: Job, saying: Saying) -> Iterator[Message]:
+    account, object_key = parts(key)
+    story = Story(object_key)
+    known: Known | None = None
+    datasets: dict[tuple[str, str, bool], bytes] = {}
+    same_names: list[str] = []
+    replied = False
+    for message in group:
+        what = rank(message)
+        if what == MENTION:
+            if not replied:
+                replied = True
+                assert known is not None
+                yield from _replies(known, datasets, job)
+            for query_id, one in _heard(story, message):
+                yield Message(WRITTEN, within(account, query_id), order(ANSWER), encode(one))
+        elif what == KNOWN:
+            known = read_known(message.body)
+        elif what == DATASETS:
+            namespace, name, is_dataset, facets = decode(message.body)
+            datasets[namespace, name, is_dataset] = facets
+        elif what == SAME_NAMES:
+            same_names.extend(decode(message.body))
+    assert known is not None
+    life = story.told(known.profile.names)
+    life.same_names = same_names
+    iris = Iris(account, job.account, job.base)
+    yield from saying.of_thing(OBJECT, key, nodes.of_object(known.profile, life, iris))
+    if job.catalog:
+        yield from of_object(entry(known.profile, life))
+    if job.facts:
+        for table, row in rows_of_object(known.profile, life):
+            yield Message(facts_of(table), "", b"", msgspec.json.encode(row))
+
+
+def _heard(story: Story, message: Message) -> Iterator[tuple[str, Answer]]:
+    started, ended = _read_mention(message.body)
+    at, query_id = time_and_query(message.order)
+    if started is not None:
+        yield from story.starts(query_id, at, started)
+    if ended is not None:
+        yield from story.ends(query_id, at, ended)
+
+
+def _replies(known: Known, datasets: dict[tuple[str, str, bool], bytes], job: Job) -> Iterator[Message]:
+    """Tell each partition that speaks of the object what it is called, whichever way a row shows it."""
+    if not job.events:
+        return
+    profile = known.profile
+    is_dataset = profile.kind in DATASET_KINDS
+    told = [
+        (one.name, one.account, one.namespace, one.dataset, datasets[one.namespace, one.dataset, is_dataset])
+        for one in spellings(profile, job.openlineage)
+    ]
+    body = encode((profile.key, told))
+    for to, replies in ((NAMED_FOR_QUERY, known.replies), (NAMED_FOR_PARENT, known.replies_to_parents)):
+        for reply in replies:
+            yield Message(to, reply, b"", body)
+
+
+# --- who ran queries, and where ---------------------------------------------------------------------------------------
+
+
+def _statement(key: str, _: Iterator[Message], job: Job) -> Iterator[Node]:
+    account, query_id = parts(key)
+    yield nodes.of_unrecorded_query(query_id, Iris(account, job.account, job.base))
+
+
+def _user(key: str, _: Iterator[Message], job: Job) -> Iterator[Node]:
+    account, name = parts(key)
+    yield nodes.of_user(name, Iris(account, job.account, job.base))
+
+
+def _agent(key: str, group: Iterator[Message], job: Job) -> Iterator[Node]:
+    account, _ = parts(key)
+    every = [_read_agent(message.body) for message in group]
+    names = [agent.agent_name for agent in every if agent.agent_name is not None]
+    yield nodes.of_agent(every[0], names, Iris(account, job.account, job.base))
+
+
+def _account(key: str, group: Iterator[Message], _: Job) -> Iterator[Node]:
+    node = nodes.of_account(key, [_read_standing(message.body) for message in group])
+    if node is not None:
+        yield node
+
+
+def _organization(key: str, _: Iterator[Message], __: Job) -> Iterator[Node]:
+    yield nodes.of_organization(key)
+
+
+_NODES: Final[dict[str, Callable[[str, Iterator[Message], Job], Iterator[Node]]]] = {
+    STATEMENT: _statement,
+    USER: _user,
+    AGENT: _agent,
+    ACCOUNT: _account,
+    ORGANIZATION: _organization,
+}

@@ -1,0 +1,140 @@
+"""What is known of objects, in no order: objects tell datasets and names what they are, and these settle it.
+
+A dataset has the columns of every object that ever had its name, under whichever name they were seen. An object that is
+known by its name alone may be one that others know by its id: the rows do not say, so they are linked and not merged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import orjson
+
+from exporter.messages import (
+    DATASET,
+    EVENTS,
+    NAME,
+    OBJECT,
+    PROFILE,
+    Message,
+    by_key,
+    decode,
+    encode,
+    order,
+    parts,
+    rank,
+    within,
+)
+from exporter.ol import check
+from exporter.ol.datasets import DatasetProfile, dataset_event, facets_of, told_by
+from exporter.queries.identifiers import canonical_name
+from exporter.queries.mentions import merge
+from exporter.steps.people import to_owners
+from exporter.steps.telling import DATASETS, KNOWN, SAME_NAMES, Known, read_known
+from exporter.steps.tallies import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.steps.job import Job
+    from exporter.things.lives import Profile
+
+_NAMELESS, _HAS_ID = range(2)
+_read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decode
+
+
+def gather(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """What all partitions know of an object, together; what its datasets, its names and its owner hear of it."""
+    for to, key, group in by_key(messages):
+        if to != PROFILE:
+            yield from group
+            continue
+        known = _together(read_known(message.body) for message in group)
+        yield Message(OBJECT, key, order(KNOWN), encode(known))
+        if job.events:
+            yield from _to_datasets(known.profile, job)
+        yield from _to_names(known.profile)
+        yield from to_owners(known.profile)
+
+
+def _together(each: Iterator[Known]) -> Known:
+    whole = next(each)
+    for one in each:
+        merge(whole.profile, one.profile)
+        whole.replies.extend(one.replies)
+        whole.replies_to_parents.extend(one.replies_to_parents)
+    return whole
+
+
+def _to_datasets(profile: Profile, job: Job) -> Iterator[Message]:
+    for dataset in told_by(profile, job.openlineage):
+        key = within(profile.account, encode(dataset.key).hex())
+        yield Message(DATASET, key, order(0, 0, profile.key), encode((profile.key, dataset)))
+
+
+def _to_names(profile: Profile) -> Iterator[Message]:
+    """An object that a name is the key of asks who else has that name; one with an id tells each name that it had."""
+    if profile.key.split("/", 2)[1] == "name":
+        if profile.names:
+            name = canonical_name(min(profile.names))
+            yield _to_name(profile, name, _NAMELESS)
+    elif profile.object_id is not None:
+        for name in sorted({canonical_name(name) for name in _had(profile)}):
+            yield _to_name(profile, name, _HAS_ID)
+
+
+def _had(profile: Profile) -> set[str]:
+    """The names that it had; one that was only given to it counts beside others."""
+    names = profile.names.keys() | profile.given
+    return names if len(names) > 1 else set(profile.names)
+
+
+def _to_name(profile: Profile, name: str, is_known_by: int) -> Message:
+    key = within(profile.account, f"{profile.kind}/{name}")
+    return Message(NAME, key, order(is_known_by, 0, profile.key), encode(profile.key))
+
+
+def settle(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """Datasets and names answer the objects; what is not for them passes through."""
+    tally = Tally()
+    for to, key, group in by_key(messages):
+        if to == DATASET:
+            yield from _dataset(parts(key)[0], group, job, tally)
+        elif to == NAME:
+            yield from _name(parts(key)[0], group)
+        else:
+            yield from group
+    yield tally.message()
+
+
+def _dataset(account: str, group: Iterator[Message], job: Job, tally: Tally) -> Iterator[Message]:
+    each = [_read_dataset(message.body) for message in group]
+    dataset = each[0][1]
+    for _, one in each[1:]:
+        dataset.hear(one)
+    facets = orjson.dumps(facets_of(dataset, job.openlineage))
+    answer = encode((dataset.namespace, dataset.name, dataset.is_dataset, facets))
+    for object_key in sorted({key for key, _ in each}):
+        yield Message(OBJECT, within(account, object_key), order(DATASETS), answer)
+    if job.openlineage.dataset_events and dataset.is_sent:
+        yield from _event(dataset, job.begun[account], job, tally)
+
+
+def _event(dataset: DatasetProfile, begun: int, job: Job, tally: Tally) -> Iterator[Message]:
+    event = dataset_event(dataset, begun, job.openlineage)
+    if check.problems(event):
+        tally.count("faulty")
+        return
+    tally.count("events")
+    yield Message(EVENTS, "", order(0, event.time), event.body)
+
+
+def _name(account: str, group: Iterator[Message]) -> Iterator[Message]:
+    nameless: set[str] = set()
+    known: set[str] = set()
+    for message in group:
+        (nameless if rank(message) == _NAMELESS else known).add(decode(message.body))
+    if known:
+        for object_key in sorted(nameless):
+            yield Message(OBJECT, within(account, object_key), order(SAME_NAMES), encode(sorted(known)))

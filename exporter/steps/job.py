@@ -1,0 +1,50 @@
+"""What the steps of an export need to know: the settings that mean something to them, and what earlier steps found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from exporter.openlineage.settings import OpenLineageSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from exporter.settings import Settings
+
+
+@dataclass(frozen=True)
+class Job:
+    """``account``, ``base``: of the export. ``events``, ``graph`` …: which outputs are asked for; ``syntaxes`` of the
+    graph. ``validate``: whether nodes are held against the shapes; ``shapes``: folders of a user's own. ``begun``: when
+    each account's first query started (microseconds), known once all rows are read; ``load``: a
+    digest of the queries, known then too.
+    """
+
+    account: str
+    base: str
+    events: bool = True
+    graph: bool = True
+    catalog: bool = False
+    facts: bool = False
+    syntaxes: tuple[str, ...] = ("turtle",)
+    query_text: bool = False
+    validate: bool = True
+    shapes: tuple[str, ...] = ()
+    openlineage: OpenLineageSettings = field(default_factory=OpenLineageSettings)
+    begun: Mapping[str, int] = field(default_factory=dict)
+    load: int = 0
+
+    @classmethod
+    def of(cls, settings: Settings) -> Job:
+        """The job of an export with these settings."""
+        return cls(
+            settings.account,
+            settings.base,
+            **{name: name in settings.outputs for name in ("events", "graph", "catalog", "facts")},
+            syntaxes=settings.graph_format,
+            query_text=settings.query_text,
+            validate=settings.validate,
+            shapes=settings.shapes,
+            openlineage=settings.openlineage,
+        )

@@ -1,0 +1,32 @@
+"""Parents name their jobs for their children, by the rule that names every job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporter.messages import NAMED_FOR_PARENT, WRITTEN, Message, by_key, encode, order, within
+from exporter.ol.jobs import job_of
+from exporter.ol.naming import job_name
+from exporter.steps.spellings import Spellings
+from exporter.steps.telling import JOB_NAME, read_told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.steps.job import Job
+
+
+def name_jobs(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """The names of parents' jobs, to their children."""
+    spellings = Spellings()
+    for to, key, group in by_key(messages):
+        for message in group:
+            if to == NAMED_FOR_PARENT:
+                spellings.hear(key, message.body)
+                continue
+            told = read_told(message.body)
+            facts = told.facts()
+            named = job_of(facts.content, spellings.of(told.account), facts.history, job.openlineage)
+            name = job_name(named)
+            for role, child in told.heirs:
+                yield Message(WRITTEN, within(told.account, child), order(JOB_NAME), encode((role, name)))

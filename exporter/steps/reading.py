@@ -1,0 +1,85 @@
+"""Records -> rows: each goes to its query with its place, what cannot be read goes aside with its reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.messages import ASIDE, PLACE, QUERY, TALLY, Message, encode, order
+from exporter.queries.build import account_of
+from exporter.queries.identifiers import named
+from exporter.rows.history import read_history
+from exporter.rows.patient import NOT_ONE_OBJECT
+from exporter.rows.reading import read_line
+from exporter.rows.row import Row, Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.steps.job import Job
+
+ROW, LINE, CHILD, HOLD = range(4)
+"""What a query hears, by rank: its rows, its lines of QUERY_HISTORY, its children, and that it is held back."""
+_NOT_A_RECORD: Final = Unreadable((NOT_ONE_OBJECT,))
+AS_PARENT, AS_ROOT = "parent", "root"
+
+
+class Record(NamedTuple):
+    """A record of an input as text. ``file``: where it is from, in ``block`` of it (an offset; blocks of one file may be
+    read apart); ``unit``: whether its place counts lines or rows; ``is_history``: whether it is of QUERY_HISTORY;
+    ``is_record``: False where a CSV has too few or too many fields, so that it is no row whatever it says.
+    """
+
+    file: str
+    block: int
+    unit: str
+    text: str
+    is_history: bool = False
+    is_record: bool = True
+
+
+def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
+    """Rows, lines of QUERY_HISTORY and notes of children, to their queries; and how many records each block has."""
+    counts: dict[tuple[str, int], int] = {}
+    rows = bad = lines = unreadable = 0
+    for record in records:
+        if record.is_history:
+            line = read_history(record.text)
+            if line is not None:
+                query_id, history, is_unreadable = line
+                lines += 1
+                unreadable += is_unreadable
+                if query_id is not None:
+                    yield Message(QUERY, query_id, order(LINE), encode(history))
+            continue
+        place = record.file, record.block
+        number = counts[place] = counts.get(place, 0) + 1
+        row = read_line(record.text) if record.is_record else _NOT_A_RECORD
+        if row is None:
+            continue
+        rows += 1
+        if isinstance(row, Unreadable):
+            bad += 1
+            yield aside(record.file, record.block, number, record.unit, "; ".join(row.problems), record.text)
+        else:
+            yield from _row(row, record, number, job)
+    for (file, block), count in counts.items():
+        yield Message(PLACE, file, order(0, block), encode((block, count)))
+    told = {"rows": rows, "unreadable": bad, "history_rows": lines, "history_unreadable": unreadable}
+    yield Message(TALLY, "", b"", encode(told))
+
+
+def aside(file: str, block: int, number: int, unit: str, reason: str, text: str) -> Message:
+    """A row for the quarantine; ``number`` counts within its block."""
+    return Message(ASIDE, file, order(1, block, f"{number:012}"), encode((block, number, unit, reason, text)))
+
+
+def _row(row: Row, record: Record, number: int, job: Job) -> Iterator[Message]:
+    account = account_of(row, job.account)
+    place = record.file, record.block, number, record.unit
+    yield Message(QUERY, row.query_id, order(ROW), encode((account, row, place, record.text)))
+    parent, root = named(row.parent_query_id), named(row.root_query_id)
+    has_parent = parent is not None and parent != row.query_id
+    for role, query_id in ((AS_PARENT, parent), (AS_ROOT, root)):
+        if query_id is not None:
+            note = account, row.query_id, role, has_parent
+            yield Message(QUERY, query_id, order(CHILD, 0, row.query_id), encode(note))

@@ -1,0 +1,78 @@
+"""Nodes on their way out: validated, and as text in each syntax that is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from exporter.graph.shapes.on_nodes import checks
+from exporter.messages import REFUSED, RESULT, Message
+from exporter.steps.texts import graph_in, writer
+from exporter.steps.tallies import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.graph.shapes.results import Result
+    from exporter.graph.terms import Node
+    from exporter.steps.job import Job
+
+VIOLATION: Final = "Violation"
+
+
+def thing(to: str, key: str) -> str:
+    """The key under which a thing is refused."""
+    return f"{to}\0{key}"
+
+
+class Saying:
+    """Says the nodes of things and queries for one partition, and counts them."""
+
+    def __init__(self, job: Job) -> None:
+        self.tally = Tally()
+        self._checks = checks(job.shapes) if job.validate else None
+        self._base = job.base
+        self._writers = [(graph_in(name), writer(name, job.base, job.load).render) for name in job.syntaxes]
+        self._is_asked = job.graph
+
+    def of_thing(self, to: str, key: str, nodes: Iterable[Node]) -> Iterator[Message]:
+        """The nodes of a thing; where the shapes refuse one, those who mention the thing are to be held back."""
+        every = list(nodes)
+        results = self.checked(every)
+        reason = refusal(results)
+        if reason is not None:
+            self.tally.count("refused")
+            yield Message(REFUSED, thing(to, key), b"", reason.encode())
+        yield from self.results(results)
+        yield from self.texts(every)
+
+    def checked(self, nodes: list[Node]) -> list[Result]:
+        """What the shapes say of the nodes."""
+        if self._checks is None:
+            return []
+        check, base = self._checks.check, self._base
+        found: list[Result] = []
+        for node in nodes:
+            found += check(node, base)
+        self.tally.count("checked", len(nodes))
+        return found
+
+    def results(self, results: list[Result]) -> Iterator[Message]:
+        """The results, for the report."""
+        for result in results:
+            self.tally.result(result.severity, result.shape)
+            yield Message(RESULT, "", b"", msgspec.json.encode(result))
+
+    def texts(self, nodes: list[Node]) -> Iterator[Message]:
+        """The nodes in each syntax."""
+        self.tally.count("nodes", len(nodes))
+        if self._is_asked:
+            for to, render in self._writers:
+                for node in nodes:
+                    yield Message(to, "", node.iri.encode(), render(node).encode())
+
+
+def refusal(results: list[Result]) -> str | None:
+    """Why nodes must not go out; None where they may, with or without a warning."""
+    return min((f"shape {one.shape}: {one.message}" for one in results if one.severity == VIOLATION), default=None)

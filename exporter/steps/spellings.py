@@ -1,0 +1,30 @@
+"""What the things that the queries of a partition speak of are called: told once for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporter.messages import decode, parts
+from exporter.things.answers import Dataset
+
+if TYPE_CHECKING:
+    from exporter.queries.spoken import Spelling
+
+
+class Spellings:
+    """The datasets of a partition, by account and spelling."""
+
+    def __init__(self) -> None:
+        self._datasets: dict[str, dict[Spelling, Dataset]] = {}
+
+    def hear(self, key: str, body: bytes) -> None:
+        """What an object says it is called; ``key``: a query of its account."""
+        account, _ = parts(key)
+        object_key, told = decode(body)
+        of_account = self.of(account)
+        for name, owner, namespace, dataset, facets in told:
+            of_account[object_key, name, owner] = Dataset(namespace, dataset, facets)
+
+    def of(self, account: str) -> dict[Spelling, Dataset]:
+        """The datasets by spelling, as the queries of an account use them."""
+        return self._datasets.setdefault(account, {})

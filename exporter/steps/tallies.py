@@ -1,0 +1,48 @@
+"""What one partition counts; the sums of all partitions are the report's numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporter.graph.load import load_digest
+from exporter.messages import TALLY, Message, encode
+from exporter.queries.identifiers import TRUNCATED
+
+if TYPE_CHECKING:
+    from exporter.queries.facts import QueryFacts
+
+
+class Tally:
+    """Counts by name; each account's first start; a digest of the queries in no order, for the name of a load."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._begun: dict[str, int] = {}
+        self._shapes: dict[tuple[str, str], int] = {}
+        self._load = 0
+
+    def count(self, what: str, number: int = 1) -> None:
+        if number:
+            self._numbers[what] = self._numbers.get(what, 0) + number
+
+    def told(self, facts: QueryFacts) -> None:
+        """A query that is told of, which may be held back later."""
+        begun = self._begun.get(facts.account)
+        if begun is None or facts.start < begun:
+            self._begun[facts.account] = facts.start
+        self._load ^= load_digest(facts.account, facts.query_id)
+
+    def written(self, facts: QueryFacts) -> None:
+        """A query that is exported."""
+        self.count("exported", facts.row_count)
+        self.count("queries")
+        self.count("truncated", any(one.endswith(TRUNCATED) for one in facts.content.incomplete))
+
+    def result(self, severity: str, shape: str) -> None:
+        """A result of a check."""
+        self._shapes[severity, shape] = self._shapes.get((severity, shape), 0) + 1
+
+    def message(self) -> Message:
+        shapes = [(*key, number) for key, number in sorted(self._shapes.items())]
+        told = {**self._numbers, "begun": self._begun, "load": self._load, "shapes": shapes}
+        return Message(TALLY, "", b"", encode(told))

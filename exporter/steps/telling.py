@@ -1,0 +1,254 @@
+"""Rows of a query -> its facts, and what it mentions: the facts go on to where the query is written, the mentions to
+the things; what needs no order is added up for the whole partition before it is sent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct
+
+from exporter.messages import (
+    HELD,
+    OBJECT,
+    PARENT,
+    PROFILE,
+    QUERY,
+    STATEMENT,
+    TALLY,
+    WRITTEN,
+    Message,
+    by_key,
+    decode,
+    encode,
+    order,
+    rank,
+    within,
+)
+from exporter.queries.build import disagree, distinct, query_facts
+from exporter.queries.facts import NO_HISTORY, History, QueryFacts
+from exporter.queries.mentions import add
+from exporter.rows.history import latest
+from exporter.rows.row import Row
+from exporter.steps.people import People
+from exporter.steps.reading import CHILD, HOLD, LINE, ROW, aside
+from exporter.things.lives import Profile
+from exporter.things.mentioned import said
+from exporter.steps.tallies import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.queries.facts import Content
+    from exporter.steps.job import Job
+
+KNOWN, DATASETS, SAME_NAMES, MENTION = range(4)
+"""What an object hears, by rank: what is known of it, its datasets, objects of its name, its mentions in order."""
+FACTS_OF, ANSWER, JOB_NAME = range(3)
+"""What a query that is written hears, by rank: its facts, answers of objects, the names of its relatives' jobs."""
+DISAGREE: Final = "the rows of this query id name different users"
+_FLUSH: Final = 50_000
+"""Objects that are added up before they are sent; a partition seldom names as many."""
+_PREPARED: Final = 20_000
+"""Contents whose mentions are kept, for statements recur."""
+
+
+class Told(Struct, array_like=True):
+    """The facts of a query on their way; ``heirs``: role and query id of its children."""
+
+    account: str
+    rows: list[Row]
+    history: History
+    heirs: list[tuple[str, str]]
+
+    def facts(self) -> QueryFacts:
+        """The same facts wherever they are made."""
+        return query_facts(self.account, self.rows, self.history)
+
+
+class Known(Struct, array_like=True):
+    """What a partition knows of an object. ``reply``: the query to which the partition wants to be told what the object
+    is called; ``reply_to_parent``: the same for naming the jobs of parents.
+    """
+
+    profile: Profile
+    replies: list[str]
+    replies_to_parents: list[str]
+
+
+read_told: Final = msgspec.msgpack.Decoder(Told).decode
+read_known: Final = msgspec.msgpack.Decoder(Known).decode
+_row: Final = msgspec.msgpack.Decoder(tuple[str, Row, tuple[str, int, int, str], str]).decode
+_history: Final = msgspec.msgpack.Decoder(History).decode
+_Placed = tuple[Row, tuple[str, int, int, str], str]
+
+
+class _Heard:
+    """What a query heard."""
+
+    def __init__(self) -> None:
+        self.rows: list[_Placed] = []
+        self.children: set[tuple[str, str, bool]] = set()
+        self.without: set[str] = set()
+        self.reasons: list[str] = []
+
+
+def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """Each query's facts and mentions, and the sums of the partition; what is not for queries passes through."""
+    teller = _Teller(job)
+    for to, query_id, group in by_key(messages):
+        if to != QUERY:
+            yield from group
+            continue
+        heard, lines = _heard(group)
+        history = NO_HISTORY
+        if lines:
+            history = latest(lines) if job.query_text else msgspec.structs.replace(latest(lines), query_text=None)
+            teller.tally.count("history_doubled", len(lines) - 1)
+        for account, one in heard.items():
+            yield from teller.query(account, query_id, one, history)
+    yield from teller.sums()
+    yield teller.tally.message()
+
+
+def _heard(group: Iterator[Message]) -> tuple[dict[str, _Heard], list[History]]:
+    heard: dict[str, _Heard] = {}
+    lines: list[History] = []
+    for message in group:
+        what = rank(message)
+        if what == ROW:
+            account, *placed = _row(message.body)
+            heard.setdefault(account, _Heard()).rows.append(tuple(placed))
+        elif what == LINE:
+            lines.append(_history(message.body))
+        elif what == CHILD:
+            account, child, role, wants_name = decode(message.body)
+            heard.setdefault(account, _Heard()).children.add((role, child, wants_name))
+        elif what == HOLD:
+            account, child, reason = decode(message.body)
+            one = heard.setdefault(account, _Heard())
+            if reason is None:
+                one.without.add(child)
+            else:
+                one.reasons.append(reason)
+    return heard, lines
+
+
+def hold(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """Queries that are held back -> what they, their parents and roots hear of it when everything is told again."""
+    for message in messages:
+        if message.to == HELD:
+            account, query_id, relatives, reason = decode(message.body)
+            yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+            for relative in relatives:
+                yield Message(QUERY, relative, order(HOLD), encode((account, query_id, None)))
+
+
+def held(facts: QueryFacts, reason: str) -> Message:
+    """The query is held back from both outputs, and everything is made again without it."""
+    relatives = [one for one in (facts.parent_query_id, facts.root_query_id) if one is not None]
+    body = facts.account, facts.query_id, relatives, reason
+    return Message(HELD, within(facts.account, facts.query_id), b"", encode(body))
+
+
+class _Teller:
+    """Tells queries one after the other, and keeps what is told once for all of them."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._known: dict[tuple[str, str], Known] = {}
+        self._profiles: dict[tuple[str, str], Profile] = {}
+        self._people = People()
+        self._prepared: dict[int, tuple[Content, list[tuple[str, bytes, bytes | None, bytes]]]] = {}
+        self.tally = Tally()
+
+    def query(self, account: str, query_id: str, heard: _Heard, history: History) -> Iterator[Message]:
+        """What a query tells; nothing of it is told when it is held back."""
+        children = sorted(one for one in heard.children if one[1] not in heard.without)
+        if not heard.rows:
+            if children:
+                yield Message(STATEMENT, within(account, query_id), b"", b"")
+            return
+        rows = [row for row, _, _ in heard.rows]
+        kept = distinct(rows) if len(rows) > 1 else rows
+        self.tally.count("duplicates", len(rows) - len(kept))
+        if heard.reasons:
+            if children:
+                yield Message(STATEMENT, within(account, query_id), b"", b"")
+            yield from self._aside(heard.rows, min(heard.reasons))
+        elif len(kept) > 1 and disagree(kept):
+            self.tally.count("held", 1)
+            yield held(query_facts(account, kept, history), DISAGREE)
+        else:
+            heirs = [(role, child) for role, child, wants_name in children if wants_name]
+            yield from self._told(Told(account, kept, history, heirs))
+
+    def _aside(self, rows: list[_Placed], reason: str) -> Iterator[Message]:
+        """The rows of a query that is held back, each once, at its first place."""
+        in_order = sorted(rows, key=lambda one: one[1])
+        kept = {id(row) for row in distinct([row for row, _, _ in in_order])}
+        self.tally.count("aside", len(kept))
+        for row, place, text in in_order:
+            if id(row) in kept:
+                yield aside(*place, reason, text)
+
+    def _told(self, told: Told) -> Iterator[Message]:
+        facts = told.facts()
+        key, body = within(facts.account, facts.query_id), encode(told)
+        yield Message(WRITTEN, key, order(FACTS_OF), body)
+        is_parent = bool(told.heirs) and self._job.events
+        if is_parent:
+            self.tally.count("parents", 1)
+            yield Message(PARENT, key, order(FACTS_OF), body)
+        self.tally.told(facts)
+        self._people.hear(facts)
+        for object_key in add(self._profiles, facts):
+            self._wants(facts.account, object_key, key, is_parent=is_parent)
+        yield from self._mentions(facts)
+        if len(self._profiles) > _FLUSH:
+            yield from self._objects()
+
+    def _wants(self, account: str, object_key: str, reply: str, *, is_parent: bool) -> None:
+        known = self._known.get((account, object_key))
+        if known is None:
+            known = Known(self._profiles[account, object_key], [reply], [])
+            self._known[account, object_key] = known
+        if is_parent and not known.replies_to_parents:
+            known.replies_to_parents.append(reply)
+
+    def _mentions(self, facts: QueryFacts) -> Iterator[Message]:
+        begins, ends = order(MENTION, facts.start, facts.query_id, 0), order(MENTION, facts.end, facts.query_id, 1)
+        at_once = facts.end == facts.start
+        for object_key, started, ended, both in self._prepare(facts):
+            key = within(facts.account, object_key)
+            if ended is None or at_once:
+                yield Message(OBJECT, key, begins, both)
+            else:
+                yield Message(OBJECT, key, begins, started)
+                yield Message(OBJECT, key, ends, ended)
+
+    def _prepare(self, facts: QueryFacts) -> list[tuple[str, bytes, bytes | None, bytes]]:
+        """What the content of a query says to objects, encoded: at its start, at its end, and both at once."""
+        known = self._prepared.get(id(facts.content))
+        if known is not None and known[0] is facts.content:
+            return known[1]
+        made = [
+            (key, encode((started, None)), None if ended is None else encode((None, ended)), encode((started, ended)))
+            for key, started, ended in said(facts)
+        ]
+        if len(self._prepared) >= _PREPARED:
+            self._prepared.clear()
+        self._prepared[id(facts.content)] = facts.content, made
+        return made
+
+    def _objects(self) -> Iterator[Message]:
+        for (account, object_key), known in self._known.items():
+            yield Message(PROFILE, within(account, object_key), b"", encode(known))
+        self._known.clear()
+        self._profiles.clear()
+
+    def sums(self) -> Iterator[Message]:
+        """What the partition knows of objects and people."""
+        yield from self._objects()
+        yield from self._people.messages()

@@ -1,0 +1,232 @@
+"""The story of an object: what happened to it, heard in the order of time; and what it can answer because of that.
+
+One entity per table would make a graph that PROV forbids: two writes generate it twice, and an INSERT from a table into
+itself derives it from itself. So each query that writes an object, or creates, replaces or restores it or adds, drops or
+renames its columns by DDL, makes a version; a read uses the latest one before its start, in the order of (time, query
+id), so that no cycle can arise. A version exists from its writer's end where QUERY_HISTORY tells it, else from its start
+(PROV-CONSTRAINTS, 6.1). Reads count when their query starts, changes when it ends: a query does not read what it writes.
+
+A version that writes some of the columns leaves the others as they were. So a column has versions of its own, one for
+each version of the object that wrote it, in a chain that begins when the object is created.
+
+What a story keeps is bounded by what its object is (its columns, names, settings), not by how often it is mentioned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from exporter.queries.identifiers import segment
+from exporter.things.answers import Ending
+from exporter.things.lives import Life, Named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INITIAL: Final = "initial-version"
+_GONE: Final = "version-after-drop/"
+SettingKey = tuple[str | None, str, str | None]
+"""Column, property, element: what a later setting takes the place of."""
+
+
+class Started(Struct, array_like=True, frozen=True):
+    """What a query that starts says to an object. ``reads``: whether it asks for the version in force; ``columns`` that
+    it takes data from; ``names`` of the object that it shows (0) or gives (1); ``settings``: change key, column,
+    property, element.
+    """
+
+    reads: bool = False
+    columns: tuple[str, ...] = ()
+    names: tuple[tuple[int, str], ...] = ()
+    settings: tuple[tuple[str, str | None, str, str | None], ...] = ()
+
+
+class Ended(Struct, array_like=True, frozen=True):
+    """What it has done to the object when it ends. ``renamed``: former names of columns; ``written``: columns, and
+    whether they are new.
+    """
+
+    drops: bool = False
+    makes: bool = False
+    creates: bool = False
+    renamed: tuple[str, ...] = ()
+    written: tuple[tuple[str, bool], ...] = ()
+
+
+class Answer(Struct, array_like=True):
+    """What an object answers to a query, in part: see :class:`exporter.things.answers.Answers`."""
+
+    object_key: str
+    state: str | None = None
+    columns: dict[str, str] | None = None
+    prior: str | None = None
+    column_priors: dict[str, str] | None = None
+    ending: Ending | None = None
+    settings: list[tuple[str, str | None, str, str | None, int]] | None = None
+
+
+class Story:
+    """The story of the object ``key``; hear :class:`Started` and :class:`Ended` in the order of time, then
+    :meth:`told`.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self._made: str | None = None  # the query that made the version in force, None where it was dropped or unmade
+        self._dropped: str | None = None  # the query that dropped it last, where that came after the last version
+        self._last_made = INITIAL
+        self._last_created: str | None = None
+        self._columns: dict[str, str] = {}
+        self._settings: dict[SettingKey, tuple[str, tuple[str, str | None, str, str | None]]] = {}
+        self._unrecorded: dict[str, Ending | None] = {}
+        self._unrecorded_columns: set[tuple[str, str]] = set()
+        self._names = _Names()
+
+    # --- what a query says when it starts -----------------------------------------------------------------------------
+
+    def starts(self, query_id: str, at: int, said: Started) -> Iterator[tuple[str, Answer]]:
+        """Answers to this query, and to others that had to wait; ``at``: when the query started (microseconds)."""
+        if said.names:
+            self._names.hear(at, said.names)
+        for setting in said.settings:
+            yield from self._set(query_id, at, setting)
+        if said.reads or said.columns:
+            state = self._touched(self._in_force())
+            columns = {column: self._column(column) for column in said.columns}
+            yield query_id, Answer(self.key, state, columns or None)
+
+    def _set(
+        self, query_id: str, at: int, setting: tuple[str, str | None, str, str | None]
+    ) -> Iterator[tuple[str, Answer]]:
+        before = self._settings.get(setting[1:])
+        if before is not None:
+            yield before[0], Answer(self.key, settings=[(*before[1], at)])
+        self._settings[setting[1:]] = query_id, setting
+
+    # --- what it has done when it ends --------------------------------------------------------------------------------
+
+    def ends(self, query_id: str, at: int, done: Ended) -> Iterator[tuple[str, Answer]]:
+        """The same for what it did: columns are renamed, the object is dropped, a version is made, columns written."""
+        columns = {column: self._column(column) for column in done.renamed}
+        if columns:
+            self._touched(self._in_force())
+        if done.drops:
+            yield from self._drop(query_id, at)
+        prior = None
+        if done.makes:
+            yield from self._next(Ending(until=at))
+            prior = None if done.creates else self._touched(self._last_made)
+            self._make(query_id, creates=done.creates)
+        priors = {}
+        for column, is_new in done.written:
+            is_kept = not (is_new or self._last_created == query_id)
+            before = self._write(query_id, column, is_kept=is_kept)
+            if is_kept:
+                priors[column] = before
+        if columns or prior or priors:
+            yield query_id, Answer(self.key, None, columns or None, prior, priors or None)
+
+    def _drop(self, query_id: str, at: int) -> Iterator[tuple[str, Answer]]:
+        state = self._touched(self._in_force())
+        yield from self._next(Ending(at, query_id, at))
+        if state == INITIAL:
+            self._unrecorded[state] = Ending(None, query_id, at)
+        self._made, self._dropped = None, query_id
+
+    def _next(self, ending: Ending) -> Iterator[tuple[str, Answer]]:
+        """Tell the query that made the version in force what became of it."""
+        if self._made is not None:
+            yield self._made, Answer(self.key, ending=ending)
+
+    def _make(self, query_id: str, *, creates: bool) -> None:
+        self._made, self._dropped = query_id, None
+        self._last_made = _version(query_id)
+        if creates:
+            self._last_created = query_id
+            self._columns = {}
+
+    def _write(self, query_id: str, column: str, *, is_kept: bool) -> str:
+        """The state before; from now on the column holds what the query wrote."""
+        before = self._columns.get(column)
+        if before is None:
+            before = self._chain()
+            if is_kept:
+                self._unrecorded_columns.add((column, before))
+        self._columns[column] = _version(query_id)
+        return before
+
+    # --- states -------------------------------------------------------------------------------------------------------
+
+    def _in_force(self) -> str:
+        if self._made is not None:
+            return self._last_made
+        return INITIAL if self._dropped is None else _GONE + segment(self._dropped)
+
+    def _touched(self, state: str) -> str:
+        """The state; one that no query on record made has a node of its own because something refers to it."""
+        if not state.startswith("version/"):
+            self._unrecorded.setdefault(state, None)
+        return state
+
+    def _chain(self) -> str:
+        return INITIAL if self._last_created is None else _version(self._last_created)
+
+    def _column(self, column: str) -> str:
+        """The state that wrote what the column holds."""
+        if self._dropped is not None:
+            state = self._in_force()
+        elif column in self._columns:
+            return self._columns[column]
+        else:
+            state = self._chain()
+        self._unrecorded_columns.add((column, state))
+        return state
+
+    def told(self, seen: dict[str, tuple[int, int]]) -> Life:
+        """What the story comes to; ``seen``: first and last time of each name that rows show on the object."""
+        return Life(
+            self._names.told(seen),
+            dict(sorted(self._unrecorded.items())),
+            set(self._unrecorded_columns),
+        )
+
+
+def _version(query_id: str) -> str:
+    return f"version/{segment(query_id)}"
+
+
+class _Names:
+    """A name holds from its first sighting, or from the RENAME or SWAP that gave it, until another is seen."""
+
+    def __init__(self) -> None:
+        self._at = 0
+        self._pending: dict[str, int] = {}
+        self._held: list[tuple[str, int, int]] = []
+
+    def hear(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
+        if at != self._at:
+            self._settle()
+            self._at = at
+        for after, name in names:
+            # What a change gives at the very time at which it is seen is seen after it: a name holds once from one time.
+            self._pending[name] = max(after, self._pending.get(name, 0))
+
+    def _settle(self) -> None:
+        for _, name in sorted((after, name) for name, after in self._pending.items()):
+            if self._held and self._held[-1][0] == name:
+                self._held[-1] = name, self._held[-1][1], self._at
+            else:
+                self._held.append((name, self._at, self._at))
+        self._pending = {}
+
+    def told(self, seen: dict[str, tuple[int, int]]) -> list[Named]:
+        self._settle()
+        if len({name for name, _, _ in self._held} | seen.keys()) < 2:
+            return [Named(first, name, None, last) for name, (first, last) in seen.items()]
+        following = [since for _, since, _ in self._held[1:]]
+        return [
+            Named(since, name, until, last)
+            for (name, since, last), until in zip(self._held, [*following, None], strict=True)
+        ]

@@ -1,0 +1,110 @@
+"""Accounts and organizations: one IRI each, from whichever account and under whichever base they are named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from exporter.graph.iri import UNNAMED_ACCOUNT, Iris, account_iri, organization_iri, organization_of
+from exporter.graph.nodes import of_account, of_object, of_organization, of_query
+from exporter.graph.nodes.accounts import Standing, organizations, owners, standing
+from exporter.queries.facts import Content, QueryFacts
+from exporter.things.answers import Answers
+from exporter.things.lives import Life, Profile
+from tests.graph.samples import by_iri
+from tests.graph.test_iri import TEXTS, assert_kept
+
+if TYPE_CHECKING:
+    from exporter.graph.terms import Node
+
+BASE: Final = "https://lineage.example/"
+PROD, SALES, RETAIL = (f"snowflake://ACME-{name}/account" for name in ("PROD", "SALES", "RETAIL"))
+ACME: Final = "snowflake://ACME/organization"
+FACTS: Final = (
+    QueryFacts("ACME-PROD", "of-PROD", 0, "ETL", Content(), organization_name="ACME", account_locator="AB1"),
+    QueryFacts("ACME-SALES", "of-SALES", 0, "ETL", Content(), organization_name="ACME", account_locator="AB2"),
+    QueryFacts(UNNAMED_ACCOUNT, "of-nobody", 0, "ETL", Content()),
+)
+"""A query in each of two accounts, and one in an account that nobody named."""
+
+
+def shared(reader: str) -> Profile:
+    """The table of a third account, as rows of ``reader`` show it."""
+    return Profile(reader, "table/7", "7", {"TABLE"}, accounts={"RETAIL"})
+
+
+def iris(account: str) -> Iris:
+    return Iris(account, UNNAMED_ACCOUNT, BASE)
+
+
+def accounts() -> dict[str, Node]:
+    said = [standing(facts) for facts in FACTS]
+    for facts in FACTS:
+        said += owners(shared(facts.account))
+    names = sorted({one.account for one in said})
+    made = [of_account(name, [one for one in said if one.account == name]) for name in names]
+    return by_iri(node for node in made if node is not None)
+
+
+def test_each_account_and_organization_is_one_thing() -> None:
+    found = {iri: node.values["rdfs:label"] for iri, node in accounts().items()}
+    assert found == {PROD: ("ACME-PROD",), SALES: ("ACME-SALES",), RETAIL: ("ACME-RETAIL",)}
+    assert {name for facts in FACTS for name in organizations(facts)} == {"ACME"}
+    assert by_iri([of_organization("ACME")])[ACME].values["rdfs:label"] == ("ACME",)
+    assert [node.values["ah:memberOf"] for node in accounts().values()] == [(ACME,)] * 3
+
+
+def test_an_account_says_what_the_rows_say_of_it() -> None:
+    terms = ("ah:accountName", "ah:accountLocator")
+    said = {iri: tuple(node.values.get(term) for term in terms) for iri, node in accounts().items()}
+    assert said == {
+        PROD: (("PROD",), ("AB1",)),
+        SALES: (("SALES",), ("AB2",)),
+        RETAIL: (("RETAIL",), None),
+    }
+
+
+def test_an_organization_is_named_by_the_row_or_in_the_name_of_its_account() -> None:
+    assert standing(FACTS[0]) == Standing("ACME-PROD", "ACME", "AB1")
+    unsaid = QueryFacts("ACME-PROD", "q", 0, "ETL", Content())
+    assert standing(unsaid) == Standing("ACME-PROD", "ACME", None)
+    both = QueryFacts("ACME-PROD", "q", 0, "ETL", Content(), organization_name="OTHER")
+    assert standing(both).organization == "OTHER"
+    assert organizations(both) == ("OTHER", "ACME")
+
+
+def test_an_account_outside_of_the_organization_that_its_row_names_has_no_name() -> None:
+    made = of_account("ab12345.eu-west-1", [Standing("ab12345.eu-west-1", "ACME", None)])
+    assert made is not None
+    assert made.values == {"rdfs:label": ("ab12345.eu-west-1",), "ah:memberOf": (ACME,)}
+
+
+def test_queries_ran_in_their_account_and_none_where_nobody_named_it() -> None:
+    made = [next(of_query(facts, Answers(), iris(facts.account))) for facts in FACTS]
+    ran = {node.values["ah:queryId"]: node.values.get("ah:account") for node in made}
+    assert ran == {("of-PROD",): (PROD,), ("of-SALES",): (SALES,), ("of-nobody",): None}
+
+
+def test_an_object_belongs_to_the_account_that_is_named_beside_it() -> None:
+    for reader in ("ACME-PROD", "ACME-SALES"):
+        made = next(of_object(shared(reader), Life(), iris(reader)))
+        assert made.iri == f"{BASE}account/{reader}/table/7"
+        assert made.values["ah:account"] == (RETAIL,)
+        assert made.values["ah:owningAccount"] == ("RETAIL",)
+    alone = next(of_object(shared(UNNAMED_ACCOUNT), Life(), iris(UNNAMED_ACCOUNT)))
+    assert "ah:account" not in alone.values
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=100, unique=True))
+@example(["ACME", "ACME-PROD", "acme-prod", "A/account", "A%2Faccount", "é", "."])
+def test_two_never_meet_in_one_iri(names: list[str]) -> None:
+    paths = [account_iri(name) for name in names] + [organization_iri(name) for name in names]
+    assert len(set(paths)) == 2 * len(names)
+    assert_kept([path for path in paths if path is not None])
+
+
+def test_the_organization_in_the_name_of_an_account() -> None:
+    names = ["ACME-PROD", "ACME-PROD_EU-2", "PROD", "ab12345.eu-west-1", UNNAMED_ACCOUNT, "ACME-", "-PROD"]
+    assert [organization_of(name) for name in names] == ["ACME", "ACME", None, None, None, None, None]

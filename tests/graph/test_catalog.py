@@ -1,0 +1,272 @@
+"""The catalog and the tags, as other programs read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import rdflib
+from pyoxigraph import BlankNode, RdfFormat, parse
+from rdflib import CSVW, DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
+
+from exporter.graph.catalog import catalog_nodes, documents, tag_nodes
+from exporter.graph.catalog_entries import Entry, Remark, by_key, entry, remarks
+from exporter.graph.iri import Iris
+from exporter.graph.nodes import of_object
+from exporter.graph.writers import writer_of
+from exporter.queries.facts import Change, Content, QueryFacts, Setting, Thing, Write
+from exporter.things.answers import Answers
+from exporter.things.lives import Life, Named, Profile
+from tests.graph.samples import ACCOUNT, BASE, IRIS, NINE, TEN, by_iri, query, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+AH: Final = rdflib.Namespace("https://w3id.org/access-history#")
+# rdflib's own reader of JSON-LD uses what rdflib has deprecated
+pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+OTHER: Final = Iris("ACME-SALES", ACCOUNT, BASE)
+MAIL, TAG, ALLOWING = "table/501/column/EMAIL", "tag/7", "tag/8"
+
+
+def thing(key: str, *names: str, **known: Any) -> tuple[Profile, Life]:
+    """An object that had these names, the last of which holds."""
+    named = [Named(NINE + n, name, NINE + n + 1, NINE) for n, name in enumerate(names[:-1])]
+    named += [Named(TEN, name, None, TEN) for name in names[-1:]]
+    seen = dict.fromkeys(names, (NINE, TEN))
+    return Profile(ACCOUNT, key, names=seen, **known), Life(named)
+
+
+THINGS: Final = (
+    thing("table/501", "DB.SCH.OLD", "DB.SCH.PEOPLE", columns={"EMAIL": {"11"}, "A B": set()}),
+    thing("view/502", 'db."s.x".v'),
+    thing("stream/503", "ONE"),
+    thing("stage/504", "DB.SCH.S", locations={"s3://b/c", "https://x.org/d"}),
+    thing("table/505"),
+    thing("location/s3%3A%2F%2Fb", locations={"s3://b"}),
+    thing("function/506", "DB.SCH.F"),
+    thing("masking-policy/507", "DB.SCH.P"),
+    thing(TAG, "GOVERNANCE.TAGS.DATA_CATEGORY"),
+    thing(ALLOWING),
+)
+ENTRIES: Final = [made for profile, life in THINGS if (made := entry(profile, life)) is not None]
+
+
+def tagged(change: str, key: str, tag: str, value: str | None, what: str = "ADD", column: str | None = None) -> Setting:
+    return Setting(change, key, column, "tags", "T", tag, None, what, value)
+
+
+def altered(query_id: str, *settings: Setting, start: int = NINE) -> QueryFacts:
+    changes = tuple(
+        Change(one.change_key, Thing(one.object_key, "table"), "ALTER", *[None] * 12, (one,)) for one in settings
+    )
+    content = Content(changes=changes, writes=(Write(table(501)),))
+    return QueryFacts(ACCOUNT, query_id, start, "ETL", content)
+
+
+def said() -> Iterator[Remark]:
+    """One tag was set to sensitive and then to public, another set and unset again; a third is on the table."""
+    first = altered("q1", tagged("a", "table/501", TAG, "sensitive", column="EMAIL"), tagged("b", "view/502", TAG, "x"))
+    later = altered(
+        "q2", tagged("a", "table/501", TAG, "public", "ALTER", "EMAIL"), tagged("b", "view/502", TAG, None, "DROP"),
+        tagged("c", "table/501", TAG, "for all"), start=TEN,
+    )  # fmt: skip
+    allowed = Setting("d", ALLOWING, None, "allowedValues", "red", None, None, "ADD", None)
+    over = {("a", "EMAIL", "tags", TAG): TEN, ("b", None, "tags", TAG): TEN}
+    yield from remarks(first, Answers(settings=over))
+    yield from remarks(later, Answers())
+    yield from remarks(altered("q3", allowed), Answers())
+
+
+def files() -> dict[str, str]:
+    """Of two accounts, of which one has a table and a tag alone."""
+    few = [Entry(OTHER.account, "table/1", "A.B.C", "Table"), Entry(OTHER.account, "tag/1", "T", "Tag")]
+    catalog = [*catalog_nodes(ENTRIES, said(), IRIS), *catalog_nodes(few, [], OTHER)]
+    tags = [*tag_nodes(ENTRIES, said(), IRIS), *tag_nodes(few, [], OTHER)]
+    by_iri(catalog)
+    by_iri(tags)
+    return dict(documents(catalog, tags, BASE))
+
+
+FILES: Final = files()
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Graph:
+    """As rdflib reads the JSON-LD."""
+    return Graph().parse(data=FILES["catalog.jsonld"], format="json-ld")
+
+
+@pytest.fixture(scope="module")
+def tags() -> Graph:
+    return Graph().parse(data=FILES["tags.jsonld"], format="json-ld")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """What the graph says of the same things."""
+    nodes = [node for profile, life in THINGS for node in of_object(profile, life, IRIS)]
+    write = writer_of("ntriples", BASE).render
+    return Graph().parse(data="\n".join(map(write, nodes)) + "\n", format="nt")
+
+
+def triples(name: str) -> set[tuple[str, str, str]]:
+    form = RdfFormat.TURTLE if name.endswith("ttl") else RdfFormat.JSON_LD
+    return {(str(one.subject), str(one.predicate), str(one.object)) for one in parse(FILES[name].encode(), format=form)}
+
+
+@pytest.mark.parametrize("name", ["catalog", "tags"])
+def test_both_syntaxes_say_the_same_and_no_node_is_blank(name: str) -> None:
+    assert triples(f"{name}.ttl") == triples(f"{name}.jsonld")
+    quads = list(parse(FILES[f"{name}.ttl"].encode(), format=RdfFormat.TURTLE))
+    assert quads
+    assert not [quad for quad in quads if isinstance(quad.subject, BlankNode) or isinstance(quad.object, BlankNode)]
+
+
+def test_every_term_is_one_of_its_vocabulary(catalog: Graph, tags: Graph) -> None:
+    """The vocabularies' terms as rdflib lists them; it refuses others."""
+    known = {URIRef(term) for vocabulary in (CSVW, DCAT, DCTERMS, FOAF, SKOS, RDF) for term in dir(vocabulary)}
+    used = {*catalog.predicates(), *tags.predicates()}
+    used |= {kind for one in (catalog, tags) for kind in one.objects(None, RDF.type)}
+    assert used - known == set()
+    assert DCAT.Dataset in used
+
+
+def test_every_dataset_is_found_from_the_catalog_of_its_account(catalog: Graph, graph: Graph) -> None:
+    """By following DCAT's own links from the top; with the name that the graph gives it."""
+    found = {
+        (row[0], str(row[1]))  # type: ignore[index]
+        for row in catalog.query(
+            "SELECT ?dataset ?title { ?top a dcat:Catalog ; dcat:catalog*/dcat:dataset ?dataset . "
+            "?dataset a dcat:Dataset ; dcterms:title ?title . FILTER NOT EXISTS { ?above dcat:catalog ?top } }",
+            initNs={"dcat": DCAT, "dcterms": DCTERMS},
+        )
+    }
+    kinds = (AH.Table, AH.View, AH.Stage, AH.Stream, AH.Location)
+    wanted = {one for kind in kinds for one in graph.subjects(RDF.type, kind)}
+    assert len(wanted) == 6
+    assert {one for one, _ in found} == wanted | {URIRef("snowflake://ACME-SALES/table/1")}
+    assert all(str(graph.value(one, rdflib.RDFS.label) or title) == title for one, title in found)
+
+
+def test_a_schema_is_a_catalog_by_its_name(catalog: Graph) -> None:
+    found = {
+        str(catalog.value(one, DCTERMS.title)): {str(dataset) for dataset in catalog.objects(one, DCAT.dataset)}
+        for one in catalog.objects(URIRef(f"{BASE}catalog"), DCAT.catalog)
+    }
+    assert found == {"DB.SCH": {f"{BASE}table/501", f"{BASE}stage/504"}, 'DB."s.x"': {f"{BASE}view/502"}}
+    alone = {str(one) for one in catalog.objects(URIRef(f"{BASE}catalog"), DCAT.dataset)}
+    assert alone == {f"{BASE}stream/503", f"{BASE}table/505", "s3://b"}
+
+
+def test_what_a_dataset_says_of_itself(catalog: Graph) -> None:
+    one = URIRef(f"{BASE}table/501")
+    said_ = {term: {str(value) for value in catalog.objects(one, term)} for term in catalog.predicates(one)}
+    assert {term: said_[term] for term in said_ if term.startswith(str(DCTERMS))} == {
+        DCTERMS.title: {"DB.SCH.PEOPLE"},
+        DCTERMS.description: {"Table DB.SCH.PEOPLE"},
+        DCTERMS.identifier: {"table/501"},
+        DCTERMS.alternative: {"DB.SCH.OLD"},
+        DCTERMS.modified: {"2026-01-01T10:00:00+00:00"},  # as rdflib spells it
+    }
+    nameless = URIRef(f"{BASE}table/505")
+    assert str(catalog.value(nameless, DCTERMS.title)) == "table/505"
+    assert catalog.value(nameless, DCTERMS.modified) is None
+
+
+def test_a_name_that_came_back_is_no_former_one() -> None:
+    names = [Named(1, "A", 2, 1), Named(2, "B", 3, 2), Named(3, "A", None, 3)]
+    made = entry(Profile(ACCOUNT, "table/1"), Life(names))
+    assert made is not None
+    nodes = by_iri(catalog_nodes([made], [], IRIS))
+    assert nodes["table/1"].values["dcterms:alternative"] == ("B",)
+
+
+def test_datasets_have_the_columns_that_the_graph_knows(catalog: Graph, graph: Graph) -> None:
+    found = {
+        (dataset, column)
+        for dataset, schema in catalog.subject_objects(CSVW.tableSchema)
+        for column in catalog.objects(schema, CSVW.column)
+    }
+    datasets = set(catalog.subjects(RDF.type, DCAT.Dataset))
+    wanted = {(one, column) for column, one in graph.subject_objects(AH.columnOf) if one in datasets}
+    assert found == wanted
+    assert len(found) == 2
+    for _, column in found:
+        assert catalog.value(column, CSVW.name) == graph.value(column, AH.columnName)
+        assert catalog.value(column, DCTERMS.identifier) == graph.value(column, AH.columnId)
+
+
+def test_a_place_of_files_is_a_distribution(catalog: Graph, graph: Graph) -> None:
+    placed = set(graph.subjects(AH.locationUrl))
+    assert len(placed) == 2
+    for one in placed:
+        places = {str(url) for url in graph.objects(one, AH.locationUrl)}
+        parts = set(catalog.objects(one, DCAT.distribution))
+        assert {str(catalog.value(part, DCTERMS.title)) for part in parts} == places
+        assert all(isinstance(catalog.value(part, DCAT.accessURL), URIRef) for part in parts)
+
+
+def test_a_theme_is_the_value_that_holds_now(catalog: Graph, tags: Graph) -> None:
+    def named(one: Any) -> tuple[str, str]:
+        return str(tags.value(tags.value(one, SKOS.inScheme), DCTERMS.title)), str(tags.value(one, SKOS.prefLabel))
+
+    column, whole, view = (URIRef(BASE + path) for path in (MAIL, "table/501", "view/502"))
+    category = "GOVERNANCE.TAGS.DATA_CATEGORY"
+    assert {named(one) for one in catalog.objects(column, DCTERMS.subject)} == {(category, "public")}
+    assert {named(one) for one in catalog.objects(whole, DCAT.theme)} == {(category, "for all")}
+    assert set(catalog.objects(view, DCAT.theme)) == set()
+
+
+def test_every_theme_is_a_concept_of_a_scheme(catalog: Graph, tags: Graph) -> None:
+    themes = {*catalog.objects(None, DCAT.theme), *catalog.objects(None, DCTERMS.subject)}
+    assert themes
+    assert themes <= set(tags.subjects(RDF.type, SKOS.Concept))
+    assert set(tags.objects(None, SKOS.inScheme)) <= set(tags.subjects(RDF.type, SKOS.ConceptScheme))
+    assert set(catalog.objects(None, DCAT.themeTaxonomy)) == set(tags.subjects(RDF.type, SKOS.ConceptScheme))
+    assert set(tags.objects(None, SKOS.hasTopConcept)) == set(tags.subjects(RDF.type, SKOS.Concept))
+
+
+def test_what_a_tag_was_set_to_or_allows_is_a_concept(tags: Graph) -> None:
+    def values(tag: str) -> set[str]:
+        return {str(tags.value(one, SKOS.prefLabel)) for one in tags.subjects(SKOS.topConceptOf, URIRef(BASE + tag))}
+
+    assert values(TAG) == {"sensitive", "public", "for all", "x"}
+    assert values(ALLOWING) == {"red"}
+    assert str(tags.value(URIRef(BASE + ALLOWING), DCTERMS.title)) == ALLOWING
+
+
+def test_who_publishes_is_said(catalog: Graph) -> None:
+    published = {
+        str(one): str(catalog.value(catalog.value(one, DCTERMS.publisher), FOAF.name))
+        for one in catalog.subjects(RDF.type, DCAT.Catalog)
+    }
+    assert published[f"{BASE}catalog"] == ACCOUNT
+    assert (
+        published["snowflake://ACME-SALES/catalog"]
+        == published["snowflake://ACME-SALES/schema/name/A.B"]
+        == OTHER.account
+    )
+    assert all(catalog.value(URIRef(one), DCTERMS.description) is not None for one in published)
+
+
+def test_an_account_without_anything_has_a_catalog() -> None:
+    assert {node.of.name for node in catalog_nodes([], [], IRIS)} == {"dcat:Catalog", "foaf:Agent"}
+    made = dict(documents(catalog_nodes([], [], IRIS), [], BASE))
+    assert list(parse(made["tags.jsonld"].encode(), format=RdfFormat.JSON_LD)) == []
+    assert list(parse(made["tags.ttl"].encode(), format=RdfFormat.TURTLE)) == []
+
+
+def test_only_what_holds_data_and_tags_have_an_entry() -> None:
+    shown = {"table/501", "view/502", "stream/503", "stage/504", "table/505", "location/s3%3A%2F%2Fb", TAG, ALLOWING}
+    assert {one.key for one in ENTRIES} == shown
+
+
+def test_remarks_come_to_the_same_in_any_order() -> None:
+    every = list(said())
+    assert by_key(every) == by_key(reversed(every)) == by_key([*by_key(every[:2]).values(), *every[2:]])
+    assert by_key(every)["table/501"].modified == TEN
+
+
+def test_a_query_that_says_nothing_for_the_catalog_has_no_remark() -> None:
+    assert remarks(query(), Answers()) == []

@@ -1,0 +1,152 @@
+"""The graph in all syntaxes: the same triples in each, as other programs read them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import rdflib
+from pyoxigraph import RdfFormat, parse
+from rdflib import Graph
+
+from exporter.graph.iri import Iris
+from exporter.graph.load import load_digest, load_iri
+from exporter.graph.nodes import of_object, of_query
+from exporter.graph.writers import FORMATS, Writer, writer_of
+from exporter.queries.facts import Agent, Change, Content, History, Setting
+from exporter.settings import GRAPH_FORMATS
+from exporter.things.answers import Answers, Ending
+from exporter.things.lives import Life, Named, Profile
+from tests.graph.samples import ACCOUNT, BASE, HARD, IRIS, NINE, TEN, copied, query, table
+
+if TYPE_CHECKING:
+    from exporter.graph.terms import Node
+
+READ_AS: Final = {
+    "ttl": RdfFormat.TURTLE,
+    "nt": RdfFormat.N_TRIPLES,
+    "nq": RdfFormat.N_QUADS,
+    "jsonld": RdfFormat.JSON_LD,
+}
+LOAD: Final = load_iri(load_digest(ACCOUNT, "q1"), BASE)
+# rdflib's own reader of JSON-LD uses what rdflib has deprecated
+pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+
+
+def of_hard(text: str, number: int, iris: Iris = IRIS) -> list[Node]:
+    """A query and an object that have this text wherever a text may stand."""
+    source, target = table(2 * number, text), table(2 * number + 1, text)
+    setting = Setting("c", target.key, text, "tags", text, "tag/1", text, "ADD", text)
+    change = Change("c", target, text, text, *[None] * 8, text, text, text, (setting,))
+    content = copied(source, text, target, text)
+    whole = Content(
+        content.accesses, content.writes, content.derivations, changes=(change,), agents=(Agent(text, text, text),)
+    )
+    state = {source.key: "initial-version"}
+    answers = Answers(state, {(source.key, text): "initial-version"}, endings={target.key: Ending(TEN, text, TEN)})
+    facts = query(whole, f"{number}{text}", history=History(query_text=text, end_time=TEN, rows_inserted=2**40))
+    profile = Profile(ACCOUNT, target.key, "1", {"TABLE"}, {text}, locations={text}, columns={text: {"1", text}})
+    life = Life([Named(NINE, text, TEN, NINE)], {"initial-version": None}, {(text, "initial-version")})
+    return [*of_query(facts, answers, iris), *of_object(profile, life, iris)]
+
+
+NODES: Final = [node for number, text in enumerate(HARD) for node in of_hard(text, number)]
+
+
+def document(name: str, nodes: list[Node] = NODES, size: int = 50) -> str:
+    """As files have it: chunks of ``size`` nodes, each line ended."""
+    one = writer(name)
+    texts = [one.render(node) for node in nodes]
+    chunks = [texts[start : start + size] for start in range(0, len(texts), size)]
+    return "".join(f"{text}\n" for text in one.document(chunks))
+
+
+def writer(name: str, base: str = BASE) -> Writer:
+    return writer_of(name, base, LOAD if name == "nquads" else None)
+
+
+def triples(name: str, text: str) -> set[tuple[str, str, str]]:
+    quads = parse(text.encode(), format=READ_AS[FORMATS[name]])
+    return {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in quads}
+
+
+def test_each_syntax_that_can_be_asked_for_is_written() -> None:
+    assert tuple(FORMATS) == GRAPH_FORMATS
+    assert set(FORMATS.values()) == set(READ_AS)
+    assert {name: writer(name).ending for name in FORMATS} == FORMATS
+
+
+@pytest.mark.parametrize("name", ["ntriples", "nquads", "jsonld"])
+def test_the_triples_are_the_same_in_every_syntax(name: str) -> None:
+    """Whatever the names and texts hold."""
+    turtle, other = triples("turtle", document("turtle")), triples(name, document(name))
+    assert len(turtle) > 1000
+    assert sorted(other - turtle) == []
+    assert sorted(turtle - other) == []
+
+
+@pytest.mark.parametrize("base", [BASE, "https://lineage.example/", "urn:x/"])
+@pytest.mark.parametrize("name", ["ntriples", "jsonld"])
+def test_rows_of_another_account_too(name: str, base: str) -> None:
+    nodes = of_hard("T", 1, Iris("ACME-SALES", ACCOUNT, base))
+    turtle, other = writer("turtle", base), writer(name, base)
+    found = [
+        triples(kind, "\n".join(one.document([[one.render(node) for node in nodes]])))
+        for kind, one in (("turtle", turtle), (name, other))
+    ]
+    assert found[0] == found[1]
+    below = "snowflake://ACME-SALES/" if base == BASE else f"{base}account/ACME-SALES/"
+    assert all(subject.startswith(f"<{below}") for subject, _, _ in found[0])
+
+
+@pytest.mark.parametrize(("name", "form"), [("ntriples", "nt"), ("jsonld", "json-ld")])
+def test_another_engine_reads_the_same(name: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rdflib, "NORMALIZE_LITERALS", False)
+    nodes = [node for number, text in enumerate(HARD) if text.isprintable() for node in of_hard(text[:99], number)]
+    text = document(name, nodes)
+    again = Graph().parse(data=text, format=form).serialize(format="nt")
+    assert triples("ntriples", again) == triples(name, text)
+
+
+@pytest.mark.parametrize("name", ["turtle", "ntriples", "nquads"])
+def test_every_chunk_is_a_document(name: str) -> None:
+    one = writer(name)
+    texts = [one.render(node) for node in NODES[:6]]
+    parts = [triples(name, one.chunk(texts[:3], is_first=True)), triples(name, one.chunk(texts[3:], is_first=False))]
+    assert set.union(*parts) == triples(name, document(name, NODES[:6]))
+    assert all(parts)
+
+
+def test_json_is_a_document_as_a_whole() -> None:
+    read = json.loads(document("jsonld", NODES[:7], size=2))
+    assert [node["id"] for node in read["@graph"]] == [
+        node.iri if "://" in node.iri else BASE + node.iri for node in NODES[:7]
+    ]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_nothing_is_no_file(name: str) -> None:
+    assert document(name, []) == ""
+
+
+def test_a_load_is_a_named_graph() -> None:
+    quads = parse(document("nquads").encode(), format=RdfFormat.N_QUADS)
+    names = {str(quad.graph_name) for quad in quads}
+    assert names == {f"<{LOAD}>"}
+    assert LOAD.startswith(f"snowflake://{ACCOUNT}/load/")
+
+
+def test_the_same_queries_are_the_same_load() -> None:
+    """In any order; and others are another."""
+
+    def load(*queries: str) -> str:
+        digest = 0
+        for one in queries:
+            digest ^= load_digest("A", one)
+        return load_iri(digest, "snowflake://A/")
+
+    names = [load(*queries) for queries in ("xyz", "zxy", "xy", "")]
+    assert names[0] == names[1]
+    assert len(set(names)) == 3
+    assert load_digest("A", "BC") != load_digest("AB", "C")

@@ -1,0 +1,62 @@
+"""Small statements for tests: things, the datasets that they are, and the COMPLETE event of a query."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.ol.events import run_events
+from exporter.openlineage.settings import OpenLineageSettings
+from exporter.queries.facts import NO_HISTORY, Access, Column, Content, Derivation, History, QueryFacts, Thing, Write
+from exporter.queries.spoken import Spelling, spoken
+from exporter.things.answers import Answers, Dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Json = dict[str, Any]
+DEFAULTS: Final = OpenLineageSettings()
+NS: Final = "snowflake://ORG-ACC"
+
+
+def thing(key: str, name: str | None = None, **more: str) -> Thing:
+    """An object: ``table/1`` is called T1 unless it is said otherwise."""
+    kind, ident = key.split("/", 1)
+    return Thing(key, kind, kind.upper(), ident, name or f"{kind[0].upper()}{ident}", **more)
+
+
+def read(key: str, *columns: str, access: str = "DIRECT", **more: str) -> Access:
+    return Access(access, thing(key, **more), tuple(map(Column, columns)))
+
+
+def write(key: str, *columns: str) -> Write:
+    return Write(thing(key), tuple(map(Column, columns)))
+
+
+def derived(column: str, source: Thing, field: str | None, kind: str = "DIRECT", target: str = "table/9") -> Derivation:
+    return Derivation(target, None, column, kind, source, field)
+
+
+def datasets(content: Content, **named: str) -> dict[Spelling, Dataset]:
+    """A dataset for each spelling, called as the object is; ``named``: other names, by the name in the row."""
+    return {
+        one: Dataset(NS, named.get(one[1] or "", one[1] or one[0]), b'{"dataSource":{"name":"x"}}')
+        for one in spoken(content)
+    }
+
+
+def query(content: Content, history: History = NO_HISTORY, **more: Any) -> QueryFacts:
+    return QueryFacts("ORG-ACC", "q", 1_000_000, "JSMITH", content, history=history, **more)
+
+
+def complete(
+    content: Content, history: History = NO_HISTORY, named: Mapping[str, str] | None = None, **settings: Any
+) -> Json:
+    """The COMPLETE event."""
+    answers = Answers(datasets=datasets(content, **(named or {})))
+    events = run_events(query(content, history), answers, OpenLineageSettings(**settings))
+    return dict(json.loads(events[-1].body))
+
+
+def names(datasets: list[Json]) -> list[str]:
+    return [one["name"] for one in datasets]

@@ -1,0 +1,172 @@
+"""The datasets that objects are: names, what is told of them, their events."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import orjson
+
+from exporter.ol import datasets
+from exporter.ol.datasets import DatasetProfile, as_thing, dataset_event, facets_of, spellings, told_by
+from exporter.openlineage.settings import OpenLineageSettings
+from exporter.things.lives import Profile
+
+SETTINGS = OpenLineageSettings()
+OWN, OTHER = "snowflake://ORG-ACC", "snowflake://ORG-OTHER"
+
+
+def profile(key: str = "table/1", names: tuple[str, ...] = ("D.S.T",), **more: Any) -> Profile:
+    columns: dict[str, set[str]] = {column: set() for column in more.pop("columns", ())}
+    return Profile("ORG-ACC", key, names=dict.fromkeys(names, (0, 0)), columns=columns, **more)
+
+
+def spelled(one: Profile) -> dict[tuple[str | None, str | None], tuple[str, str, bool]]:
+    return {
+        (each.name, each.account): (each.namespace, each.dataset, each.is_seen) for each in spellings(one, SETTINGS)
+    }
+
+
+# --- spellings --------------------------------------------------------------------------------------------------------
+
+
+def test_rows_may_show_an_object_under_each_name_and_none_with_each_account_and_none() -> None:
+    found = spelled(profile(names=("d.s.t", "D.S.U"), accounts={"OTHER"}))
+    assert found == {
+        ("d.s.t", "OTHER"): (OTHER, "D.S.T", True),
+        ("d.s.t", None): (OWN, "D.S.T", False),
+        ("D.S.U", "OTHER"): (OTHER, "D.S.U", True),
+        ("D.S.U", None): (OWN, "D.S.U", False),
+        (None, "OTHER"): (OTHER, "table/1", False),
+        (None, None): (OWN, "table/1", False),
+    }
+
+
+def test_what_has_no_name_is_seen_without() -> None:
+    assert spelled(profile(names=())) == {(None, None): (OWN, "table/1", True)}
+    place = profile("location/x", (), locations={"s3://b/z", "s3://b/a/"})
+    assert spelled(place) == {(None, None): ("s3://b", "a", True)}
+
+
+def test_a_new_name_has_the_database_and_schema_of_the_greatest_former_name() -> None:
+    renamed = profile(names=("D.S.T",), old_names={"N": {"D.S.T", "A.B.C", None}, "M": {None}})
+    assert {name: dataset for (name, _), (_, dataset, _) in spelled(renamed).items() if name} == {
+        "D.S.T": "D.S.T",
+        "N": "D.S.N",
+        "M": "M",
+    }
+
+
+def test_a_name_that_only_a_swap_gave_is_told_beside_others_but_not_of_what_has_none() -> None:
+    assert {name for name, _ in spelled(profile(names=("D.S.T",), given={"D.S.U"}))} == {"D.S.T", "D.S.U", None}
+    assert spelled(profile(names=(), given={"D.S.U"})) == {(None, None): (OWN, "table/1", True)}
+
+
+def test_of_several_values_the_least_is_shown() -> None:
+    found = as_thing(profile(domains={"TABLE", "DYNAMIC TABLE"}, object_id="1", stage_kinds={"b", "a"}))
+    assert (found.domain, found.object_id, found.stage_kind, found.name) == ("DYNAMIC TABLE", "1", "a", None)
+
+
+# --- datasets ---------------------------------------------------------------------------------------------------------
+
+
+def gathered(*objects: Profile) -> dict[Any, DatasetProfile]:
+    found: dict[Any, DatasetProfile] = {}
+    for one in objects:
+        for told in told_by(one, SETTINGS):
+            empty = DatasetProfile(told.account, told.namespace, told.name, told.is_dataset)
+            found.setdefault(told.key, empty).hear(told)
+    return found
+
+
+FIRST = profile("table/1", columns=("A", "B"), domains={"TABLE"}, object_id="1")
+SECOND = profile("table/2", columns=("B", "C"), domains={"EXTERNAL TABLE"}, object_id="2")
+THIRD = profile("table/name/D%2ES", names=("d.s.t",), columns=("D",))
+
+
+def test_objects_of_one_name_are_one_dataset_in_whatever_order_they_tell() -> None:
+    made = {
+        orjson.dumps(facets_of(dataset, SETTINGS), option=orjson.OPT_SORT_KEYS)
+        for order in permutations((FIRST, SECOND, THIRD))
+        for dataset in [gathered(*order)["ORG-ACC", OWN, "D.S.T", True]]
+    }
+    assert len(made) == 1
+    left, right = gathered(FIRST, SECOND), gathered(THIRD)
+    key = ("ORG-ACC", OWN, "D.S.T", True)
+    left[key].hear(right[key])
+    assert left[key] == gathered(THIRD, FIRST, SECOND)[key]
+
+
+def test_a_dataset_has_the_columns_of_all_its_objects_and_the_type_of_the_last() -> None:
+    facets = facets_of(gathered(FIRST, SECOND)["ORG-ACC", OWN, "D.S.T", True], SETTINGS)
+    assert [one["name"] for one in facets["schema"]["fields"]] == ["A", "B", "C"]
+    assert {one["type"] for one in facets["schema"]["fields"]} == {"UNKNOWN"}
+    assert (facets["datasetType"]["datasetType"], facets["datasetType"]["subType"]) == ("TABLE", "EXTERNAL")
+    assert [(one["type"], one["name"]) for one in facets["hierarchy"]["hierarchy"]] == [
+        ("DATABASE", "D"),
+        ("SCHEMA", "S"),
+        ("EXTERNAL TABLE", "T"),
+    ]
+    assert (facets["dataSource"]["name"], facets["dataSource"]["uri"]) == (OWN, OWN)
+
+
+def test_what_is_told_of_a_dataset_is_told_again_by_what_an_object_keeps() -> None:
+    """An object is told of in several datasets, and none of them may change what another has."""
+    one = profile(names=("D.S.T", "D.S.U"), columns=("A",))
+    datasets_ = {told.name: told for told in told_by(one, SETTINGS)}
+    datasets_["D.S.T"].hear(DatasetProfile("ORG-ACC", OWN, "D.S.T", True, columns={"X"}))
+    assert (datasets_["D.S.U"].columns, set(one.columns)) == ({"A"}, {"A"})
+
+
+def test_what_is_no_dataset_is_kept_apart_and_has_no_event() -> None:
+    found = gathered(FIRST, profile("tag/7", columns=("Z",)), profile("object/name/D", names=("D.S.T",)))
+    dataset, tag = found["ORG-ACC", OWN, "D.S.T", True], found["ORG-ACC", OWN, "D.S.T", False]
+    assert (dataset.is_sent, tag.is_sent) == (True, False)
+    assert dataset.columns == {"A", "B"}
+    assert set(dataset.things) == {"table/1", "object/name/D"}
+
+
+def test_a_spelling_that_is_not_seen_makes_no_event_unless_another_object_is_seen_so() -> None:
+    owned = profile(accounts={"OTHER"})
+    assert {key[1:3]: one.is_sent for key, one in gathered(owned).items()} == {
+        (OTHER, "D.S.T"): True,
+        (OWN, "D.S.T"): False,
+        (OTHER, "table/1"): False,
+        (OWN, "table/1"): False,
+    }
+    assert gathered(owned, SECOND)["ORG-ACC", OWN, "D.S.T", True].is_sent
+
+
+def test_a_place_is_a_file_in_no_hierarchy() -> None:
+    place = profile("location/x", (), locations={"s3://b/p"})
+    (dataset,) = gathered(place).values()
+    facets = facets_of(dataset, SETTINGS)
+    assert facets["datasetType"]["datasetType"] == "FILE"
+    assert "hierarchy" not in facets
+    local = facets_of(DatasetProfile("a", "file", "/x", is_dataset=True, things=dataset.things), SETTINGS)
+    assert "uri" not in local["dataSource"]
+
+
+def test_nothing_is_told_of_what_is_only_a_name() -> None:
+    (dataset,) = (one for one in gathered(THIRD).values() if one.name == "D.S.T")
+    assert set(facets_of(dataset, SETTINGS)) == {"dataSource", "schema"}
+    told = json.loads(dataset_event(dataset, 0, SETTINGS).body)["dataset"]["facets"]
+    assert "accessHistory_objects" not in told
+
+
+def test_the_event_of_a_dataset_tells_what_every_event_does_and_which_objects_had_its_name() -> None:
+    dataset = gathered(SECOND, FIRST, THIRD)["ORG-ACC", OWN, "D.S.T", True]
+    event = dataset_event(dataset, 1_000_001, SETTINGS)
+    assert (event.time, event.type, event.job_name) == (1_000_001, "DATASET", None)
+    body = json.loads(event.body)
+    assert (body["eventTime"], body["schemaURL"].rpartition("/")[2]) == ("1970-01-01T00:00:01.000001Z", "DatasetEvent")
+    told = body["dataset"]["facets"].pop("accessHistory_objects")
+    assert told["objects"] == [
+        {"objectDomain": "TABLE", "objectId": "1"},
+        {"objectDomain": "EXTERNAL TABLE", "objectId": "2"},
+    ]
+    assert (body["dataset"]["namespace"], body["dataset"]["name"]) == (OWN, "D.S.T")
+    answer = datasets.answer(dataset, SETTINGS)
+    assert (answer.namespace, answer.name) == (OWN, "D.S.T")
+    assert json.loads(answer.facets) == body["dataset"]["facets"] == facets_of(dataset, SETTINGS)

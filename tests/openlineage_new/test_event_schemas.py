@@ -1,0 +1,129 @@
+"""Every event of every example and of random histories, against the specification's JSON Schemas and our own."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+from referencing import Registry, Resource
+
+from exporter.ol.facets import OWN, SCHEMAS
+from exporter.openlineage.push.fit import FACETS
+from tests import golden
+from tests.openlineage_new import told_events as told
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPEC: Final = golden.ROOT / "tests" / "openlineage" / "spec"
+OURS: Final = golden.ROOT / "exporter" / "openlineage" / "schemas"
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry[Any]:
+    files = [*SPEC.rglob("*.json"), *OURS.rglob("*.json")]
+    read = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    return Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in read)
+
+
+def is_uri(text: object) -> bool:
+    """RFC 3986: a scheme, then characters that need no escape, and escapes."""
+    return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[!#$&-;=?-\[\]_a-z~]|%[0-9A-Fa-f]{2})*", str(text)))
+
+
+def faults(instance: Any, url: str, registry: Registry[Any]) -> list[str]:
+    checker = FormatChecker()
+    checker.checks("uri")(is_uri)
+    assert {"date-time", "uuid"} <= set(checker.checkers), "rfc3339-validator is missing: formats would go unchecked"
+    validator = Draft202012Validator({"$ref": url}, registry=registry, format_checker=checker)
+    return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(instance)]
+
+
+@cache
+def every() -> tuple[told.Json, ...]:
+    """With QUERY_HISTORY and without."""
+    return told.events() + told.events_with_history()
+
+
+def test_every_event_is_what_its_schema_says(registry: Registry[Any]) -> None:
+    kinds = {"RunEvent": 0, "DatasetEvent": 0}
+    wrong = {}
+    for event in every():
+        kinds[event["schemaURL"].rpartition("/")[2]] += 1
+        found = faults(event, event["schemaURL"], registry)
+        if found:
+            wrong[json.dumps(event)[:300]] = found
+    assert wrong == {}
+    assert min(kinds.values()) > 100
+
+
+def test_every_facet_is_what_its_schema_says(registry: Registry[Any]) -> None:
+    wrong, seen = [], set()
+    for event in every():
+        for key, facet in told.facets(event):
+            seen.add(key)
+            assert facet["_schemaURL"] == SCHEMAS[key]
+            wrong += [(key, fault) for fault in faults(facet, facet["_schemaURL"], registry)]
+    assert wrong == []
+    assert seen == set(SCHEMAS), "facets of which nothing was held against its schema"
+
+
+@pytest.mark.parametrize("folder", golden.folders(), ids=lambda folder: folder.name)
+def test_every_event_that_an_example_expects_is_what_its_schemas_say(folder: Path, registry: Registry[Any]) -> None:
+    events = golden.expected_events(folder)
+    assert events
+    assert [fault for event in events for fault in faults(event, event["schemaURL"], registry)] == []
+    facets = [facet for event in events for _, facet in told.facets(event)]
+    assert [fault for facet in facets for fault in faults(facet, facet["_schemaURL"], registry)] == []
+
+
+def test_our_facets_hold_no_field_that_their_schema_does_not_name() -> None:
+    """Our schemas are open, as those of the specification are, so a field left out of them would pass unseen."""
+    for event in every():
+        for _, facet in told.facets(event):
+            if facet["_schemaURL"].startswith(OWN):
+                assert set(facet) - {"_producer", "_schemaURL"} <= set(_properties(facet["_schemaURL"]))
+
+
+@cache
+def _properties(url: str) -> dict[str, Any]:
+    path, name = url.removeprefix(f"{OWN}/").split("#/$defs/")
+    schema = json.loads((OURS / path).read_text(encoding="utf-8"))
+    return dict(schema["$defs"][name]["allOf"][1]["properties"])
+
+
+@pytest.mark.parametrize("file", sorted(OURS.rglob("*.json")), ids=lambda file: file.stem)
+def test_our_schemas_are_schemas_named_after_their_facet(file: Path, registry: Registry[Any]) -> None:
+    schema = json.loads(file.read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    (key,) = schema["properties"]
+    assert schema["$id"] == f"{OWN}/{file.parent.name}/{file.name}"
+    url = {**SCHEMAS, **FACETS}[key]
+    assert url == f"{schema['$id']}#/$defs/{file.stem}"
+    producer = {"_producer": "https://example.com/p", "_schemaURL": url}
+    assert faults(producer, url, registry), "a facet that tells nothing must not pass"
+
+
+def test_an_event_with_a_wrong_time_or_run_id_is_found(registry: Registry[Any]) -> None:
+    """The validator of these tests sees what it is there to see."""
+    base = {
+        "producer": "https://example.com/p",
+        "schemaURL": "https://example.com/s",
+        "job": {"namespace": "n", "name": "j"},
+    }
+    good = {
+        **base,
+        "eventTime": "2024-01-01T00:00:00.000000Z",
+        "run": {"runId": "eebd5ee2-26f4-5bb9-a22f-02dbe0bd6c76"},
+    }
+    url = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+    assert faults(good, url, registry) == []
+    for time in ("2024-01-01 00:00:00", "2024-01-01", "2024-13-01T00:00:00Z"):
+        assert faults({**good, "eventTime": time}, url, registry)
+    for uri in ("no uri", "https://example.com/ü", "https://example.com/%2"):
+        assert faults({**good, "producer": uri}, url, registry)
+    assert faults({**good, "run": {"runId": "q-1"}}, url, registry)

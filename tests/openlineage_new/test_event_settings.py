@@ -1,0 +1,141 @@
+"""What the settings change in the events."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from exporter.errors import UsageError
+from exporter.openlineage.settings import OpenLineageSettings
+from tests.openlineage_new import told_events as told
+from tests.openlineage_new.told_events import HISTORY, all_queries, sent, with_history
+
+Json = dict[str, Any]
+
+
+def completes(found: list[Json]) -> list[Json]:
+    return [event for event in found if event.get("eventType") == "COMPLETE"]
+
+
+def test_complete_alone_holds_what_start_and_complete_do() -> None:
+    found = sent(all_queries(), start_events=False)
+    assert {event.get("eventType") for event in found} == {"COMPLETE", None}
+    assert completes(found) == completes(list(told.events()))
+
+
+def test_without_base_objects_no_base_is_left_and_every_edge_has_its_input() -> None:
+    found = completes(sent(all_queries(), base_inputs=False))
+    accesses = {one for event in found for dataset in event["inputs"]
+                for one in dataset["inputFacets"]["accessHistory_access"]["accesses"]}  # fmt: skip
+    assert accesses <= {"DIRECT", "SOURCE"}
+    assert "base source" not in json.dumps([event["outputs"] for event in found])
+    for event in found:
+        inputs = set(told.dataset_names(event["inputs"]))
+        for output in event["outputs"]:
+            for column in output["facets"].get("columnLineage", {}).get("fields", {}).values():
+                assert set(told.dataset_names(column["inputFields"])) <= inputs
+
+
+def test_reads_alone_stay_at_home_by_switch() -> None:
+    found = completes(sent(all_queries(), reads=False))
+    every = completes(list(told.events()))
+    assert found
+    assert len(found) == len([event for event in every if event["outputs"]]) < len(every)
+
+
+def test_dataset_events_by_switch() -> None:
+    assert not [event for event in sent(all_queries(), dataset_events=False) if "dataset" in event]
+
+
+def test_the_text_of_a_query_goes_out_only_by_switch() -> None:
+    queries = with_history(all_queries())
+    hidden, shown = sent(queries), sent(queries, sql=True)
+    assert HISTORY.query_text
+    assert HISTORY.query_text not in json.dumps(hidden, ensure_ascii=False)
+    assert json.dumps(HISTORY.query_text, ensure_ascii=False) not in json.dumps(hidden, ensure_ascii=False)
+    assert not [key for event in hidden for key, _ in told.facets(event) if key == "sql"]
+    texts = {event["job"]["facets"]["sql"]["query"] for event in completes(shown)}
+    assert texts == {HISTORY.query_text}
+
+
+def test_what_query_history_adds() -> None:
+    found = completes(sent(with_history(all_queries())))
+    starts = told.runs("START")
+    counted = 0
+    for event in found:
+        facet = event["run"]["facets"]["accessHistory_query"]
+        assert (facet["role"], facet["warehouse"], facet["queryTag"]) == ("LOADER", "WH", "nightly")
+        assert event["job"]["facets"]["jobType"]["jobType"] == "INSERT"
+        assert event["job"]["name"].startswith("nightly: 0123abcd: ")
+        assert event["eventTime"] > starts[told.account(event), told.query_id(event)]["eventTime"]
+        written = [one for one in event["outputs"] if "WRITE" in one["outputFacets"]["accessHistory_write"]["accesses"]]
+        rows = [one["outputFacets"].get("outputStatistics", {}).get("rowCount") for one in written]
+        assert rows == ([7] if len(written) == 1 else [None] * len(written))
+        counted += len(rows) == 1
+    assert counted
+
+
+def test_what_goes_before_a_jobs_name_can_be_chosen() -> None:
+    queries = with_history(all_queries())
+    plain = {event["job"]["name"] for event in told.events() if "job" in event}
+    assert {event["job"]["name"] for event in completes(sent(queries, job_name_from=()))} == plain
+    named = completes(sent(queries, job_name_from=("warehouse_name",)))
+    assert all(event["job"]["name"].startswith("WH: ") for event in named)
+
+
+def test_namespaces_letter_case_and_type_are_the_users() -> None:
+    accounts = {event["job"]["namespace"] for event in told.events() if "job" in event}
+    moves = dict.fromkeys(accounts, "snowflake://it's") | {"file": "file://host"}
+    found = sent(
+        all_queries(),
+        namespaces=moves,
+        letter_case="lower",
+        job_namespace="jobs",
+        unknown_type="",
+        producer="urn:me",
+    )
+    datasets = {
+        name for event in found for side in ("inputs", "outputs") for name in told.dataset_names(event.get(side, []))
+    }
+    datasets |= {name for event in found if "dataset" in event for name in told.dataset_names([event["dataset"]])}
+    assert not accounts & {namespace for namespace, _ in datasets}
+    assert ("snowflake://it's", "db.s.v1") in datasets
+    assert "file" not in {namespace for namespace, _ in datasets}
+    assert {event["job"]["namespace"] for event in found if "job" in event} == {"jobs"}
+    assert (
+        {event["producer"] for event in found}
+        == {facet["_producer"] for event in found for _, facet in told.facets(event)}
+        == {"urn:me"}
+    )
+    assert {
+        field["type"]
+        for event in found
+        for key, facet in told.facets(event)
+        if key == "schema"
+        for field in facet["fields"]
+    } == {""}
+
+
+def test_the_events_are_the_same_in_any_order_of_the_queries() -> None:
+    """What one query says to objects and datasets may be heard before or after what another says."""
+    items = list(all_queries().items())
+    Random(7).shuffle(items)
+    found = sorted(json.dumps(event, sort_keys=True) for event in sent(dict(items)))
+    assert found == sorted(json.dumps(event, sort_keys=True) for event in told.events())
+
+
+@pytest.mark.parametrize(
+    ("setting", "word"),
+    [
+        ({"job_name_from": ("rows_inserted",)}, "rows_inserted"),
+        ({"job_name_from": ("no_column",)}, "no_column"),
+        ({"producer": "me"}, "URI"),
+        ({"producer": 'urn:"'}, "URI"),
+    ],
+)
+def test_a_choice_that_makes_no_events_is_refused(setting: dict[str, Any], word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        OpenLineageSettings(**setting)

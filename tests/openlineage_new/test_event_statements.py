@@ -1,0 +1,394 @@
+"""What an event tells of a statement, part by part: what random histories hardly ever show."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+
+import pytest
+from msgspec.structs import replace
+
+from exporter.ol.events import events_of, rows_written, run_events
+from exporter.ol.statement import statement
+from exporter.queries.facts import Access, Agent, Change, Column, Content, History, Join, PolicyReference, Setting
+from exporter.things.answers import Answers
+from tests.openlineage_new.statements import (
+    DEFAULTS,
+    NS,
+    Json,
+    complete,
+    datasets,
+    derived,
+    names,
+    query,
+    read,
+    thing,
+    write,
+)
+
+CHANGE = Change("alter/table/9", thing("table/9"), "ALTER", *[None] * 11, properties="{}")
+
+
+def setting(property_: str, **more: str | None) -> Setting:
+    given = {
+        "column_name": None,
+        "element": None,
+        "element_key": None,
+        "element_id": None,
+        "sub_operation": None,
+        "value": None,
+    }
+    return Setting(**{"change_key": CHANGE.change_key, "object_key": "table/9", "property": property_, **given, **more})
+
+
+# --- inputs -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_only_named_as_a_source_is_an_input_after_the_others() -> None:
+    """A backend drops a column's edge from what is no input."""
+    found = complete(
+        Content(
+            accesses=(read("table/5", "X"),),
+            writes=(write("table/9", "A", "B"),),
+            derivations=(
+                derived("B", thing("table/1"), "Y"),
+                derived("B", thing("table/1"), "X"),
+                derived("A", thing("table/3"), "Z"),
+                derived("A", thing("table/5"), "X"),
+            ),
+        )
+    )
+    assert names(found["inputs"]) == ["T5", "T3", "T1"]
+    unlisted = found["inputs"][2]
+    assert unlisted["inputFacets"]["accessHistory_access"]["accesses"] == ["SOURCE"]
+    assert unlisted["inputFacets"]["accessHistory_access"]["columns"] == ["X", "Y"]
+    assert list(unlisted["facets"]) == ["schema"]
+    assert names(unlisted["facets"]["schema"]["fields"]) == ["X", "Y"]
+    assert found["job"]["name"].startswith("write T9 from T1, T3, T5 [")
+    assert names(found["outputs"][0]["facets"]["lineage"]["inputs"]) == ["T1", "T3", "T5"]
+
+
+def test_objects_of_one_name_are_one_input_with_all_that_is_said_of_them() -> None:
+    accesses = (
+        read("table/1", "B", name="N"),
+        read("table/1", "A", name="N", access="BASE", account="OTHER"),
+        read("stage/2", "A", name="N", stage_kind="User"),
+    )
+    found = complete(Content(accesses=accesses))
+    (one,) = found["inputs"]
+    told = one["inputFacets"]["accessHistory_access"]
+    assert (told["accesses"], told["columns"]) == (["BASE", "DIRECT"], ["A", "B"])
+    assert told["objectDomain"] == "TABLE"
+    assert (told["objectId"], told["stageKind"], told["accountName"]) == ("2", "User", "OTHER")
+
+
+def test_a_column_with_two_ids_is_told_once() -> None:
+    access = Access("DIRECT", thing("table/1"), (Column("A", "1"), Column("A", "2")))
+    (one,) = complete(Content(accesses=(access,)))["inputs"]
+    assert one["inputFacets"]["accessHistory_access"]["columns"] == ["A"]
+
+
+# --- outputs ----------------------------------------------------------------------------------------------------------
+
+
+def lineage(output: Json) -> dict[str, list[tuple[str, str, list[str]]]]:
+    fields = output["facets"]["columnLineage"]["fields"]
+    return {
+        column: [
+            (one["name"], one["field"], [kind.get("description", "direct") for kind in one["transformations"]])
+            for one in told["inputFields"]
+        ]
+        for column, told in fields.items()
+    }
+
+
+def test_a_source_is_told_once_as_direct_base_or_both() -> None:
+    source, other = thing("table/1"), thing("table/2")
+    told = (
+        derived("A", source, "X"),
+        derived("A", source, "X", "BASE"),
+        derived("A", thing("table/7", name="T1"), "X"),
+        derived("A", other, "Y", "BASE"),
+        derived("A", other, "Z"),
+        derived("B", other, "Z", "BASE"),
+    )
+    both = ["direct", "base source"]
+    for derivations in permutations(told, len(told)):
+        found = complete(Content(writes=(write("table/9", "A", "B"),), derivations=derivations))
+        assert lineage(found["outputs"][0]) == {
+            "A": [("T1", "X", both), ("T2", "Y", ["base source"]), ("T2", "Z", ["direct"])],
+            "B": [("T2", "Z", ["base source"])],
+        }
+
+
+def test_each_branch_of_an_insert_all_has_its_own_sources() -> None:
+    accesses, writes = (read("table/1"), read("table/2")), (write("table/8", "A"), write("table/9", "A"))
+    derivations = (
+        derived("A", thing("table/1"), "X", target="table/8"),
+        derived("A", thing("table/2"), "X", target="table/9"),
+    )
+    outputs = complete(Content(accesses=accesses, writes=writes, derivations=derivations))["outputs"]
+    assert [names(one["facets"]["lineage"]["inputs"]) for one in outputs] == [["T1"], ["T2"]]
+    assert [[name for name, _, _ in lineage(one)["A"]] for one in outputs] == [["T1"], ["T2"]]
+    without = complete(Content(accesses=accesses, writes=writes))["outputs"]
+    assert [names(one["facets"]["lineage"]["inputs"]) for one in without] == [["T1", "T2"]] * 2
+
+
+def test_what_is_written_as_two_objects_of_one_name_is_one_output_with_the_sources_of_both() -> None:
+    writes = (write("table/8", "A"), replace(write("table/9", "B"), thing=thing("table/9", "T8")))
+    derivations = (
+        derived("B", thing("table/1"), "Z", target="table/8"),
+        derived("A", thing("table/1"), "Y", target="table/9"),
+        derived("A", thing("table/1"), "X", target="table/8"),
+    )
+    (one,) = complete(Content(writes=writes, derivations=derivations))["outputs"]
+    assert one["outputFacets"]["accessHistory_write"]["columns"] == ["A", "B"]
+    assert [field for _, field, _ in lineage(one)["A"]] == ["X", "Y"]
+    assert list(one["facets"]["lineage"]["fields"]) == ["A", "B"]
+
+
+def test_a_column_made_by_a_routine_has_that_in_a_facet_of_its_own() -> None:
+    routine = thing("function/4", signature="(X NUMBER)", data_type="NUMBER")
+    derivations = (derived("A", routine, None), derived("A", thing("table/1"), None), derived("A", routine, "X"))
+    found = complete(Content(writes=(write("table/9", "A"),), derivations=derivations))
+    facets = found["outputs"][0]["facets"]
+    told = {
+        "name": "F4",
+        "argumentSignature": "(X NUMBER)",
+        "kind": "function",
+        "objectId": "4",
+        "dataType": "NUMBER",
+        "sourceType": "DIRECT",
+    }
+    assert facets["accessHistory_columnRoutines"]["fields"] == {"A": [told, told]}
+    assert "columnLineage" not in facets
+    assert "fields" not in facets["lineage"]
+    assert found["inputs"] == []
+
+
+def test_ddl_makes_no_data_so_there_is_no_lineage() -> None:
+    (one,) = complete(Content(accesses=(read("table/1"),), changes=(CHANGE,)))["outputs"]
+    assert one["outputFacets"]["accessHistory_write"]["accesses"] == ["DDL"]
+    assert "lineage" not in one["facets"]
+    assert one["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "ALTER"
+
+
+@pytest.mark.parametrize(
+    ("operation", "state"),
+    [("CREATE", "CREATE"), ("REPLACE", "OVERWRITE"), ("DROP", "DROP"), ("UNDROP", None), ("REFRESH", None)],
+)
+def test_a_change_has_a_state_where_one_fits(operation: str, state: str | None) -> None:
+    (one,) = complete(Content(changes=(replace(CHANGE, operation=operation),)))["outputs"]
+    assert one["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange") == state
+
+
+@pytest.mark.parametrize("operation", ["DESCRIBE", "SHOW", "GRANT", "SUSPEND"])
+def test_what_changes_no_dataset_makes_no_output(operation: str) -> None:
+    found = complete(Content(changes=(replace(CHANGE, operation=operation, new_name="N"),)))
+    assert found["outputs"] == []
+    assert found["job"]["name"].startswith(f"{operation.lower()} table T9 [")
+
+
+def test_a_rename_makes_the_new_name_and_ends_the_old() -> None:
+    rename = replace(CHANGE, new_name="T10", comment="c")
+    found = complete(Content(changes=(rename,)))
+    new, old = found["outputs"]
+    assert (new["name"], old["name"]) == ("T10", "T9")
+    state = new["facets"]["lifecycleStateChange"]
+    assert state["lifecycleStateChange"] == "RENAME"
+    assert state["previousIdentifier"] == {"namespace": NS, "name": "T9"}
+    assert old["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "DROP"
+    assert {one["facets"]["documentation"]["description"] for one in found["outputs"]} == {"c"}
+    assert found["job"]["name"].startswith("rename T10, T9 [")
+
+
+def test_a_rename_to_the_name_that_it_has_was_nothing_else_before() -> None:
+    (one,) = complete(Content(changes=(replace(CHANGE, new_name="t9"),)), named={"t9": "T9"})["outputs"]
+    told = one["facets"]["lifecycleStateChange"]
+    assert told["lifecycleStateChange"] == "RENAME"
+    assert "previousIdentifier" not in told
+
+
+def test_the_rows_of_a_query_are_told_where_it_writes_one_dataset() -> None:
+    history = History(rows_inserted=2)
+    one = complete(Content(writes=(write("table/9"),), changes=(replace(CHANGE, thing=thing("table/2")),)), history)
+    assert [output["outputFacets"].get("outputStatistics", {}).get("rowCount") for output in one["outputs"]] == [
+        None,
+        2,
+    ]
+    two = complete(Content(writes=(write("table/8"), write("table/9"))), history)
+    assert not [output for output in two["outputs"] if "outputStatistics" in output["outputFacets"]]
+    no_history = complete(Content(writes=(write("table/9"),)))
+    assert "outputStatistics" not in no_history["outputs"][0]["outputFacets"]
+
+
+@pytest.mark.parametrize(
+    ("inserted", "updated", "deleted", "produced", "expected"),
+    [
+        (None, None, None, None, None),
+        (None, None, None, 7, 7),
+        (0, 0, 0, 7, 7),
+        (2, 3, 1, 7, 5),
+        (None, 3, None, 7, 3),
+        (0, None, 4, 7, 0),
+    ],
+)
+def test_rows_written_are_those_that_changed_else_those_that_came_out(
+    inserted: int | None, updated: int | None, deleted: int | None, produced: int | None, expected: int | None
+) -> None:
+    history = History(rows_inserted=inserted, rows_updated=updated, rows_deleted=deleted, rows_produced=produced)
+    assert rows_written(history) == expected
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------
+
+
+def test_tags_are_told_of_the_dataset_with_the_columns_that_they_are_on() -> None:
+    settings = (
+        setting("tags", element="d.s.t", value="b", sub_operation="ADD"),
+        setting("tags", element="d.s.t", value="a", column_name="C"),
+        setting("tags", element="d.s.t", value="a", column_name="C", element_id="1"),
+        setting("tags", element='"q"', sub_operation="ADD"),
+        setting("tags", element="gone", value="x", sub_operation="DROP"),
+        setting("tags", value="atomic"),
+    )
+    for told in permutations(settings):
+        (one,) = complete(Content(changes=(replace(CHANGE, settings=told),)))["outputs"]
+        assert one["facets"]["tags"]["tags"] == [
+            {"key": '"q"', "value": "", "source": "SNOWFLAKE"},
+            {"key": "D.S.T", "value": "a", "source": "SNOWFLAKE", "field": "C"},
+            {"key": "D.S.T", "value": "b", "source": "SNOWFLAKE"},
+        ]
+
+
+def test_a_change_tells_its_settings_and_grants_apart_from_what_has_a_field_of_its_own() -> None:
+    settings = (
+        setting("z", value="1"),
+        setting("z", column_name="C", value="1"),
+        setting("comment", value="c"),
+        setting("comment", column_name="C", value="c"),
+        setting("grant", value='{"PRIVILEGES":["B"]}'),
+        setting("grant", value='{"PRIVILEGES":["A"],"ROLES":["R"]}'),
+        setting("grant", value="no json"),
+        setting("grant", value="{broken"),
+        setting("revoke", element="e", value='{"PRIVILEGES":["B"]}'),
+    )
+    for told in (settings, settings[::-1]):
+        run = complete(Content(changes=(replace(CHANGE, settings=told, comment="c", swap_name="S"),)))["run"]
+        (change,) = run["facets"]["accessHistory_ddl"]["changes"]
+        assert change == {
+            "operation": "ALTER",
+            "objectDomain": "TABLE",
+            "objectId": "9",
+            "objectName": "T9",
+            "swapName": "S",
+            "comment": "c",
+            "properties": "{}",
+            "settings": [
+                {"property": "comment", "field": "C", "value": "c"},
+                {"property": "grant", "value": "no json"},
+                {"property": "revoke", "element": "e", "value": '{"PRIVILEGES":["B"]}'},
+                {"property": "z", "value": "1"},
+                {"property": "z", "field": "C", "value": "1"},
+            ],
+            "grants": [
+                {"operation": "GRANT", "privileges": ["A"], "roles": ["R"]},
+                {"operation": "GRANT", "privileges": ["B"]},
+            ],
+        }
+
+
+def test_changes_are_in_the_order_of_what_they_do_and_to_what() -> None:
+    policy = thing("masking-policy/3", name="P")
+    changes = (
+        replace(CHANGE, change_key="2", thing=policy, operation="DROP"),
+        replace(CHANGE, change_key="1", operation="DROP"),
+        replace(CHANGE, change_key="3", new_name="N"),
+        replace(CHANGE, change_key="4", operation="CREATE", comment="b"),
+        replace(CHANGE, change_key="5", operation="CREATE"),
+    )
+    for told in permutations(changes):
+        found = complete(Content(changes=told))["run"]["facets"]["accessHistory_ddl"]["changes"]
+        shown = [(one["operation"], one["objectName"], one.get("comment")) for one in found]
+        assert shown == [
+            ("CREATE", "T9", None),
+            ("CREATE", "T9", "b"),
+            ("DROP", "T9", None),
+            ("DROP", "P", None),
+            ("ALTER", "T9", None),
+        ]
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+def test_routines_are_told_once_with_all_the_ways_in_which_they_were_called() -> None:
+    accesses = (
+        read("procedure/1", name="P", signature="(X)"),
+        read("procedure/1", name="P", signature="(X)", access="BASE"),
+        read("procedure/2", name="P", signature="()"),
+        read("procedure/3", name="P"),
+    )
+    found = complete(Content(accesses=accesses))
+    told = found["run"]["facets"]["accessHistory_routines"]["routines"]
+    assert [(one.get("argumentSignature"), one["accesses"]) for one in told] == [
+        (None, ["DIRECT"]),
+        ("()", ["DIRECT"]),
+        ("(X)", ["BASE", "DIRECT"]),
+    ]
+    assert found["job"]["name"].startswith("call P, P(), P(X) [")
+    assert found["inputs"] == []
+
+
+def test_policies_and_joins_are_told_of_datasets_in_a_fixed_order() -> None:
+    policies = tuple(
+        PolicyReference(thing(key), column, None, "masking-policy/7", "MASKING_POLICY", "7", "P", provider)
+        for key, column, provider in (("table/1", "A", True), ("table/1", None, False), ("table/0", "A", False))
+    )
+    joins = (
+        Join("table/1", "T1", "LEFT_OUTER_JOIN", thing("table/3")),
+        Join("table/1", "T1", "INNER_JOIN", thing("table/3")),
+        Join("table/1", "T1", None, thing("table/2", account="OTHER")),
+        Join("table/0", None, "INNER_JOIN", thing("table/2")),
+    )
+    for way in (1, -1):
+        facets = complete(Content(policies=policies[::way], joins=joins[::way]))["run"]["facets"]
+        told = facets["accessHistory_policies"]["policies"]
+        assert [(one["name"], one.get("field"), one["provider"]) for one in told] == [
+            ("T0", "A", False),
+            ("T1", None, False),
+            ("T1", "A", True),
+        ]
+        pairs = facets["accessHistory_joins"]["joins"]
+        assert [(one["left"]["name"], one.get("joinType"), one["right"]["name"]) for one in pairs] == [
+            ("table/0", "INNER_JOIN", "T2"),
+            ("T1", "INNER_JOIN", "T3"),
+            ("T1", "LEFT_OUTER_JOIN", "T3"),
+            ("T1", None, "T2"),
+        ]
+
+
+def test_agents_are_told_as_they_came_with_what_is_known_of_them() -> None:
+    content = Content(agents=(Agent("B", None, "b"), Agent(None, None, None)))
+    assert complete(content)["run"]["facets"]["accessHistory_query"]["agents"] == [{"type": "B", "name": "b"}, {}]
+    assert "agents" not in complete(Content())["run"]["facets"]["accessHistory_query"]
+
+
+def test_a_run_ends_when_query_history_says_but_not_before_it_began() -> None:
+    for end, expected in ((None, 1), (3_000_000, 3), (500_000, 1)):
+        events = run_events(query(Content(), History(end_time=end)), Answers(), DEFAULTS)
+        assert [(event.type, event.time) for event in events] == [
+            ("START", 1_000_000),
+            ("COMPLETE", expected * 1_000_000),
+        ]
+        times = [json.loads(event.body)["eventTime"] for event in events]
+        assert times == ["1970-01-01T00:00:01.000000Z", f"1970-01-01T00:00:0{expected}.000000Z"]
+
+
+def test_a_statement_that_is_kept_tells_each_of_its_runs_the_same() -> None:
+    content = Content(accesses=(read("table/1"),), writes=(write("table/9", "A"),), incomplete=("a TRUNCATED",))
+    kept = statement(content, datasets(content), DEFAULTS)
+    for history in (History(), History(rows_inserted=3, query_tag="t", end_time=2_000_000)):
+        answers = Answers(datasets=datasets(content))
+        one = query(content, history)
+        assert events_of(one, kept, answers, DEFAULTS) == run_events(one, answers, DEFAULTS)

@@ -1,0 +1,154 @@
+"""What queries add to what is known of objects."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Final
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exporter.queries import mentions
+from exporter.queries.mentions import add, merge
+from exporter.things.lives import Profile
+from tests.histories import histories
+from tests.queries.told import GOOD, facts_of, queries_of, row
+
+if TYPE_CHECKING:
+    import pytest
+
+    from exporter.queries.facts import QueryFacts
+
+Profiles = dict[tuple[str, str], Profile]
+TABLE: Final = {"objectDomain": "Table", "objectId": 5, "objectName": "D.S.T"}
+
+
+def known(*queries: QueryFacts) -> Profiles:
+    found: Profiles = {}
+    for query in queries:
+        add(found, query)
+    return found
+
+
+def of(key: str, **columns: Any) -> Profile:
+    """What a row says of an object."""
+    return known(facts_of(row(**columns)))["ACME-PROD", key]
+
+
+def test_what_rows_show_of_an_object() -> None:
+    shown = {"objectDomain": "Stage", "objectId": 5, "objectName": "S", "stageKind": "External Named",
+             "location": "s3://b", "accountName": "AB1", "dataType": "X", "argumentSignature": "()"}  # fmt: skip
+    start = facts_of(row()).start
+    assert of("stage/5", base_objects_accessed=[shown]) == Profile(
+        "ACME-PROD", "stage/5", "5", {"STAGE"}, {"()"}, {"X"}, {"External Named"}, {"s3://b"}, {"AB1"},
+        names={"S": (start, start)},
+    )  # fmt: skip
+
+
+def test_columns_from_everywhere_with_their_ids() -> None:
+    columns = [{"columnName": "A", "columnId": 1}, {"columnName": "B"}]
+    source = {**TABLE, "columnName": "C"}
+    mask = {"policyName": "G.M", "policyKind": "MASKING_POLICY"}
+    profile = of(
+        "table/5",
+        direct_objects_accessed=[{**TABLE, "columns": columns}],
+        objects_modified=[{**TABLE, "columns": [{"columnName": "D", "columnId": 4, "directSources": [source]}]}],
+        policies_referenced=[{**TABLE, "columns": [{"columnName": "E", "columnId": 5, "policies": [mask]}]}],
+        object_modified_by_ddl={**TABLE, "operationType": "ALTER", "properties": {"columns": {
+            "F": {"subOperationType": "ADD", "objectId": {"value": 6}},
+            "A": {"subOperationType": "ALTER", "tags": {"G.T": {"objectId": {"value": 77}}}},
+        }}},
+    )  # fmt: skip
+    assert profile.columns == {"A": {"1"}, "B": set(), "C": set(), "D": {"4"}, "E": {"5"}, "F": {"6"}}
+
+
+def test_a_renamed_column_is_another_that_was_the_first() -> None:
+    renames = {
+        name: {"objectName": {"value": new}} for name, new in (("A", "B"), ("C", "C"), ("D", " "), ("E", "TRUNCATED"))
+    }
+    profile = of(
+        "table/5", object_modified_by_ddl={**TABLE, "operationType": "ALTER", "properties": {"columns": renames}}
+    )
+    assert profile.renamed_from == {"B": {"A"}}
+    assert set(profile.columns) == {"A", "C", "D", "E"}
+
+
+def test_things_named_beside_others_have_a_domain() -> None:
+    mask = {"policyName": "G.M", "policyId": 7, "policyKind": "MASKING_POLICY"}
+    properties = {
+        "swapTargetId": {"value": 6}, "swapTargetName": {"value": "D.S.X"},
+        "cloneSourceDomain": {"value": "View"}, "cloneSourceName": {"value": "D.S.V"},
+        "tags": {"G.T": {"subOperationType": "ADD"}}, "rowAccessPolicies": {"TRUNCATED": {"objectId": {"value": 9}}},
+    }  # fmt: skip
+    found = known(facts_of(row(
+        policies_referenced=[{**TABLE, "policies": [mask]}],
+        object_modified_by_ddl={**TABLE, "operationType": "ALTER", "properties": properties},
+    )))  # fmt: skip
+    told = {key: (one.object_id, one.domains, set(one.names)) for (_, key), one in found.items()}
+    assert told == {
+        "table/5": ("5", {"TABLE"}, {"D.S.T"}),
+        "table/6": ("6", {"TABLE"}, {"D.S.X"}),
+        "view/name/D.S.V": (None, {"VIEW"}, {"D.S.V"}),
+        "masking-policy/7": ("7", {"MASKING POLICY"}, {"G.M"}),
+        "tag/name/G.T": (None, {"TAG"}, {"G.T"}),
+        "row-access-policy/9": ("9", {"ROW ACCESS POLICY"}, set()),
+    }
+
+
+def test_accounts_are_apart() -> None:
+    rows = [
+        {
+            **GOOD,
+            "organization_name": "O",
+            "account_name": name,
+            "base_objects_accessed": [{**TABLE, "objectName": name}],
+        }
+        for name in ("A", "B")
+    ]
+    told = {account: set(one.names) for (account, _), one in known(*queries_of(rows)).items()}
+    assert told == {"O-A": {"A"}, "O-B": {"B"}}
+
+
+@given(histories(), st.randoms(use_true_random=False))
+@settings(max_examples=60)
+def test_what_is_known_depends_on_no_order_and_no_grouping(rows: list[dict[str, Any]], rng: Any) -> None:
+    queries = queries_of(rows)
+    whole = known(*queries)
+    rng.shuffle(queries)
+    parts = [known(*queries[start::3]) for start in range(3)]
+    rng.shuffle(parts)
+    merged: Profiles = {}
+    for part in deepcopy(parts):
+        for key, profile in part.items():
+            if key in merged:
+                before = deepcopy(profile)
+                merge(merged[key], profile)
+                merge(merged[key], profile)
+                assert profile == before
+            else:
+                merged[key] = profile
+    assert merged == whole
+
+
+def test_merged_profiles_share_nothing() -> None:
+    columns = {"objectDomain": "Table", "objectId": 5, "columns": [{"columnName": "A", "columnId": 1}]}
+    facts = facts_of(row(base_objects_accessed=[columns]))
+    first, second = known(facts), known(facts)
+    ((key, profile),) = first.items()
+    profile.columns["A"].add("2")
+    profile.domains.add("VIEW")
+    assert second[key].columns == {"A": {"1"}}
+    assert known(facts) == second
+
+
+def test_nothing_depends_on_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = [
+        facts_of(row(query_id=str(number), base_objects_accessed=[{**TABLE, "objectName": f"T{number % 7}"}]))
+        for number in range(50)
+    ]
+    whole = known(*queries)
+    monkeypatch.setattr(mentions, "_CONTENTS", 2)
+    monkeypatch.setattr(mentions, "_mentions", mentions._Recent().of)
+    assert known(*queries) == whole
+    monkeypatch.setattr(mentions, "_COLUMNS", -1)
+    assert known(*queries) == whole
