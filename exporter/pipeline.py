@@ -16,6 +16,7 @@ from exporter.places import place_of
 from exporter.publication import Publication
 from exporter.rows import forms
 from exporter.steps.job import Job
+from exporter.steps.saying import checks
 
 if TYPE_CHECKING:
     from exporter.accounting import Report
@@ -25,10 +26,13 @@ if TYPE_CHECKING:
 
 def export(settings: Settings, progress: Progress) -> Report:
     """Run the main job and return what it did; raises UsageError before anything is written, or leaves nothing."""
+    job = Job.of(settings)
+    if job.validate:
+        checks(job.shapes)
     found = forms.find(settings.inputs)
     history = forms.find([settings.query_history]) if settings.query_history else None
     with Publication(place_of(settings.out), replace=settings.replace) as new:
-        outcome = run(found, history, Job.of(settings), new, progress, settings.engine)
+        outcome = run(found, history, job, new, progress, settings.engine)
         if not outcome.counts["rows"]:
             raise UsageError(f"there are no rows in {found.named}; nothing was written")
         report = summarise(settings, found, outcome, new, progress)

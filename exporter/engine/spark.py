@@ -17,7 +17,7 @@ from exporter.messages import TALLY, Message, decode, is_text
 from exporter.steps.texts import pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 

@@ -18,6 +18,7 @@ import msgspec
 from exporter.errors import UsageError
 from exporter.rows import delimited, forms
 from exporter.rows.reading import rows_of_document
+from exporter.rows.row import STRUCTURED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,19 +29,8 @@ REQUIRED: Final = ("query_id", "query_start_time", "user_name")
 """Columns without which there is no row."""
 REQUIRED_OF_HISTORY: Final = ("query_id",)
 """The same of QUERY_HISTORY."""
-OBJECT_COLUMNS: Final = frozenset(
-    {
-        "direct_objects_accessed",
-        "base_objects_accessed",
-        "objects_modified",
-        "policies_referenced",
-        "provider_base_objects_accessed",
-        "provider_policies_referenced",
-    }
-)
-LINE: Final = "line"
-ROW: Final = "row"
-NULL_IN_CSV: Final = "\\N"
+_NULL_IN_CSV: Final = "\\N"
+_OBJECTS: Final = frozenset(STRUCTURED) - {"object_modified_by_ddl", "agents_info"}
 
 
 class Record(NamedTuple):
@@ -68,7 +58,7 @@ def records(source: Source, required: tuple[str, ...] = REQUIRED) -> Iterator[Re
     read = _READERS[source.form]
     for path in source.paths:
         file = os.path.abspath(path)  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
-        unit = LINE if source.form == forms.NDJSON else ROW
+        unit = "line" if source.form == forms.NDJSON else "row"
         for number, (text, is_record) in enumerate(read(path, source, required), start=1):
             yield Record(file, number, unit, text, is_record)
 
@@ -78,7 +68,7 @@ def check_columns(names: Iterable[str], source: Source, required: tuple[str, ...
     lower = [name.strip().lower() for name in names]
     missing = [name for name in required if name not in lower]
     if missing:
-        is_history = "query_text" in lower and OBJECT_COLUMNS.isdisjoint(lower)
+        is_history = "query_text" in lower and _OBJECTS.isdisjoint(lower)
         hint = "; it looks like QUERY_HISTORY: give it with --query-history" if is_history else ""
         where, there = ", ".join(source.paths[:3]), ", ".join(sorted(lower))
         raise UsageError(f"{where}: there is no column {missing[0]} (there are: {there}){hint}")
@@ -102,7 +92,7 @@ def _csv(path: str, source: Source, required: tuple[str, ...]) -> Iterator[tuple
     for values, text in rows:
         if len(values) == len(source.columns):
             given = zip(source.columns, values, strict=True)
-            yield json_text({name: value for name, value in given if value is not None and value != NULL_IN_CSV}), True
+            yield json_text({name: value for name, value in given if value is not None and value != _NULL_IN_CSV}), True
         else:
             yield text, not text.strip(" ")
 

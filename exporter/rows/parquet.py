@@ -1,4 +1,6 @@
-"""Parquet -> records, with values as Spark's ``to_json`` gives them: nulls left out, times in ISO with microseconds."""
+"""Parquet -> records, with values as Spark gives them: nulls left out, times as text, with their offset if they are
+instants.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from msgspec import Raw
 from pyarrow import parquet
 
 from exporter.errors import UsageError
-from exporter.rows.times import iso_micros, micros_of
+from exporter.rows.times import iso, micros_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,20 +28,26 @@ def records(path: str) -> Iterator[dict[str, Any]]:
     """
     try:
         with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+            legacy = {column.name for column in map(file.schema.column, range(len(file.schema))) if _is_int96(column)}
             for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
-                for record in _in_micros(batch).to_pylist(maps_as_pydicts="lossy"):
+                for record in _with_times(batch, legacy).to_pylist(maps_as_pydicts="lossy"):
                     yield _plain(record)
     except (pa.ArrowException, OSError) as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         raise UsageError(f"{path}: cannot be read: {first_line}") from None
 
 
-def _in_micros(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """With times in microseconds: Python has no finer ones."""
+def _is_int96(column: parquet.ColumnSchema) -> bool:
+    """Whether it is a time as older tools write it: an instant, though the type does not say so."""
+    return bool(column.physical_type == "INT96")
+
+
+def _with_times(batch: pa.RecordBatch, legacy: set[str]) -> pa.RecordBatch:
+    """With times in microseconds, for Python has no finer ones; ``legacy`` ones in UTC."""
     for at, field in enumerate(batch.schema):
-        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
-            coarse = batch.column(at).cast(pa.timestamp("us", field.type.tz), safe=False)
-            batch = batch.set_column(at, field.with_type(coarse.type), coarse)
+        if pa.types.is_timestamp(field.type) and (field.type.unit == "ns" or field.name in legacy):
+            kind = pa.timestamp("us", "UTC" if field.name in legacy else field.type.tz)
+            batch = batch.set_column(at, field.with_type(kind), batch.column(at).cast(kind, safe=False))
     return batch
 
 
@@ -58,8 +66,8 @@ def _plain(value: Any) -> Any:
 
 def _as_text(value: Any) -> str | Raw:
     if isinstance(value, datetime):
-        text = iso_micros(micros_of(value))
-        return text if value.tzinfo is not None else text.removesuffix("Z")
+        text = iso(micros_of(value)).replace("T", " ").removesuffix("Z")
+        return text if value.tzinfo is None else f"{text}+00:00"
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, Decimal):

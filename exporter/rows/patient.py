@@ -17,7 +17,7 @@ from exporter.rows.row import STRUCTURED, Unreadable
 
 NOTHING: Final = frozenset({"", "\\N", "null", "undefined"})
 """What exports write for a structured column that is null."""
-NOT_ONE_OBJECT: Final = Unreadable(("the line is not one JSON object (or, in CSV, not one record)",))
+NOT_ONE_OBJECT: Final = "the line is not one JSON object (or, in CSV, not one record)"
 
 _CHANGE: Final = "object_modified_by_ddl"
 WRAPPINGS: Final = 2

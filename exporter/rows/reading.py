@@ -6,14 +6,14 @@ decoding; names in any case and arrays as text, in one decoding a column; and :m
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from exporter.rows import documents, lenient, patient
+from exporter.rows import lenient, patient
 from exporter.rows.columns import NOT_DECODED, columns_of, lower_name
+from exporter.rows.fits import fits
 from exporter.rows.fitting import plain_text
 from exporter.rows.patient import NOT_ONE_OBJECT, NOTHING, WRAPPINGS
 from exporter.rows.raw import raw_json, raw_text, text_of
@@ -41,8 +41,6 @@ _KEPT: Final[tuple[str, ...]] = ("additional_properties", "invoker_identity")
 _NO_TEXT: Final = frozenset({"\\N", "null"})
 """What exports that write arrays as text write for a text that is null."""
 _KNOWN: Final = frozenset({*_TEXTS, *_KEPT, *STRUCTURED})
-_REMEMBERED: Final = 32 * 1024
-"""Bytes of a content at most that is remembered."""
 
 
 class _Line(Struct, gc=False):
@@ -94,7 +92,7 @@ def read_line(text: str) -> Row | Unreadable | None:
     )
     start = parse_time(str(line.query_start_time))
     is_named = line.query_id.strip(" ") and line.user_name.strip(" ")
-    if start is None or not is_named or not _fits(content):
+    if start is None or not is_named or not fits(content):
         return _read_again(text)
     return Row(
         line.query_id,
@@ -110,34 +108,6 @@ def read_line(text: str) -> Row | Unreadable | None:
         None if line.additional_properties is _ABSENT else raw_text(line.additional_properties),
         None if line.invoker_identity is _ABSENT else raw_text(line.invoker_identity),
     )
-
-
-def _fits(content: bytes) -> bool:
-    """Whether the columns are as the documents describe them; statements recur, and so do contents."""
-    return _decodes_again(content) if len(content) <= _REMEMBERED else _decodes(content)
-
-
-def _decodes(content: bytes) -> bool:
-    try:
-        _decode_far_down(content, _SPARE if content.count(b"[") + content.count(b"{") > _MAY_BE_DEEP else 0)
-    except NOT_DECODED:
-        return False
-    return True
-
-
-_decodes_again: Final = lru_cache(maxsize=1024)(_decodes)
-_MAY_BE_DEEP: Final = 400
-_SPARE: Final = 100
-
-
-def _decode_far_down(content: bytes, frames: int) -> None:
-    """Decode with so many frames less than Python allows: whoever decodes the content next may be called from deeper
-    down, and what is nested as deep as Python's stack must not fail only there.
-    """
-    if frames:
-        _decode_far_down(content, frames - 1)
-    else:
-        documents.decode(content)
 
 
 def _read_again(text: str) -> Row | Unreadable | None:
@@ -157,7 +127,7 @@ def _read_by_name(text: str) -> Row | Unreadable | None:
         content = b"[%b]" % b",".join([_opened(value) for value in structured])
     except NOT_DECODED:
         return None
-    if not _fits(content):
+    if not fits(content):
         return None
     is_text = any(value.startswith(b'"') for value in structured)
     texts = {name: text_of(columns[name]) for name in (*_TEXTS, *_KEPT) if name in columns}
@@ -177,7 +147,7 @@ def _opened(value: bytes) -> bytes:
 def _read_patiently(text: str) -> Row | Unreadable:
     given = patient.members_of(text)
     if given is None:
-        return NOT_ONE_OBJECT
+        return Unreadable((NOT_ONE_OBJECT,))
     columns = {lower_name(one.name): one.value for one in given}
     content = patient.content_of(columns)
     if isinstance(content, Unreadable):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import structs
+
 from exporter.messages import ASIDE, PLACE, QUERY, TALLY, Message, encode, order
 from exporter.queries.build import account_of
 from exporter.queries.identifiers import named
@@ -49,7 +51,9 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
                 lines += 1
                 unreadable += is_unreadable
                 if query_id is not None:
-                    yield Message(QUERY, query_id, order(LINE), encode(history))
+                    # SQL text can hold personal data: where it is not asked for it goes no further than this.
+                    kept = history if job.query_text else structs.replace(history, query_text=None)
+                    yield Message(QUERY, query_id, order(LINE), encode(kept))
             continue
         place = record.file, record.block
         number = counts[place] = counts.get(place, 0) + 1

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from exporter.graph.shapes.on_nodes import checks
+from exporter.errors import UsageError
+from exporter.graph.shapes.on_nodes import Checks
 from exporter.messages import REFUSED, RESULT, Message
 from exporter.steps.texts import graph_in, writer
 from exporter.steps.tallies import Tally
@@ -19,6 +22,21 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 VIOLATION: Final = "Violation"
+
+
+@lru_cache(maxsize=4)
+def checks(folders: tuple[str, ...]) -> Checks:
+    """The checks of the shipped shapes and of those in the folders, loaded once by a process.
+
+    Raises UsageError where a shape cannot be compiled, or looks beyond a single node.
+    """
+    loaded = Checks.load([Path(folder) for folder in folders])
+    if loaded.needs_graph:
+        raise UsageError(
+            f"{loaded.needs_graph[0]}: an export validates node by node; keep this shape for "
+            "exporter validate --shapes, which has the whole graph"
+        )
+    return loaded
 
 
 def thing(to: str, key: str) -> str:

@@ -16,7 +16,6 @@ from exporter.messages import (
     PROFILE,
     QUERY,
     STATEMENT,
-    TALLY,
     WRITTEN,
     Message,
     by_key,
@@ -104,7 +103,7 @@ def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
         heard, lines = _heard(group)
         history = NO_HISTORY
         if lines:
-            history = latest(lines) if job.query_text else msgspec.structs.replace(latest(lines), query_text=None)
+            history = latest(lines)
             teller.tally.count("history_doubled", len(lines) - 1)
         for account, one in heard.items():
             yield from teller.query(account, query_id, one, history)

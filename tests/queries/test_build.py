@@ -140,7 +140,7 @@ def test_nothing_comes_before_something() -> None:
 
 
 @given(histories(max_rows=6), st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_rows_in_whatever_order_make_the_same_facts(rows: list[dict[str, Any]], rng: Any) -> None:
     """Also where their ids meet: all rows of the history are taken for one query's."""
     of_query = [replace(row_of(one), query_id="q", user_name="U", start=0) for one in rows]

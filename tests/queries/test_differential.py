@@ -100,9 +100,12 @@ def derivations(rows: list[plain.Json], queries: list[QueryFacts]) -> None:
 
 
 def policies(rows: list[plain.Json], queries: list[QueryFacts]) -> None:
-    names = ("object_key", "column_name", "column_id", "policy_key")
-    facts = tables(queries).get("policy_references", [])
-    same({(query(fact), *(fact[name] for name in names)) for fact in facts}, plain.policies(rows))
+    """One per object or column and policy; the column's id is one of those that the rows give it."""
+    facts = [(query(one), fact) for one in queries for fact in one.content.policies]
+    found = [(one, fact.protected.key, fact.column_name, fact.column_id, fact.policy_key) for one, fact in facts]
+    expected = plain.policies(rows)
+    assert set(found) <= expected
+    same({(*one[:3], one[4]) for one in found}, {(*one[:3], one[4]) for one in expected})
 
 
 def joins(rows: list[plain.Json], queries: list[QueryFacts]) -> None:
@@ -203,7 +206,7 @@ def of_account(rows: Iterable[plain.Json], name: str) -> list[plain.Json]:
 
 @pytest.mark.parametrize("check", CHECKS)
 @given(rows=histories())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_facts_of_drawn_histories(check: Check, rows: list[plain.Json]) -> None:
     rows = of_account(rows, "drawn")
     check(rows, queries_of(rows))

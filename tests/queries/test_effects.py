@@ -86,9 +86,16 @@ def test_operations(operation: str, effect: Effect) -> None:
 
 
 def test_a_body_makes_a_version_of_a_policy() -> None:
-    assert done(change("ALTER", policy_body="a"), change("SET", policy_body="b")) == Effect(makes=True, policy_body="b")
-    assert done(change("CREATE", policy_body="b"), change("ALTER")) == Effect(makes=True, creates=True, policy_body="b")
+    both = Effect(makes=True, policy_body="b")
+    assert done(change("ALTER", policy_body="a"), change("SET", policy_body="b")) == both
+    assert done(change("ALTER", policy_body="b"), change("SET", policy_body="a")) == both
+    assert done(change("ALTER", policy_body="b"), change("UNDROP")) == both
     assert done(change("DROP", policy_body="b")) == Effect(drops=True, makes=True, policy_body="b")
+
+
+@pytest.mark.parametrize("operations", [("CREATE", "UNDROP"), ("UNDROP", "REPLACE")])
+def test_what_is_created_and_changed_is_created(operations: tuple[str, str]) -> None:
+    assert done(*map(change, operations)) == Effect(makes=True, creates=True)
 
 
 def test_columns_that_are_added_are_new_and_dropped_ones_are_not_written() -> None:

@@ -156,6 +156,7 @@ PIECES = st.tuples(
 
 
 @given(st.lists(PIECES, min_size=50, max_size=400))
+@settings(max_examples=30)
 def test_different_things_have_different_keys(
     pieces: list[tuple[str, str | None, str | None, str | None, str]],
 ) -> None:

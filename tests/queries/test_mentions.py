@@ -110,7 +110,7 @@ def test_accounts_are_apart() -> None:
 
 
 @given(histories(), st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_what_is_known_depends_on_no_order_and_no_grouping(rows: list[dict[str, Any]], rng: Any) -> None:
     queries = queries_of(rows)
     whole = known(*queries)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyoxigraph import BlankNode, RdfFormat, Triple, parse
 
 from exporter.errors import UsageError
+from exporter.graph.ask.store import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
-
-FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".jsonld": RdfFormat.JSON_LD}
-"""The syntax of a file by its ending; Turtle where it has another."""
 
 
 class Documents:

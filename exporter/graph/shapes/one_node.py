@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.graph.shapes.classes import class_of, superclasses
 from exporter.graph.shapes.terms import TYPE, XSD, BlankNode, Literal, NamedNode, Term
 from exporter.graph.terms import full
-from exporter.graph.times import iso
+from exporter.rows.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -13,16 +13,20 @@ from exporter.graph.shapes.classes import class_of, readable, superclasses
 from exporter.graph.shapes.literals import read
 from exporter.graph.shapes.one_node import term_of, whole
 from exporter.graph.shapes.terms import XSD, Literal, NamedNode
+from exporter.graph.shapes.together import MinCount, UniqueLang
 from exporter.graph.shapes.values import NODE_KINDS, Bound, Datatype, In, Length, NodeKind, OfClass, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from exporter.graph.shapes.model import OfEach
+    from exporter.graph.shapes.model import Constraint, OfEach
     from exporter.graph.shapes.one_node import OneNode
-    from exporter.graph.terms import Property
+    from exporter.graph.terms import Property, Value
 
     Test = Callable[[Any], bool]
+    """A test of one value."""
+    OfAll = Callable[[tuple[Value, ...]], bool]
+    """A test of all values of a property."""
 
 REMEMBERED: Final = 50_000
 """How many references of a class are remembered as passed, before all are forgotten."""
@@ -139,3 +143,57 @@ _MAKERS: Final[dict[type[OfEach], Callable[[Quick, Any, Property], Test | bool]]
     Bound: Quick._bound,
     In: Quick._in,
 }
+
+
+def to_values(constraint: Constraint, one: Property, unknown: OneNode, base: str) -> OfAll | None:
+    """The test of all values of a property together; None where there is always one and that is enough."""
+    range_ = one.range if one.is_literal else "IRI"
+    if isinstance(constraint, UniqueLang) or (isinstance(constraint, MinCount) and constraint.count <= 1):
+        return None
+    if isinstance(constraint, MinCount):
+        return lambda found: len(found) >= constraint.count
+
+    def asked(found: tuple[Value, ...]) -> bool:
+        values = {term_of(value, range_, base): None for value in found}
+        return next(constraint.failing(unknown, unknown.focus, values), asked) is asked
+
+    return asked
+
+
+def of_all(most: int | None, each: list[Test], others: list[OfAll]) -> OfAll:
+    """One test of the values of a property, of which there are any."""
+    if never in each or most == 0:
+        return never
+    if others:
+        rest = of_all(most, each, [])
+        return lambda found: rest(found) and all(test(found) for test in others)
+    if most == 1:
+        return _of_one(each)
+    of_many = _of_many(each)
+    return of_many if most is None else lambda found: len(found) <= most and of_many(found)
+
+
+def _of_one(each: list[Test]) -> OfAll:
+    if not each:
+        return lambda found: len(found) == 1
+    if len(each) > 1:
+        return lambda found: len(found) == 1 and all(test(found[0]) for test in each)
+    (test,) = each
+    references = getattr(test, "__self__", None)
+    if isinstance(references, References):
+        passed = references.passed
+        return lambda found: len(found) == 1 and (found[0] in passed or test(found[0]))
+    return lambda found: len(found) == 1 and test(found[0])
+
+
+def _of_many(each: list[Test]) -> OfAll:
+    if not each:
+        return lambda found: True  # noqa: ARG005 - a test
+    if len(each) > 1:
+        return lambda found: all(test(value) for value in found for test in each)
+    (test,) = each
+    references = getattr(test, "__self__", None)
+    if isinstance(references, References):
+        passed = references.passed
+        return lambda found: passed.issuperset(found) or all(map(test, found))
+    return lambda found: all(map(test, found))

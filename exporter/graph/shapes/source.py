@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from exporter.errors import UsageError
+from exporter.graph.ask.store import FORMATS
 from exporter.graph.shapes.data import Graph
-from exporter.graph.shapes.documents import FORMATS, Documents
+from exporter.graph.shapes.documents import Documents
 from exporter.graph.shapes.terms import RDF, SH, Literal, NamedNode, text
 from exporter.resources import shapes_dir
 
@@ -25,13 +26,15 @@ _NIL: Final = NamedNode(f"{RDF}nil")
 
 
 class Source:
-    """The project's shapes, and those of ``extra_dirs`` (folders, or single files)."""
+    """The project's shapes (or ``own``, other files that are to stay as they are), and those of ``extra_dirs``: folders,
+    or single files.
+    """
 
-    def __init__(self, extra_dirs: Iterable[Path] = ()) -> None:
+    def __init__(self, extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = None) -> None:
         self.triples: list[Triple] = []
         self._files: dict[Term, Path] = {}
         documents = Documents()
-        own = own_files()
+        own = own_files() if own is None else list(own)
         for file in own:
             self._add(documents.triples(file), file)
         known, given = set(self._files), {file.resolve() for file in own}

@@ -1,0 +1,67 @@
+"""``exporter validate``: any Turtle against the shapes, by pySHACL or by the compiled shapes, to the same results."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from exporter.errors import UsageError
+from exporter.graph.ask.store import graph_files
+from exporter.graph.shapes.classes import hierarchy
+from exporter.graph.shapes.data import Graph
+from exporter.graph.shapes.documents import Documents
+from exporter.graph.shapes.on_graph import validate as by_compiled
+from exporter.graph.shapes.reading import compiled
+from exporter.graph.shapes.results import Result, conforms
+from exporter.graph.shapes.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+ENGINES = ("pyshacl", "compiled")
+
+
+def validate(
+    path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = (), as_json: bool = False
+) -> tuple[bool, str]:
+    """Whether the graph conforms, and what was found, as text or as JSON. Warnings do not count against it.
+
+    ``by``: one of :data:`ENGINES`; ``shapes_dirs``: folders of shapes beside the project's own. Raises UsageError where
+    the path holds no graph, a file does not parse, or the engine does not know what a shape asks.
+    """
+    results = check(path, by=by, shapes_dirs=shapes_dirs)
+    return conforms(results), _as_json(results) if as_json else _as_text(results)
+
+
+def check(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) -> list[Result]:
+    """What the shapes find in the graph, in order; arguments and errors as :func:`validate` has them."""
+    triples = list(Documents().all_triples(graph_files(path)))
+    if not triples:
+        raise UsageError(f"{path}: holds no triples, so there is nothing to check")
+    triples.extend(hierarchy())
+    source = Source(shapes_dirs)
+    if by == "compiled":
+        return by_compiled(Graph(triples), compiled(source))
+    from exporter.graph.shapes.by_pyshacl import validate as by_pyshacl  # noqa: PLC0415 - long to load
+
+    return by_pyshacl(triples, source)
+
+
+def _as_json(results: list[Result]) -> str:
+    return json.dumps({"conforms": conforms(results), "results": [one._asdict() for one in results]}, indent=1)
+
+
+def _as_text(results: list[Result]) -> str:
+    """By node, what was found."""
+    lines = [f"Conforms: {conforms(results)}"]
+    if results:
+        lines.append(f"Results: {len(results)}")
+    for focus, found in groupby(results, key=lambda one: one.focus):
+        lines += ["", focus]
+        for one in found:
+            lines.append(f"  {one.severity}: {one.message}")
+            lines.append(f"    shape {one.shape}")
+            lines += [f"    {name} {value}" for name, value in (("path", one.path), ("value", one.value)) if value]
+    return "\n".join(lines)
