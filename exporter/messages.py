@@ -96,17 +96,24 @@ encode: Final[Callable[[Any], bytes]] = msgspec.msgpack.Encoder().encode
 decode: Final[Callable[[bytes], Any]] = msgspec.msgpack.Decoder().decode
 
 
+HOME_END: Final = "\0"
+"""What ends the part of a key that says where its messages meet: keys of one home meet in one partition. A query's id is
+the home of all that it hears, so that what is told once for the queries of a partition reaches all of them.
+"""
+
+
 @lru_cache(maxsize=50_000)
 def within(account: str, key: str) -> str:
-    """The key of something of an account; different pairs never meet."""
-    return f"{len(account)}:{account}{key}"
+    """The key of something of an account, at home where the key alone is; different pairs never meet."""
+    return f"{key}{HOME_END}{account}{HOME_END}{len(account)}"
 
 
 @lru_cache(maxsize=50_000)
 def parts(key: str) -> tuple[str, str]:
     """Account and key of what :func:`within` made."""
-    length, _, rest = key.partition(":")
-    return rest[: int(length)], rest[int(length) :]
+    rest, _, length = key.rpartition(HOME_END)
+    start = len(rest) - int(length)
+    return rest[start:], rest[: start - 1]
 
 
 def by_key(messages: Iterable[Message]) -> Iterator[tuple[str, str, Iterator[Message]]]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from exporter.engine.counts import Counts
-from exporter.messages import TALLY, Message, decode, is_text
+from exporter.messages import HOME_END, TALLY, Message, decode, is_text
 from exporter.steps.texts import pieces
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class SparkEngine:
         self._partitions = partitions
 
     def met(self, messages: Sequence[DataFrame], step: Step, job: Job) -> DataFrame:
-        met = _union(messages).repartition(self._partitions, "key").sortWithinPartitions("to", "key", "order")
+        home = F.substring_index("key", HOME_END, 1)
+        met = _union(messages).repartition(self._partitions, home).sortWithinPartitions("to", "key", "order")
         return met.mapInArrow(partial(_carry, step, job), SCHEMA)
 
     def each(self, messages: DataFrame, step: Step, job: Job) -> DataFrame:

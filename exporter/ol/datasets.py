@@ -30,6 +30,12 @@ DATASET: Final = "DATASET"
 """The type of a dataset's event."""
 
 
+DatasetKey = tuple[str, str, str, bool]
+"""The account of the rows, namespace and name; False at the end for the name of a routine, policy, tag …, which may be
+a table's too and is kept apart.
+"""
+
+
 class Spelling(Struct, frozen=True):
     """A name and an account beside it under which rows may show an object, also none of either, and the dataset that
     it is under them. ``is_seen``: not where a name or an account is known, but left out.
@@ -37,21 +43,20 @@ class Spelling(Struct, frozen=True):
 
     name: str | None
     account: str | None
-    namespace: str
-    dataset: str
+    dataset: DatasetKey
     is_seen: bool
 
 
 def spellings(profile: Profile, settings: OpenLineageSettings) -> list[Spelling]:
     """Every spelling under which rows may show the object."""
     names, owners = _names(profile), sorted(profile.accounts)
-    thing, found = as_thing(profile), []
+    thing, is_dataset, found = as_thing(profile), profile.kind in DATASET_KINDS, []
     for name in (*sorted(names), None):
         canonical = _whole_name(name, profile)
         for owner in (*owners, None):
             named = dataset_name(replace(thing, account=owner), canonical, profile.account, settings)
             is_seen = (name is not None or not names) and (owner is not None or not owners)
-            found.append(Spelling(name, owner, *named, is_seen))
+            found.append(Spelling(name, owner, (profile.account, *named, is_dataset), is_seen))
     return found
 
 
@@ -90,9 +95,8 @@ def as_thing(profile: Profile) -> Thing:
 
 
 class DatasetProfile(Struct):
-    """A dataset, as the objects tell that are it. ``is_dataset``: False for the name of a routine, policy, tag …, which
-    may be a table's too and is kept apart; ``is_seen``: whether rows show it under this name; ``columns``: of all its
-    objects; ``things``: the objects by their keys.
+    """A dataset, as the objects tell that are it. ``is_seen``: whether rows show it under this name; ``columns``: of all
+    its objects; ``things``: the objects by their keys. The others: see :data:`DatasetKey`.
     """
 
     account: str
@@ -104,7 +108,7 @@ class DatasetProfile(Struct):
     things: dict[str, Thing] = field(default_factory=dict)
 
     @property
-    def key(self) -> tuple[str, str, str, bool]:
+    def key(self) -> DatasetKey:
         """What is the same for all objects that are this dataset."""
         return self.account, self.namespace, self.name, self.is_dataset
 
@@ -122,14 +126,12 @@ class DatasetProfile(Struct):
 
 def told_by(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProfile]:
     """What an object tells of each dataset that it is under one of its spellings."""
-    thing, is_dataset = as_thing(profile), profile.kind in DATASET_KINDS
-    found: dict[tuple[str, str], DatasetProfile] = {}
+    thing, found = as_thing(profile), dict[DatasetKey, DatasetProfile]()
     for one in spellings(profile, settings):
-        told = found.get((one.namespace, one.dataset))
+        told = found.get(one.dataset)
         if told is None:
-            told = DatasetProfile(profile.account, one.namespace, one.dataset, is_dataset)
+            found[one.dataset] = told = DatasetProfile(*one.dataset)
             told.columns, told.things = set(profile.columns), {profile.key: thing}
-            found[one.namespace, one.dataset] = told
         told.is_seen |= one.is_seen
     return list(found.values())
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.queries.facts import Change, Content, Derivation, Thing
-    from exporter.queries.spoken import Spelling
+    from exporter.queries.spoken import Spelled
     from exporter.things.answers import Dataset
 
-    Datasets = Mapping[Spelling, Dataset]
+    Datasets = Mapping[Spelled, Dataset]
 
 CHANGEABLE_KINDS: Final = frozenset(("table", "view", "stage", "table-stage", "user-stage", "stream", "location"))
 """What DDL changes of are outputs; other kinds of thing (policies, tags, roles …) are told in the ``ddl`` facet."""

@@ -9,18 +9,18 @@ if TYPE_CHECKING:
 
     from exporter.queries.facts import Change, Content, Thing
 
-Spelling = tuple[str, str | None, str | None]
+Spelled = tuple[str, str | None, str | None]
 """An object key, and the name and account beside it, as a row has them."""
 
 
-def spoken(content: Content) -> tuple[Spelling, ...]:
+def spoken(content: Content) -> tuple[Spelled, ...]:
     """The spellings of what the statement read, wrote, changed, joined and took data from, and of what policies
     protect, each once, in the order of the content. A new name is a spelling of what is renamed.
     """
     return tuple(dict.fromkeys(_each(content)))
 
 
-def _each(content: Content) -> Iterator[Spelling]:
+def _each(content: Content) -> Iterator[Spelled]:
     for access in content.accesses:
         yield _spelling(access.thing)
     for write in content.writes:
@@ -38,11 +38,11 @@ def _each(content: Content) -> Iterator[Spelling]:
         yield from _of_change(change)
 
 
-def _of_change(change: Change) -> Iterator[Spelling]:
+def _of_change(change: Change) -> Iterator[Spelled]:
     yield _spelling(change.thing)
     if change.new_name is not None:
         yield change.thing.key, change.new_name, change.thing.account
 
 
-def _spelling(thing: Thing) -> Spelling:
+def _spelling(thing: Thing) -> Spelled:
     return thing.key, thing.name, thing.account

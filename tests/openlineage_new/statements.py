@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.ol.events import run_events
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.queries.facts import NO_HISTORY, Access, Column, Content, Derivation, History, QueryFacts, Thing, Write
-from exporter.queries.spoken import Spelling, spoken
+from exporter.queries.spoken import Spelled, spoken
 from exporter.things.answers import Answers, Dataset
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def derived(column: str, source: Thing, field: str | None, kind: str = "DIRECT",
     return Derivation(target, None, column, kind, source, field)
 
 
-def datasets(content: Content, **named: str) -> dict[Spelling, Dataset]:
+def datasets(content: Content, **named: str) -> dict[Spelled, Dataset]:
     """A dataset for each spelling, called as the object is; ``named``: other names, by the name in the row."""
     return {
         one: Dataset(NS, named.get(one[1] or "", one[1] or one[0]), b'{"dataSource":{"name":"x"}}')

@@ -23,9 +23,7 @@ def profile(key: str = "table/1", names: tuple[str, ...] = ("D.S.T",), **more: A
 
 
 def spelled(one: Profile) -> dict[tuple[str | None, str | None], tuple[str, str, bool]]:
-    return {
-        (each.name, each.account): (each.namespace, each.dataset, each.is_seen) for each in spellings(one, SETTINGS)
-    }
+    return {(each.name, each.account): (*each.dataset[1:3], each.is_seen) for each in spellings(one, SETTINGS)}
 
 
 # --- spellings --------------------------------------------------------------------------------------------------------
@@ -75,8 +73,7 @@ def gathered(*objects: Profile) -> dict[Any, DatasetProfile]:
     found: dict[Any, DatasetProfile] = {}
     for one in objects:
         for told in told_by(one, SETTINGS):
-            empty = DatasetProfile(told.account, told.namespace, told.name, told.is_dataset)
-            found.setdefault(told.key, empty).hear(told)
+            found.setdefault(told.key, DatasetProfile(*told.key)).hear(told)
     return found
 
 

@@ -107,7 +107,7 @@ def test_letter_case_and_namespaces_can_be_those_of_another_producer() -> None:
 )
 def test_a_new_name_without_database_and_schema_keeps_those_of_the_old(new: str, expected: str) -> None:
     assert qualified(new, "DB.S.T") == expected
-    assert qualified("D2.S2.T2", "T") == "D2.S2.T2"
+    assert qualified("D2.S2.T2", "S.T") == qualified("D2.S2.T2", "T") == "D2.S2.T2"
     assert qualified("T2", '"D.B"."S""1".T') == '"D.B"."S""1".T2'
 
 

@@ -58,6 +58,14 @@ def test_a_root_that_is_the_query_itself_has_its_own_job() -> None:
     assert told(facet)["root"] == named("q", own)
 
 
+def test_what_query_history_does_not_tell_is_no_part_of_a_jobs_name() -> None:
+    history = History(query_tag="nightly", query_parameterized_hash="", warehouse_name="WH")
+    assert job_of(Content(), {}, history, DEFAULTS).prefixes == ("nightly",)
+    assert job_of(Content(), {}, NO_HISTORY, DEFAULTS).prefixes == ()
+    chosen = OpenLineageSettings(job_name_from=("warehouse_name", "query_tag"))
+    assert job_of(Content(), {}, history, chosen).prefixes == ("WH", "nightly")
+
+
 def test_a_job_is_named_for_its_children_as_it_is_sent() -> None:
     content = Content(
         accesses=(read("table/1"), read("function/2", signature="()")),

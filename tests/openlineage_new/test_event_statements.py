@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from exporter.ol.events import events_of, rows_written, run_events
 from exporter.ol.statement import statement
 from exporter.queries.facts import Access, Agent, Change, Column, Content, History, Join, PolicyReference, Setting
-from exporter.things.answers import Answers
+from exporter.queries.spoken import spoken
+from exporter.things.answers import Answers, Dataset
 from tests.openlineage_new.statements import (
     DEFAULTS,
     NS,
@@ -66,6 +67,25 @@ def test_what_is_only_named_as_a_source_is_an_input_after_the_others() -> None:
     assert names(unlisted["facets"]["schema"]["fields"]) == ["X", "Y"]
     assert found["job"]["name"].startswith("write T9 from T1, T3, T5 [")
     assert names(found["outputs"][0]["facets"]["lineage"]["inputs"]) == ["T1", "T3", "T5"]
+
+
+def test_such_inputs_are_in_the_order_of_what_was_written() -> None:
+    columns = [f"C{number}" for number in range(9)]
+    derivations = (
+        derived("A", thing("table/1"), "X", target="table/9"),
+        *[derived("A", thing("table/2"), column, target="table/8") for column in reversed(columns)],
+    )
+    found = complete(Content(writes=(write("table/8"), write("table/9")), derivations=derivations))
+    assert names(found["inputs"]) == ["T2", "T1"]
+    assert found["inputs"][0]["inputFacets"]["accessHistory_access"]["columns"] == columns
+
+
+def test_of_objects_of_one_name_the_first_kind_of_access_says_what_the_dataset_is() -> None:
+    """A tag may have a table's name, and no columns."""
+    content = Content(accesses=(read("tag/1", name="N"), read("view/2", name="N", access="BASE")))
+    told = {one: Dataset(NS, "N", b'{"of":"%s"}' % one[0].encode()) for one in spoken(content)}
+    body = json.loads(run_events(query(content), Answers(datasets=told), DEFAULTS)[-1].body)
+    assert [one["facets"] for one in body["inputs"]] == [{"of": "view/2"}]
 
 
 def test_objects_of_one_name_are_one_input_with_all_that_is_said_of_them() -> None:
@@ -138,8 +158,8 @@ def test_what_is_written_as_two_objects_of_one_name_is_one_output_with_the_sourc
     writes = (write("table/8", "A"), replace(write("table/9", "B"), thing=thing("table/9", "T8")))
     derivations = (
         derived("B", thing("table/1"), "Z", target="table/8"),
-        derived("A", thing("table/1"), "Y", target="table/9"),
-        derived("A", thing("table/1"), "X", target="table/8"),
+        derived("A", thing("table/1"), "X", target="table/9"),
+        derived("A", thing("table/1"), "Y", target="table/8"),
     )
     (one,) = complete(Content(writes=writes, derivations=derivations))["outputs"]
     assert one["outputFacets"]["accessHistory_write"]["columns"] == ["A", "B"]
@@ -164,6 +184,20 @@ def test_a_column_made_by_a_routine_has_that_in_a_facet_of_its_own() -> None:
     assert "columnLineage" not in facets
     assert "fields" not in facets["lineage"]
     assert found["inputs"] == []
+
+
+def test_the_routines_of_a_column_are_in_the_order_of_their_names() -> None:
+    routines = [thing(f"function/{number}", name) for number, name in ((1, "B"), (2, "A"))]
+    derivations = tuple(derived("A", one, None) for one in routines)
+    (one,) = complete(Content(writes=(write("table/9", "A"),), derivations=derivations))["outputs"]
+    assert names(one["facets"]["accessHistory_columnRoutines"]["fields"]["A"]) == ["A", "B"]
+
+
+def test_an_only_output_was_made_from_all_inputs() -> None:
+    """A filter's columns are no source, and what they are of is an input all the same."""
+    accesses, derivations = (read("table/1"), read("table/2")), (derived("A", thing("table/1"), "X"),)
+    (one,) = complete(Content(accesses, (write("table/9", "A"),), derivations))["outputs"]
+    assert names(one["facets"]["lineage"]["inputs"]) == ["T1", "T2"]
 
 
 def test_ddl_makes_no_data_so_there_is_no_lineage() -> None:
@@ -200,6 +234,15 @@ def test_a_rename_makes_the_new_name_and_ends_the_old() -> None:
     assert old["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "DROP"
     assert {one["facets"]["documentation"]["description"] for one in found["outputs"]} == {"c"}
     assert found["job"]["name"].startswith("rename T10, T9 [")
+
+
+def test_of_two_renames_each_has_its_own_former_name() -> None:
+    changes = [
+        replace(CHANGE, change_key=key, thing=thing(key), new_name=f"N{key[-1]}") for key in ("table/8", "table/9")
+    ]
+    outputs = complete(Content(changes=tuple(changes)))["outputs"]
+    former = {one["name"]: one["facets"]["lifecycleStateChange"].get("previousIdentifier") for one in outputs}
+    assert {new: old["name"] for new, old in former.items() if old} == {"N8": "T8", "N9": "T9"}
 
 
 def test_a_rename_to_the_name_that_it_has_was_nothing_else_before() -> None:
@@ -338,6 +381,12 @@ def test_routines_are_told_once_with_all_the_ways_in_which_they_were_called() ->
     ]
     assert found["job"]["name"].startswith("call P, P(), P(X) [")
     assert found["inputs"] == []
+
+
+def test_of_routines_that_look_alike_the_least_is_told() -> None:
+    alike = [read(f"procedure/{number}", name="P") for number in (2, 1)]
+    (one,) = complete(Content(accesses=tuple(alike)))["run"]["facets"]["accessHistory_routines"]["routines"]
+    assert one["objectId"] == "1"
 
 
 def test_policies_and_joins_are_told_of_datasets_in_a_fixed_order() -> None:

@@ -14,7 +14,6 @@ from exporter.ol import datasets as names
 from exporter.ol.events import Event, run_events
 from exporter.ol.jobs import job_of, parent_id, root_id
 from exporter.ol.naming import job_name
-from exporter.ol.objects import DATASET_KINDS
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.queries import mentions
 from exporter.queries.build import account_of, distinct, query_facts
@@ -95,20 +94,17 @@ class World:
         self.objects: dict[tuple[str, str], Profile] = {}
         for query in queries.values():
             mentions.add(self.objects, query)
-        self.datasets: dict[Any, names.DatasetProfile] = {}
-        self.spelled: dict[Any, Any] = {}
+        self.datasets: dict[names.DatasetKey, names.DatasetProfile] = {}
+        self.spelled: dict[Any, names.DatasetKey] = {}
         for profile in self.objects.values():
             self._hear(profile)
         self._answers = {key: names.answer(dataset, settings) for key, dataset in self.datasets.items()}
 
     def _hear(self, profile: Profile) -> None:
         for told in names.told_by(profile, self.settings):
-            empty = names.DatasetProfile(told.account, told.namespace, told.name, told.is_dataset)
-            self.datasets.setdefault(told.key, empty).hear(told)
-        is_dataset = profile.kind in DATASET_KINDS
+            self.datasets.setdefault(told.key, names.DatasetProfile(*told.key)).hear(told)
         for one in names.spellings(profile, self.settings):
-            dataset = (profile.account, one.namespace, one.dataset, is_dataset)
-            self.spelled[profile.account, profile.key, one.name, one.account] = dataset
+            self.spelled[profile.account, profile.key, one.name, one.account] = one.dataset
 
     def answers(self, query: QueryFacts) -> Answers:
         parent, root = parent_id(query), root_id(query)

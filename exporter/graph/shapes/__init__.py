@@ -4,6 +4,7 @@
 - :mod:`~exporter.graph.shapes.on_graph`: shapes on any RDF graph.
 - :mod:`~exporter.graph.shapes.on_nodes`: shapes on one node of the vocabulary, at the speed of an export.
 
-Source: SHACL (https://www.w3.org/TR/shacl/), sections 2 to 4. Where pySHACL, the reference engine, reads a sentence of it
-in its own way, so do the compiled shapes: docs/shapes.md has the list. Nothing here imports rdflib or pySHACL.
+Source: SHACL (https://www.w3.org/TR/shacl/), sections 2 to 4. Where pySHACL, the reference engine, reads a sentence of
+it in its own way, so do the compiled shapes: docs/shapes.md has the list. Nothing but
+:mod:`~exporter.graph.shapes.by_pyshacl` imports rdflib or pySHACL.
 """

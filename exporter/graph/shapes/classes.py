@@ -136,21 +136,24 @@ def _of_object(parts: list[str]) -> str | None:
 
 
 def _of_part(rest: list[str]) -> str | None:
+    head, count = rest[0] if rest else "", len(rest)
+    found: str | None = None
+    if head == "column":
+        found = "ah:Column" if count == 2 and rest[1] else None
+    elif head == "called":
+        found = "ah:ObjectName" if count == 3 and rest[1] and rest[2] else None
+    elif head == "initial-version" or (head in _STATES_WITH_KEY and count > 1 and rest[1]):
+        found = _of_state(head, rest[1:] if head == "initial-version" else rest[2:])
+    return found
+
+
+def _of_state(head: str, rest: list[str]) -> str | None:
+    """What hangs on a state of an object, or the state itself."""
     if not rest:
-        return None
-    head, count = rest[0], len(rest)
-    if head == "column" and count == 2 and rest[1]:
-        return "ah:Column"
-    if head == "called" and count == 3 and rest[1] and rest[2]:
-        return "ah:ObjectName"
-    if head == "version" and count > 3 and rest[1] and rest[2] == "derivation":
-        return "ah:ColumnDerivation"
-    state = 1 if head == "initial-version" else 2 if head in _STATES_WITH_KEY and count > 1 and rest[1] else 0
-    if state and count == state:
         return "ah:Version"
-    if state and count == state + 2 and rest[state] == "column" and rest[-1]:
-        return "ah:ColumnVersion"
-    return None
+    if head == "version" and rest[0] == "derivation" and len(rest) > 1:
+        return "ah:ColumnDerivation"
+    return "ah:ColumnVersion" if len(rest) == 2 and rest[0] == "column" and rest[1] else None
 
 
 @lru_cache(maxsize=1_000)

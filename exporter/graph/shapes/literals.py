@@ -1,8 +1,8 @@
 """Literals: the values that their texts stand for, and whether they stand for any.
 
-What is a value is decided as pySHACL decides it, by the readers of Python, which take a little more than XML Schema does
-(``"1_000"^^xsd:integer``, a date alone as an xsd:dateTime) and no years before 1 or after 9999: both engines are to say
-the same of the same graph.
+What is a value is decided as pySHACL decides it, by the readers of Python, which take a little more than XML Schema
+does (``"1_000"^^xsd:integer``, a date alone as an xsd:dateTime) and no years before 1 or after 9999: both engines are
+to say the same of the same graph.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Reading(NamedTuple):
-    """A literal, read. ``datatype``: xsd:string also of texts with a language; ``value``: None where the text is none of
-    its datatype, or nothing is known of the datatype.
+    """A literal, read. ``datatype``: xsd:string also of texts with a language; ``value``: None where the text is none
+    of its datatype, or nothing is known of the datatype.
     """
 
     text: str

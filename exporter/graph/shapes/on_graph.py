@@ -51,7 +51,9 @@ def in_words(found: Found) -> Result:
     """The result in texts."""
     shape = found.shape
     value = None if found.value is None else text(found.value)
-    return Result(text(found.focus), shape.name, found.path, value, shape.severity, shape.message or _said(shape, found))
+    return Result(
+        text(found.focus), shape.name, found.path, value, shape.severity, shape.message or _said(shape, found)
+    )
 
 
 def _said(shape: Shape, found: Found) -> str:

@@ -1,8 +1,9 @@
 """Which of two values comes first, as sh:lessThan, sh:minInclusive and their like ask (SHACL, sections 4.3 and 4.5).
 
-The recommendation compares as SPARQL does, and what cannot be compared fails. pySHACL also puts in order what SPARQL does
-not: values of different datatypes by the name of the datatype, texts that are no values of their datatype by letter. The
-order here is the same. Where pySHACL stops with an error, values cannot be compared, and the constraint is not met.
+The recommendation compares as SPARQL does, and what cannot be compared fails. pySHACL also puts in order what SPARQL
+does not: values of different datatypes by the name of the datatype, texts that are no values of their datatype by
+letter. The order here is the same. Where pySHACL stops with an error, values cannot be compared, and the constraint is
+not met.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def is_before(first: Term, second: Term, *, or_same: bool) -> bool:
         return texts[0] < texts[1] or (or_same and texts[0] == texts[1])
     if texts[0] is not None or texts[1] is not None:
         return False
-    one, other = read(first), read(second)  # type: ignore[arg-type]
+    one, other = read(first), read(second)
     try:
         equal = _is_equal(one, other)
         after = _is_after(one, other)

@@ -12,7 +12,7 @@ from exporter.graph.shapes import together, values
 from exporter.graph.shapes.literals import read
 from exporter.graph.shapes.logic import All, Any, Not, Of, OfProperty, One, Qualified
 from exporter.graph.shapes.paths import Predicate
-from exporter.graph.shapes.terms import RDFS, SH, XSD, Literal, NamedNode, Term, sh, text
+from exporter.graph.shapes.terms import RDFS, SH, Literal, NamedNode, Term, sh, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,10 +58,7 @@ class Parameters:
 
     def _truth(self, name: str) -> bool:
         value = self._source.one(self._subject, name)
-        truth = read(value).value if isinstance(value, Literal) else value
-        if truth is not None and not isinstance(truth, bool):
-            raise self._refused(f"sh:{name} takes true or false")
-        return bool(truth)
+        return value is not None and self._source.truth(self._subject, name, value)
 
     def min_count(self, name: str, value: Term) -> Iterator[Constraint]:
         yield together.MinCount(self._number(name, value))
@@ -152,7 +149,7 @@ class Parameters:
 
     def several(self, name: str, value: Term) -> Iterator[Constraint]:
         shapes = tuple(self._shape_of(item) for item in self._source.items(self._subject, name, value))
-        yield {"and": All, "or": Any, "xone": One}[name](shapes)
+        yield _OF_SEVERAL[name](shapes)
 
     def qualified(self, name: str, value: Term) -> Iterator[Constraint]:
         bounds = [self._source.one(self._subject, f"qualified{which}Count") for which in ("Min", "Max")]
@@ -170,6 +167,8 @@ class Parameters:
         shapes = {shape: None for one in properties for shape in self._source.values(one, "qualifiedValueShape")}
         return [shape for shape in shapes if shape != own]
 
+
+_OF_SEVERAL: Final[dict[str, Callable[[tuple[Shape, ...]], Constraint]]] = {"and": All, "or": Any, "xone": One}
 
 COMPONENTS: Final[dict[str, tuple[Callable[[Parameters, str, Term], Iterator[Constraint]], bool]]] = {
     "class": (Parameters.class_, False),

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exporter.graph.shapes.logic import All, Not, Of, OfProperty, One
 from exporter.graph.shapes.logic import Any as AnyOf
 from exporter.graph.shapes.model import OfEach
-from exporter.graph.shapes.one_node import OneNode, whole
+from exporter.graph.shapes.one_node import OneNode
 from exporter.graph.shapes.paths import Predicate
 from exporter.graph.shapes.quick import Quick, never, of_all, to_values
 from exporter.graph.shapes.terms import TYPE, NamedNode
 from exporter.graph.shapes.together import Closed, Disjoint, Equals, LessThan, MaxCount
+from exporter.graph.shapes.wholes import fails, in_order, logic, not_itself, of_term, where_there
 from exporter.graph.terms import Node, full
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from exporter.graph.shapes.model import Constraint, Shape
     from exporter.graph.shapes.quick import OfAll, Test
+    from exporter.graph.shapes.wholes import Whole
     from exporter.graph.terms import NodeClass, Property, Values
-
-    Whole = Callable[[str, Values], bool]
-    """A test of a node by its IRI and its values."""
 
 
 class Plan:
@@ -68,22 +67,19 @@ class _Tests:
 
     def as_one(self) -> Whole | bool:
         """Whether a node passes all, or what is known of every node."""
-        if _fails in self.wholes:
+        if fails in self.wholes:
             return False
         required, wholes = tuple(self.required), tuple(self.wholes)
         terms = {term: self.of(term) for term in {**self.most, **self.each, **self.others}}
         if not (required or wholes or terms):
             return True
+        if len(required) == 1 and not wholes and set(terms) <= set(required):
+            return of_term(required[0], terms.get(required[0]))
         return lambda iri, values: (
             all(term in values for term in required)
             and all(test(values[term]) for term, test in terms.items() if term in values)
             and all(test(iri, values) for test in wholes)
         )
-
-
-def _fails(iri: str, values: Values) -> bool:  # noqa: ARG001 - a test
-    """No node passes."""
-    return False
 
 
 class Planner:
@@ -102,18 +98,8 @@ class Planner:
                 maker.add(shape, found)
             elif terms := maker.terms(shape.targets.subjects_of):
                 applying.append(shape)
-                found.wholes.append(_where_there(terms, maker.as_one(shape)))
+                found.wholes.append(where_there(terms, maker.as_one(shape)))
         return Plan(tuple(applying), found, of.properties)
-
-
-def _where_there(terms: tuple[str, ...], test: Whole | bool) -> Whole:  # noqa: FBT001 - a test, or what is known
-    """The test of nodes that have one of the terms."""
-
-    def applied(iri: str, values: Values) -> bool:
-        is_there = any(term == "rdf:type" or term in values for term in terms)
-        return not is_there or (test if isinstance(test, bool) else test(iri, values))
-
-    return applied
 
 
 class _Maker:
@@ -173,7 +159,7 @@ class _Maker:
         path, unknown = shape.path, self._unknown
         values = path.values(unknown, unknown.focus) if path else ()
         if next(constraint.failing(unknown, unknown.focus, values), self) is not self:
-            found.wholes.append(_fails)
+            found.wholes.append(fails)
 
     def _add_order(self, shape: Shape, constraint: LessThan, one: Property | None, found: _Tests) -> None:
         other = self._properties.get(constraint.predicate.value)
@@ -181,7 +167,7 @@ class _Maker:
             if shape.path == Predicate(TYPE) or constraint.predicate == TYPE:
                 found.wholes.append(self._asked(shape, constraint))
         elif one.range == other.range in {"xsd:dateTime", "xsd:integer"}:
-            found.wholes.append(_in_order(one.term, other.term, is_inclusive=constraint.is_inclusive))
+            found.wholes.append(in_order(one.term, other.term, is_inclusive=constraint.is_inclusive))
         else:
             found.wholes.append(self._asked(shape, constraint))
 
@@ -192,13 +178,13 @@ class _Maker:
         elif isinstance(constraint, Closed):
             self._add_closed(constraint, found)
         elif isinstance(constraint, Disjoint) and constraint.predicate.value in self._properties:
-            found.wholes.append(_not_itself(self._properties[constraint.predicate.value].term, self._base))
+            found.wholes.append(not_itself(self._properties[constraint.predicate.value].term, self._base))
         elif isinstance(constraint, Not | Of | All | AnyOf | One):
-            test = _logic(constraint, self.as_one)
+            test = logic(constraint, self.as_one)
             if not isinstance(test, bool):
                 found.wholes.append(test)
             elif not test:
-                found.wholes.append(_fails)
+                found.wholes.append(fails)
         elif constraint.component in {"sh:nodeKind", "sh:class", "sh:datatype"}:
             self._add_itself(constraint, found)
         else:
@@ -208,14 +194,14 @@ class _Maker:
         """What kind of node it is, and of which classes, is the same for all."""
         unknown = self._unknown
         if next(constraint.failing(unknown, unknown.focus, (unknown.focus,)), self) is not self:
-            found.wholes.append(_fails)
+            found.wholes.append(fails)
 
     def _add_closed(self, constraint: Closed, found: _Tests) -> None:
         for iri, one in self._properties.items():
             if NamedNode(iri) not in constraint.allowed:
                 found.each.setdefault(one.term, []).append(never)
         if next(constraint.others(self._unknown, (self._unknown.focus,)), None):
-            found.wholes.append(_fails)
+            found.wholes.append(fails)
 
     def _asked(self, shape: Shape, constraint: Constraint) -> Whole:
         """A constraint without a quick form, asked of the whole node."""
@@ -227,52 +213,3 @@ class _Maker:
             return next(constraint.failing(data, data.focus, of_path), asked) is asked
 
         return asked
-
-
-def _logic(constraint: Not | Of | All | AnyOf | One, as_one: Callable[[Shape], Whole | bool]) -> Whole | bool:
-    """What the shapes of a logical constraint say of a node, taken together."""
-    shapes = (constraint.shape,) if isinstance(constraint, Not | Of) else constraint.shapes
-    tests = [as_one(shape) for shape in shapes]
-    known = sum(test is True for test in tests)
-    open_ = [test for test in tests if not isinstance(test, bool)]
-    least, most = _counts(constraint, len(tests))
-    if known > most or known + len(open_) < least:
-        return False
-    if known >= least and known + len(open_) <= most:
-        return True
-    return lambda iri, values: least <= known + sum(test(iri, values) for test in open_) <= most
-
-
-def _counts(constraint: Constraint, of: int) -> tuple[int, int]:
-    """How many of the shapes a node conforms to, at least and at most."""
-    if isinstance(constraint, Not):
-        return 0, 0
-    if isinstance(constraint, Of | All):
-        return of, of
-    return (1, 1) if isinstance(constraint, One) else (1, of)
-
-
-def _in_order(term: str, other: str, *, is_inclusive: bool) -> Whole:
-    """Whether every value of a term comes before every one of the other."""
-
-    def in_order(_: str, values: Values) -> bool:
-        last: Any
-        first: Any
-        if term not in values or other not in values:
-            return True
-        last, first = max(values[term]), min(values[other])
-        return bool(last < first or (is_inclusive and last == first))
-
-    return in_order
-
-
-def _not_itself(term: str, base: str) -> Whole:
-    """Whether the node is none of the values of a term."""
-
-    def not_itself(iri: str, values: Values) -> bool:
-        if term not in values:
-            return True
-        own = whole(iri, base)
-        return all(whole(str(value), base) != own for value in values[term])
-
-    return not_itself

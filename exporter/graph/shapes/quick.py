@@ -1,8 +1,8 @@
 """Tests of values as a node has them: a constraint and a property of the vocabulary -> a function, or what is known.
 
-What the vocabulary's range decides is decided here, once: that an xsd:string is one, that a reference is an IRI. What is
-left is counting, lengths, patterns, bounds and the classes of references. A constraint without a quick form is asked of
-the value as a term. A test may be too strict, never too lax: a node that fails one is looked at by the shapes themselves.
+What the vocabulary's range decides is decided here, once: that an xsd:string is one, that a reference is an IRI. What
+is left is counting, lengths, patterns, bounds and the classes of references. A constraint without a quick form is asked
+of the value as a term. Each test says the same as its constraint: what it lets pass is not looked at again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from exporter.graph.shapes.classes import class_of, readable, superclasses
 from exporter.graph.shapes.literals import read
 from exporter.graph.shapes.one_node import term_of, whole
 from exporter.graph.shapes.terms import XSD, Literal, NamedNode
-from exporter.graph.shapes.together import MinCount, UniqueLang
+from exporter.graph.shapes.together import HasValue, MinCount, UniqueLang
 from exporter.graph.shapes.values import NODE_KINDS, Bound, Datatype, In, Length, NodeKind, OfClass, Pattern
 
 if TYPE_CHECKING:
@@ -85,19 +85,19 @@ class Quick:
         range_, base = one.range if one.is_literal else "IRI", self._base
         return lambda value: constraint.accepts(unknown, term_of(value, range_, base))
 
-    def _datatype(self, constraint: Datatype, one: Property) -> Test | bool:
+    def datatype(self, constraint: Datatype, one: Property) -> Test | bool:
         is_its_own = one.is_literal and constraint.datatype.value == XSD + one.range.removeprefix("xsd:")
         if is_its_own and one.range == "xsd:dateTime":
             return lambda value: _FIRST <= value <= _LAST
         return is_its_own
 
-    def _node_kind(self, constraint: NodeKind, one: Property) -> Test | bool:
+    def node_kind(self, constraint: NodeKind, one: Property) -> Test | bool:
         return (Literal if one.is_literal else NamedNode) in NODE_KINDS[constraint.kind]
 
-    def _class(self, constraint: OfClass, one: Property) -> Test | bool:
+    def class_(self, constraint: OfClass, one: Property) -> Test | bool:
         return False if one.is_literal else self.references(constraint.class_.value).one
 
-    def _length(self, constraint: Length, one: Property) -> Test | bool:
+    def length(self, constraint: Length, one: Property) -> Test | bool:
         bound = constraint.bound
         if not one.is_literal:
             base = self._base
@@ -110,7 +110,7 @@ class Quick:
             return bool if bound else True
         return lambda value: len(value) >= bound
 
-    def _pattern(self, constraint: Pattern, one: Property) -> Test | bool:
+    def pattern(self, constraint: Pattern, one: Property) -> Test | bool:
         search, base = constraint.expression.search, self._base
         if not one.is_literal:
             return lambda value: search(whole(value, base)) is not None
@@ -118,7 +118,7 @@ class Quick:
             return lambda value: search(term_of(value, one.range, "").value) is not None
         return lambda value: search(value) is not None
 
-    def _bound(self, constraint: Bound, one: Property) -> Test | bool:
+    def bound(self, constraint: Bound, one: Property) -> Test | bool:
         bound = read(constraint.bound)
         if one.range != "xsd:integer" or not bound.is_number or not isinstance(bound.value, int):
             range_, base = one.range if one.is_literal else "IRI", self._base
@@ -126,7 +126,7 @@ class Quick:
         limit = bound.value
         return lambda value: constraint.allows((value > limit) - (value < limit))
 
-    def _in(self, constraint: In, one: Property) -> Test | bool:
+    def in_(self, constraint: In, one: Property) -> Test | bool:
         if one.range != "xsd:string":
             range_, base = one.range if one.is_literal else "IRI", self._base
             return lambda value: term_of(value, range_, base) in constraint.terms
@@ -135,13 +135,13 @@ class Quick:
 
 
 _MAKERS: Final[dict[type[OfEach], Callable[[Quick, Any, Property], Test | bool]]] = {
-    Datatype: Quick._datatype,
-    NodeKind: Quick._node_kind,
-    OfClass: Quick._class,
-    Length: Quick._length,
-    Pattern: Quick._pattern,
-    Bound: Quick._bound,
-    In: Quick._in,
+    Datatype: Quick.datatype,
+    NodeKind: Quick.node_kind,
+    OfClass: Quick.class_,
+    Length: Quick.length,
+    Pattern: Quick.pattern,
+    Bound: Quick.bound,
+    In: Quick.in_,
 }
 
 
@@ -152,6 +152,9 @@ def to_values(constraint: Constraint, one: Property, unknown: OneNode, base: str
         return None
     if isinstance(constraint, MinCount):
         return lambda found: len(found) >= constraint.count
+    if isinstance(constraint, HasValue) and range_ == "xsd:string":
+        wanted = constraint.term.value
+        return (lambda found: wanted in found) if constraint.term == Literal(wanted) else never
 
     def asked(found: tuple[Value, ...]) -> bool:
         values = {term_of(value, range_, base): None for value in found}

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from exporter.graph.shapes.literals import read
 from exporter.graph.shapes.model import Shape, Targets
 from exporter.graph.shapes.parameters import PARAMETERS, Parameters
 from exporter.graph.shapes.paths import Alternative, Inverse, Path, Predicate, Repeated, Sequence
@@ -180,10 +179,7 @@ class _Reader:
 
     def _is_deactivated(self, subject: Term) -> bool:
         value = self._source.one(subject, "deactivated")
-        truth = read(value).value if isinstance(value, Literal) else value
-        if truth is not None and not isinstance(truth, bool):
-            raise self._source.refused(subject, "sh:deactivated takes true or false")
-        return bool(truth)
+        return value is not None and self._source.truth(subject, "deactivated", value)
 
 
 def severity_of(iri: str) -> str:
@@ -193,7 +189,7 @@ def severity_of(iri: str) -> str:
 
 
 def _has_inverse_sequence(path: Path, *, is_inverse: bool = False) -> bool:
-    """pySHACL walks such a path in the wrong order."""
+    """Such a path pySHACL walks in the wrong order."""
     if isinstance(path, Sequence):
         return is_inverse or any(map(_has_inverse_sequence, path.steps))
     if isinstance(path, Alternative):

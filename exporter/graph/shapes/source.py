@@ -8,7 +8,7 @@ from exporter.errors import UsageError
 from exporter.graph.ask.store import FORMATS
 from exporter.graph.shapes.data import Graph
 from exporter.graph.shapes.documents import Documents
-from exporter.graph.shapes.terms import RDF, SH, Literal, NamedNode, text
+from exporter.graph.shapes.terms import RDF, SH, XSD, Literal, NamedNode, text
 from exporter.resources import shapes_dir
 
 if TYPE_CHECKING:
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     from exporter.graph.shapes.terms import Term
 
 _Kind = TypeVar("_Kind", NamedNode, Literal)
+_TRUE: Final = Literal("true", datatype=NamedNode(f"{XSD}boolean"))
+_FALSE: Final = Literal("false", datatype=NamedNode(f"{XSD}boolean"))
 _FIRST: Final = NamedNode(f"{RDF}first")
 _REST: Final = NamedNode(f"{RDF}rest")
 _NIL: Final = NamedNode(f"{RDF}nil")
 
 
 class Source:
-    """The project's shapes (or ``own``, other files that are to stay as they are), and those of ``extra_dirs``: folders,
-    or single files.
+    """The project's shapes (or ``own``, other files that are to stay as they are), and those of ``extra_dirs``:
+    folders, or single files.
     """
 
     def __init__(self, extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = None) -> None:
@@ -79,6 +81,12 @@ class Source:
             wanted = "an IRI" if kind is NamedNode else "a literal"
             raise self.refused(subject, f"sh:{name} takes {wanted}, and has {text(value)}")
         return value
+
+    def truth(self, subject: Term, name: str, value: Term) -> bool:
+        """The value, which is to be ``true`` or ``false``: engines are at odds about ``"1"^^xsd:boolean``."""
+        if value not in {_TRUE, _FALSE}:
+            raise self.refused(subject, f"sh:{name} takes true or false, and has {text(value)}")
+        return value == _TRUE
 
     def items(self, subject: Term, name: str, head: Term) -> list[Term]:
         """The members of a list, at least one."""

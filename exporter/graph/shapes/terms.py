@@ -6,6 +6,11 @@ from typing import Final
 
 from pyoxigraph import BlankNode, Literal, NamedNode
 
+__all__ = [
+    "LANG_STRING", "RDF", "RDFS", "RESOURCE", "SH", "STRING", "SUBCLASS", "TYPE", "XSD",
+    "BlankNode", "Literal", "NamedNode", "Term", "sh", "text",
+]  # fmt: skip
+
 Term = NamedNode | BlankNode | Literal
 
 SH: Final = "http://www.w3.org/ns/shacl#"

@@ -1,4 +1,4 @@
-"""Constraints on all values of a shape together, and on those of two properties (SHACL, sections 4.2, 4.4, 4.5, 4.8)."""
+"""Constraints on all values of a shape, and on those of two properties (SHACL, sections 4.2, 4.4, 4.5, 4.8)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,472 @@
+"""A line -> a row or the reason why not: every spelling of one row is the same row, and nothing is lost in silence."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from exporter.rows import documents, reading
+from exporter.rows.reading import read_line, rows_of_document
+from exporter.rows.row import STRUCTURED, Row, Unreadable
+from exporter.rows.times import parse_time
+from tests.bad_rows import ARRAYS, BAD_NESTED_ROWS, BAD_ROWS, GOOD
+from tests.histories import random_history
+from tests.rows.noise import line
+from tests.rows.plain_rows import plain, problems, read
+
+BASE: Final = '"query_id":"q","query_start_time":"2026-03-01 08:00:00","user_name":"u"'
+START: Final = 1_772_352_000_000_000
+NOT_JSON: Final = "the line is not one JSON object (or, in CSV, not one record)"
+LONG: Final = "L" * 10_000
+THING: Final = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
+
+
+def _line(**columns: Any) -> str:
+    return json.dumps({**GOOD, **columns})
+
+
+def _first(text: str, column: str = "direct_objects_accessed") -> dict[str, Any]:
+    return dict(read(text)[column][0])
+
+
+# --- what is set aside, and why --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "words"), BAD_ROWS + BAD_NESTED_ROWS)
+def test_every_bad_row_is_set_aside_with_its_reason(text: str, words: str) -> None:
+    assert words in "; ".join(problems(text))
+
+
+TEXT: Final = "holds text, and an array belongs there"
+OBJECT: Final = "holds an object, and an array belongs there"
+UNLIKE: Final = "holds an array that is not as the documents describe it"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("this is no JSON", [NOT_JSON]),
+        ("{%s" % BASE, [NOT_JSON]),
+        ("[1, 2]", [NOT_JSON]),
+        ("null", [NOT_JSON]),
+        ("[{%s},{%s}]" % (BASE, BASE), [NOT_JSON]),
+        ('{%s,"account_name":01}' % BASE, [NOT_JSON]),
+        ('{%s,"account_name":"a\\x"}' % BASE, [NOT_JSON]),
+        ('{%s,"account_name":"a",}' % BASE, [NOT_JSON]),
+        ("{}", ["query_id is missing", "query_start_time is missing", "user_name is missing"]),
+        ('{%s,"user_name":null}' % BASE, ["user_name is missing"]),
+        ('{"query_id":"  ","query_start_time":"2026-03-01","user_name":" "}', ["query_id is missing", "user_name is missing"]),
+        ('{"query_id":"q","query_start_time":undefined,"user_name":"u"}', ["query_start_time is missing"]),
+        (_line(query_start_time="yesterday"), ["query_start_time cannot be read as a time: yesterday"]),
+        (_line(query_start_time="x" * 100), [f"query_start_time cannot be read as a time: {'x' * 60}"]),
+        (_line(direct_objects_accessed="all of them"), [f"direct_objects_accessed {TEXT}"]),
+        (_line(direct_objects_accessed=7), [f"direct_objects_accessed {TEXT}"]),
+        (_line(objects_modified={"objectName": "T"}), [f"objects_modified {OBJECT}"]),
+        (_line(objects_modified='{"objectName": "T"}'), [f"objects_modified {OBJECT}"]),
+        (_line(base_objects_accessed='[{"objectName": '), [f"base_objects_accessed {UNLIKE}"]),
+        (_line(base_objects_accessed="[],[]"), [f"base_objects_accessed {UNLIKE}"]),
+        (_line(base_objects_accessed="[] x"), [f"base_objects_accessed {UNLIKE}"]),
+        (_line(base_objects_accessed=["D.S.T"]), [f"base_objects_accessed {UNLIKE}"]),
+        (_line(base_objects_accessed=[{"columns": "A, B"}]), [f"base_objects_accessed {UNLIKE}"]),
+        (_line(base_objects_accessed=[{"columns": ""}]), [f"base_objects_accessed {UNLIKE}"]),
+        (_line(base_objects_accessed=[{"locations": "TRUNCATED"}]), [f"base_objects_accessed {UNLIKE}"]),
+        (_line(base_objects_accessed='"abc'), [f"base_objects_accessed {TEXT}"]),
+        (
+            _line(object_modified_by_ddl="TRUNCATED"),
+            ["object_modified_by_ddl holds text, and an object belongs there"],
+        ),
+        (
+            _line(object_modified_by_ddl=[{"operationType": "CREATE"}]),
+            ["object_modified_by_ddl holds an array, and an object belongs there"],
+        ),
+        (
+            '{"agents_info":"x","direct_objects_accessed":{},"base_objects_accessed":[1],"objects_modified":"{}"}',
+            [f"agents_info {TEXT}", f"direct_objects_accessed {OBJECT}", f"base_objects_accessed {UNLIKE}",
+             f"objects_modified {OBJECT}"],
+        ),
+    ],
+)  # fmt: skip
+def test_the_reasons_word_for_word(text: str, expected: list[str]) -> None:
+    assert problems(text) == expected
+
+
+@pytest.mark.parametrize(
+    "behind", ["{%s}" % BASE, " {%s}" % BASE, ",{%s}" % BASE, " xyz", "xyz", ";", "1", "[1]", '"x"']
+)
+def test_a_line_of_several_things_is_no_row(behind: str) -> None:
+    assert problems("{%s}%s" % (BASE, behind)) == [NOT_JSON]
+
+
+@pytest.mark.parametrize("behind", [",", "]", "} ", " ]", ", \t", "\r"])
+def test_the_rest_of_an_array_may_stand_behind_a_row(behind: str) -> None:
+    assert read("{%s}%s" % (BASE, behind)) == read("{%s}" % BASE)
+
+
+@pytest.mark.parametrize("text", ["", " ", "   ", "\t", "\r", "\ufeff", "\ufeff "])
+def test_blank_lines_are_none(text: str) -> None:
+    assert read_line(text) is None
+
+
+# --- what is read ----------------------------------------------------------------------------------------------------
+
+
+def test_a_row_in_the_documents_own_form() -> None:
+    row = read_line(_line(agents_info=[{"agentName": "A"}], account_locator="AB1", parent_query_id="p"))
+    assert isinstance(row, Row)
+    assert (row.query_id, row.start, row.user_name) == (GOOD["query_id"], START, "JSMITH")
+    assert (row.parent_query_id, row.root_query_id, row.account_locator) == ("p", None, "AB1")
+    columns = dict(zip(STRUCTURED, json.loads(row.content), strict=True))
+    assert columns == {
+        **dict.fromkeys(STRUCTURED),
+        **{name: GOOD[name] for name in ARRAYS},
+        "agents_info": [{"agentName": "A"}],
+    }
+
+
+NAMES: Final = (
+    '"with ""quotes"""."a.b".T', 'D."dots.in.quotes".T', 'D.S."new\nline"', 'D.S."🦖 é"', 'D.S."100%"', f"D.S.{LONG}",
+    'D.S."back\\slash"', "D.S.'single'", 'D.S."\u2028"', 'D.S."\u0000"', 'D.S."."', 'D.S."<>{}|^`"', 'D.S."\ufeff"',
+)  # fmt: skip
+TIMES: Final = (
+    *("2026-03-01 08:00:00 +0000", "2026-03-01 08:00:00", "2026-03-01T08:00:00Z", "2026-03-01 13:30:00 +05:30"),
+    *(f"2026-03-01 08:00:00.{'123456789'[:digits]} +0000" for digits in range(1, 10)),
+    *("2999-12-31 23:59:59 +0000", "1772352000", "Sun, 01 Mar 2026 08:00:00 +0000"),
+)
+
+
+def _forms(row: dict[str, Any]) -> list[str]:
+    """One row in every spelling."""
+    text = {name: json.dumps(value) if isinstance(value, list | dict) else value for name, value in row.items()}
+    double = {name: json.dumps(value) if name in STRUCTURED else value for name, value in text.items() if value}
+    with_words = {name: "\\N" if value is None else value for name, value in text.items()}
+    return [
+        json.dumps(row),
+        json.dumps(row, ensure_ascii=False),
+        "\ufeff" + json.dumps(row),
+        json.dumps(row, indent=2),
+        json.dumps({name.upper(): value for name, value in row.items()}),
+        json.dumps({f" {name.title()} ": value for name, value in row.items()}),
+        json.dumps(text),
+        json.dumps({name.upper(): value for name, value in text.items()}, indent=1),
+        json.dumps(with_words),
+        json.dumps(double),
+        json.dumps({name: json.dumps(value) if name in STRUCTURED else value for name, value in double.items()}),
+        json.dumps(
+            {name: f" \ufeff{value} " if name in STRUCTURED else value for name, value in text.items() if value}
+        ),
+        json.dumps({**row, "of_next_year": "?"}).replace('"?"', "undefined"),
+        json.dumps({**row, "of_next_year": "?"}).replace('"?"', '"\x01"'),
+        json.dumps({**row, "of_next_year": "?"}).replace('"?"', "-Infinity"),
+        json.dumps({**row, "of_next_year": "?"}).replace('"?"', "[" * 950 + "]" * 950),
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_what_the_row_says_in_every_spelling(name: str) -> None:
+    thing = {"objectDomain": "Table", "objectName": name, "columns": [{"columnName": name}]}
+    row = {**GOOD, "direct_objects_accessed": [thing], "additional_properties": {"said": name}}
+    for text in _forms(row):
+        assert read(text)["direct_objects_accessed"] == [thing]
+        assert json.loads(read(text)["additional_properties"]) == {"said": name}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_spelling_of_a_row_is_the_same_row(seed: int) -> None:
+    for row in random_history(seed, 10):
+        if row["user_name"] not in {"null", "\\N"}:
+            first, *others = [read(text) for text in _forms(row)]
+            for other in others:
+                assert other == first
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_three_ways_of_reading_agree(seed: int) -> None:
+    """The quicker ones take less, and give the same."""
+    rng = Random(seed)
+    for text in (line(rng) for _ in range(100)):
+        found = read_line(text)
+        for one in (reading._read_by_name(text), reading._read_patiently(text)):
+            if isinstance(found, Row):
+                assert one is None or (isinstance(one, Row) and plain(one) == plain(found)), text
+            else:
+                assert not isinstance(one, Row), text
+
+
+def test_whatever_comes_is_a_row_or_a_reason() -> None:
+    rng = Random(1)
+    seen = set()
+    for _ in range(600):
+        text = line(rng)
+        for at in {rng.randrange(len(text)) for _ in range(2)}:
+            broken = text[:at] + rng.choice(("", '"', "\\", "{", "]", ",", "\x00", "9")) + text[at + 1 :]
+            found = read_line(broken)
+            seen.add(type(found))
+            assert not isinstance(found, Unreadable) or found.problems
+            assert not isinstance(found, Row) or documents.decode(found.content)
+    assert {Row, Unreadable} <= seen
+
+
+@pytest.mark.parametrize("ident", [7, "7", 32998411400350, 0, -1, None, "", "JSMITH", 10**25])
+def test_ids_as_texts(ident: Any) -> None:
+    found = _first(_line(direct_objects_accessed=[{"objectName": "T", "objectId": ident}]))
+    assert found == {"objectName": "T"} | ({} if ident is None else {"objectId": str(ident)})
+
+
+@pytest.mark.parametrize("text", TIMES)
+def test_odd_times_are_one_instant_each(text: str) -> None:
+    assert read(_line(query_start_time=text))["start"] == parse_time(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "start"), [("1772352000", START), ("1772352000123", START + 123_000), ("1772352000.5", START + 500_000)]
+)
+def test_a_time_may_be_a_number(number: str, start: int) -> None:
+    assert read('{"query_id":"q","query_start_time":%s,"user_name":"u"}' % number)["start"] == start
+
+
+@pytest.mark.parametrize("ident", ["not-a-uuid", "1", "a/b", "..", "q é%", "line\nbreak", "x" * 300, " x "])
+def test_odd_query_ids_stay_as_they_are(ident: str) -> None:
+    assert read(_line(query_id=ident))["query_id"] == ident
+
+
+@pytest.mark.parametrize("name", ["O'Brien", "a/b", "..", LONG, "undefined", "TRUNCATED", "null"])
+def test_odd_users_stay_as_they_are(name: str) -> None:
+    assert read(_line(user_name=name))["user_name"] == name
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("7", "7"), ("1.10", "1.10"), ("123456789012345678901", "123456789012345678901"), ("true", "true"),
+        ("null", None), ("undefined", None), ("NaN", "NaN"), ('{"a": 1.10, "b":[ ]}', '{"a":1.10,"b":[]}'),
+        ('"a\tb\x01"', "a\tb\x01"), ('"\\ud83e"', "?"), ('"\\udd96x\\ud83e\\udd96"', "?x🦖"), ('""', ""),
+        ('"\\u0000"', "\x00"), ("9" * 5000, "9" * 5000), ("1e400", "1e400"),
+    ],
+)  # fmt: skip
+def test_texts_as_they_came(value: str, text: str | None) -> None:
+    assert read('{%s,"account_name":%s}' % (BASE, value))["account_name"] == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ('{"a": 1.10, "b" : [1E5]}', '{"a":1.10,"b":[1E5]}'),
+        ('"{\\"a\\": 1.10 , \\"b\\":[ ] }"', '{"a":1.10,"b":[]}'),
+        ('{"a":"\\ud83e\\udd96 \\u0041\\/"}', '{"a":"\\uD83E\\uDD96 A/"}'),
+        ('{"a":"\\ud83e"}', '{"a":"\\uD83E"}'),
+        ('{"a":1,"a":2}', '{"a":1,"a":2}'),
+        ('{"a":undefined}', '{"a":null}'),
+        ('"{\\"a\\": tru }"', '{"a": tru }'),
+        ('"plain text"', "plain text"),
+        ('""', ""),
+        ("7.10", "7.10"),
+        ("null", None),
+    ],
+)
+def test_json_that_is_kept_has_one_spelling(value: str, text: str | None) -> None:
+    for behind in ("", ',"x":undefined', ',"agents_info":"[]"'):
+        row = read('{%s,"additional_properties":%s,"invoker_identity":%s%s}' % (BASE, value, value, behind))
+        assert (row["additional_properties"], row["invoker_identity"]) == (text, text)
+    change = '{%s,"object_modified_by_ddl":{"operationType":"CREATE","properties":%s}}' % (BASE, value)
+    assert read(change)["object_modified_by_ddl"].get("properties") == text
+
+
+@pytest.mark.parametrize("word", ["\\N", "null", "undefined", "", " ", '"null"', '""', "\ufeff"])
+def test_words_for_nothing_where_an_array_belongs(word: str) -> None:
+    row = read(_line(**dict.fromkeys((*ARRAYS, "agents_info", "object_modified_by_ddl"), word)))
+    assert all(row[name] is None for name in STRUCTURED)
+
+
+def test_words_for_nothing_where_a_text_belongs() -> None:
+    """Where arrays are text, or names are not in the documents' case: CSV, and JSON that some tools write."""
+    words = {"parent_query_id": "\\N", "root_query_id": "null", "account_name": "", "event_source": "NULL"}
+    as_text = read(_line(**words, direct_objects_accessed="[]"))
+    in_capitals = read(json.dumps({name.upper(): value for name, value in {**GOOD, **words}.items()}))
+    own = read(_line(**words))
+    for row in (as_text, in_capitals):
+        assert [row[name] for name in words] == [None, None, "", "NULL"]
+    assert [own[name] for name in words] == list(words.values())
+    bad = json.dumps({"QUERY_ID": " ", "QUERY_START_TIME": "\\N", "USER_NAME": "null"})
+    assert problems(bad) == ["query_id is missing", "query_start_time is missing", "user_name is missing"]
+
+
+# --- what Snowflake cut ----------------------------------------------------------------------------------------------
+
+SENTINEL: Final = [{"objectDomain": "TRUNCATED", "objectId": "-1", "objectName": "TRUNCATED"}]
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("value", ["TRUNCATED", '"TRUNCATED"', [{**THING, "objectId": -1, "objectName": "TRUNCATED"}]])
+def test_a_column_that_was_cut_is_the_sentinel(name: str, value: Any) -> None:
+    cut = read(_line(**{name: value}))[name]
+    assert cut in (SENTINEL, [{**SENTINEL[0], "objectDomain": "Table"}])
+
+
+def test_agents_that_were_cut_are_one_that_says_nothing() -> None:
+    assert read(_line(agents_info="TRUNCATED"))["agents_info"] == [{}]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("direct_objects_accessed", {"columns": "TRUNCATED"}, {"columns": [{"columnName": "TRUNCATED"}]}),
+        ("direct_objects_accessed", {"joinObjects": "TRUNCATED"}, {"joinObjects": [{"joinType": "TRUNCATED"}]}),
+        ("policies_referenced", {"policies": "TRUNCATED"}, {"policies": [{"policyName": "TRUNCATED"}]}),
+        (
+            "policies_referenced",
+            {"columns": [{"columnName": "A", "policies": "TRUNCATED"}]},
+            {"columns": [{"columnName": "A", "policies": [{"policyName": "TRUNCATED"}]}]},
+        ),
+        (
+            "objects_modified",
+            {"columns": [{"columnName": "A", "directSources": "TRUNCATED", "baseSourceColumns": "TRUNCATED"}]},
+            {
+                "columns": [
+                    {
+                        "columnName": "A",
+                        "directSources": [{"columnName": "TRUNCATED", "objectName": "TRUNCATED"}],
+                        "baseSourceColumns": [{"columnName": "TRUNCATED", "objectName": "TRUNCATED"}],
+                    }
+                ]
+            },
+        ),
+    ],
+)
+def test_a_list_that_was_cut_is_one_element_that_says_so(column: str, value: Any, expected: Any) -> None:
+    for text in (_line(**{column: [value]}), _line(**{column: json.dumps([value])})):
+        assert read(text)[column] == [expected]
+
+
+def test_the_properties_of_a_change_stay_cut() -> None:
+    for properties in ("TRUNCATED", {"columns": "TRUNCATED"}):
+        change = {"operationType": "CREATE", "properties": properties}
+        kept = properties if isinstance(properties, str) else '{"columns":"TRUNCATED"}'
+        for value in (change, json.dumps(change)):
+            assert read(_line(object_modified_by_ddl=value))["object_modified_by_ddl"]["properties"] == kept
+
+
+# --- JSON as some tools write it -------------------------------------------------------------------------------------
+
+
+def test_undefined_is_null_but_for_inside_a_string() -> None:
+    array = '[undefined,{"objectName":"undefined","objectId":undefined}]'
+    for value in (array, json.dumps(array), json.dumps(json.dumps(array))):
+        found = read('{%s,"direct_objects_accessed":%s,"agents_info":undefined}' % (BASE, value))
+        assert found["direct_objects_accessed"] == [None, {"objectName": "undefined"}]
+        assert found["agents_info"] is None
+
+
+def test_single_quotes_control_characters_and_lone_surrogates() -> None:
+    single = "{'query_id':'it\\'s','query_start_time':'2026-03-01 08:00:00','user_name':'\"u\"','agents_info':[]}"
+    assert [read(single)[name] for name in ("query_id", "user_name", "agents_info")] == ["it's", '"u"', []]
+    name = _first('{%s,"direct_objects_accessed":[{"objectName":"a\tb\x00\\ud83e"}]}' % BASE)["objectName"]
+    assert name == "a\tb\x00?"
+
+
+def test_of_two_values_of_one_name_the_last_counts() -> None:
+    twice = '{%s,"user_name":"v","agents_info":[{"agentName":"A","agentName":"B"}],"agents_info":[]}' % BASE
+    assert (read(twice)["user_name"], read(twice)["agents_info"]) == ("v", [])
+    in_any_case = (
+        '{%s,"USER_NAME":"w","agents_info":"[]","direct_objects_accessed":[{"objectName":"A","objectName":"B"}]}'
+    )
+    assert read(in_any_case % BASE)["user_name"] == "w"
+    assert _first(in_any_case % BASE) == {"objectName": "B"}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("66564.0", "66564.0"), ("1.10", "1.1"), ("true", "true"), ('{"a": 1.10}', '{"a":1.10}'), ("[1, 2]", "[1,2]"),
+     ("9" * 6000, "9" * 6000), ("1e400", "1e400"), ("NaN", "NaN")],
+)  # fmt: skip
+def test_a_text_takes_any_value(value: str, text: str) -> None:
+    found = _first('{%s,"direct_objects_accessed":[{"objectId":%s,"locations":[%s]}]}' % (BASE, value, value))
+    assert found == {"objectId": text, "locations": [text]}
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [100, 800, 950, 996])
+def test_deep_nesting_is_read(depth: int) -> None:
+    deep = '{"a":' * depth + "1" + "}" * depth
+    assert read('{%s,"of_next_year":%s}' % (BASE, deep))["query_id"] == "q"
+    assert read('{%s,"additional_properties":%s}' % (BASE, deep))["additional_properties"] == deep
+    change = '{%s,"object_modified_by_ddl":{"operationType":"ALTER","properties":%s}}' % (BASE, deep)
+    assert read(change)["object_modified_by_ddl"]["properties"] == deep
+    assert _first('{%s,"direct_objects_accessed":[{"of_next_year":%s,"objectName":"A"}]}' % (BASE, deep)) == {
+        "objectName": "A"
+    }
+
+
+@pytest.mark.parametrize("depth", [1001, 100_000])
+def test_deeper_nesting_is_no_row_and_no_crash(depth: int) -> None:
+    assert problems('{%s,"of_next_year":%s}' % (BASE, "[" * depth + "]" * depth)) == [NOT_JSON]
+    assert problems("{%s,%s" % (BASE, '"a":{' * depth)) == [NOT_JSON]
+    assert problems(_line(agents_info="[" * depth + "]" * depth)) == [f"agents_info {UNLIKE}"]
+
+
+def test_a_hundred_thousand_columns() -> None:
+    columns = [{"columnId": number, "columnName": f"C{number}"} for number in range(100_000)]
+    row = {**GOOD, "direct_objects_accessed": [{**THING, "columns": columns}]}
+    native, text = (
+        json.dumps(row),
+        json.dumps({**row, "direct_objects_accessed": json.dumps([{**THING, "columns": columns}])}),
+    )
+    for one in (native, text, native[:-1] + ',"x":undefined}'):
+        assert len(_first(one)["columns"]) == 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" + "x" * 10**6,
+        "[" * 10**6,
+        '{"a":' + '"' * 10**6,
+        '{"a":"' + "\\" * 10**6,
+        '{"a":' + "1" * 10**6,
+        " " * 10**6 + "x",
+    ],
+)
+def test_long_rubbish_is_no_row(text: str) -> None:
+    assert problems(text) == [NOT_JSON]
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (
+            '[{"query_id": 1.10, "b":[1, 2]},{"x":"é🦖\\u0041"}]',
+            ['{"query_id": 1.10, "b":[1, 2]}', '{"x":"é🦖\\u0041"}'],
+        ),
+        ('{"rows": [{"a":1}, {"b" : 2}]}', ['{"a":1}', '{"b" : 2}']),
+        ('{"x":1,"rows":[{"a":"rows"}]} ', ['{"a":"rows"}']),
+        ('{"rows":[{"a":1}],"rows":[{"b":1}]}', ['{"b":1}']),
+        ('{"a":1}', ['{"a":1}']),
+        ('{\n"a":1}', ['{\n"a":1}']),
+        ('\ufeff[{"a":1}]', ['{"a":1}']),
+        (' \n\t[{"a":1}]', ['{"a":1}']),
+        ("[]", []),
+        ('{"rows":[]}', []),
+        ('{"rows":null}', ['{"rows":null}']),
+        ('{"rows":{"a":1}}', ['{"rows":{"a":1}}']),
+        ('{"ROWS":[{"a":1}]}', ['{"ROWS":[{"a":1}]}']),
+        ('[1,"x",null,[1]]', ["1", "x", "", "[1]"]),
+        ('[1,"x",null,{"a":undefined}]', ["1", "x", "", '{"a":null}']),
+        ('[{"a":"\t"}]', ['{"a":"\\t"}']),
+        ("[{'a':1}]", ['{"a":1}']),
+        ('[{"a":"\\ud83e"}]', ['{"a":"\\uD83E"}']),
+        ('[{"a":1} {"b":2}]', ['[{"a":1} {"b":2}]']),
+        ('[{"a":1},{"b":2}', ['[{"a":1},{"b":2}']),
+        ('[{"a":1}] x', ['[{"a":1}] x']),
+        ('{"rows":[{"a":1}', ['{"rows":[{"a":1}']),
+        ("", [""]),
+    ],
+)
+def test_the_rows_of_a_document(text: str, rows: list[str]) -> None:
+    assert rows_of_document(text) == rows
