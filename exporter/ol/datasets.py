@@ -95,7 +95,7 @@ def as_thing(profile: Profile) -> Thing:
 
 
 class DatasetProfile(Struct):
-    """A dataset, as the objects tell that are it. ``is_seen``: whether rows show it under this name; ``columns``: of all
+    """A dataset, as the objects tell that are it. ``is_seen``: whether rows show it under its name; ``columns``: of all
     its objects; ``things``: the objects by their keys. The others: see :data:`DatasetKey`.
     """
 

@@ -10,6 +10,8 @@ import gzip
 import io
 import os
 import re
+import zlib
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -75,8 +77,8 @@ def check_columns(names: Iterable[str], source: Source, required: tuple[str, ...
 
 
 def _lines(path: str, _source: Source, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
-    with _opened(path) as file:
-        for line in io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None):
+    with _opened(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None) as lines:
+        for line in lines:
             yield line.removesuffix("\n").removeprefix("\ufeff"), True
 
 
@@ -118,14 +120,20 @@ def _whole(path: str) -> str:
         return file.read().decode("utf-8", errors="replace").removeprefix("\ufeff")
 
 
-def _opened(path: str) -> IO[bytes]:
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    """The file's content, unpacked; raises UsageError where that fails."""
     try:
-        file = Path(path).open("rb")  # noqa: SIM115 - the caller closes it
-    except OSError as error:
+        with Path(path).open("rb") as file:
+            is_gzip = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            if is_gzip:
+                with gzip.open(file) as unpacked:
+                    yield cast("IO[bytes]", unpacked)
+            else:
+                yield file
+    except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from None
-    is_gzip = file.read(2) == b"\x1f\x8b"
-    file.seek(0)
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_gzip else file
 
 
 _CONTROL: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]")

@@ -32,7 +32,6 @@ from exporter.messages import (
     within,
 )
 from exporter.ol.datasets import spellings
-from exporter.ol.objects import DATASET_KINDS
 from exporter.queries.facts import Agent
 from exporter.queries.tables import rows_of_object
 from exporter.steps.cataloguing import of_object
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from exporter.graph.terms import Node
+    from exporter.ol.datasets import DatasetKey
     from exporter.steps.job import Job
 
 _read_mention: Final = msgspec.msgpack.Decoder(tuple[Started | None, Ended | None]).decode
@@ -73,7 +73,7 @@ def _object(key: str, group: Iterator[Message], job: Job, saying: Saying) -> Ite
     account, object_key = parts(key)
     story = Story(object_key)
     known: Known | None = None
-    datasets: dict[tuple[str, str, bool], bytes] = {}
+    datasets: dict[DatasetKey, bytes] = {}
     same_names: list[str] = []
     replied = False
     for message in group:
@@ -88,8 +88,8 @@ def _object(key: str, group: Iterator[Message], job: Job, saying: Saying) -> Ite
         elif what == KNOWN:
             known = read_known(message.body)
         elif what == DATASETS:
-            namespace, name, is_dataset, facets = decode(message.body)
-            datasets[namespace, name, is_dataset] = facets
+            dataset, facets = decode(message.body)
+            datasets[tuple(dataset)] = facets
         elif what == SAME_NAMES:
             same_names.extend(decode(message.body))
     assert known is not None
@@ -113,14 +113,13 @@ def _heard(story: Story, message: Message) -> Iterator[tuple[str, Answer]]:
         yield from story.ends(query_id, at, ended)
 
 
-def _replies(known: Known, datasets: dict[tuple[str, str, bool], bytes], job: Job) -> Iterator[Message]:
+def _replies(known: Known, datasets: dict[DatasetKey, bytes], job: Job) -> Iterator[Message]:
     """Tell each partition that speaks of the object what it is called, whichever way a row shows it."""
     if not job.events:
         return
     profile = known.profile
-    is_dataset = profile.kind in DATASET_KINDS
     told = [
-        (one.name, one.account, one.namespace, one.dataset, datasets[one.namespace, one.dataset, is_dataset])
+        (one.name, one.account, one.dataset[1], one.dataset[2], datasets[one.dataset])
         for one in spellings(profile, job.openlineage)
     ]
     body = encode((profile.key, told))

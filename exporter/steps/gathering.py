@@ -114,7 +114,7 @@ def _dataset(account: str, group: Iterator[Message], job: Job, tally: Tally) -> 
     for _, one in each[1:]:
         dataset.hear(one)
     facets = orjson.dumps(facets_of(dataset, job.openlineage))
-    answer = encode((dataset.namespace, dataset.name, dataset.is_dataset, facets))
+    answer = encode((dataset.key, facets))
     for object_key in sorted({key for key, _ in each}):
         yield Message(OBJECT, within(account, object_key), order(DATASETS), answer)
     if job.openlineage.dataset_events and dataset.is_sent:

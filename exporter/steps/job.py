@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Job:
     """``account``, ``base``: of the export. ``events``, ``graph`` …: which outputs are asked for; ``syntaxes`` of the
-    graph. ``validate``: whether nodes are held against the shapes; ``shapes``: folders of a user's own. ``begun``: when
+    graph. ``validate``: whether nodes are held against the shapes; ``shapes``: folders of a user's own. ``in_order``:
+    whether texts are put in an order for people, one by one; where they are many, they are written as they come. ``begun``: when
     each account's first query started (microseconds), known once all rows are read; ``load``: a
     digest of the queries, known then too.
     """
@@ -30,6 +31,7 @@ class Job:
     syntaxes: tuple[str, ...] = ("turtle",)
     query_text: bool = False
     validate: bool = True
+    in_order: bool = True
     shapes: tuple[str, ...] = ()
     openlineage: OpenLineageSettings = field(default_factory=OpenLineageSettings)
     begun: Mapping[str, int] = field(default_factory=dict)

@@ -72,15 +72,17 @@ class Mutant:
     def stops_pyshacl(self) -> bool:
         """Whether pySHACL raises when it puts two of these values in order: it can tell nothing of such a graph."""
         return any(
-            _cannot_be_ordered(first, second)
+            isinstance(first, BlankNode) or any(_cannot_be_ordered(first, second) for second in self.of(other))
             for one, other in ORDERED
-            for first in (value for predicate, value in self.values if predicate == one)
-            for second in (value for predicate, value in self.values if predicate == other)
+            for first in self.of(one)
         )
+
+    def of(self, predicate: NamedNode) -> list[Term]:
+        return [value for one, value in self.values if one == predicate]
 
 
 def _cannot_be_ordered(first: Term, second: Term) -> bool:
-    if isinstance(first, BlankNode) or isinstance(second, BlankNode):
+    if isinstance(second, BlankNode):
         return True
     if not (isinstance(first, Literal) and isinstance(second, Literal)):
         return False

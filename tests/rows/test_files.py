@@ -106,6 +106,13 @@ def test_a_file_that_is_gone(tmp_path: Path) -> None:
         list(records(source))
 
 
+def test_a_packed_file_that_ends_early(tmp_path: Path) -> None:
+    lines = "".join(f'{{"query_id":"{hash(str(number))}"}}\n' for number in range(50_000))
+    (tmp_path / "a.ndjson.gz").write_bytes(gzip.compress(lines.encode())[:-1000])
+    with pytest.raises(UsageError, match=r"a\.ndjson\.gz: cannot be read"):
+        _records(tmp_path / "a.ndjson.gz")
+
+
 def test_a_document_has_rows(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('\ufeff{"rows": [{"query_id": 1},\n null, {"query_id": 2.50}]}', encoding="utf-8")
     found = [(record.unit, record.number, record.text) for record in _records(tmp_path / "a.json")]

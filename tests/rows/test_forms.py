@@ -152,7 +152,7 @@ def test_input_that_cannot_be_used(case: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("nowhere.ndjson", "no such file"),
+        ("no where.ndjson", "no such file"),
         ("*.ndjson", "no file matches"),
         ("s3://bucket/rows.csv", "CSV is read from local files"),
         ("s3://bucket/rows", "ending"),

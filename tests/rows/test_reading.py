@@ -28,6 +28,11 @@ def _line(**columns: Any) -> str:
     return json.dumps({**GOOD, **columns})
 
 
+def _raw(**columns: str) -> str:
+    """A row with columns as JSON text."""
+    return "{" + ",".join([BASE, *(f'"{name}":{value}' for name, value in columns.items())]) + "}"
+
+
 def _first(text: str, column: str = "direct_objects_accessed") -> dict[str, Any]:
     return dict(read(text)[column][0])
 
@@ -49,16 +54,16 @@ UNLIKE: Final = "holds an array that is not as the documents describe it"
     ("text", "expected"),
     [
         ("this is no JSON", [NOT_JSON]),
-        ("{%s" % BASE, [NOT_JSON]),
+        (_raw()[:-1], [NOT_JSON]),
         ("[1, 2]", [NOT_JSON]),
         ("null", [NOT_JSON]),
-        ("[{%s},{%s}]" % (BASE, BASE), [NOT_JSON]),
-        ('{%s,"account_name":01}' % BASE, [NOT_JSON]),
-        ('{%s,"account_name":"a\\x"}' % BASE, [NOT_JSON]),
-        ('{%s,"account_name":"a",}' % BASE, [NOT_JSON]),
+        (f"[{_raw()},{_raw()}]", [NOT_JSON]),
+        (_raw(account_name="01"), [NOT_JSON]),
+        (_raw(account_name='"a\\x"'), [NOT_JSON]),
+        (_raw(account_name='"a",'), [NOT_JSON]),
         ("{}", ["query_id is missing", "query_start_time is missing", "user_name is missing"]),
-        ('{%s,"user_name":null}' % BASE, ["user_name is missing"]),
-        ('{"query_id":"  ","query_start_time":"2026-03-01","user_name":" "}', ["query_id is missing", "user_name is missing"]),
+        (_raw(user_name="null"), ["user_name is missing"]),
+        (_raw(query_id='"  "', user_name='" "'), ["query_id is missing", "user_name is missing"]),
         ('{"query_id":"q","query_start_time":undefined,"user_name":"u"}', ["query_start_time is missing"]),
         (_line(query_start_time="yesterday"), ["query_start_time cannot be read as a time: yesterday"]),
         (_line(query_start_time="x" * 100), [f"query_start_time cannot be read as a time: {'x' * 60}"]),
@@ -93,16 +98,14 @@ def test_the_reasons_word_for_word(text: str, expected: list[str]) -> None:
     assert problems(text) == expected
 
 
-@pytest.mark.parametrize(
-    "behind", ["{%s}" % BASE, " {%s}" % BASE, ",{%s}" % BASE, " xyz", "xyz", ";", "1", "[1]", '"x"']
-)
+@pytest.mark.parametrize("behind", [_raw(), f" {_raw()}", f",{_raw()}", " xyz", "xyz", ";", "1", "[1]", '"x"'])
 def test_a_line_of_several_things_is_no_row(behind: str) -> None:
-    assert problems("{%s}%s" % (BASE, behind)) == [NOT_JSON]
+    assert problems(_raw() + behind) == [NOT_JSON]
 
 
 @pytest.mark.parametrize("behind", [",", "]", "} ", " ]", ", \t", "\r"])
 def test_the_rest_of_an_array_may_stand_behind_a_row(behind: str) -> None:
-    assert read("{%s}%s" % (BASE, behind)) == read("{%s}" % BASE)
+    assert read(_raw() + behind) == read(_raw())
 
 
 @pytest.mark.parametrize("text", ["", " ", "   ", "\t", "\r", "\ufeff", "\ufeff "])
@@ -224,7 +227,7 @@ def test_odd_times_are_one_instant_each(text: str) -> None:
     ("number", "start"), [("1772352000", START), ("1772352000123", START + 123_000), ("1772352000.5", START + 500_000)]
 )
 def test_a_time_may_be_a_number(number: str, start: int) -> None:
-    assert read('{"query_id":"q","query_start_time":%s,"user_name":"u"}' % number)["start"] == start
+    assert read(_raw(query_start_time=number))["start"] == start
 
 
 @pytest.mark.parametrize("ident", ["not-a-uuid", "1", "a/b", "..", "q é%", "line\nbreak", "x" * 300, " x "])
@@ -247,7 +250,7 @@ def test_odd_users_stay_as_they_are(name: str) -> None:
     ],
 )  # fmt: skip
 def test_texts_as_they_came(value: str, text: str | None) -> None:
-    assert read('{%s,"account_name":%s}' % (BASE, value))["account_name"] == text
+    assert read(_raw(account_name=value))["account_name"] == text
 
 
 @pytest.mark.parametrize(
@@ -267,10 +270,10 @@ def test_texts_as_they_came(value: str, text: str | None) -> None:
     ],
 )
 def test_json_that_is_kept_has_one_spelling(value: str, text: str | None) -> None:
-    for behind in ("", ',"x":undefined', ',"agents_info":"[]"'):
-        row = read('{%s,"additional_properties":%s,"invoker_identity":%s%s}' % (BASE, value, value, behind))
+    for behind in ({}, {"x": "undefined"}, {"agents_info": '"[]"'}):
+        row = read(_raw(additional_properties=value, invoker_identity=value, **behind))
         assert (row["additional_properties"], row["invoker_identity"]) == (text, text)
-    change = '{%s,"object_modified_by_ddl":{"operationType":"CREATE","properties":%s}}' % (BASE, value)
+    change = _raw(object_modified_by_ddl=f'{{"operationType":"CREATE","properties":{value}}}')
     assert read(change)["object_modified_by_ddl"].get("properties") == text
 
 
@@ -354,7 +357,7 @@ def test_the_properties_of_a_change_stay_cut() -> None:
 def test_undefined_is_null_but_for_inside_a_string() -> None:
     array = '[undefined,{"objectName":"undefined","objectId":undefined}]'
     for value in (array, json.dumps(array), json.dumps(json.dumps(array))):
-        found = read('{%s,"direct_objects_accessed":%s,"agents_info":undefined}' % (BASE, value))
+        found = read(_raw(direct_objects_accessed=value, agents_info="undefined"))
         assert found["direct_objects_accessed"] == [None, {"objectName": "undefined"}]
         assert found["agents_info"] is None
 
@@ -362,18 +365,17 @@ def test_undefined_is_null_but_for_inside_a_string() -> None:
 def test_single_quotes_control_characters_and_lone_surrogates() -> None:
     single = "{'query_id':'it\\'s','query_start_time':'2026-03-01 08:00:00','user_name':'\"u\"','agents_info':[]}"
     assert [read(single)[name] for name in ("query_id", "user_name", "agents_info")] == ["it's", '"u"', []]
-    name = _first('{%s,"direct_objects_accessed":[{"objectName":"a\tb\x00\\ud83e"}]}' % BASE)["objectName"]
+    name = _first(_raw(direct_objects_accessed='[{"objectName":"a\tb\x00\\ud83e"}]'))["objectName"]
     assert name == "a\tb\x00?"
 
 
 def test_of_two_values_of_one_name_the_last_counts() -> None:
-    twice = '{%s,"user_name":"v","agents_info":[{"agentName":"A","agentName":"B"}],"agents_info":[]}' % BASE
+    twice = _raw(user_name='"v"', agents_info='[{"agentName":"A","agentName":"B"}],"agents_info":[]')
     assert (read(twice)["user_name"], read(twice)["agents_info"]) == ("v", [])
-    in_any_case = (
-        '{%s,"USER_NAME":"w","agents_info":"[]","direct_objects_accessed":[{"objectName":"A","objectName":"B"}]}'
-    )
-    assert read(in_any_case % BASE)["user_name"] == "w"
-    assert _first(in_any_case % BASE) == {"objectName": "B"}
+    things = '[{"objectName":"A","objectName":"B"}]'
+    in_any_case = _raw(USER_NAME='"w"', agents_info='"[]"', direct_objects_accessed=things)
+    assert read(in_any_case)["user_name"] == "w"
+    assert _first(in_any_case) == {"objectName": "B"}
 
 
 @pytest.mark.parametrize(
@@ -382,7 +384,7 @@ def test_of_two_values_of_one_name_the_last_counts() -> None:
      ("9" * 6000, "9" * 6000), ("1e400", "1e400"), ("NaN", "NaN")],
 )  # fmt: skip
 def test_a_text_takes_any_value(value: str, text: str) -> None:
-    found = _first('{%s,"direct_objects_accessed":[{"objectId":%s,"locations":[%s]}]}' % (BASE, value, value))
+    found = _first(_raw(direct_objects_accessed=f'[{{"objectId":{value},"locations":[{value}]}}]'))
     assert found == {"objectId": text, "locations": [text]}
 
 
@@ -392,19 +394,18 @@ def test_a_text_takes_any_value(value: str, text: str) -> None:
 @pytest.mark.parametrize("depth", [100, 800, 950, 996])
 def test_deep_nesting_is_read(depth: int) -> None:
     deep = '{"a":' * depth + "1" + "}" * depth
-    assert read('{%s,"of_next_year":%s}' % (BASE, deep))["query_id"] == "q"
-    assert read('{%s,"additional_properties":%s}' % (BASE, deep))["additional_properties"] == deep
-    change = '{%s,"object_modified_by_ddl":{"operationType":"ALTER","properties":%s}}' % (BASE, deep)
-    assert read(change)["object_modified_by_ddl"]["properties"] == deep
-    assert _first('{%s,"direct_objects_accessed":[{"of_next_year":%s,"objectName":"A"}]}' % (BASE, deep)) == {
-        "objectName": "A"
-    }
+    assert read(_raw(of_next_year=deep))["query_id"] == "q"
+    assert read(_raw(additional_properties=deep))["additional_properties"] == deep
+    change = f'{{"operationType":"ALTER","properties":{deep}}}'
+    assert read(_raw(object_modified_by_ddl=change))["object_modified_by_ddl"]["properties"] == deep
+    things = f'[{{"of_next_year":{deep},"objectName":"A"}}]'
+    assert _first(_raw(direct_objects_accessed=things)) == {"objectName": "A"}
 
 
 @pytest.mark.parametrize("depth", [1001, 100_000])
 def test_deeper_nesting_is_no_row_and_no_crash(depth: int) -> None:
-    assert problems('{%s,"of_next_year":%s}' % (BASE, "[" * depth + "]" * depth)) == [NOT_JSON]
-    assert problems("{%s,%s" % (BASE, '"a":{' * depth)) == [NOT_JSON]
+    assert problems(_raw(of_next_year="[" * depth + "]" * depth)) == [NOT_JSON]
+    assert problems(f"{{{BASE}," + '"a":{' * depth) == [NOT_JSON]
     assert problems(_line(agents_info="[" * depth + "]" * depth)) == [f"agents_info {UNLIKE}"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.iri import account_iri
 from exporter.graph.nodes.accesses import accesses, derivations
@@ -16,7 +16,7 @@ from exporter.graph.vocabulary import QUERY, UNRECORDED_QUERY
 from exporter.queries.facts import NO_HISTORY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
@@ -46,40 +46,71 @@ _HISTORY: Final = {
 """What QUERY_HISTORY tells beside the end: the term and the field."""
 
 
+class Links(NamedTuple):
+    """The IRIs of the nodes that a query and its versions lead to, each list sorted: ``usages``, ``enforcements`` and
+    ``joins`` of the query, ``derivations`` by the key of the object written.
+    """
+
+    usages: tuple[str, ...]
+    enforcements: tuple[str, ...]
+    joins: tuple[str, ...]
+    derivations: dict[str, tuple[str, ...]]
+
+
 def of_query(facts: QueryFacts, answers: Answers, iris: Iris) -> Iterator[Node]:
     """The query, what is part of it, and the versions that it made. Raises KeyError where an answer is missing of what
     it read, took data from, met as a policy or renamed.
     """
     told = Told(facts, answers, iris)
-    parts = {
-        "prov:qualifiedAssociation": associations(told),
-        "prov:qualifiedUsage": accesses(told),
-        "ah:enforced": enforcements(told),
-        "ah:hasJoin": joins(told),
-    }
+    of_statement, links = statement_nodes(told)
+    yield from run_nodes(told, links)
+    yield from of_statement
+
+
+def statement_nodes(told: Told) -> tuple[list[Node], Links]:
+    """The nodes that follow from what the statement did and from the states that it met alone: but for its id, the same
+    each time that it is run and meets the same. And the links to them.
+    """
+    used, enforced, joined, derived = accesses(told), enforcements(told), joins(told), derivations(told)
+    targets: dict[str, list[str]] = {}
+    for derivation, node in zip(told.content.derivations, derived, strict=True):
+        targets.setdefault(derivation.target_key, []).append(node.iri)
+    by_target = {key: tuple(sorted(iris)) for key, iris in targets.items()}
+    links = Links(_iris(used), _iris(enforced), _iris(joined), by_target)
+    return [*used, *enforced, *joined, *derived, *column_versions(told, derived)], links
+
+
+def _iris(nodes: list[Node]) -> tuple[str, ...]:
+    return tuple(sorted([node.iri for node in nodes]))
+
+
+def run_nodes(told: Told, links: Links) -> Iterator[Node]:
+    """The others: the query, its agents, what it changed by DDL, the versions of objects that it made."""
+    associated = associations(told)
     changed = list(changes(told)) if told.content.changes else []
-    parts["ah:hasChange"] = [change for change, _ in changed]
-    yield Node(QUERY, told.query, QUERY.types, _query(told, parts))
-    for nodes in parts.values():
-        yield from nodes
-    for _, settings in changed:
+    parts = {
+        "prov:qualifiedUsage": links.usages,
+        "ah:enforced": links.enforcements,
+        "ah:hasJoin": links.joins,
+        "ah:hasChange": _iris([change for change, _ in changed]),
+    }
+    yield Node(QUERY, told.query, QUERY.types, _query(told, associated, parts))
+    yield from associated
+    for change, settings in changed:
+        yield change
         yield from settings
-    derived = derivations(told)
-    yield from derived
-    yield from versions(told, derived)
-    yield from column_versions(told, derived)
+    yield from versions(told, links.derivations)
 
 
-def _query(told: Told, parts: dict[str, list[Node]]) -> Values:
+def _query(told: Told, associated: list[Node], parts: Mapping[str, tuple[str, ...]]) -> Values:
     facts, iris = told.facts, told.iris
     values: Values = {"ah:queryId": (facts.query_id,), "prov:startedAtTime": (told.start,)}
     if facts.history.end_time is not None:
         values["prov:endedAtTime"] = (facts.history.end_time,)
-    associations_ = parts["prov:qualifiedAssociation"]
-    agents = [iri for node in associations_ for iri in node.values["prov:agent"]]
+    agents = [iri for node in associated for iri in node.values["prov:agent"]]
     values["prov:wasAssociatedWith"] = tuple(dict.fromkeys([iris.user(facts.user_name), *agents]))
-    if associations_:
-        values["prov:qualifiedAssociation"] = tuple([node.iri for node in associations_])
+    if associated:
+        values["prov:qualifiedAssociation"] = tuple([node.iri for node in associated])
     if facts.parent_query_id is not None:
         values["dcterms:isPartOf"] = (iris.query(facts.parent_query_id),)
     if facts.root_query_id is not None:
@@ -88,16 +119,11 @@ def _query(told: Told, parts: dict[str, list[Node]]) -> Values:
     used = [iris.state(key, states[key]) for key, effect in told.effects.items() if effect.is_data]
     if used:
         values["prov:used"] = tuple(sorted(used))
-    for term in _PARTS:
-        if parts[term]:
-            values[term] = tuple(sorted([node.iri for node in parts[term]]))
+    values.update({term: iris for term, iris in parts.items() if iris})
     if told.content.incomplete:
         values["ah:incomplete"] = told.content.incomplete
     _add_said(facts, values)
     return values
-
-
-_PARTS: Final = ("prov:qualifiedUsage", "ah:enforced", "ah:hasJoin", "ah:hasChange")
 
 
 def _add_said(facts: QueryFacts, values: Values) -> None:

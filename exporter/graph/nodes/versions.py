@@ -36,21 +36,18 @@ _COLUMN_UNMADE: Final = COLUMN_VERSION_CLASSES[False]
 # --- made by a query ----------------------------------------------------------------------------------------------
 
 
-def versions(told: Told, derivations: Sequence[Node]) -> Iterator[Node]:
-    """The versions that a query made; ``derivations``: the nodes of its derivations, in the order of the facts."""
+def versions(told: Told, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Node]:
+    """The versions that a query made; ``derived``: the IRIs of their derivations, sorted, by the object's key."""
     made = [(key, effect) for key, effect in told.effects.items() if effect.makes]
     if not made:
         return
     sources = _sources(told)
     writes = {write.thing.key: write for write in told.content.writes}
-    derived = defaultdict(list)
-    for derivation, node in zip(told.content.derivations, derivations, strict=True):
-        derived[derivation.target_key].append(node.iri)
     for key, effect in made:
         values = _made(key, told)
         values |= sources
         if key in derived:
-            values["prov:qualifiedDerivation"] = tuple(sorted(derived[key]))
+            values["prov:qualifiedDerivation"] = derived[key]
         if key in writes:
             _add_write(writes[key], f"{told.iris.below}{key}", values)
         if effect.policy_body is not None:
