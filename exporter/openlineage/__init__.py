@@ -1,4 +1,1 @@
-"""The OpenLineage output: facts -> events (``events``), checked (``check``), and sent to a backend (``push``).
-
-Nothing is imported here: a push needs no Spark.
-"""
+"""The facts as OpenLineage events: names, facets, events, and why one must not go out."""

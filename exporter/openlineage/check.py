@@ -1,4 +1,4 @@
-"""Why an event must not go out. Nothing is dropped here: every event comes back, with its problems beside it.
+"""Why an event must not go out. Nothing is dropped here.
 
 The shape of the events is held against the specification's JSON Schemas by the tests; what depends on the rows is
 looked at here, on every event.
@@ -6,14 +6,24 @@ looked at here, on every event.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from exporter.openlineage.datasets import DATASET
+from exporter.openlineage.times import year
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from collections.abc import Iterator
+
+    from exporter.openlineage.events import Event
 
 MAX_BYTES: Final = 10 * 2**20
 MAX_JOB_NAME: Final = 2_000
+
+_YEAR_1: Final = -62_135_596_800_000_000
+_YEAR_10000: Final = 253_402_300_800_000_000
+_has_nul: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000").search
 
 
 @dataclass(frozen=True)
@@ -32,32 +42,21 @@ class Limits:
 LIMITS: Final = Limits()
 
 
-def with_problems(events: DataFrame, limits: Limits = LIMITS) -> DataFrame:
-    """The events with ``problems``: why each must not go out, as an array of sentences; empty for a sound one."""
-    rules = {
-        "event IS NULL": "'the event has no text: a field that every event has is missing'",
-        "event_time IS NULL": "'eventTime is missing'",
-        # RFC 3339 has four digits for the year.
-        "year(event_time) NOT BETWEEN 1 AND 9999": "concat('eventTime is in the year ', year(event_time))",
-        "query_id IS NOT NULL AND coalesce(job_name, '') = ''": "'job.name is missing'",
-        f"length(job_name) > {limits.max_job_name}": _long("job.name", "length(job_name)", limits.max_job_name),
-        f"octet_length(event) > {limits.max_bytes}": _long("the event", "octet_length(event)", limits.max_bytes),
-    }
-    if limits.refuses_nul:  # PostgreSQL stores none, and a backend on it answers with a fault that no retry mends
-        rules[_HAS_NUL] = "'a name or text holds the character NUL'"
-    told = ", ".join(f"IF({condition}, {reason}, NULL)" for condition, reason in rules.items())
-    return events.selectExpr("*", f"array_compact(array({told})) AS problems")
+def problems(event: Event, limits: Limits = LIMITS) -> list[str]:
+    """Why the event must not go out, a sentence each; none for a sound one."""
+    return list(_problems(event, limits))
 
 
-def faults(events: DataFrame, limits: Limits = LIMITS) -> DataFrame:
-    """Account, query id (None for a dataset's event), event type and ``reason``, one row for each problem."""
-    found = with_problems(events, limits)
-    return found.selectExpr("account", "query_id", "event_type", "explode(problems) AS reason")
-
-
-_HAS_NUL: Final = r"contains(event, r'\u0000') AND event RLIKE r'(?<!\\)(?:\\\\)*\\u0000'"
-
-
-def _long(what: str, size: str, limit: int) -> str:
-    unit = "bytes" if "octet" in size else "characters"
-    return f"concat('{what} has ', {size}, ' {unit}, more than {limit}')"
+def _problems(event: Event, limits: Limits) -> Iterator[str]:
+    # RFC 3339 has four digits for the year.
+    if not _YEAR_1 <= event.time < _YEAR_10000:
+        yield f"eventTime is in the year {year(event.time)}"
+    if event.type != DATASET and not event.job_name:
+        yield "job.name is missing"
+    if event.job_name is not None and len(event.job_name) > limits.max_job_name:
+        yield f"job.name has {len(event.job_name)} characters, more than {limits.max_job_name}"
+    if len(event.body) > limits.max_bytes:
+        yield f"the event has {len(event.body)} bytes, more than {limits.max_bytes}"
+    # PostgreSQL stores no NUL, and a backend on it answers with a fault that no retry mends.
+    if limits.refuses_nul and b"\\u0000" in event.body and _has_nul(event.body):
+        yield "a name or text holds the character NUL"

@@ -1,144 +1,174 @@
-"""The datasets that the rows name: their identity, what they tell of themselves, and an event for each.
+"""The datasets that objects are: their names, what every event tells of them, and an event for each.
 
-A few objects are read again and again, so what every event says of a dataset (its columns, type, hierarchy) is made
-once for each dataset and joined as text.
+Objects that had one name one after the other (a table that was made anew) are one dataset, with the columns of all: it
+must not look thinner than it is. Routines, policies and the like have a dataset for their name's sake.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import functions as F
+import orjson
+from msgspec import Struct, field
+from msgspec.structs import replace
 
-from exporter.facts.identifiers import UNKNOWN_KIND, canonical_name
-from exporter.openlineage.facets import EVENT_SCHEMA, OBJECT_FIELDS, Facets
-from exporter.openlineage.naming import dataset, qualified
-from exporter.openlineage.pieces import DATASET_KINDS, OBJECT
-from exporter.openlineage.sql import iso, sorted_set, struct, typed_fields
-from exporter.sql import literal, literals
+from exporter.openlineage import facets
+from exporter.openlineage.events import Event
+from exporter.openlineage.naming import dataset_name, qualified
+from exporter.openlineage.objects import DATASET_KINDS, described
+from exporter.openlineage.times import iso
+from exporter.openlineage.values import Json, greatest
+from exporter.queries.facts import Thing
+from exporter.queries.identifiers import canonical_name
+from exporter.things.answers import Dataset
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from exporter.facts import Facts
     from exporter.openlineage.settings import OpenLineageSettings
+    from exporter.things.lives import Profile
 
 DATASET: Final = "DATASET"
-_KEYS: Final = ("account", "object_key", "object_name", "object_account")
-_SEVERAL: Final = ("domain", "argument_signature", "data_type", "stage_kind", "location", "object_account")
-_DATASETS: Final = literals((*DATASET_KINDS, UNKNOWN_KIND))
-_TELLING: Final = ", ".join(f"o.{name}" for name in OBJECT_FIELDS)
+"""The type of a dataset's event."""
 
 
-def datasets(facts: Facts, settings: OpenLineageSettings) -> DataFrame:
-    """One row per dataset: account, namespace, name, ``identity`` and ``facets`` (members of JSON objects),
-    ``is_sent``, whether it has an event, and ``spellings``, the object keys, names and accounts that it goes by.
+DatasetKey = tuple[str, str, str, bool]
+"""The account of the rows, namespace and name; False at the end for the name of a routine, policy, tag …, which may be
+a table's too and is kept apart.
+"""
 
-    Objects that had one name one after the other (a table that was made anew) are one dataset, with the columns of all:
-    it must not look thinner than it is. Routines, policies and the like have a row for their name's sake.
+
+class Spelling(Struct, frozen=True):
+    """A name and an account beside it under which rows may show an object, also none of either, and the dataset that
+    it is under them. ``is_seen``: not where a name or an account is known, but left out.
     """
-    named = _spelled(_objects(facts)).transform(_with_datasets, settings)
-    # A tag may have a table's name: what is no dataset is kept apart.
-    apart = named.selectExpr("*", f"thing.kind IN ({_DATASETS}) AS is_dataset")
-    grouped = apart.groupBy("account", "dataset", "is_dataset").agg(
-        F.collect_list(F.struct("thing", "columns")).alias("objects"),
-        F.collect_list(F.struct("object_key", "object_name", "object_account")).alias("spellings"),
-        F.max("is_seen").alias("is_seen"),
-    )
-    fields = typed_fields(sorted_set("flatten(objects.columns)"), settings.unknown_type)
-    shown = grouped.selectExpr(
-        *("account", "dataset.*", "is_dataset AND is_seen AS is_sent", "spellings", f"{fields} AS fields"),
-        "array_max(objects.thing) AS thing",
-        f"filter({sorted_set('objects.thing')}, o -> coalesce({_TELLING}) IS NOT NULL) AS things",
-    )
-    facets = Facets(settings)
-    return shown.selectExpr(
-        *("account", "namespace", "name", "is_sent", "spellings"),
-        "regexp_extract(to_json(struct(namespace, name)), r'(?s)^.(.*).\\z', 1) AS identity",
-        f"{facets.of_dataset()} AS facets",
-        f"{facets.objects('things')} AS objects",
-    )
+
+    name: str | None
+    account: str | None
+    dataset: DatasetKey
+    is_seen: bool
 
 
-def spellings(datasets: DataFrame) -> DataFrame:
-    """Account, and key, name and account of an object as a row of facts has them -> its dataset."""
-    return datasets.selectExpr("account", "namespace", "name", "identity", "facets", "inline(spellings)")
+def spellings(profile: Profile, settings: OpenLineageSettings) -> list[Spelling]:
+    """Every spelling under which rows may show the object."""
+    names, owners = _names(profile), sorted(profile.accounts)
+    thing, is_dataset, found = as_thing(profile), profile.kind in DATASET_KINDS, []
+    for name in (*sorted(names), None):
+        canonical = _whole_name(name, profile)
+        for owner in (*owners, None):
+            named = dataset_name(replace(thing, account=owner), canonical, profile.account, settings)
+            is_seen = (name is not None or not names) and (owner is not None or not owners)
+            found.append(Spelling(name, owner, (profile.account, *named, is_dataset), is_seen))
+    return found
 
 
-def _objects(facts: Facts) -> DataFrame:
-    """Account, object key, the object's attributes, its columns, and its names (with the old one of a rename)."""
-    objects = facts.objects.selectExpr("account", "object_key", f"{_THING} AS thing", "object_accounts")
-    columns = facts.columns.select("account", "object_key", "column_name")
-    names = facts.names.selectExpr("account", "object_key", "name AS object_name")
-    renames = facts.ddl_changes.filter("new_name IS NOT NULL")
-    new_names = renames.selectExpr("account", "object_key", "new_name AS object_name", "object_name AS old_name")
-    union = objects
-    for part in (columns, names, new_names):
-        union = union.unionByName(part, allowMissingColumns=True)
-    grouped = union.groupBy("account", "object_key").agg(
-        F.max("thing").alias("thing"),
-        F.max("object_accounts").alias("owners"),
-        F.collect_set("column_name").alias("columns"),
-        F.collect_set(F.struct("object_name", "old_name")).alias("names"),
-    )
-    return grouped.filter("thing IS NOT NULL")
-
-
-# Of several domains the most telling is shown, which comes first in the alphabet (DYNAMIC TABLE before TABLE).
-_THING: Final = struct(
-    {
-        name: f"array_min({name}s)" if name in _SEVERAL else "CAST(NULL AS string)" if name == "object_name" else name
-        for name in OBJECT
-    }
-)
-
-
-def _spelled(objects: DataFrame) -> DataFrame:
-    """One row per object, name and account that rows may have it under, also none of either. ``is_seen``: not where
-    a name or an account is known, but left out.
+def _names(profile: Profile) -> set[str]:
+    """The names that rows may show. A name that only a SWAP tells of stays away from an object that has no other: no
+    row shows it under that.
     """
-    told = "filter(names, n -> n.object_name IS NOT NULL)"
-    nameless = "named_struct('object_name', CAST(NULL AS string), 'old_name', CAST(NULL AS string))"
-    has_name = f"n.object_name IS NOT NULL OR size({told}) = 0"
-    has_owner = "o IS NOT NULL OR size(owners) = 0"
-    spelling = struct(
-        {
-            "object_name": "n.object_name",
-            "old_name": "n.old_name",
-            "object_account": "o",
-            "is_seen": f"({has_name}) AND ({has_owner})",
-        }
+    names = {*profile.names, *profile.old_names}
+    return names | profile.given if len(names | profile.given) > 1 else names
+
+
+def _whole_name(name: str | None, profile: Profile) -> str | None:
+    """The canonical name; one that RENAME TO gave has the database and schema that the former name had."""
+    if name is None:
+        return None
+    old, new = greatest(profile.old_names.get(name, ())), canonical_name(name)
+    return new if old is None else qualified(new, canonical_name(old))
+
+
+def as_thing(profile: Profile) -> Thing:
+    """The object as its datasets tell of it. Of several domains the most telling is shown, which comes first in the
+    alphabet (DYNAMIC TABLE before TABLE).
+    """
+    return Thing(
+        profile.key,
+        profile.kind,
+        min(profile.domains, default=None),
+        profile.object_id,
+        None,
+        min(profile.signatures, default=None),
+        min(profile.data_types, default=None),
+        min(profile.stage_kinds, default=None),
+        min(profile.locations, default=None),
+        min(profile.accounts, default=None),
     )
-    by_owner = f"transform(concat(owners, array(CAST(NULL AS string))), o -> {spelling})"
-    each = f"inline(flatten(transform(concat({told}, array({nameless})), n -> {by_owner})))"
-    shown = objects.selectExpr("account", "object_key", "columns", "thing", each)
-    return shown.groupBy(*_KEYS).agg(
-        F.max("old_name").alias("old_name"),
-        F.max("thing").alias("thing"),
-        F.first("columns").alias("columns"),
-        F.max("is_seen").alias("is_seen"),
-    )
 
 
-def _with_datasets(spelled: DataFrame, settings: OpenLineageSettings) -> DataFrame:
-    names = (f"{canonical_name('object_name')} AS new", f"{canonical_name('old_name')} AS old")
-    canonical = spelled.selectExpr("*", *names)
-    whole = canonical.selectExpr("*", f"IF(old IS NULL, new, {qualified('new', 'old')}) AS canonical")
-    named = dataset("thing", "object_account", "canonical", settings)
-    return whole.selectExpr(*_KEYS, "thing", "columns", "is_seen", f"{named} AS dataset")
+class DatasetProfile(Struct):
+    """A dataset, as the objects tell that are it. ``is_seen``: whether rows show it under its name; ``columns``: of all
+    its objects; ``things``: the objects by their keys. The others: see :data:`DatasetKey`.
+    """
+
+    account: str
+    namespace: str
+    name: str
+    is_dataset: bool
+    is_seen: bool = False
+    columns: set[str] = field(default_factory=set)
+    things: dict[str, Thing] = field(default_factory=dict)
+
+    @property
+    def key(self) -> DatasetKey:
+        """What is the same for all objects that are this dataset."""
+        return self.account, self.namespace, self.name, self.is_dataset
+
+    def hear(self, other: DatasetProfile) -> None:
+        """Add what other objects tell of the same dataset; the order does not matter."""
+        self.is_seen |= other.is_seen
+        self.columns |= other.columns
+        self.things |= other.things
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether it has an event of its own."""
+        return self.is_dataset and self.is_seen
 
 
-def dataset_events(facts: Facts, datasets: DataFrame, settings: OpenLineageSettings) -> DataFrame:
-    """One event per dataset, at the time of the account's first query, so that it comes before all others."""
-    begun = facts.queries.groupBy("account").agg(F.min("query_start_time").alias("event_time"))
-    told = datasets.filter("is_sent").join(F.broadcast(begun), "account", how="inner")
-    head = f'","producer":"{settings.producer}","schemaURL":"{EVENT_SCHEMA}/DatasetEvent","dataset":{{'
-    begin = f"""'{{"eventTime":"', {iso("event_time")}, {literal(head)}, identity"""
-    event = f"""concat({begin}, ',"facets":{{', concat_ws(',', facets, objects), '}}}}}}')"""
-    columns = {
-        "query_id": "CAST(NULL AS string)",
-        "event_type": f"'{DATASET}'",
-        "job_name": "CAST(NULL AS string)",
-        "event": event,
+def told_by(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProfile]:
+    """What an object tells of each dataset that it is under one of its spellings."""
+    thing, found = as_thing(profile), dict[DatasetKey, DatasetProfile]()
+    for one in spellings(profile, settings):
+        told = found.get(one.dataset)
+        if told is None:
+            found[one.dataset] = told = DatasetProfile(*one.dataset)
+            told.columns, told.things = set(profile.columns), {profile.key: thing}
+        told.is_seen |= one.is_seen
+    return list(found.values())
+
+
+# --- what is told of a dataset ----------------------------------------------------------------------------------------
+
+
+def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
+    """What every event tells of the dataset itself, whether it is read or written."""
+    shown, producer = dataset.things[max(dataset.things)], settings.producer
+    return {
+        **facets.data_source(dataset.namespace, producer),
+        **facets.schema(sorted(dataset.columns), settings.unknown_type, producer),
+        **facets.dataset_type(shown.domain, shown.stage_kind, shown.location, producer),
+        **facets.hierarchy(dataset.name, shown.domain, producer),
     }
-    return told.selectExpr("account", "event_time", *(f"{value} AS {name}" for name, value in columns.items()))
+
+
+def answer(dataset: DatasetProfile, settings: OpenLineageSettings) -> Dataset:
+    """What the dataset answers to a query that speaks of it."""
+    return Dataset(dataset.namespace, dataset.name, orjson.dumps(facets_of(dataset, settings)))
+
+
+def dataset_event(dataset: DatasetProfile, begun: int, settings: OpenLineageSettings) -> Event:
+    """The event of the dataset, at the time of its account's first query (``begun``, microseconds since 1970), so that
+    it comes before all others.
+    """
+    told = [described(thing) for _, thing in sorted(dataset.things.items())]
+    told_apart = facets.objects([one for one in told if one], settings.producer)
+    event: dict[str, Any] = {
+        "eventTime": iso(begun),
+        "producer": settings.producer,
+        "schemaURL": f"{facets.EVENT_SCHEMA}/DatasetEvent",
+        "dataset": {
+            "namespace": dataset.namespace,
+            "name": dataset.name,
+            "facets": {**facets_of(dataset, settings), **told_apart},
+        },
+    }
+    return Event(begun, DATASET, None, orjson.dumps(event))

@@ -1,44 +1,123 @@
-"""Facts -> OpenLineage events, one JSON text each. Start reading here."""
+"""Queries -> their OpenLineage events. Start reading here.
+
+What a statement did is told by :mod:`exporter.openlineage.statement`; here comes what each of its runs adds: the query's id and
+times, its user, its parents, and what QUERY_HISTORY tells.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from exporter.openlineage.datasets import dataset_events, datasets, spellings
-from exporter.openlineage.grouped import by_query, with_datasets
-from exporter.openlineage.jobs import with_jobs, with_unlisted
-from exporter.openlineage.kin import with_roles
-from exporter.openlineage.pieces import pieces
-from exporter.openlineage.texts import with_texts
+import orjson
+from msgspec import Struct
+from orjson import Fragment
+
+from exporter.openlineage import facets
+from exporter.openlineage.jobs import UNRECORDED_JOB, parent_id, prefixed, root_id
+from exporter.openlineage.naming import job_name, job_namespace, run_id
+from exporter.openlineage.outputs import with_rows
+from exporter.openlineage.statement import Statement, statement
+from exporter.openlineage.times import iso
+from exporter.openlineage.values import Json, together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import DataFrame
-
-    from exporter.facts import Facts
     from exporter.openlineage.settings import OpenLineageSettings
-
-EVENT_COLUMNS: Final = ("account", "query_id", "event_time", "event_type", "job_name", "event")
-"""One row per event. ``query_id`` and ``job_name`` are None for the events of datasets (``event_type`` DATASET);
-``event`` is the JSON text."""
+    from exporter.queries.facts import History, QueryFacts
+    from exporter.things.answers import Answers
 
 
-def events(
-    facts: Facts, settings: OpenLineageSettings, keep: Callable[[str, DataFrame], DataFrame] = lambda _, table: table
-) -> DataFrame:
-    """Every event of the facts: START and COMPLETE of each query, and one for each dataset with all its columns.
-
-    ``keep`` stores a table under its name and returns it as stored: the datasets are read for both kinds of events.
+class Event(Struct, frozen=True):
+    """An event. ``time``: microseconds since 1970 in UTC; ``type``: START, COMPLETE or DATASET; ``job_name``: None for
+    the event of a dataset; ``body``: its JSON.
     """
-    named = keep("datasets", datasets(facts, settings))
-    runs = run_events(facts, named, settings)
-    return runs.unionByName(dataset_events(facts, named, settings)) if settings.dataset_events else runs
+
+    time: int
+    type: str
+    job_name: str | None
+    body: bytes
 
 
-def run_events(facts: Facts, named: DataFrame, settings: OpenLineageSettings) -> DataFrame:
-    """The events of queries (:data:`EVENT_COLUMNS`); ``named``: the datasets that the rows name."""
-    told = with_roles(pieces(facts, settings), facts).repartition("account", "query_id")
-    queries = by_query(with_datasets(told, spellings(named)), settings).transform(with_unlisted)
-    sent = queries if settings.reads else queries.filter("size(outputs) > 0")
-    return sent.transform(with_jobs, settings).transform(with_texts, settings).select(*EVENT_COLUMNS)
+def run_events(query: QueryFacts, answers: Answers, settings: OpenLineageSettings) -> list[Event]:
+    """START and COMPLETE of a query; none where it only reads and the settings leave such queries out."""
+    return events_of(query, statement(query.content, answers.datasets, settings), answers, settings)
+
+
+def events_of(query: QueryFacts, told: Statement, answers: Answers, settings: OpenLineageSettings) -> list[Event]:
+    """The same from what its statement tells."""
+    if not settings.reads and not told.outputs:
+        return []
+    name = job_name(prefixed(told.job, query.history, settings))
+    common = {
+        "producer": settings.producer,
+        "schemaURL": f"{facets.EVENT_SCHEMA}/RunEvent",
+        "job": Fragment(orjson.dumps(_job(query, name, settings))),
+    }
+    run, first = run_id(query.account, query.query_id), orjson.dumps(_first_facets(query, name, answers, settings))
+    # An output without `schema` empties the dataset in Marquez, so START names no datasets.
+    start = {**common, "run": _run(run, first), "inputs": [], "outputs": []}
+    complete = {
+        **common,
+        "run": _run(run, together(first, told.facets)),
+        "inputs": Fragment(told.inputs),
+        "outputs": Fragment(_outputs(query, told, settings)),
+    }
+    ended = _event("COMPLETE", max(query.start, query.end), name, complete)
+    return [_event("START", query.start, name, start), ended] if settings.start_events else [ended]
+
+
+def _event(kind: str, time: int, job: str, members: Json) -> Event:
+    return Event(time, kind, job, orjson.dumps({"eventTime": iso(time), "eventType": kind, **members}))
+
+
+def _run(run: str, run_facets: bytes) -> Json:
+    return {"runId": run, "facets": Fragment(run_facets)}
+
+
+# --- run and job ------------------------------------------------------------------------------------------------------
+
+
+def _first_facets(query: QueryFacts, name: str, answers: Answers, settings: OpenLineageSettings) -> Json:
+    """What both events say of the run."""
+    parent = _relative(query, parent_id(query), answers.parent_job, settings)
+    # The root of a query may be the query itself.
+    root_job = name if query.root_query_id == query.query_id else answers.root_job
+    root = _relative(query, root_id(query), root_job, settings)
+    return {
+        **facets.external_query(query.query_id, settings.producer),
+        **facets.parent(parent, root, settings.producer),
+        **facets.query(query, settings.producer),
+    }
+
+
+def _relative(query: QueryFacts, query_id: str | None, job: str | None, settings: OpenLineageSettings) -> Json | None:
+    """Run and job of a parent or root."""
+    if query_id is None:
+        return None
+    named = {"namespace": job_namespace(query.account, settings), "name": UNRECORDED_JOB if job is None else job}
+    return {"run": {"runId": run_id(query.account, query_id)}, "job": named}
+
+
+def _job(query: QueryFacts, name: str, settings: OpenLineageSettings) -> Json:
+    history, producer = query.history, settings.producer
+    told = {
+        **facets.job_type(history.query_type, producer),
+        **facets.sql(history.query_text if settings.sql else None, producer),
+    }
+    return {"namespace": job_namespace(query.account, settings), "name": name, "facets": told}
+
+
+# --- outputs ----------------------------------------------------------------------------------------------------------
+
+
+def _outputs(query: QueryFacts, told: Statement, settings: OpenLineageSettings) -> bytes:
+    """The outputs as an array; where one was written, with its rows."""
+    outputs, rows = list(told.outputs), rows_written(query.history)
+    if told.counted is not None and rows is not None:
+        outputs[told.counted] = with_rows(outputs[told.counted], rows, settings.producer)
+    return b"[" + b",".join(outputs) + b"]"
+
+
+def rows_written(history: History) -> int | None:
+    """The rows of a query that writes one dataset: QUERY_HISTORY counts by query, not by target."""
+    changed = (history.rows_inserted or 0) + (history.rows_updated or 0)
+    return changed if changed > 0 or (history.rows_deleted or 0) > 0 else history.rows_produced

@@ -1,21 +1,20 @@
-"""The facets of an event, as SQL expressions for the text ``"key":{…}``, null where there is nothing to tell.
+"""The facets of an event: one function each, from plain values to ``{name: facet}``; ``{}`` where nothing is told.
 
-What is the same in every event (producer, schema) is written into the expression; all that varies goes through
-``to_json``, which leaves null fields out.
+Each says who made it (``producer``) and which JSON Schema it follows; what is None is left out.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
-from exporter.openlineage.naming import PARTS
-from exporter.openlineage.sql import members, only_if, struct
-from exporter.sql import let, literal
+from exporter.openlineage.naming import DatasetName, parts
+from exporter.openlineage.values import Json, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from exporter.openlineage.settings import OpenLineageSettings
+    from exporter.queries.facts import Agent, QueryFacts
 
 SPEC: Final = "https://openlineage.io/spec"
 EVENT_SCHEMA: Final = f"{SPEC}/2-0-2/OpenLineage.json#/$defs"
@@ -55,167 +54,196 @@ SCHEMAS: Final[Mapping[str, str]] = {
 }
 """Facet -> its ``_schemaURL``: of the specification, and our own below ``schemas/``. A published one never changes."""
 
-_QUERY: Final[Mapping[str, str]] = {
-    "user_name": "userName",
-    "parent_query_id": "parentQueryId",
-    "root_query_id": "rootQueryId",
-    "role_name": "role",
-    "role_type": "roleType",
-    "warehouse_name": "warehouse",
-    "warehouse_size": "warehouseSize",
-    "session_id": "sessionId",
-    "database_name": "database",
-    "schema_name": "schema",
-    "query_type": "queryType",
-    "query_tag": "queryTag",
-    "query_parameterized_hash": "queryParameterizedHash",
-    "execution_status": "executionStatus",
-    "total_elapsed_time": "elapsedMilliseconds",
-    "bytes_scanned": "bytesScanned",
-    "rows_produced": "rowsProduced",
-    "rows_inserted": "rowsInserted",
-    "rows_updated": "rowsUpdated",
-    "rows_deleted": "rowsDeleted",
-    "event_source": "eventSource",
-    "additional_properties": "additionalProperties",
-    "invoker_identity": "invokerIdentity",
-    "organization_name": "organizationName",
-    "account_name": "accountName",
-    "account_locator": "accountLocator",
-    "row_count": "accessHistoryRows",
-}
-OBJECT_FIELDS: Final[Mapping[str, str]] = {
-    "domain": "objectDomain",
-    "object_id": "objectId",
-    "stage_kind": "stageKind",
-    "location": "location",
-    "object_account": "accountName",
-}
-_AGENT: Final = "named_struct('type', a.agent_type, 'id', a.agent_id, 'name', a.agent_name)"
+_LEVELS: Final = ("DATABASE", "SCHEMA")
 
 
-def joined(texts: Iterable[str]) -> str:
-    """Members of a JSON object, with commas between those that are not null."""
-    return f"array_join(array({', '.join(texts)}), ',')"
+@lru_cache(maxsize=16)
+def _heads(producer: str) -> dict[str, dict[str, str]]:
+    return {name: {"_producer": producer, "_schemaURL": url} for name, url in SCHEMAS.items()}
 
 
-class Facets:
-    """The facets under one set of settings."""
-
-    def __init__(self, settings: OpenLineageSettings) -> None:
-        self._producer = settings.producer
-
-    def head(self, name: str) -> str:
-        """The literal before a facet's own members."""
-        return literal(f'"{name}":{{"_producer":"{self._producer}","_schemaURL":"{SCHEMAS[name]}",')
-
-    def facet(self, name: str, fields: Mapping[str, str], condition: str = "") -> str:
-        """The facet ``name`` with these fields (one of them not null), where the condition holds."""
-        text = f"concat({self.head(name)}, {members(struct(fields))})"
-        return only_if(condition, text) if condition else text
-
-    def listed(self, name: str, field: str, values: str, given: str) -> str:
-        """A facet that holds one list; none where the array ``given`` is empty."""
-        return self.facet(name, {field: values}, f"size({given}) > 0")
-
-    # --- of runs and jobs -----------------------------------------------------------------------------------------
-
-    def external_query(self, query_id: str) -> str:
-        return self.facet("externalQuery", {"externalQueryId": query_id, "source": "'snowflake'"})
-
-    def query(self, query: str) -> str:
-        """Who ran the query, as what and where."""
-        agents = only_if(f"size({query}.agents) > 0", f"transform({query}.agents, a -> {_AGENT})")
-        told = {new: f"{query}.{name}" for name, new in _QUERY.items()}
-        return self.facet("accessHistory_query", {**told, "agents": agents})
-
-    def job_type(self, query_type: str) -> str:
-        """``jobType`` is always there: Marquez refuses the facet without it."""
-        kind = f"coalesce({query_type}, 'QUERY')"
-        return self.facet("jobType", {"processingType": "'BATCH'", "integration": "'SNOWFLAKE'", "jobType": kind})
-
-    def sql(self, text: str) -> str:
-        return self.facet("sql", {"query": text, "dialect": "'snowflake'"}, f"{text} IS NOT NULL")
-
-    # --- of datasets ----------------------------------------------------------------------------------------------
-
-    def of_dataset(self) -> str:
-        """What a dataset tells of itself, whether it is read or written: from ``namespace``, ``name``, ``thing`` and
-        ``fields``.
-        """
-        told = (
-            self.data_source(),
-            self.listed("schema", "fields", "fields", "fields"),
-            self.dataset_type(),
-            self.hierarchy(),
-        )
-        return joined(told)
-
-    def data_source(self) -> str:
-        uri = only_if("contains(namespace, '://')", "namespace")
-        return self.facet("dataSource", {"name": "namespace", "uri": uri})
-
-    def dataset_type(self) -> str:
-        """``EXTERNAL TABLE`` -> TABLE with subtype EXTERNAL; a place outside of Snowflake is a FILE."""
-        subtype = r"nullif(regexp_replace(thing.domain, r' ?[^ ]+\z', ''), '')"
-        fields = {
-            "datasetType": "coalesce(substring_index(thing.domain, ' ', -1), 'FILE')",
-            "subType": f"coalesce(thing.stage_kind, {subtype})",
-        }
-        return self.facet("datasetType", fields, "coalesce(thing.domain, thing.location) IS NOT NULL")
-
-    def hierarchy(self) -> str:
-        """Database, schema and object, of a name that has all three."""
-        parts = f"regexp_extract_all(name, {PARTS}, 1)"
-        levels = (
-            f"transform({parts}, (p, i) -> struct(array('DATABASE', 'SCHEMA', thing.domain)[i] AS type, p AS name))"
-        )
-        return self.facet("hierarchy", {"hierarchy": levels}, f"thing.domain IS NOT NULL AND size({parts}) = 3")
-
-    def objects(self, objects: str) -> str:
-        """The objects of Snowflake that had this name, with their domains and ids."""
-        told = struct({new: f"o.{name}" for name, new in OBJECT_FIELDS.items()})
-        return self.listed("accessHistory_objects", "objects", f"transform({objects}, o -> {told})", objects)
-
-    def access(self) -> str:
-        """How a query read a dataset: from ``items``."""
-        return self.facet("accessHistory_access", _ACCESSED)
-
-    def write(self) -> str:
-        """How a query wrote or changed a dataset: from ``items``."""
-        return self.facet("accessHistory_write", _ACCESSED)
-
-    def lifecycle(self, state: str, previous: str) -> str:
-        """CREATE, DROP and the like; ``previous``: the dataset that a RENAME made this one from."""
-        before = only_if(f"{state} = 'RENAME'", previous)
-        fields = {"lifecycleStateChange": state, "previousIdentifier": before}
-        return self.facet("lifecycleStateChange", fields, f"{state} IS NOT NULL")
-
-    def documentation(self, text: str) -> str:
-        return self.facet("documentation", {"description": text}, f"{text} IS NOT NULL")
-
-    def tags(self, tags: str) -> str:
-        """Tags of the dataset, and with ``field`` of its columns."""
-        shown = f"transform({tags}, t -> struct(t.key, t.value, 'SNOWFLAKE' AS source, t.field))"
-        return self.listed("tags", "tags", shown, tags)
-
-    def output_statistics(self, rows: str, condition: str) -> str:
-        return self.facet("outputStatistics", {"rowCount": rows}, f"{condition} AND {rows} IS NOT NULL")
-
-    def by_column(self, name: str, columns: str) -> str:
-        """A facet of ``fields``; ``columns``: the text of its members, empty for none."""
-        return let("m", columns, only_if("m <> ''", f"""concat({self.head(name)}, '"fields":{{', m, '}}}}')"""))
-
-    def lineage(self, sources: str, columns: str, condition: str) -> str:
-        """The datasets and columns that this one was made from, and no others; both given as texts."""
-        entities = f"""transform({sources}, s -> concat('{{"type":"DATASET",', s, '}}'))"""
-        by_column = let("m", columns, """IF(m <> '', concat(',"fields":{', m, '}'), '')""")
-        text = f"""concat({self.head("lineage")}, '"inputs":[', array_join({entities}, ','), ']', {by_column}, '}}')"""
-        return only_if(condition, text)
+def _facet(name: str, fields: Mapping[str, Any], producer: str) -> Json:
+    return {name: {**_heads(producer)[name], **fields}}
 
 
-_ACCESSED: Final = {
-    "accesses": "sort_array(array_distinct(items.access))",
-    "columns": "sort_array(array_distinct(flatten(array_compact(items.columns))))",
-    **{new: f"array_max(items.{name})" for name, new in OBJECT_FIELDS.items()},
-}
+def _listed(name: str, field: str, values: Sequence[Any], producer: str) -> Json:
+    """A facet that holds one list; none where it is empty."""
+    return _facet(name, {field: values}, producer) if values else {}
+
+
+# --- of runs and jobs -------------------------------------------------------------------------------------------------
+
+
+def external_query(query_id: str, producer: str) -> Json:
+    """The query by its own id."""
+    return _facet("externalQuery", {"externalQueryId": query_id, "source": "snowflake"}, producer)
+
+
+def parent(of: Json | None, root: Json | None, producer: str) -> Json:
+    """Run and job of the parent, and of the root; each as ``{"run": …, "job": …}``, None where there is none."""
+    return {} if of is None else _facet("parent", said({**of, "root": root}), producer)
+
+
+def query(query: QueryFacts, producer: str) -> Json:
+    """Who ran the query, as what and where."""
+    history = query.history
+    told = {
+        "userName": query.user_name,
+        "parentQueryId": query.parent_query_id,
+        "rootQueryId": query.root_query_id,
+        "role": history.role_name,
+        "roleType": history.role_type,
+        "warehouse": history.warehouse_name,
+        "warehouseSize": history.warehouse_size,
+        "sessionId": history.session_id,
+        "database": history.database_name,
+        "schema": history.schema_name,
+        "queryType": history.query_type,
+        "queryTag": history.query_tag,
+        "queryParameterizedHash": history.query_parameterized_hash,
+        "executionStatus": history.execution_status,
+        "elapsedMilliseconds": history.total_elapsed_time,
+        "bytesScanned": history.bytes_scanned,
+        "rowsProduced": history.rows_produced,
+        "rowsInserted": history.rows_inserted,
+        "rowsUpdated": history.rows_updated,
+        "rowsDeleted": history.rows_deleted,
+        "eventSource": query.event_source,
+        "additionalProperties": query.additional_properties,
+        "invokerIdentity": query.invoker_identity,
+        "organizationName": query.organization_name,
+        "accountName": query.account_name,
+        "accountLocator": query.account_locator,
+        "accessHistoryRows": query.row_count,
+        "agents": [_agent(one) for one in query.content.agents] or None,
+    }
+    return _facet("accessHistory_query", said(told), producer)
+
+
+def _agent(agent: Agent) -> Json:
+    return said({"type": agent.agent_type, "id": agent.agent_id, "name": agent.agent_name})
+
+
+def job_type(query_type: str | None, producer: str) -> Json:
+    """``jobType`` is always there: Marquez refuses the facet without it."""
+    kind = "QUERY" if query_type is None else query_type
+    return _facet("jobType", {"processingType": "BATCH", "integration": "SNOWFLAKE", "jobType": kind}, producer)
+
+
+def sql(text: str | None, producer: str) -> Json:
+    """The text of the query, which can hold personal data."""
+    return {} if text is None else _facet("sql", {"query": text, "dialect": "snowflake"}, producer)
+
+
+def incompleteness(places: Sequence[str], producer: str) -> Json:
+    """What Snowflake cut away or left without a name."""
+    return _listed("accessHistory_incompleteness", "places", places, producer)
+
+
+def policies(enforced: Sequence[Json], producer: str) -> Json:
+    """The policies enforced, by object and column."""
+    return _listed("accessHistory_policies", "policies", enforced, producer)
+
+
+def joins(pairs: Sequence[Json], producer: str) -> Json:
+    """The pairs of objects joined, and how."""
+    return _listed("accessHistory_joins", "joins", pairs, producer)
+
+
+def ddl(changes: Sequence[Json], producer: str) -> Json:
+    """Every change."""
+    return _listed("accessHistory_ddl", "changes", changes, producer)
+
+
+def routines(called: Sequence[Json], producer: str) -> Json:
+    """Functions and procedures called."""
+    return _listed("accessHistory_routines", "routines", called, producer)
+
+
+# --- of datasets ------------------------------------------------------------------------------------------------------
+
+
+def data_source(namespace: str, producer: str) -> Json:
+    """Where the dataset is."""
+    uri = {"uri": namespace} if "://" in namespace else {}
+    return _facet("dataSource", {"name": namespace, **uri}, producer)
+
+
+def schema(columns: Iterable[str], kind: str, producer: str) -> Json:
+    """The columns, all of one type: the view knows none."""
+    return _listed("schema", "fields", [{"name": column, "type": kind} for column in columns], producer)
+
+
+def dataset_type(domain: str | None, stage_kind: str | None, location: str | None, producer: str) -> Json:
+    """``EXTERNAL TABLE`` -> TABLE with subtype EXTERNAL; a place outside of Snowflake is a FILE."""
+    if domain is None and location is None:
+        return {}
+    before, _, last = ("FILE" if domain is None else domain).rpartition(" ")
+    sub_type = stage_kind if stage_kind is not None else before or None
+    return _facet("datasetType", said({"datasetType": last, "subType": sub_type}), producer)
+
+
+def hierarchy(name: str, domain: str | None, producer: str) -> Json:
+    """Database, schema and object, of a name that has all three."""
+    levels = [] if domain is None else parts(name)
+    if len(levels) != 3:
+        return {}
+    told = [{"type": kind, "name": level} for kind, level in zip((*_LEVELS, domain), levels, strict=True)]
+    return _facet("hierarchy", {"hierarchy": told}, producer)
+
+
+def objects(told: Sequence[Json], producer: str) -> Json:
+    """The objects of Snowflake that had this name, with their domains and ids."""
+    return _listed("accessHistory_objects", "objects", told, producer)
+
+
+def access(accessed: Json, producer: str) -> Json:
+    """How a query read a dataset."""
+    return _facet("accessHistory_access", accessed, producer)
+
+
+def write(accessed: Json, producer: str) -> Json:
+    """How a query wrote or changed a dataset."""
+    return _facet("accessHistory_write", accessed, producer)
+
+
+def lifecycle(state: str | None, previous: DatasetName | None, producer: str) -> Json:
+    """CREATE, DROP and the like; ``previous``: the dataset that a RENAME made this one from."""
+    if state is None:
+        return {}
+    before = None if previous is None else {"name": previous[1], "namespace": previous[0]}
+    fields = said({"lifecycleStateChange": state, "previousIdentifier": before})
+    return _facet("lifecycleStateChange", fields, producer)
+
+
+def documentation(text: str | None, producer: str) -> Json:
+    """A comment."""
+    return {} if text is None else _facet("documentation", {"description": text}, producer)
+
+
+def tags(told: Sequence[Json], producer: str) -> Json:
+    """Tags of the dataset, and with ``field`` of its columns."""
+    return _listed("tags", "tags", told, producer)
+
+
+def output_statistics(rows: int | None, producer: str) -> Json:
+    """How many rows were written."""
+    return {} if rows is None else _facet("outputStatistics", {"rowCount": rows}, producer)
+
+
+def column_lineage(sources: Mapping[str, list[Json]], producer: str) -> Json:
+    """The sources of each column."""
+    fields = {column: {"inputFields": fields} for column, fields in sources.items()}
+    return _facet("columnLineage", {"fields": fields}, producer) if fields else {}
+
+
+def lineage(inputs: Iterable[DatasetName], sources: Mapping[str, list[Json]], producer: str) -> Json:
+    """The datasets and columns that this one was made from, and no others."""
+    datasets = [{"type": "DATASET", "namespace": namespace, "name": name} for namespace, name in inputs]
+    by_column = {column: {"inputs": [{"type": "DATASET", **one} for one in told]} for column, told in sources.items()}
+    return _facet("lineage", {"inputs": datasets, **({"fields": by_column} if by_column else {})}, producer)
+
+
+def column_routines(routines: Mapping[str, list[Json]], producer: str) -> Json:
+    """The functions and procedures that a column was made by."""
+    return _facet("accessHistory_columnRoutines", {"fields": routines}, producer) if routines else {}

@@ -1,62 +1,78 @@
-"""The jobs of queries and of their relatives."""
+"""The job of a query, and of its relatives.
+
+A backend knows a parent by the name that it was sent under (Marquez makes a second job of any other name), so a child
+has to spell the name of its parent's job. It follows from what the parent read and wrote, by the same rule as the
+parent's own.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from exporter.openlineage.kin import PARENT, ROOT
-from exporter.openlineage.naming import UNRECORDED_JOB, job, job_name
-from exporter.openlineage.sql import only_if, sorted_set
-from exporter.sql import let, literal
+from msgspec.structs import replace
+
+from exporter.openlineage.gathered import gathered
+from exporter.openlineage.naming import Job
+from exporter.openlineage.objects import changes_dataset, dataset_of, is_rename
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
+    from exporter.openlineage.gathered import Gathered
+    from exporter.openlineage.objects import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
+    from exporter.queries.facts import Change, Content, History, QueryFacts
+
+UNRECORDED_JOB: Final = "unrecorded statement"
+"""The job of a parent that has no row: one for all of them, since a name with its query id would make one job a run."""
 
 
-def with_unlisted(queries: DataFrame) -> DataFrame:
-    """The queries with ``read`` and ``wrote``, the datasets that are inputs and outputs, and ``unlisted``: those inputs
-    that the view does not list but names as the source of a column. A backend drops an edge from what is no input.
-    """
-    known = queries.selectExpr("*", f"{_identities('listed')} AS known", f"{_identities('outputs')} AS wrote")
-    unlisted = f"IF(size(columns) > 0, array_except({_identities('columns')}, known), array())"
-    found = known.selectExpr("*", f"{unlisted} AS unlisted")
-    return found.selectExpr("*", "IF(size(unlisted) > 0, sort_array(concat(known, unlisted)), known) AS read")
+def job_of(content: Content, datasets: Datasets, history: History, settings: OpenLineageSettings) -> Job:
+    """The job that a query is a run of."""
+    return prefixed(unprefixed(gathered(content, datasets, settings), datasets), history, settings)
 
 
-def _identities(datasets: str) -> str:
-    return f"transform({datasets}, d -> struct(d.namespace AS namespace, d.name AS name))"
-
-
-def with_jobs(queries: DataFrame, settings: OpenLineageSettings) -> DataFrame:
-    """The queries with ``job_name``, ``parent_job`` and ``root_job``: the names of the relatives' jobs.
-
-    A relative's job has the name under which it is sent; all those that have no row have one.
-    """
-    subjects = sorted_set("concat(changes.subject, routines.subject)")
-    own = job(_prefixes("query", settings), sorted_set("changes.verb"), "read", "wrote", subjects)
-    jobs = f"array({own}, {_relative(PARENT, settings)}, {_relative(ROOT, settings)})"
-    named = queries.selectExpr("*", f"transform({jobs}, job -> {job_name('job')}) AS names")
-    has_parent = "query.parent_query_id IS NOT NULL AND query.parent_query_id <> query_id"
-    has_root = f"{has_parent} AND query.root_query_id IS NOT NULL"
-    other = literal(UNRECORDED_JOB)
-    return named.selectExpr(
-        "*",
-        "names[0] AS job_name",
-        f"{only_if(has_parent, f'coalesce(names[1], {other})')} AS parent_job",
-        f"{only_if(has_root, f'coalesce(names[2], {other})')} AS root_job",
+def unprefixed(told: Gathered, datasets: Datasets) -> Job:
+    """What of a job follows from what the statement did."""
+    changes = told.content.changes
+    changed = [label for change in changes if (label := subject(change, datasets)) is not None]
+    return Job(
+        verbs=tuple(sorted({verb(change) for change in changes})),
+        inputs=tuple(told.input_names()),
+        outputs=tuple([output.name for output in told.outputs]),
+        subjects=tuple(sorted({*told.routines, *changed})),
     )
 
 
-def _relative(role: str, settings: OpenLineageSettings) -> str:
-    """A relative's job, null where it has no row."""
-    sets = (sorted_set(f"r.{name}") for name in ("verb", "input", "output", "subject"))
-    named = only_if("array_max(r.query) IS NOT NULL", job(_prefixes("array_max(r.query)", settings), *sets))
-    return let("r", f"filter(kin, k -> k.role = '{role}')", named)
+def prefixed(job: Job, history: History, settings: OpenLineageSettings) -> Job:
+    """The job with what QUERY_HISTORY tells before its name."""
+    given = [getattr(history, name) for name in settings.job_name_from]
+    prefixes = tuple([one for one in given if one])
+    return replace(job, prefixes=prefixes) if prefixes else job
 
 
-def _prefixes(query: str, settings: OpenLineageSettings) -> str:
-    """What of QUERY_HISTORY goes before a job's name, as an array without nulls."""
-    given = ", ".join(f"nullif({query}.{name}, '')" for name in settings.job_name_from)
-    return f"array_compact(array({given}))" if given else "CAST(array() AS array<string>)"
+# --- labels -----------------------------------------------------------------------------------------------------------
+
+
+def verb(change: Change) -> str:
+    """What a change does, for people."""
+    return "rename" if is_rename(change) else change.operation.lower()
+
+
+def subject(change: Change, datasets: Datasets) -> str | None:
+    """Kind and name of what is changed and is no dataset: ``masking policy DB.S.P``."""
+    if changes_dataset(change):
+        return None
+    name = dataset_of(change.thing, datasets).name
+    return name if change.thing.domain is None else f"{change.thing.domain.lower()} {name}"
+
+
+# --- relatives --------------------------------------------------------------------------------------------------------
+
+
+def parent_id(query: QueryFacts) -> str | None:
+    """The query whose job is named as the parent's; a query is not its own parent."""
+    return None if query.parent_query_id == query.query_id else query.parent_query_id
+
+
+def root_id(query: QueryFacts) -> str | None:
+    """The query whose job is named as the root's: only beside a parent."""
+    return None if parent_id(query) is None else query.root_query_id

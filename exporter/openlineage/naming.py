@@ -1,173 +1,210 @@
-"""Objects, queries and statements -> the names under which OpenLineage knows them, as SQL expressions.
+"""Objects, queries and statements -> the names under which OpenLineage knows them.
 
 Sources: the naming page of OpenLineage (spec/Naming.md) for datasets, RFC 4122 section 4.3 for run ids.
 """
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+from hashlib import sha1
 from typing import TYPE_CHECKING, Final
 
-from exporter.openlineage.sql import only_if, struct
-from exporter.sql import let, literal
+import orjson
+from msgspec import Struct
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from exporter.openlineage.settings import OpenLineageSettings
+    from exporter.queries.facts import Thing
+
+DatasetName = tuple[str, str]
+"""The namespace and the name of a dataset."""
 
 RUN_NAMESPACE: Final = "303cd5b2-8b07-52f5-b4b1-903f3a349c94"
 """UUIDv5 of ``https://w3id.org/access-history/run`` in the URL namespace: the namespace of all run ids."""
 
-UNRECORDED_JOB: Final = "unrecorded statement"
-"""The job of a parent that has no row: one for all of them, since a name with its query id would make one job a run."""
+_RUN_NAMESPACE: Final = bytes.fromhex(RUN_NAMESPACE.replace("-", ""))
+_VARIANT: Final = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
+"""The digit that stands for the variant of a UUID -> the same with the two bits of RFC 4122 set."""
 
-_URL = r"r'(?s)^([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)/?(.*)\z'"
-_DRIVE = r"r'(?s)^file://([A-Za-z]:[\\/].*)\z'"
-_AZURE_PATH = r"r'(?s)^([^/]*)/?(.*)\z'"
-_LAST_PART = r"""r'("(?:[^"]|"")*"|[^".]+)\z'"""
-PARTS: Final = r"""r'("(?:[^"]|"")+"|[^."]+)'"""
-"""The identifiers of a canonical name, for ``regexp_extract_all``."""
-_QUOTED_OR_NOT = r"""r'("(?:[^"]|"")*"|[^"]+)'"""
 _SHOWN_NAMES, _SHOWN_LENGTH, _PREFIX_LENGTH = 3, 120, 60
 
+_url: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)/?(.*)", re.DOTALL).fullmatch
+_drive: Final = re.compile(r"file://([A-Za-z]:[\\/].*)", re.DOTALL).fullmatch
+_last_part: Final = re.compile(r'(?:"(?:[^"]|"")*"|[^".]+)\Z')
+_quoted_or_not: Final = re.compile(r'("(?:[^"]|"")*"|[^"]+)').findall
+_controls: Final = re.compile(r"[\x00-\x1f\x7f]+")
+_reads_as_address: Final = re.compile(r"[0-9]|//").match
+_escape: Final = re.compile(rb"\\(?:u00[01][0-9a-f]|.)")
 
-def account_namespace(account: str = "account") -> str:
+parts: Final = re.compile(r'"(?:[^"]|"")+"|[^."]+').findall
+"""The identifiers of a canonical name, as they are spelled."""
+
+
+# --- datasets ---------------------------------------------------------------------------------------------------------
+
+
+def account_namespace(account: str) -> str:
     """``ORG-ACCOUNT`` -> ``snowflake://ORG-ACCOUNT``."""
-    return f"concat('snowflake://', {account})"
+    return f"snowflake://{account}"
 
 
-def owner(object_account: str) -> str:
-    """The account that an object belongs to: the organization's account named beside it, else the query's own."""
-    return f"coalesce(concat(substring_index(account, '-', 1), '-', {object_account}), account)"
-
-
-def dataset(thing: str, object_account: str, canonical: str, settings: OpenLineageSettings) -> str:
-    """The dataset (namespace, name) that an object is. ``thing``: a struct of the facts' object columns, beside
-    ``account``; ``object_account``: the account named beside it; ``canonical``: its canonical name.
+def dataset_name(thing: Thing, canonical: str | None, account: str, settings: OpenLineageSettings) -> DatasetName:
+    """The dataset that an object is. ``canonical``: its canonical name; ``account``: that of the queries, whose
+    organization has the account beside the thing.
 
     A name stands before a location, so that a stage that shows both keeps its name; an object with neither is named
     by its key.
     """
-    own = account_namespace(owner(object_account))
-    by_name = _dataset(own, object_label(f"{thing}.kind", letter_case(canonical, settings)))
-    by_key = _dataset(own, f"{thing}.object_key")
-    picked = f"""CASE WHEN {canonical} IS NOT NULL THEN {by_name}
-        WHEN {thing}.location IS NOT NULL THEN {location(f"{thing}.location", own)}
-        WHEN {thing}.object_key IS NOT NULL THEN {by_key} END"""
-    return mapped(picked, settings)
+    own = account_namespace(_owner(account, thing.account))
+    if canonical is not None:
+        namespace, name = own, object_label(thing.kind, letter_case(canonical, settings))
+    elif thing.location is not None:
+        namespace, name = place(thing.location, own)
+    else:
+        namespace, name = own, thing.key
+    return settings.namespaces.get(namespace, namespace), name
+
+
+def _owner(account: str, object_account: str | None) -> str:
+    """The account that an object belongs to."""
+    return account if object_account is None else f"{account.partition('-')[0]}-{object_account}"
 
 
 def object_label(kind: str, name: str) -> str:
     """An object's name in its account, with ``%`` before a table's stage and ``~`` before a user's (Snowflake's own
     signs), which otherwise would be taken for the table itself.
     """
-    return f"""CASE {kind} WHEN 'table-stage' THEN regexp_replace({name}, {_LAST_PART}, '%$1')
-        WHEN 'user-stage' THEN concat('~', {name}) ELSE {name} END"""
+    if kind == "user-stage":
+        return f"~{name}"
+    return _last_part.sub(lambda part: f"%{part[0]}", name) if kind == "table-stage" else name
 
 
 def letter_case(name: str, settings: OpenLineageSettings) -> str:
     """The canonical name in the letter case of the settings; quoted parts keep theirs."""
     if settings.letter_case == "upper":
         return name
-    parts = f"regexp_extract_all({name}, {_QUOTED_OR_NOT}, 1)"
-    lowered = f"""array_join(transform({parts}, p -> IF(startswith(p, '"'), p, lower(p))), '')"""
-    return f"""IF(contains({name}, '"'), {lowered}, lower({name}))"""
+    if '"' not in name:
+        return name.lower()
+    return "".join(part if part.startswith('"') else part.lower() for part in _quoted_or_not(name))
 
 
-def location(url: str, own: str) -> str:
+def place(url: str, own: str) -> DatasetName:
     """A place outside of Snowflake, as the naming page has it; the slash at the end goes, as Spark's producers do it.
 
     ``s3://b/p/f.csv`` -> ``s3://b``, ``p/f.csv``; ``gcs://`` -> ``gs://``; ``file:///p`` -> ``file``, ``/p``;
     ``azure://acc.blob.core.windows.net/c/p`` -> ``wasbs://c@acc.dfs.core.windows.net``, ``p``.
     What is no URL stays whole, in the account's namespace ``own``.
     """
-    scheme, authority, path = (f"regexp_extract({url}, {_URL}, {group})" for group in (1, 2, 3))
-    container, blob = (f"regexp_extract({path}, {_AZURE_PATH}, {group})" for group in (1, 2))
-    azure = f"concat('wasbs://', {container}, '@', substring_index({authority}, '.', 1), '.dfs.core.windows.net')"
-    other = f"concat(IF(lower({scheme}) = 'gcs', 'gs', lower({scheme})), '://', {authority})"
-    file_namespace = f"IF({authority} = '', 'file', concat('file://', {authority}))"
-    return f"""CASE WHEN {url} RLIKE {_DRIVE} THEN {_dataset("'file'", f"regexp_extract({url}, {_DRIVE}, 1)")}
-        WHEN NOT {url} RLIKE {_URL} THEN {_dataset(own, url)}
-        WHEN lower({scheme}) = 'file' THEN {_dataset(file_namespace, _path(f"concat('/', {path})"))}
-        WHEN lower({scheme}) = 'azure' THEN {_dataset(azure, _path(blob))}
-        ELSE {_dataset(other, _path(path))} END"""
+    if drive := _drive(url):
+        return "file", drive[1]
+    found = _url(url)
+    if found is None:
+        return own, url
+    scheme, authority, path = found[1].lower(), found[2], found[3]
+    if scheme == "file":
+        return f"file://{authority}" if authority else "file", _path(f"/{path}")
+    if scheme == "azure":
+        container, _, blob = path.partition("/")
+        return f"wasbs://{container}@{authority.partition('.')[0]}.dfs.core.windows.net", _path(blob)
+    return f"{'gs' if scheme == 'gcs' else scheme}://{authority}", _path(path)
 
 
 def _path(path: str) -> str:
     """A path without the slash at its end; the whole bucket is ``/``."""
-    trimmed = rf"regexp_replace({path}, r'/+\z', '')"
-    return f"coalesce(nullif({trimmed}, ''), '/')"
-
-
-def _dataset(namespace: str, name: str) -> str:
-    return struct({"namespace": namespace, "name": name})
-
-
-def mapped(dataset: str, settings: OpenLineageSettings) -> str:
-    """The dataset under the namespace that the settings give instead of its own."""
-    if not settings.namespaces:
-        return dataset
-    moves = ", ".join(f"{literal(before)}, {literal(after)}" for before, after in settings.namespaces.items())
-    moved = _dataset(f"coalesce(map({moves})[d.namespace], d.namespace)", "d.name")
-    return let("d", dataset, only_if("d IS NOT NULL", moved))
+    return path.rstrip("/") or "/"
 
 
 def qualified(new: str, old: str) -> str:
     """A canonical name, with the database and schema of another where it has none: RENAME TO may leave them out."""
-    old_parts, new_parts = (f"regexp_extract_all({name}, {PARTS}, 1)" for name in (old, new))
-    missing = f"greatest(size({old_parts}) - size({new_parts}), 0)"
-    return f"array_join(concat(slice({old_parts}, 1, {missing}), array({new})), '.')"
+    of_old = parts(old)
+    return ".".join([*of_old[: max(len(of_old) - len(parts(new)), 0)], new])
 
 
-def run_id(query_id: str) -> str:
+# --- runs and jobs ----------------------------------------------------------------------------------------------------
+
+
+def run_id(account: str, query_id: str) -> str:
     """The UUIDv5 of ``ACCOUNT/QUERY_ID``: Snowflake's ids look like UUIDs and are of no RFC variant, and a parent's
     run id must follow from ``parent_query_id`` alone. Source: RFC 4122, section 4.3.
     """
-    name = f"encode(concat(account, '/', {query_id}), 'UTF-8')"
-    digest = f"sha1(concat(X'{RUN_NAMESPACE.replace('-', '')}', {name}))"
-    with_version = f"overlay({digest} PLACING '5' FROM 13 FOR 1)"
-    variant = f"translate(substring({digest}, 17, 1), '0123456789abcdef', '89ab89ab89ab89ab')"
-    marked = f"overlay({with_version} PLACING {variant} FROM 17 FOR 1)"
-    return f"regexp_replace({marked}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}}).*', '$1-$2-$3-$4-$5')"
+    digest = sha1(_RUN_NAMESPACE + f"{account}/{query_id}".encode(), usedforsecurity=False).hexdigest()
+    return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-{_VARIANT[digest[16]]}{digest[17:20]}-{digest[20:32]}"
 
 
-def job_namespace(settings: OpenLineageSettings) -> str:
+def job_namespace(account: str, settings: OpenLineageSettings) -> str:
     """The namespace of jobs: the one of the settings, else the account's."""
-    return literal(settings.job_namespace) if settings.job_namespace else account_namespace()
+    return settings.job_namespace or account_namespace(account)
 
 
-def job(prefixes: str, verbs: str, inputs: str, outputs: str, subjects: str) -> str:
-    """Everything that tells a job from another, as a struct.
+class Job(Struct, frozen=True):
+    """Everything that tells a job from another.
 
     ``prefixes``: texts that go before its name; ``verbs``: the DDL operations; ``inputs``, ``outputs``: the datasets;
-    ``subjects``: routines and other things that are no datasets. All are sorted arrays without nulls.
+    ``subjects``: routines and other things that are no datasets. All but the prefixes are sorted sets.
     """
-    return struct({"prefixes": prefixes, "verbs": verbs, "inputs": inputs, "outputs": outputs, "subjects": subjects})
+
+    prefixes: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
+    inputs: tuple[DatasetName, ...] = ()
+    outputs: tuple[DatasetName, ...] = ()
+    subjects: tuple[str, ...] = ()
 
 
-def job_name(job: str) -> str:
-    """A name that people can read, and a short hash of everything; ``job``: the name of a column or variable that holds
-    what :func:`job` gives, null for none.
+@lru_cache(maxsize=10_000)
+def job_name(job: Job) -> str:
+    """A name that people can read, and a short hash of everything.
 
     ``write DB.S.T from DB.S.A, DB.S.B [0f1e2d3c4b]``; before it, ``query`` where it would begin with a digit.
     """
-    shown = f"concat(transform({job}.prefixes, p -> substring(p, 1, {_PREFIX_LENGTH})), array({_title(job)}))"
-    in_a_line = rf"regexp_replace(array_join({shown}, ': '), r'\p{{Cntrl}}+', ' ')"
+    shown = ": ".join([*(prefix[:_PREFIX_LENGTH] for prefix in job.prefixes), _title(job)])
+    in_a_line = _controls.sub(" ", shown)
     # Marquez reads a digit or // after a colon as part of an address: of such a job it could show no graph.
-    readable = rf"regexp_replace({in_a_line}, r'^(?=\d|//)', 'query ')"
-    return f"concat({readable}, ' [', substring(sha1(to_json({job})), 1, 10), ']')"
+    readable = f"query {in_a_line}" if _reads_as_address(in_a_line) else in_a_line
+    return f"{readable} [{sha1(_as_json(job), usedforsecurity=False).hexdigest()[:10]}]"
 
 
-def _title(job: str) -> str:
-    inputs, outputs = (_listed(f"{job}.{side}.name") for side in ("inputs", "outputs"))
-    subjects, verb = _listed(f"{job}.subjects"), f"coalesce(get({job}.verbs, 0), 'write')"
-    source = f"IF(size({job}.inputs) > 0, concat(' from ', {inputs}), '')"
-    return f"""CASE WHEN size({job}.outputs) > 0 THEN concat({verb}, ' ', {outputs}, {source})
-        WHEN size({job}.inputs) > 0 THEN concat('read ', {inputs})
-        WHEN size({job}.verbs) > 0 THEN concat({verb}, ' ', {subjects})
-        WHEN size({job}.subjects) > 0 THEN concat('call ', {subjects}) ELSE 'statement' END"""
+def _as_json(job: Job) -> bytes:
+    """The text that a job's hash is made of. Names of jobs live in backends: not a byte of it may change."""
+    text = orjson.dumps(
+        {
+            "prefixes": job.prefixes,
+            "verbs": job.verbs,
+            "inputs": _identities(job.inputs),
+            "outputs": _identities(job.outputs),
+            "subjects": job.subjects,
+        }
+    )
+    return _escape.sub(_in_capitals, text) if b"\\u00" in text else text
 
 
-def _listed(names: str) -> str:
+def _identities(names: Sequence[DatasetName]) -> list[dict[str, str]]:
+    return [{"namespace": namespace, "name": name} for namespace, name in names]
+
+
+def _in_capitals(escape: re.Match[bytes]) -> bytes:
+    r"""Jackson, which wrote the first of these texts, has the digits of ``\u001B`` in capitals."""
+    text = escape[0]
+    return rb"\u" + text[2:].upper() if len(text) > 2 else text
+
+
+def _title(job: Job) -> str:
+    inputs = _listed([name for _, name in job.inputs])
+    outputs = _listed([name for _, name in job.outputs])
+    verb, subjects = job.verbs[0] if job.verbs else "write", _listed(job.subjects)
+    if job.outputs:
+        return f"{verb} {outputs} from {inputs}" if job.inputs else f"{verb} {outputs}"
+    if job.inputs:
+        return f"read {inputs}"
+    if job.verbs:
+        return f"{verb} {subjects}"
+    return f"call {subjects}" if job.subjects else "statement"
+
+
+def _listed(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
-    shown = f"transform(slice({names}, 1, {_SHOWN_NAMES}), n -> substring(n, 1, {_SHOWN_LENGTH}))"
-    more = f"IF(size({names}) > {_SHOWN_NAMES}, concat(' +', size({names}) - {_SHOWN_NAMES}), '')"
-    return f"concat(array_join({shown}, ', '), {more})"
+    more = len(names) - _SHOWN_NAMES
+    shown = ", ".join([name[:_SHOWN_LENGTH] for name in names[:_SHOWN_NAMES]])
+    return f"{shown} +{more}" if more > 0 else shown

@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+import msgspec
+
 from exporter import __version__
 from exporter.errors import UsageError
-from exporter.schemas import QUERY_HISTORY
+from exporter.queries.facts import History
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +48,8 @@ class OpenLineageSettings:
 
     def __post_init__(self) -> None:
         """Raises UsageError where a choice makes no events."""
-        unknown = [name for name in self.job_name_from if QUERY_HISTORY.get(name) != "string"]
+        texts = {one.name for one in msgspec.structs.fields(History) if one.type == str | None}
+        unknown = [name for name in self.job_name_from if name not in texts]
         if unknown:
             raise UsageError(f"openlineage.job_name_from: {', '.join(unknown)} is no text column of QUERY_HISTORY")
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-;=?-\[\]_a-z~]+", self.producer):

@@ -1,0 +1,1 @@
+"""Rows of a query -> its facts, as plain values, and the objects that they mention."""

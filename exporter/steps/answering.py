@@ -31,7 +31,7 @@ from exporter.messages import (
     time_and_query,
     within,
 )
-from exporter.ol.datasets import spellings
+from exporter.openlineage.datasets import spellings
 from exporter.queries.facts import Agent
 from exporter.queries.tables import rows_of_object
 from exporter.steps.cataloguing import of_object
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from exporter.graph.terms import Node
-    from exporter.ol.datasets import DatasetKey
+    from exporter.openlineage.datasets import DatasetKey
     from exporter.steps.job import Job
 
 _read_mention: Final = msgspec.msgpack.Decoder(tuple[Started | None, Ended | None]).decode

@@ -26,8 +26,8 @@ from exporter.messages import (
     rank,
     within,
 )
-from exporter.ol import check
-from exporter.ol.datasets import DatasetProfile, dataset_event, facets_of, told_by
+from exporter.openlineage import check
+from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_of, told_by
 from exporter.queries.identifiers import canonical_name
 from exporter.queries.mentions import merge
 from exporter.steps.people import to_owners

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.messages import NAMED_FOR_PARENT, WRITTEN, Message, by_key, encode, order, within
-from exporter.ol.jobs import job_of
-from exporter.ol.naming import job_name
+from exporter.openlineage.jobs import job_of
+from exporter.openlineage.naming import job_name
 from exporter.steps.spellings import Spellings
 from exporter.steps.telling import JOB_NAME, read_told
 

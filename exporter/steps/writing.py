@@ -20,8 +20,8 @@ from exporter.messages import (
     order,
     rank,
 )
-from exporter.ol import check
-from exporter.ol.events import run_events
+from exporter.openlineage import check
+from exporter.openlineage.events import run_events
 from exporter.queries.tables import rows_of
 from exporter.steps.cataloguing import of_query as to_catalog
 from exporter.steps.reading import AS_PARENT
@@ -35,7 +35,7 @@ from exporter.things.stories import Answer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.ol.events import Event
+    from exporter.openlineage.events import Event
     from exporter.queries.facts import QueryFacts
     from exporter.steps.job import Job
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.ol.events import run_events
+from exporter.openlineage.events import run_events
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.queries.facts import NO_HISTORY, Access, Column, Content, Derivation, History, QueryFacts, Thing, Write
 from exporter.queries.spoken import Spelled, spoken

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from exporter.ol import datasets
-from exporter.ol.datasets import DatasetProfile, as_thing, dataset_event, facets_of, spellings, told_by
+from exporter.openlineage import datasets
+from exporter.openlineage.datasets import DatasetProfile, as_thing, dataset_event, facets_of, spellings, told_by
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.things.lives import Profile
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from exporter.ol.check import Limits, problems
-from exporter.ol.events import Event
-from exporter.ol.times import iso
+from exporter.openlineage.check import Limits, problems
+from exporter.openlineage.events import Event
+from exporter.openlineage.times import iso
 
 SOUND = Event(1_704_067_200_000_000, "COMPLETE", "write T [1]", b'{"name":"T"}')
 LIMITS = Limits(max_bytes=50, max_job_name=20, refuses_nul=True)

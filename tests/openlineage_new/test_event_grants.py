@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from exporter.ol.changes import grants_of
-from exporter.ol.values import said as without_none
+from exporter.openlineage.changes import grants_of
+from exporter.openlineage.values import said as without_none
 from exporter.queries.facts import Setting
 
 ON = {"SECURABLE_OBJECT_DOMAIN": "Table", "SECURABLE_OBJECT_ID": 7, "SECURABLE_OBJECT_NAME": 'D.S."t"'}

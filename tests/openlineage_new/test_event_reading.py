@@ -8,8 +8,8 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from exporter.ol.jobs import UNRECORDED_JOB
-from exporter.ol.naming import RUN_NAMESPACE
+from exporter.openlineage.jobs import UNRECORDED_JOB
+from exporter.openlineage.naming import RUN_NAMESPACE
 from exporter.openlineage.settings import UNKNOWN_TYPE
 from tests.openlineage import plain_reading as plain
 from tests.openlineage_new import told_events as told

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from exporter.ol.events import run_events
-from exporter.ol.jobs import UNRECORDED_JOB, job_of, parent_id, root_id
-from exporter.ol.naming import job_name, run_id
+from exporter.openlineage.events import run_events
+from exporter.openlineage.jobs import UNRECORDED_JOB, job_of, parent_id, root_id
+from exporter.openlineage.naming import job_name, run_id
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.queries.facts import NO_HISTORY, Content, History
 from exporter.things.answers import Answers

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 
-from exporter.ol.facets import OWN, SCHEMAS
+from exporter.openlineage.facets import OWN, SCHEMAS
 from exporter.openlineage.push.fit import FACETS
 from tests import golden
 from tests.openlineage_new import told_events as told

@@ -8,8 +8,8 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from exporter.ol.events import events_of, rows_written, run_events
-from exporter.ol.statement import statement
+from exporter.openlineage.events import events_of, rows_written, run_events
+from exporter.openlineage.statement import statement
 from exporter.queries.facts import Access, Agent, Change, Column, Content, History, Join, PolicyReference, Setting
 from exporter.queries.spoken import spoken
 from exporter.things.answers import Answers, Dataset

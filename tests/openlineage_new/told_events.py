@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from exporter.ol import datasets as names
-from exporter.ol.events import Event, run_events
-from exporter.ol.jobs import job_of, parent_id, root_id
-from exporter.ol.naming import job_name
+from exporter.openlineage import datasets as names
+from exporter.openlineage.events import Event, run_events
+from exporter.openlineage.jobs import job_of, parent_id, root_id
+from exporter.openlineage.naming import job_name
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.queries import mentions
 from exporter.queries.build import account_of, distinct, query_facts

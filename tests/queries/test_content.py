@@ -112,10 +112,16 @@ def test_several_places_in_one_element_are_several_objects() -> None:
 
 def test_columns_without_a_name_are_left_out_and_ids_of_zero_are_none() -> None:
     columns = [{"columnName": name, "columnId": ident} for name, ident in (
-        ("B", 0), ("A", "-1"), ("", 1), (None, 2), ("TRUNCATED", -1), ("C", 3), ("C", "3"), ("D", "")
+        ("B", 0), ("A", "-1"), ("", 1), (None, 2), ("TRUNCATED", -1), ("C", 3), ("C", "3"), ("C", 4), ("D", "")
     )]  # fmt: skip
     (access,) = facts_of(row(direct_objects_accessed=[{**TABLE, "columns": [*columns, None]}])).content.accesses
-    assert [(one.name, one.column_id) for one in access.columns] == [("A", None), ("B", None), ("C", "3"), ("D", None)]
+    assert [(one.name, one.column_id) for one in access.columns] == [
+        ("A", None),
+        ("B", None),
+        ("C", "3"),
+        ("C", "4"),
+        ("D", None),
+    ]
 
 
 def join(**fields: Any) -> dict[str, Any]:

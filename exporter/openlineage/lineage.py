@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.ol.objects import routine
-from exporter.ol.values import Json, nothing_first
+from exporter.openlineage.objects import routine
+from exporter.openlineage.values import Json, nothing_first
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from exporter.ol.gathered import Source
+    from exporter.openlineage.gathered import Source
     from exporter.queries.facts import Derivation
 
 _DIRECT: Final = {"type": "DIRECT"}

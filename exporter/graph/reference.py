@@ -1,4 +1,4 @@
-"""The ontology as a page to read: ``python -m exporter.rdf.reference > docs/ontology.html``.
+"""The ontology as a page to read: ``python -m exporter.graph.reference > docs/ontology.html``.
 
 Every term has an anchor, its local name, so that ``https://w3id.org/access-history#Query`` leads to it where the page
 is served; and what it says of itself, with links both ways: superclasses, domains, ranges, alignments, shapes.
@@ -7,14 +7,14 @@ is served; and what it says of itself, with links both ways: superclasses, domai
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rdflib import DCTERMS, OWL, RDF, RDFS, SH, SKOS, Graph, URIRef
 
-from exporter.rdf.terms import AH
-from exporter.rdf.worker import shapes
-from exporter.resources import ontology_dir
+from exporter.graph.terms import AH
+from exporter.resources import ontology_dir, shapes_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,6 +35,15 @@ _STYLE: Final = (
     " dt { font-weight: 600 } dd { margin-left: 1.5em } nav a { margin-right: 0.7em }"
     " section section { border-top: 1px solid #ddd } h3 small { font-weight: normal }"
 )
+
+
+@cache
+def shapes() -> Graph:
+    """The shipped shapes, one graph."""
+    graph = Graph()
+    for file in sorted(shapes_dir().glob("*.ttl")):
+        graph.parse(file, format="turtle")
+    return graph
 
 
 def terms(graph: Graph, kind: URIRef) -> list[URIRef]:

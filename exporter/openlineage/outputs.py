@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import orjson
 from orjson import Fragment
 
-from exporter.ol import facets
-from exporter.ol.changes import tags
-from exporter.ol.lineage import by_column, routines_by_column, sources_of
-from exporter.ol.objects import accessed
-from exporter.ol.values import greatest, together
+from exporter.openlineage import facets
+from exporter.openlineage.changes import tags
+from exporter.openlineage.lineage import by_column, routines_by_column, sources_of
+from exporter.openlineage.objects import accessed
+from exporter.openlineage.values import greatest, together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from exporter.ol.gathered import Gathered, Output, Source
-    from exporter.ol.naming import DatasetName
+    from exporter.openlineage.gathered import Gathered, Output, Source
+    from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from exporter.ol.values import Json, said
+from exporter.openlineage.values import Json, said
 from exporter.queries.facts import Access
 from exporter.queries.identifiers import ROUTINE_KINDS, UNKNOWN_KIND
 

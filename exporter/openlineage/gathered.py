@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from exporter.ol.objects import Written, dataset_of, is_routine, shown_accesses, shown_derivations, written
-from exporter.ol.values import greatest
+from exporter.openlineage.objects import Written, dataset_of, is_routine, shown_accesses, shown_derivations, written
+from exporter.openlineage.values import greatest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from exporter.ol.naming import DatasetName
-    from exporter.ol.objects import Datasets
+    from exporter.openlineage.naming import DatasetName
+    from exporter.openlineage.objects import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.queries.facts import Access, Content, Derivation, Thing
     from exporter.things.answers import Dataset

@@ -8,20 +8,20 @@ import orjson
 from msgspec import Struct
 from orjson import Fragment
 
-from exporter.ol import facets
-from exporter.ol.changes import changes_told
-from exporter.ol.gathered import gathered, shown_dataset
-from exporter.ol.jobs import unprefixed
-from exporter.ol.objects import accessed, dataset_of, routine
-from exporter.ol.outputs import output_text
-from exporter.ol.values import Json, nothing_first, said
+from exporter.openlineage import facets
+from exporter.openlineage.changes import changes_told
+from exporter.openlineage.gathered import gathered, shown_dataset
+from exporter.openlineage.jobs import unprefixed
+from exporter.openlineage.objects import accessed, dataset_of, routine
+from exporter.openlineage.outputs import output_text
+from exporter.openlineage.values import Json, nothing_first, said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from exporter.ol.gathered import Gathered
-    from exporter.ol.naming import DatasetName, Job
-    from exporter.ol.objects import Datasets
+    from exporter.openlineage.gathered import Gathered
+    from exporter.openlineage.naming import DatasetName, Job
+    from exporter.openlineage.objects import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.queries.facts import Access, Content, Join, PolicyReference, Thing
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Raw
 
-from exporter.ol.jobs import subject, verb
-from exporter.ol.values import Json, nothing_first, said
+from exporter.openlineage.jobs import subject, verb
+from exporter.openlineage.values import Json, nothing_first, said
 from exporter.queries.identifiers import canonical_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from exporter.ol.objects import Datasets
+    from exporter.openlineage.objects import Datasets
     from exporter.queries.facts import Change, Content, Setting
 
 _TOLD_APART: Final = frozenset(

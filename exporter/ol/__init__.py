@@ -1,1 +1,0 @@
-"""The facts as OpenLineage events: names, facets, events, and why one must not go out."""

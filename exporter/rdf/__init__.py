@@ -1,1 +1,0 @@
-"""The knowledge graph: facts -> nodes -> checked Turtle."""
