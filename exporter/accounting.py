@@ -56,9 +56,7 @@ class Report:
         }
 
 
-def summarise(
-    settings: Settings, found: Inputs, outcome: Outcome, new: Publication, progress: Progress
-) -> Report:
+def summarise(settings: Settings, found: Inputs, outcome: Outcome, new: Publication, progress: Progress) -> Report:
     """The report, from what was counted where it was written; both reports are files of DIR."""
     counts = outcome.counts
     report = Report(

@@ -133,12 +133,10 @@ def _export_parser(commands: Any) -> None:
 
 
 def _validate_parser(commands: Any) -> None:
-    parser = _command(
-        commands, "validate", _validate, "validate Turtle with the shapes", "exporter validate lineage"
-    )
+    parser = _command(commands, "validate", _validate, "validate Turtle with the shapes", "exporter validate lineage")
     parser.add_argument("path", type=Path, metavar="DIR|FILE", help="what export wrote, or a folder or file of Turtle")
     parser.add_argument(
-        "--shapes", action="append", default=[], type=Path, metavar="DIR", help="your own shapes beside the shipped ones"
+        "--shapes", action="append", default=[], type=Path, metavar="DIR", help="your own, beside the shipped ones"
     )
     parser.add_argument(
         "--by", choices=("pyshacl", "compiled"), default="pyshacl", help="the reference engine (default), or our own"

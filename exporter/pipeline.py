@@ -29,13 +29,13 @@ def export(settings: Settings, progress: Progress) -> Report:
     job = Job.of(settings)
     if job.validate:
         checks(job.shapes)
-    found = forms.find(settings.inputs)
     history = forms.find([settings.query_history]) if settings.query_history else None
+    came = forms.Came(forms.find(settings.inputs), history)
     with Publication(place_of(settings.out), replace=settings.replace) as new:
-        outcome = run(found, history, job, new, progress, settings.engine)
+        outcome = run(came, job, new, progress, settings.engine)
         if not outcome.counts["rows"]:
-            raise UsageError(f"there are no rows in {found.named}; nothing was written")
-        report = summarise(settings, found, outcome, new, progress)
+            raise UsageError(f"there are no rows in {came.rows.named}; nothing was written")
+        report = summarise(settings, came.rows, outcome, new, progress)
         check(report)
         new.publish(report.manifest(settings))
     return report

@@ -37,9 +37,6 @@ class Place(Protocol):
     def write(self, path: str, content: str) -> None:
         """Write a small file."""
 
-    def read(self, path: str) -> bytes:
-        """Read a small file."""
-
     def described(self, folder: str) -> list[dict[str, Any]]:
         """Path, bytes and sha256 of all files below a folder, in order."""
 
@@ -80,9 +77,6 @@ class LocalPlace:
     def write(self, path: str, content: str) -> None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(content, encoding="utf-8")
-
-    def read(self, path: str) -> bytes:
-        return Path(path).read_bytes()
 
     def described(self, folder: str) -> list[dict[str, Any]]:
         root = Path(folder)

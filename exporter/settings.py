@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
+from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
 from exporter.openlineage.push.choices import Choices
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
 
 DEFAULT_ACCOUNT: Final = UNNAMED_ACCOUNT
 OUTPUTS: Final = ("events", "graph", "catalog", "facts")
@@ -36,8 +36,8 @@ _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
 class Settings:
     """``inputs``: files, folders, globs or tables. ``account``: ORG-ACCOUNT, for rows that do not name their own.
     ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``query_text``: whether SQL text, which can
-    hold personal data, is kept. ``strict``: whether a row set aside makes the exit code 1. ``out``: the folder to write,
-    a path or a URI. ``engine``: ``spark``, or ``local`` without it. ``shapes``: folders of the user's own SHACL shapes.
+    hold personal data, is kept. ``strict``: whether a row set aside makes the exit code 1. ``out``: the folder to
+    write, a path or a URI. ``engine``: ``spark``, or ``local`` without it. ``shapes``: folders of the user's own SHACL shapes.
     """
 
     inputs: tuple[str, ...]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from exporter.accounting import Report
-    from exporter.rdf.questions import Question
+    from exporter.graph.ask.questions import Question
     from exporter.settings import Settings
 
 _WIDTH = 12

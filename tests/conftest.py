@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from exporter import session
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,11 +18,28 @@ settings.register_profile("ci", settings.get_profile("local"), derandomize=True,
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What uses the Spark session starts a JVM; other tests that start one say so by the same mark."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.jvm)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run, as the program starts it for a small input."""
+    from exporter.engine import session
+
     os.environ["TZ"] = "UTC"
     time.tzset()
-    started = session.start(0, app_name="tests", master="local[2]")
+    started = session.start(0, app_name="tests")
     yield started
     started.stop()
+
+
+@pytest.fixture(scope="session", params=["local", pytest.param("spark", marks=pytest.mark.jvm)])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Both engines, by what ``--engine`` calls them."""
+    if request.param == "spark":
+        request.getfixturevalue("spark")
+    return str(request.param)

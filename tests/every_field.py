@@ -6,9 +6,11 @@ from collections import defaultdict
 from itertools import count
 from typing import Any, Final
 
-from pyspark.sql.types import ArrayType, DataType, StructType
+import msgspec.inspect as types
 
-from exporter.schemas import COLUMNS, OBJECT_ARRAYS, QUERY_HISTORY, RAW_JSON
+from exporter.queries.tables import QUERY_HISTORY
+from exporter.rows import documents, reading
+from exporter.rows.row import STRUCTURED
 
 Json = dict[str, Any]
 START: Final = "2026-01-02 03:04:05.678901 +0000"
@@ -29,6 +31,27 @@ _NUMBERS: Final = {
 }
 
 
+OBJECT_ARRAYS: Final[dict[str, types.Type]] = {
+    name: field.type
+    for name, field in zip(STRUCTURED, types.type_info(documents.Document).fields, strict=True)
+    if name not in ("object_modified_by_ddl", "agents_info")
+}
+"""The arrays of objects of a row, each with its type."""
+
+
+def below(kind: types.Type) -> dict[str, types.Type] | None:
+    """The fields of a type of documents with the names that JSON gives them; None where it has none."""
+    kinds = kind.types if isinstance(kind, types.UnionType) else (kind,)
+    struct = next((one for one in kinds if isinstance(one, types.StructType)), None)
+    return {field.encode_name: field.type for field in struct.fields} if struct else None
+
+
+def element(kind: types.Type) -> types.Type | None:
+    """The type of an array's elements; None where it is no array."""
+    kinds = kind.types if isinstance(kind, types.UnionType) else (kind,)
+    return next((one.item_type for one in kinds if isinstance(one, types.ListType)), None)
+
+
 class Said:
     """``words``: those that were given out, by the field that says them."""
 
@@ -47,18 +70,19 @@ class Said:
         """A property of DDL that says a new word."""
         return {"value": self.word(field)}
 
-    def filled(self, kind: DataType, path: str = "", without: frozenset[str] = frozenset()) -> Any:
+    def filled(self, kind: types.Type, path: str = "", without: frozenset[str] = frozenset()) -> Any:
         """A value of the type in which every leaf says a new word; beside each source a function."""
-        if isinstance(kind, ArrayType):
-            each = [self.filled(kind.elementType, f"{path}[]", without)]
+        each, fields = element(kind), below(kind)
+        if each is not None:
             is_source = path.endswith(("Sources", "SourceColumns"))
-            return [*each, self.function(kind.elementType, f"{path}[]", without | _OF_COLUMNS)] if is_source else each
-        if isinstance(kind, StructType):
-            below = {one.name: f"{path}.{one.name}".lstrip(".") for one in kind if one.name not in without}
-            return {name: self.filled(kind[name].dataType, at, without) for name, at in below.items()}
+            also = [self.function(each, f"{path}[]", without | _OF_COLUMNS)] if is_source else []
+            return [self.filled(each, f"{path}[]", without), *also]
+        if fields is not None:
+            wanted = {name: one for name, one in fields.items() if name not in without}
+            return {name: self.filled(one, f"{path}.{name}".lstrip("."), without) for name, one in wanted.items()}
         return _FIXED.get(path.rpartition(".")[2]) or self.word(path)
 
-    def function(self, kind: DataType, path: str, without: frozenset[str]) -> Json:
+    def function(self, kind: types.Type, path: str, without: frozenset[str]) -> Json:
         return {**self.filled(kind, path, without), "objectDomain": "FUNCTION"}
 
 
@@ -68,17 +92,14 @@ def _query(query_id: str, **columns: Any) -> Json:
 
 def full_row(said: Said) -> Json:
     """A row with every column but that of DDL."""
-    texts = [
-        name for name in COLUMNS if name not in (*OBJECT_ARRAYS, *RAW_JSON, "agents_info", "object_modified_by_ddl")
-    ]
-    row: Json = {name: said.word(name) for name in texts if name != "query_start_time"}
-    row |= {name: {"irc_event_type": said.word(name)} for name in RAW_JSON}
+    row: Json = {name: said.word(name) for name in reading._TEXTS if name != "query_start_time"}
+    row |= {name: {"irc_event_type": said.word(name)} for name in reading._KEPT}
     row["agents_info"] = [{key: said.word(f"agents_info[].{key}") for key in ("agentType", "agentId", "agentName")}]
     for name, kind in OBJECT_ARRAYS.items():
-        element = DataType.fromDDL(kind.removeprefix("array<").removesuffix(">"))
-        objects = [said.filled(element, without=one) for one in (_ONE_SPELLING, _OTHER_SPELLING)]
+        each = element(kind)
+        objects = [said.filled(each, without=one) for one in (_ONE_SPELLING, _OTHER_SPELLING)]
         no_columns = _ONE_SPELLING | {"columns", "policies", "joinObjects", "location", "stageKind", "accountName"}
-        row[name] = [*objects, said.function(element, "", no_columns)]
+        row[name] = [*objects, said.function(each, "", no_columns)]
     return {**row, "query_start_time": START}
 
 
@@ -100,15 +121,15 @@ def changes(said: Said) -> list[Json]:
         told = {"objectDomain": domain, "operationType": operation, "properties": properties, **own, **also}
         return _query(f"DDL-{next(number)}", object_modified_by_ddl=told)
 
-    def element(*fields: str) -> Json:
+    def set_on(*fields: str) -> Json:
         known = {"tagValue": said.value, "objectId": lambda _: {"value": int(said.word("….objectId"))}}
         return {"subOperationType": "ADD", **{field: known[field](f"….{field}") for field in fields}}
 
     def named(field: str, *fields: str) -> Json:
-        return {said.word(field): element(*fields)}
+        return {said.word(field): set_on(*fields)}
 
     column = {
-        **element("objectId"),
+        **set_on("objectId"),
         "objectName": said.value("columns.NAME.objectName"),
         "tags": named("columns.NAME.tags.NAME", "objectId", "tagValue"),
         "maskingPolicies": named("maskingPolicies.NAME", "objectId"),

@@ -40,7 +40,8 @@ def everything() -> Path:
     """What an export of :func:`all_rows` leaves; the same folder for all tests of a run, so only to be read."""
     folder = Path(tempfile.mkdtemp(prefix="exporter-tests-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    assert export([ndjson(all_rows(), folder / "rows.ndjson")], folder / "out") == 0
+    rows = ndjson(all_rows(), folder / "rows.ndjson")
+    assert export([rows], folder / "out", "--outputs", "events,graph,facts") == 0
     return folder / "out"
 
 
@@ -50,9 +51,10 @@ def ndjson(rows: Iterable[Json], path: Path) -> Path:
     return path
 
 
-def export(inputs: Iterable[Path | str], out: Path, *options: str) -> int:
+def export(inputs: Iterable[Path | str], out: Path, *options: str, engine: str = "local") -> int:
     """``exporter export`` in this process; returns its exit code."""
-    return main(["export", *map(str, inputs), "--account", ACCOUNT, "--out", str(out), *options])
+    given = ["--account", ACCOUNT, "--out", str(out), "--engine", engine]
+    return main(["export", *map(str, inputs), *given, *options])
 
 
 def triples(out: Path) -> set[Triple]:

@@ -56,7 +56,8 @@ def export_together(cases: Iterable[Path], scratch: Path) -> Path:
     ]
     source = scratch / "rows.ndjson"
     source.write_text("\n".join(lines), encoding="utf-8")
-    assert main(["export", str(source), "--account", "EXAMPLE-ALL", "--out", str(scratch / "out")]) == 0
+    given = ["--account", "EXAMPLE-ALL", "--out", str(scratch / "out"), "--engine", "local"]
+    assert main(["export", str(source), *given]) == 0
     return scratch / "out"
 
 
@@ -137,7 +138,7 @@ def make(folder: Path) -> None:
     """Write ``events.json`` and ``graph.ttl`` of an example."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "out")
-        given = [str(folder / "access_history.json"), "--account", account(folder), "--out", str(out)]
+        given = [str(folder / "access_history.json"), "--account", account(folder), "--out", str(out), "--engine", "local"]
         if main(["export", *given]):
             sys.exit(f"{folder}: the export did not succeed")
         made = json.dumps(events((out / "events").glob("*.ndjson")), indent=1, ensure_ascii=False)

@@ -23,8 +23,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from exporter import jvm
-
 ROOT: Final = Path(__file__).parents[1]
 LOCKS: Final = ROOT / "tests" / "jars"
 CACHE: Final = ROOT / ".venv" / "share" / "jars"
@@ -66,8 +64,9 @@ def class_path(name: str) -> str:
 
 
 def java() -> str:
-    """The command that starts Java."""
-    return jvm.java_command()
+    """The command that starts Java: the machine's, as for Spark."""
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home, "bin", "java")) if home else "java"
 
 
 def locked(name: str) -> list[Jar]:

@@ -42,7 +42,6 @@ def test_one_row_too_many_or_too_few_is_told_with_all_numbers(part: str, by: int
         assert str(number) in str(told.value)
 
 
-@pytest.mark.usefixtures("spark")
 def test_an_export_whose_account_does_not_add_up_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,5 +49,5 @@ def test_an_export_whose_account_does_not_add_up_leaves_nothing(
     monkeypatch.setattr(pipeline, "summarise", lambda *given: replace(true(*given), duplicates=1))
     rows = exports.ndjson(list(exports.all_rows())[:3], tmp_path / "rows.ndjson")
     with pytest.raises(ExporterError, match="please report this"):
-        pipeline.export(Settings((str(rows),), tmp_path / "out"), Progress())
+        pipeline.export(Settings((str(rows),), str(tmp_path / "out"), engine="local"), Progress())
     assert [path.name for path in tmp_path.iterdir()] == ["rows.ndjson"]

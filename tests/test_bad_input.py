@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
-
 LONG = "L" * 10_000
 NAMES = (
     '"with ""quotes"""."a.b".T', 'D."dots.in.quotes".T', 'D.S."new\nline"', 'D.S."🦖 é"', 'D.S."100%"', f"D.S.{LONG}",
@@ -61,7 +59,7 @@ def odd_rows() -> list[plain.Json]:
 
 
 @pytest.fixture(scope="module")
-def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001 - the session to work in
+def mixed(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The export of odd rows with bad rows between them, blank lines too."""
     folder = tmp_path_factory.mktemp("mixed")
     lines = [json.dumps(row) for row in odd_rows()]
@@ -69,7 +67,8 @@ def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
         lines.insert(3 * number, line)
     lines[5:5] = ["", "   "]
     (folder / "rows.ndjson").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
-    assert exports.export([folder / "rows.ndjson"], folder / "out") == 0
+    wanted = ("--outputs", "events,graph,facts")
+    assert exports.export([folder / "rows.ndjson"], folder / "out", *wanted, engine=engine) == 0
     return folder
 
 
@@ -157,15 +156,16 @@ UNUSABLE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
 }
 
 
-@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("case", UNUSABLE)
-def test_input_that_cannot_be_used(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_input_that_cannot_be_used(
+    case: str, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     name, write, words = UNUSABLE[case]
     given = tmp_path / "in" / name
     given.parent.mkdir(parents=True)
     write(given)
     given = given.parent if given.suffix == ".txt" else given
-    assert exports.export([given], tmp_path / "parent" / "out") == 2
+    assert exports.export([given], tmp_path / "parent" / "out", engine=engine) == 2
     _assert_clear(capsys, words, given.name)
     assert not (tmp_path / "parent").exists() or list((tmp_path / "parent").iterdir()) == []
 
@@ -180,12 +180,16 @@ def test_input_that_cannot_be_used(case: str, tmp_path: Path, capsys: pytest.Cap
         ("no_such_table", "table"),
     ],
 )
-@pytest.mark.usefixtures("spark")
 def test_input_that_is_not_there(
-    given: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    given: str,
+    words: str,
+    engine: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert exports.export([given], tmp_path / "out") == 2
+    assert exports.export([given], tmp_path / "out", engine=engine) == 2
     _assert_clear(capsys, words, given)
     assert list(tmp_path.iterdir()) == []
 
@@ -200,22 +204,23 @@ def _assert_clear(capsys: pytest.CaptureFixture[str], *words: str) -> None:
         assert word in printed.err
 
 
-def test_a_csv_record_that_is_cut_off_is_set_aside(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+def test_a_csv_record_that_is_cut_off_is_set_aside(engine: str, tmp_path: Path) -> None:
     """Too few and too many fields, text where an array belongs, a quote that is never closed."""
     values = [json.dumps(value) if isinstance(value, list) else value for value in GOOD.values()]
     good = ",".join("\\N" if value is None else '"' + str(value).replace('"', '""') + '"' for value in values)
     lines = [HEADER, good, "only,three,fields", good + ",more", good.replace('"[]"', "all of them", 1)]
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert exports.export([tmp_path / "rows.csv"], tmp_path / "out", "--strict") == 1
+    assert exports.export([tmp_path / "rows.csv"], tmp_path / "out", "--strict", engine=engine) == 1
     report, aside = exports.report(tmp_path / "out"), exports.quarantine(tmp_path / "out")
     assert (report["rows_in"], report["exported"], report["quarantined"]) == (4, 1, 3)
     assert [one["row"] for one in aside] == [2, 3, 4]
     assert all(one["reason"] and one["as_it_came"] for one in aside)
 
 
-def test_nothing_but_bad_rows(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ARG001
+def test_nothing_but_bad_rows(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "rows.ndjson").write_text("\n".join(line for line, _ in BAD_ROWS[:3]), encoding="utf-8")
-    assert main(["export", str(tmp_path / "rows.ndjson"), "--out", str(tmp_path / "out"), "--json"]) == 0
+    given = ["export", str(tmp_path / "rows.ndjson"), "--out", str(tmp_path / "out"), "--engine", engine, "--json"]
+    assert main(given) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["rows_in"], report["exported"], report["quarantined"]) == (3, 0, 3)
     assert len(exports.quarantine(tmp_path / "out")) == 3

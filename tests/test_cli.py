@@ -16,19 +16,17 @@ from tests.bad_rows import GOOD
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
-
 EXAMPLE = golden.EXAMPLES / "01-view-example"
 
 
 def test_json_prints_one_object_and_nothing_else(
-    spark: SparkSession,  # noqa: ARG001 - the session to work in
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     exports.ndjson([GOOD, GOOD], tmp_path / "rows.ndjson")
     capfd.readouterr()
-    assert main(["export", str(tmp_path / "rows.ndjson"), "--out", str(tmp_path / "out"), "--json"]) == 0
+    given = ["export", str(tmp_path / "rows.ndjson"), "--out", str(tmp_path / "out"), "--engine", "local", "--json"]
+    assert main(given) == 0
     printed = capfd.readouterr()
     assert json.loads(printed.out) == exports.report(tmp_path / "out")
     assert "no --account was given" in printed.err
@@ -36,7 +34,6 @@ def test_json_prints_one_object_and_nothing_else(
 
 
 def test_the_summary_says_where_every_row_went(
-    spark: SparkSession,  # noqa: ARG001 - the session to work in
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -2,6 +2,7 @@
 
 A command that names the example's folder, out/company-month, is run on one export of the example, and what a console
 block shows must be what it prints (``...`` stands for anything on its line). Others are held against the parser alone.
+The export itself is run twice: as the page has it, on Spark, and by the local engine for all other commands.
 """
 
 from __future__ import annotations
@@ -20,13 +21,11 @@ from rdflib import Graph
 
 from exporter import cli, errors, settings
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.rdf.questions import questions
+from exporter.graph.ask.questions import questions
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, sections, text
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pyspark.sql import SparkSession
 
 COMMANDS: Final = [command for page in PAGES for command in commands(page)]
 EXPORT: Final = next(one for one in COMMANDS if one.page.name == "README.md" and one.arguments[0] == "export")
@@ -46,12 +45,20 @@ def run(arguments: list[str], folder: Path) -> tuple[int, str]:
 
 
 @pytest.fixture(scope="module")
-def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:  # noqa: ARG001 - the session to work in
-    """The folder that the README's export leaves, and what it prints."""
+def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder that the README's export leaves, and what it prints; without Spark."""
     folder = tmp_path_factory.mktemp("docs") / "company-month"
-    code, printed = run(EXPORT.arguments, folder)
+    code, printed = run([*EXPORT.arguments, "--engine", "local"], folder)
     assert code == 0
     return folder, printed
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_export_of_the_readme_runs_on_spark_and_prints_what_it_shows(tmp_path: Path) -> None:
+    code, printed = run(EXPORT.arguments, tmp_path / "out")
+    assert code == 0
+    assert EXPORT.shown is not None
+    assert_shows(EXPORT.shown, printed)
 
 
 def assert_shows(shown: str, printed: str) -> None:

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.rdf.questions import answer, find
+from exporter.graph.ask.questions import answer, find
 from tests import golden
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pyspark.sql import SparkSession
 
 FOLDERS: Final = golden.folders()
 ANSWERS: Final = [
@@ -30,7 +28,7 @@ CORPUS: Final = {
 
 
 @pytest.fixture(scope="module")
-def out(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001 - the session to work in
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One export of all examples."""
     return golden.export_together(FOLDERS, tmp_path_factory.mktemp("examples"))
 

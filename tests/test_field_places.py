@@ -13,15 +13,13 @@ import pytest
 from rdflib import RDF, Graph
 
 from exporter import cli
-from exporter.schemas import FACTS
+from exporter.queries.tables import FACTS
 from tests import every_field
 from tests.pages import sections, spans, table, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from pyspark.sql import SparkSession
 
 FACTS_CELL, EVENTS_CELL, GRAPH_CELL = 1, 2, 3
 
@@ -84,7 +82,7 @@ def in_graph(folder: Path) -> Places:
 
 
 @pytest.fixture(scope="module")
-def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Found:  # noqa: ARG001 - the session to work in
+def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     """An export of rows in which every field says something."""
     scratch, said = tmp_path_factory.mktemp("fields"), every_field.Said()
     row = every_field.full_row(said)
@@ -92,12 +90,10 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Foun
     lines = [json.dumps(one) + "\n" for one in (row, *every_field.changes(said))]
     (scratch / "rows.ndjson").write_text("".join(lines), encoding="utf-8")
     (scratch / "history.ndjson").write_text(json.dumps(history) + "\n", encoding="utf-8")
-    given = ["--query-history", str(scratch / "history.ndjson"), "--query-text", "--no-validate"]
+    given = ["--query-history", str(scratch / "history.ndjson"), "--query-text", "--no-validate", "--account", "A"]
+    wanted = ["--outputs", "events,graph,facts", "--engine", "local"]
     with contextlib.redirect_stdout(io.StringIO()):
-        code = cli.main(
-            ["export", str(scratch / "rows.ndjson"), "--out", str(scratch / "out"), "--account", "A", *given]
-        )
-    assert code == 0
+        assert cli.main(["export", str(scratch / "rows.ndjson"), "--out", str(scratch / "out"), *given, *wanted]) == 0
     return Found(said.words, scratch / "out")
 
 

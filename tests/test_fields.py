@@ -7,18 +7,24 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 import pytest
-from pyspark.sql.types import ArrayType, DataType, StructType
+from msgspec.inspect import type_info
 
+from exporter.engine import parquet
+from exporter.graph import vocabulary
+from exporter.graph.kinds import DOMAIN_CLASSES, KIND_CLASSES, SETTING_CLASSES
 from exporter.openlineage.facets import SCHEMAS
-from exporter.rdf import vocabulary
-from exporter.rdf.kinds import DOMAIN_CLASSES, KIND_CLASSES, SETTING_CLASSES
-from exporter.schemas import AGENTS_TYPE, COLUMNS, DDL_TYPE, FACTS, OBJECT_ARRAYS, QUERY_HISTORY, ddl
+from exporter.queries.tables import FACTS, QUERY_HISTORY
+from exporter.rows import reading
+from exporter.rows.documents import AgentDocument, ChangeDocument
 from tests import every_field
 from tests.pages import ROOT, named, sections, table, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import msgspec.inspect as types
 
 PAGE: Final = text("docs/fields.md")
 SECTIONS: Final = sections(PAGE)
@@ -27,21 +33,21 @@ FACTS_CELL, EVENTS_CELL, GRAPH_CELL = 1, 2, 3
 OUR_SCHEMAS: Final = ROOT / "exporter" / "openlineage" / "schemas"
 KEYS: Final = {"account", "query_id", "query_start_time", "change_key"}
 ROOTS: Final = ("eventTime", "run", "job", "inputs[]", "outputs[]")
-pytestmark = pytest.mark.usefixtures("spark")  # it reads the types of the schemas
 
 
-def leaves(kind: DataType, path: str = "") -> Iterator[str]:
-    if isinstance(kind, ArrayType):
-        yield from leaves(kind.elementType, f"{path}[]")
-    elif isinstance(kind, StructType):
-        yield from chain.from_iterable(leaves(one.dataType, f"{path}.{one.name}".lstrip(".")) for one in kind)
+def leaves(kind: types.Type, path: str = "") -> Iterator[str]:
+    each, fields = every_field.element(kind), every_field.below(kind)
+    if each is not None:
+        yield from leaves(each, f"{path}[]")
+    elif fields is not None:
+        yield from chain.from_iterable(leaves(one, f"{path}.{name}".lstrip(".")) for name, one in fields.items())
     else:
         yield path
 
 
-def fields(kind: str) -> set[str]:
-    """The leaves of a type, of an array those of its elements: ``columns[].columnName``."""
-    return {leaf.removeprefix("[].") for leaf in leaves(DataType.fromDDL(kind))}
+def fields(kind: types.Type) -> set[str]:
+    """The leaves of a type of documents, of an array those of its elements: ``columns[].columnName``."""
+    return {leaf.removeprefix("[].") for leaf in leaves(kind)}
 
 
 # --- the rows ---------------------------------------------------------------------------------------------------------
@@ -49,21 +55,21 @@ def fields(kind: str) -> set[str]:
 
 def assert_has_rows_of(body: str, known: set[str]) -> None:
     assert known - named(body) == set(), "give each of these a row in docs/fields.md"
-    assert named(body) - known == set(), "fields in docs/fields.md that schemas.py does not read"
+    assert named(body) - known == set(), "fields in docs/fields.md that the exporter does not read"
 
 
 def test_the_columns_of_a_row() -> None:
-    agents = {f"agents_info[].{field}" for field in fields(AGENTS_TYPE)}
-    assert_has_rows_of(SECTIONS["The columns of a row"], {*COLUMNS, *agents})
+    agents = {f"agents_info[].{field}" for field in fields(type_info(AgentDocument))}
+    assert_has_rows_of(SECTIONS["The columns of a row"], {*reading._KNOWN, *agents})
 
 
 def test_the_fields_of_an_element() -> None:
-    known = set().union(*map(fields, OBJECT_ARRAYS.values()))
+    known = set().union(*map(fields, every_field.OBJECT_ARRAYS.values()))
     assert_has_rows_of(SECTIONS["An element of the object arrays"], known)
 
 
 def test_the_fields_of_a_change() -> None:
-    assert_has_rows_of(DDL, fields(DDL_TYPE))
+    assert_has_rows_of(DDL, fields(type_info(ChangeDocument)))
 
 
 def test_the_operations() -> None:
@@ -85,13 +91,23 @@ def test_where_there_is_no_place_the_cell_says_why() -> None:
 
 
 def fact_columns() -> set[str]:
-    kinds = {name: ddl(columns) for name, columns in FACTS.items()}
-    return {f"{name}.{leaf.removesuffix('[]')}" for name, kind in kinds.items() for leaf in fields(kind)}
+    return {
+        f"{table_}.{leaf}"
+        for table_, columns in FACTS.items()
+        for name, kind in columns.items()
+        for leaf in fact_leaves(name, parquet._TYPES[kind.removesuffix(" not null")])
+    }
+
+
+def fact_leaves(name: str, kind: pa.DataType) -> list[str]:
+    """A column, or where it is an array of structs ``columns[].column_name``."""
+    is_nested = pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)
+    return [f"{name}[].{field.name}" for field in kind.value_type] if is_nested else [name]
 
 
 def test_every_column_of_the_facts_that_is_named_is_there() -> None:
     said = {span for span in named(PAGE, FACTS_CELL) if span.partition(".")[0] in FACTS and "." in span}
-    assert said - fact_columns() - {"queries.agents"} == set(), "columns that are not in schemas.py"
+    assert said - fact_columns() - {"queries.agents"} == set(), "columns that are not in exporter/queries/tables.py"
 
 
 def test_every_column_of_the_facts_is_named() -> None:
@@ -112,8 +128,8 @@ def classes() -> set[str]:
 
 def test_every_term_that_is_named_is_there() -> None:
     said = {span for span in named(PAGE, GRAPH_CELL) if ":" in span}
-    assert {span for span in said if " " in span} - TERMS == set(), "properties that are not in vocabulary.py"
-    assert {span for span in said if " " not in span} - classes() == set(), "classes that are not in vocabulary.py"
+    assert {span for span in said if " " in span} - TERMS == set(), "properties that are not in exporter/graph/vocabulary.py"
+    assert {span for span in said if " " not in span} - classes() == set(), "classes that are not in exporter/graph/vocabulary.py"
 
 
 def test_every_property_of_the_graph_is_named() -> None:

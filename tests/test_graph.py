@@ -10,17 +10,15 @@ import rdflib
 from pyoxigraph import RdfFormat, Store, parse
 
 from exporter.cli import main
-from exporter.rdf.terms import AH
+from exporter.graph.terms import AH
 from tests import exports
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
-
 
 @pytest.fixture(scope="module")
-def out(spark: SparkSession) -> Path:  # noqa: ARG001 - exports.everything() works in it
+def out() -> Path:
     return exports.everything()
 
 

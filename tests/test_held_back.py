@@ -13,8 +13,6 @@ from tests.bad_rows import GOOD
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
-
 TABLE = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "columns": [{"columnName": "A"}]}
 COPY = {"objectDomain": "Table", "objectId": 2, "objectName": "D.S.COPY", "columns": [{"columnName": "A"}]}
 
@@ -48,11 +46,11 @@ HELD = {"own-parent", "backwards", "two-users"}
 
 
 @pytest.fixture(scope="module")
-def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001 - the session to work in
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("held")
     exports.ndjson(ROWS, folder / "rows.ndjson")
     exports.ndjson(HISTORY, folder / "history.ndjson")
-    told = ("--query-history", str(folder / "history.ndjson"))
+    told = ("--query-history", str(folder / "history.ndjson"), "--outputs", "events,graph,facts")
     assert exports.export([folder / "rows.ndjson"], folder / "out", *told) == 1
     return folder
 

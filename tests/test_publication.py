@@ -12,17 +12,12 @@ import pytest
 from exporter import __version__, pipeline
 from exporter.cli import main
 from exporter.publication import Publication
-from exporter.schemas import FACTS
+from exporter.queries.tables import FACTS
 from tests import exports, golden
 from tests.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.usefixtures("spark")
-
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
@@ -36,7 +31,7 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_the_folder_holds_what_the_interface_says(spark: SparkSession) -> None:  # noqa: ARG001 - the session to work in
+def test_the_folder_holds_what_the_interface_says() -> None:
     out = exports.everything()
     tops = {path.name for path in out.iterdir()}
     assert tops == {"events", "graph", "facts", "report.json", "shacl-report.ttl", "manifest.json"}
@@ -45,7 +40,7 @@ def test_the_folder_holds_what_the_interface_says(spark: SparkSession) -> None: 
     assert endings == {"events": "ndjson", "graph": "ttl", "facts": "parquet"}
 
 
-def test_the_manifest_is_right(spark: SparkSession) -> None:  # noqa: ARG001 - the session to work in
+def test_the_manifest_is_right() -> None:
     out = exports.everything()
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     listed = {one["path"]: (one["bytes"], one["sha256"]) for one in manifest["files"]}

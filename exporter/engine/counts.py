@@ -33,7 +33,7 @@ class Counts:
         return counts
 
     def join(self, other: Counts) -> Counts:
-        """This with the other's added."""
+        """Add the other's; returns itself."""
         for name, number in other.numbers.items():
             self.numbers[name] = self.numbers.get(name, 0) + number
         for account, at in other.begun.items():

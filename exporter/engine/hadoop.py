@@ -14,7 +14,6 @@ from exporter.engine import session
 from exporter.errors import UsageError
 
 
-
 class HadoopPlace:
     """DIR by its URI. A folder becomes complete by one rename, which HDFS does at once; on an object store, where a
     rename is a copy, by its manifest, which comes last.
@@ -40,7 +39,7 @@ class HadoopPlace:
             configuration = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - see above
             try:
                 self._found = path.getFileSystem(configuration), gateway.org.apache.hadoop.fs
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever Java raises, by whichever connector
                 first = (str(getattr(error, "java_exception", error)).splitlines() or [""])[0]
                 raise UsageError(f"{self.shown}: Spark cannot reach it: {first}") from None
         return self._found

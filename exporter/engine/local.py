@@ -5,6 +5,7 @@ For tests, for some MB of rows by ``--engine local``, and inside the one task of
 
 from __future__ import annotations
 
+import gc
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -49,10 +50,18 @@ class LocalEngine:
         return Counts.of(decode(message.body) for message in messages if message.to == TALLY)
 
 
+def seldom_collected() -> None:
+    """Let Python look for cycles seldom: messages and nodes have none and are many, and to look at them again and again
+    takes a third of the time.
+    """
+    gc.set_threshold(100_000, 50, 100)
+
+
 def run(records: Iterable[Record], job: Job) -> Iterator[Message]:
     """The whole export of these records: the texts of all outputs, each in an order for people; the results of the
     checks; and the counts as one message (:mod:`exporter.engine.outcome`).
     """
+    seldom_collected()
     made = rounds.export(LocalEngine(), list(read(records, job)), job)
     yield from pieces(sorted(one for part in made.outputs for one in part if is_text(one.to)), job)
     for results in made.results:

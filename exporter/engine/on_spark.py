@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
@@ -11,12 +12,13 @@ from exporter.engine import local, rounds, session
 from exporter.engine.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.engine.records import read_back, records
 from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched
-from exporter.messages import RESULT, TALLY
+from exporter.messages import CATALOG, RESULT, TALLY
 from exporter.queries.tables import FACTS
-from exporter.rows import forms
 from exporter.steps.reading import read
+from exporter.steps.texts import facts_of
 
 if TYPE_CHECKING:
+    from exporter.rows import forms
     from collections.abc import Iterator
 
     import pyarrow as pa
@@ -32,25 +34,26 @@ _PARTITION: Final = 32 << 20
 """Bytes of input for each partition of a round, about: what comes of them has to fit a worker's memory."""
 
 
-def run(
-    found: forms.Inputs, history: forms.Inputs | None, job: Job, new: Publication, progress: Progress
-) -> Outcome:
+def run(came: forms.Came, job: Job, new: Publication, progress: Progress) -> Outcome:
     """Make all outputs of the job below ``new``."""
-    size = forms.size(found, history)
+    job = replace(job, in_order=session.is_small(came.size))
     with progress.stage("session"):
-        spark = session.start(size)
+        spark = session.start(came.size)
         progress.watch(spark)
-    came = _came(spark, found, history)
-    engine = SparkEngine(spark, new.work, _partitions(spark, size))
-    if session.is_small(size):
+    engine = SparkEngine(spark, new.work, _partitions(spark, came.size))
+    if job.in_order:
         with progress.stage("export"):
-            return _alone(engine, came, job, new, spark)
-    return _in_rounds(engine, came, job, new, spark, progress)
+            made, stored = _alone(engine, _records(spark, came), job)
+    else:
+        made, stored = _in_rounds(engine, _records(spark, came), job, progress)
+    for name in stored:
+        _take(spark, new, name, job)
+    return made
 
 
-def _came(spark: SparkSession, found: forms.Inputs, history: forms.Inputs | None) -> DataFrame:
-    rows = [records(spark, source) for source in found.sources]
-    lines = [records(spark, source, is_history=True) for source in history.sources] if history else []
+def _records(spark: SparkSession, came: forms.Came) -> DataFrame:
+    rows = [records(spark, source) for source in came.rows.sources]
+    lines = [records(spark, source, is_history=True) for source in came.history.sources] if came.history else []
     return reduce(lambda one, other: one.unionByName(other), [*rows, *lines])
 
 
@@ -60,37 +63,35 @@ def _partitions(spark: SparkSession, size: int | None) -> int:
     return max(4, size // _PARTITION)
 
 
-def _alone(engine: SparkEngine, came: DataFrame, job: Job, new: Publication, spark: SparkSession) -> Outcome:
+def _alone(engine: SparkEngine, came: DataFrame, job: Job) -> tuple[Outcome, list[str]]:
+    """The local runner in one task; where its texts are stored."""
     stored = engine.stored([came.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], "outputs")
     told = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
     bodies = {to: [bytes(row["body"]) for row in told if row["to"] == to] for to in (RESULT, TALLY)}
-    _take(spark, new, "outputs", job)
-    return outcome(bodies[TALLY][0], bodies[RESULT])
+    return outcome(bodies[TALLY][0], bodies[RESULT]), ["outputs"]
 
 
 def _work_alone(job: Job, batches: Batches) -> Batches:
     return batched(as_text(local.run(read_back(batches), job)))
 
 
-def _in_rounds(
-    engine: SparkEngine, came: DataFrame, job: Job, new: Publication, spark: SparkSession, progress: Progress
-) -> Outcome:
+def _in_rounds(engine: SparkEngine, came: DataFrame, job: Job, progress: Progress) -> tuple[Outcome, list[str]]:
     made = rounds.export(engine, came.mapInArrow(partial(_read, job), SCHEMA), job, progress.stage)
     found = [row["body"] for part in made.results for row in part.select("body").limit(LIMIT).collect()]
-    for name in made.names:
-        _take(spark, new, name, job)
-    return Outcome(made.counts, made.refused, results_of(map(bytes, found)))
+    return Outcome(made.counts, made.refused, results_of(map(bytes, found))), made.names
 
 
 def _read(job: Job, batches: Batches) -> Batches:
+    local.seldom_collected()
     return batched(read(read_back(batches), job))
 
 
 def _take(spark: SparkSession, new: Publication, name: str, job: Job) -> None:
     """Give the texts of outputs their places; the facts are told as JSON, and become Parquet."""
     texts = f"{new.work}/{name}"
-    for table, columns in FACTS.items() if job.facts else ():
-        schema = ", ".join(f"`{column}` {kind}" for column, kind in columns.items())
-        rows = spark.read.schema(schema).json(f"{texts}/to=facts-{table}")
+    for table, columns in FACTS.items() if job.facts and name != CATALOG else ():
+        schema = ", ".join(f"`{column}` {kind}" for column, kind in {**columns, "to": "string"}.items())
+        # One folder of many is read, and none where the rows tell nothing of it: an empty table is one, too.
+        rows = spark.read.schema(schema).json(texts).filter(F.col("to") == facts_of(table)).drop("to")
         rows.write.parquet(f"{new.folder}/facts/{table}")
     new.take(texts)

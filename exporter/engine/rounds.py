@@ -83,8 +83,8 @@ class Engine(Protocol[Messages]):
 @dataclass(frozen=True)
 class Exported(Generic[Messages]):
     """What an export comes to. ``outputs``: the texts of all outputs, and the ``names`` that they were stored under;
-    ``results`` of the checks, of all turns; ``counts``: of the last turn; ``refused``: results that refuse, by shape, of
-    all turns.
+    ``results`` of the checks, of all turns; ``counts``: of the last turn; ``refused``: results that refuse, by shape,
+    of all turns.
     """
 
     outputs: list[Messages]
@@ -156,9 +156,7 @@ def _answered(engine: Engine[Messages], told: Messages, job: Job) -> Messages:
     return engine.met([engine.only(told, THINGS), settled], answer, job)
 
 
-def _written(
-    engine: Engine[Messages], told: Messages, answered: Messages, job: Job, *, has_parents: bool
-) -> Messages:
+def _written(engine: Engine[Messages], told: Messages, answered: Messages, job: Job, *, has_parents: bool) -> Messages:
     """Parents name their jobs for their children; then each query has all that it needs, and is written."""
     heard = [engine.only(one, [WRITTEN, NAMED_FOR_QUERY]) for one in (told, answered)]
     if has_parents:

@@ -11,7 +11,6 @@ from exporter.engine.outcome import Outcome, outcome
 from exporter.messages import RESULT, TALLY, is_text
 from exporter.publication import path_of
 from exporter.queries.tables import FACTS
-from exporter.rows import forms
 from exporter.rows.files import REQUIRED_OF_HISTORY, records
 from exporter.steps.reading import Record
 from exporter.steps.texts import facts_of as to_facts
@@ -22,31 +21,30 @@ if TYPE_CHECKING:
     from exporter.messages import Message
     from exporter.progress import Progress
     from exporter.publication import Publication
+    from exporter.rows.forms import Came
     from exporter.steps.job import Job
 
 LOCAL, SPARK = "local", "spark"
 
 
-def run(
-    found: forms.Inputs, history: forms.Inputs | None, job: Job, new: Publication, progress: Progress, engine: str
-) -> Outcome:
+def run(came: Came, job: Job, new: Publication, progress: Progress, engine: str) -> Outcome:
     """Make all outputs of the job below ``new``."""
     if engine == LOCAL:
         with progress.stage("export"):
-            made = _taken(local.run(_records(found, history), job), new)
+            made = _taken(local.run(_records(came), job), new)
             if job.facts:
                 _as_parquet(new)
             return made
     from exporter.engine import on_spark  # noqa: PLC0415 - the local engine does not wait for Spark
 
-    return on_spark.run(found, history, job, new, progress)
+    return on_spark.run(came, job, new, progress)
 
 
-def _records(found: forms.Inputs, history: forms.Inputs | None) -> Iterator[Record]:
-    for source in found.sources:
+def _records(came: Came) -> Iterator[Record]:
+    for source in came.rows.sources:
         for one in records(source):
             yield Record(one.file, 0, one.unit, one.text, is_record=one.is_record)
-    for source in history.sources if history else ():
+    for source in came.history.sources if came.history else ():
         for one in records(source, REQUIRED_OF_HISTORY):
             yield Record(one.file, 0, one.unit, one.text, is_history=True)
 

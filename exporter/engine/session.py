@@ -7,6 +7,7 @@ import shlex
 import sys
 import tempfile
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeGuard
 
@@ -52,8 +53,8 @@ _LARGE: Final = {"spark.driver.extraJavaOptions": "-XX:+UseParallelGC", "spark.d
 
 
 def start(input_bytes: int | None, *, app_name: str = "access-history-exporter") -> SparkSession:
-    """The session to work in: one that is there already, or that the environment names (spark-submit, Spark Connect), is
-    used as it is; else a local one is started, with what the user has told Spark by its own files and variables.
+    """The session to work in: one that is there, or that the environment names (spark-submit, Spark Connect), is used
+    as it is; else a local one is started, with what the user has told Spark by its own files and variables.
 
     ``input_bytes``: the size of all that will be read; None means unknown, and is taken for large. Raises UsageError
     where no Java or no Spark starts.
@@ -82,7 +83,7 @@ def _started(input_bytes: int | None, app_name: str) -> SparkSession:
     try:
         with _quiet():
             return builder.getOrCreate()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - PySpark and py4j raise all kinds
         first = (str(error).splitlines() or [""])[0]
         raise UsageError(
             f"Spark does not start: {first} It needs Java 17 or later: install one, or correct JAVA_HOME; or give "
@@ -98,7 +99,7 @@ def _is_given() -> bool:
 def _told_by_user() -> set[str]:
     """The settings that the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS hold: ours do not go before them."""
     arguments = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
-    told = {after.partition("=")[0] for before, after in zip(arguments, arguments[1:], strict=False) if before == "--conf"}
+    told = {after.partition("=")[0] for before, after in pairwise(arguments) if before == "--conf"}
     options = {"--master": "spark.master", "--driver-memory": "spark.driver.memory"}
     told |= {options[one] for one in arguments if one in options}
     told |= {"spark.driver.extraJavaOptions"} if "--driver-java-options" in arguments else set()

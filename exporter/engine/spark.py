@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from exporter.engine.counts import Counts
+from exporter.engine.local import seldom_collected
 from exporter.messages import HOME_END, TALLY, Message, decode, is_text
 from exporter.steps.texts import pieces
 
@@ -90,6 +91,7 @@ def _union(messages: Sequence[DataFrame]) -> DataFrame:
 
 
 def _carry(step: Step, job: Job, batches: Batches) -> Batches:
+    seldom_collected()
     return batched(step(_messages(batches), job))
 
 

@@ -1,7 +1,7 @@
 """Queries -> their OpenLineage events. Start reading here.
 
-What a statement did is told by :mod:`exporter.openlineage.statement`; here comes what each of its runs adds: the query's id and
-times, its user, its parents, and what QUERY_HISTORY tells.
+What a statement did is told by :mod:`exporter.openlineage.statement`; here comes what each of its runs adds: the
+query's id and times, its user, its parents, and what QUERY_HISTORY tells.
 """
 
 from __future__ import annotations

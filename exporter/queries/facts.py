@@ -18,7 +18,7 @@ from msgspec import Struct
 
 
 class Thing(Struct, frozen=True, order=True):
-    """An object as a row names it. ``domain`` in upper case; ``object_id`` digits; ``account``: the account beside it."""
+    """An object as a row names it. ``domain`` in upper case; ``object_id`` digits; ``account``: the one beside it."""
 
     key: str
     kind: str
@@ -40,7 +40,7 @@ class Column(Struct, frozen=True, order=True):
 
 
 class Access(Struct, frozen=True):
-    """An object read. ``access``: DIRECT, BASE, PROVIDER_BASE; columns sorted by name (view, direct_objects_accessed)."""
+    """An object read. ``access``: DIRECT, BASE, PROVIDER_BASE; columns by name (view, direct_objects_accessed)."""
 
     access: str
     thing: Thing

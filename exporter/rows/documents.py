@@ -1,7 +1,8 @@
 """The JSON of a row's columns, field by field as the documents have it (view, "the fields in the JSON array").
 
 Unknown fields are ignored: new ones keep coming. A text may come as a number or a truth value; ``text`` spells it. A
-field that holds something else does not fit, and the row is read again with more patience (:mod:`exporter.rows.reading`).
+field that holds something else does not fit, and the row is read again with more patience
+(:mod:`exporter.rows.reading`).
 """
 
 from __future__ import annotations

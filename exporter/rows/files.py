@@ -53,7 +53,9 @@ def records(source: Source, required: tuple[str, ...] = REQUIRED) -> Iterator[Re
 
     Raises UsageError where a file cannot be read, or a required column is not there.
     """
-    if source.form == forms.TABLE or "://" in source.paths[0]:
+    if source.form == forms.TABLE:
+        raise UsageError(f"{source.paths[0]}: there is no such file or folder; if it is a table, use --engine spark")
+    if forms.is_remote(source.paths[0]):
         raise UsageError(f"{source.paths[0]}: only files on this machine can be read without Spark: use --engine spark")
     if source.form == forms.CSV and not source.columns:
         raise UsageError(f"{source.paths[0]}: the file is empty")

@@ -86,7 +86,7 @@ def _fitted(value: Value, kind: Kind) -> Any:
     if isinstance(kind, _Kept):
         return _kept(value)
     if isinstance(kind, _Object) and isinstance(value, Members):
-        return {name: _fitted(one, kind.fields[name]) for name, one in value.last().items() if name in kind.fields}
+        return {name: _fitted(one, kind.fields[name]) for name, one in value if name in kind.fields}
     if isinstance(kind, _List) and isinstance(value, Elements):
         return [_fitted(one, kind.of) for one in value]
     if isinstance(kind, _List) and isinstance(kind.of, _Object) and value == TRUNCATED:

@@ -68,6 +68,19 @@ class Inputs:
         return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
+@dataclass(frozen=True)
+class Came:
+    """All that an export reads: rows of ACCESS_HISTORY, and those of QUERY_HISTORY where they are given."""
+
+    rows: Inputs
+    history: Inputs | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all; None where the size of one is not known."""
+        return size(self.rows, self.history)
+
+
 def size(*found: Inputs | None) -> int | None:
     """Bytes of all that was found, for None there is nothing to read; None where the size of one is not known."""
     sizes = [one.size for one in found if one is not None]

@@ -39,7 +39,7 @@ _ISO: Final = re.compile(
     re.ASCII,
 )
 _LONG: Final = re.compile(
-    r"(?:[A-Za-z]{3}\.?,\s*)?(\d{1,2}) ([A-Za-z]{3})\.? (\d{4}) (\d{2}):(\d{2}):(\d{2})(\.\d+)?\s*(.*)", re.ASCII
+    r"(?:[A-Za-z]{3}\.?,\s*)?(\d{1,2}) ([A-Za-z]{3})\.? (\d{4}) (\d{2}):(\d{2}):(\d{2})(\.\d*)?\s*(.*)", re.ASCII
 )
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _SINCE: Final = re.compile(r"(\d{9,10})(?:\.(\d{1,9}))?|(\d{12,13})|(\d{15,16})|(\d{18,19})", re.ASCII)

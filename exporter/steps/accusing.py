@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from exporter.messages import HELD, OBJECT, REFUSED, STATEMENT, WRITTEN, Message, by_key, decode, encode, order, within
 from exporter.steps.people import people
 from exporter.steps.saying import thing
+from exporter.steps.tallies import Tally
 from exporter.steps.telling import held, read_told
 from exporter.things.mentioned import said
-from exporter.steps.tallies import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

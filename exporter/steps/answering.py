@@ -71,40 +71,26 @@ def answer(messages: Iterable[Message], job: Job) -> Iterator[Message]:
 
 def _object(key: str, group: Iterator[Message], job: Job, saying: Saying) -> Iterator[Message]:
     account, object_key = parts(key)
-    story = Story(object_key)
-    known: Known | None = None
-    datasets: dict[DatasetKey, bytes] = {}
-    same_names: list[str] = []
-    replied = False
+    story, heard = Story(object_key), _Heard()
     for message in group:
-        what = rank(message)
-        if what == MENTION:
-            if not replied:
-                replied = True
-                assert known is not None
-                yield from _replies(known, datasets, job)
-            for query_id, one in _heard(story, message):
+        if rank(message) == MENTION:
+            yield from heard.replies(job)
+            for query_id, one in _told(story, message):
                 yield Message(WRITTEN, within(account, query_id), order(ANSWER), encode(one))
-        elif what == KNOWN:
-            known = read_known(message.body)
-        elif what == DATASETS:
-            dataset, facets = decode(message.body)
-            datasets[tuple(dataset)] = facets
-        elif what == SAME_NAMES:
-            same_names.extend(decode(message.body))
-    assert known is not None
-    life = story.told(known.profile.names)
-    life.same_names = same_names
-    iris = Iris(account, job.account, job.base)
-    yield from saying.of_thing(OBJECT, key, nodes.of_object(known.profile, life, iris))
+        else:
+            heard.hear(message)
+    profile = heard.known.profile
+    life = story.told(profile.names)
+    life.same_names = heard.same_names
+    yield from saying.of_thing(OBJECT, key, nodes.of_object(profile, life, Iris(account, job.account, job.base)))
     if job.catalog:
-        yield from of_object(entry(known.profile, life))
+        yield from of_object(entry(profile, life))
     if job.facts:
-        for table, row in rows_of_object(known.profile, life):
+        for table, row in rows_of_object(profile, life):
             yield Message(facts_of(table), "", b"", msgspec.json.encode(row))
 
 
-def _heard(story: Story, message: Message) -> Iterator[tuple[str, Answer]]:
+def _told(story: Story, message: Message) -> Iterator[tuple[str, Answer]]:
     started, ended = _read_mention(message.body)
     at, query_id = time_and_query(message.order)
     if started is not None:
@@ -113,19 +99,43 @@ def _heard(story: Story, message: Message) -> Iterator[tuple[str, Answer]]:
         yield from story.ends(query_id, at, ended)
 
 
-def _replies(known: Known, datasets: dict[DatasetKey, bytes], job: Job) -> Iterator[Message]:
-    """Tell each partition that speaks of the object what it is called, whichever way a row shows it."""
-    if not job.events:
-        return
-    profile = known.profile
-    told = [
-        (one.name, one.account, one.dataset[1], one.dataset[2], datasets[one.dataset])
-        for one in spellings(profile, job.openlineage)
-    ]
-    body = encode((profile.key, told))
-    for to, replies in ((NAMED_FOR_QUERY, known.replies), (NAMED_FOR_PARENT, known.replies_to_parents)):
-        for reply in replies:
-            yield Message(to, reply, b"", body)
+class _Heard:
+    """What an object hears before its story: who it is, its datasets, and who has its name."""
+
+    known: Known
+
+    def __init__(self) -> None:
+        self.same_names: list[str] = []
+        self._datasets: dict[DatasetKey, bytes] = {}
+        self._replied = False
+
+    def hear(self, message: Message) -> None:
+        what = rank(message)
+        if what == KNOWN:
+            self.known = read_known(message.body)
+        elif what == DATASETS:
+            dataset, facets = decode(message.body)
+            self._datasets[tuple(dataset)] = facets
+        elif what == SAME_NAMES:
+            self.same_names.extend(decode(message.body))
+
+    def replies(self, job: Job) -> Iterator[Message]:
+        """Tell each partition that speaks of the object, once, what it is called, however a row shows it."""
+        if self._replied or not job.events:
+            return
+        self._replied = True
+        profile = self.known.profile
+        told = [
+            (one.name, one.account, one.dataset[1], one.dataset[2], self._datasets[one.dataset])
+            for one in spellings(profile, job.openlineage)
+        ]
+        body = encode((profile.key, told))
+        for to, replies in (
+            (NAMED_FOR_QUERY, self.known.replies),
+            (NAMED_FOR_PARENT, self.known.replies_to_parents),
+        ):
+            for reply in replies:
+                yield Message(to, reply, b"", body)
 
 
 # --- who ran queries, and where ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What objects are and what queries say of them -> the catalog and the tags: documents of their own, small and whole."""
+"""What objects are and what queries say of them -> the catalog and the tags, each a document of its own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from exporter.messages import CATALOG, ENTRY, Message, encode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from exporter.graph.terms import Node
     from exporter.steps.job import Job
 
 _read: Final = msgspec.msgpack.Decoder(tuple[str, Entry | None, Remark | None]).decode
@@ -41,7 +42,8 @@ def catalogue(messages: Iterable[Message], job: Job) -> Iterator[Message]:
             entries.setdefault(account, []).append(entry)
         if remark is not None:
             said.setdefault(account, []).append(remark)
-    catalog, tags = [], []
+    catalog: list[Node] = []
+    tags: list[Node] = []
     for account in sorted(job.begun):
         of_account = sorted(entries.get(account, ()), key=lambda one: one.key)
         iris = Iris(account, job.account, job.base)

@@ -31,8 +31,8 @@ from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_
 from exporter.queries.identifiers import canonical_name
 from exporter.queries.mentions import merge
 from exporter.steps.people import to_owners
-from exporter.steps.telling import DATASETS, KNOWN, SAME_NAMES, Known, read_known
 from exporter.steps.tallies import Tally
+from exporter.steps.telling import DATASETS, KNOWN, SAME_NAMES, Known, read_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

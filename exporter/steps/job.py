@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Job:
     """``account``, ``base``: of the export. ``events``, ``graph`` …: which outputs are asked for; ``syntaxes`` of the
-    graph. ``validate``: whether nodes are held against the shapes; ``shapes``: folders of a user's own. ``in_order``:
-    whether texts are put in an order for people, one by one; where they are many, they are written as they come. ``begun``: when
-    each account's first query started (microseconds), known once all rows are read; ``load``: a
-    digest of the queries, known then too.
+    graph. ``validate``: whether nodes are validated; ``shapes``: folders of a user's own. ``in_order``: whether texts
+    are put in an order for people, one by one; where they are many, they are written as they come. ``begun``: when each
+    account's first query started (microseconds), and ``load``, a digest of the queries: known once all rows are read.
     """
 
     account: str
@@ -43,7 +42,10 @@ class Job:
         return cls(
             settings.account,
             settings.base,
-            **{name: name in settings.outputs for name in ("events", "graph", "catalog", "facts")},
+            events="events" in settings.outputs,
+            graph="graph" in settings.outputs,
+            catalog="catalog" in settings.outputs,
+            facts="facts" in settings.outputs,
             syntaxes=settings.graph_format,
             query_text=settings.query_text,
             validate=settings.validate,

@@ -26,7 +26,7 @@ AS_PARENT, AS_ROOT = "parent", "root"
 
 
 class Record(NamedTuple):
-    """A record of an input as text. ``file``: where it is from, in ``block`` of it (an offset; blocks of one file may be
+    """A record of an input as text. ``file``: where it is from, in ``block`` of it (an offset: blocks of a file may be
     read apart); ``unit``: whether its place counts lines or rows; ``is_history``: whether it is of QUERY_HISTORY;
     ``is_record``: False where a CSV has too few or too many fields, so that it is no row whatever it says.
     """
@@ -63,7 +63,7 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
         rows += 1
         if isinstance(row, Unreadable):
             bad += 1
-            yield aside(record.file, record.block, number, record.unit, "; ".join(row.problems), record.text)
+            yield aside((*place, number, record.unit), "; ".join(row.problems), record.text)
         else:
             yield from _row(row, record, number, job)
     for (file, block), count in counts.items():
@@ -72,8 +72,13 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
     yield Message(TALLY, "", b"", encode(told))
 
 
-def aside(file: str, block: int, number: int, unit: str, reason: str, text: str) -> Message:
-    """A row for the quarantine; ``number`` counts within its block."""
+Place = tuple[str, int, int, str]
+"""Where a row came from: file, block, its number within the block, and what that counts."""
+
+
+def aside(place: Place, reason: str, text: str) -> Message:
+    """A row for the quarantine."""
+    file, block, number, unit = place
     return Message(ASIDE, file, order(1, block, f"{number:012}"), encode((block, number, unit, reason, text)))
 
 

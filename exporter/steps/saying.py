@@ -11,8 +11,8 @@ import msgspec
 from exporter.errors import UsageError
 from exporter.graph.shapes.on_nodes import Checks
 from exporter.messages import REFUSED, RESULT, Message
-from exporter.steps.texts import graph_in, writer
 from exporter.steps.tallies import Tally
+from exporter.steps.texts import graph_in, writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,8 +51,10 @@ class Saying:
         self.tally = Tally()
         self._checks = checks(job.shapes) if job.validate else None
         self._base = job.base
-        self._writers = [(graph_in(name), writer(name, job.base, job.load).render) for name in job.syntaxes]
-        self._is_asked = job.graph
+        self._in_order = job.in_order
+        names = job.syntaxes if job.graph else ()
+        writers = [(graph_in(name), writer(name, job.base, job.load)) for name in names]
+        self._writers = [(to, one.render, f"\n{one.between}") for to, one in writers]
 
     def of_thing(self, to: str, key: str, nodes: Iterable[Node]) -> Iterator[Message]:
         """The nodes of a thing; where the shapes refuse one, those who mention the thing are to be held back."""
@@ -73,7 +75,6 @@ class Saying:
         found: list[Result] = []
         for node in nodes:
             found += check(node, base)
-        self.tally.count("checked", len(nodes))
         return found
 
     def results(self, results: list[Result]) -> Iterator[Message]:
@@ -82,13 +83,31 @@ class Saying:
             self.tally.result(result.severity, result.shape)
             yield Message(RESULT, "", b"", msgspec.json.encode(result))
 
+    def rendered(self, nodes: list[Node]) -> list[str]:
+        """The nodes as one text in each syntax."""
+        return [between.join(map(render, nodes)) for _, render, between in self._writers]
+
     def texts(self, nodes: list[Node]) -> Iterator[Message]:
-        """The nodes in each syntax."""
-        self.tally.count("nodes", len(nodes))
-        if self._is_asked:
-            for to, render in self._writers:
-                for node in nodes:
-                    yield Message(to, "", node.iri.encode(), render(node).encode())
+        """The nodes in each syntax: each by itself where they are put in order later, else as one text."""
+        if not self._in_order:
+            yield from self.joined(self.rendered(nodes), len(nodes))
+            return
+        self._count(len(nodes))
+        for to, render, _ in self._writers:
+            for node in nodes:
+                yield Message(to, "", node.iri.encode(), render(node).encode())
+
+    def joined(self, texts: list[str], nodes: int) -> Iterator[Message]:
+        """So many nodes as :meth:`rendered` made them."""
+        self._count(nodes)
+        if nodes:
+            for (to, _, _), text in zip(self._writers, texts, strict=True):
+                yield Message(to, "", b"", text.encode())
+
+    def _count(self, nodes: int) -> None:
+        self.tally.count("nodes", nodes)
+        if self._checks is not None:
+            self.tally.count("checked", nodes)
 
 
 def refusal(results: list[Result]) -> str | None:

@@ -8,14 +8,14 @@ from exporter.messages import decode, parts
 from exporter.things.answers import Dataset
 
 if TYPE_CHECKING:
-    from exporter.queries.spoken import Spelling
+    from exporter.queries.spoken import Spelled
 
 
 class Spellings:
     """The datasets of a partition, by account and spelling."""
 
     def __init__(self) -> None:
-        self._datasets: dict[str, dict[Spelling, Dataset]] = {}
+        self._datasets: dict[str, dict[Spelled, Dataset]] = {}
 
     def hear(self, key: str, body: bytes) -> None:
         """What an object says it is called; ``key``: a query of its account."""
@@ -25,6 +25,6 @@ class Spellings:
         for name, owner, namespace, dataset, facets in told:
             of_account[object_key, name, owner] = Dataset(namespace, dataset, facets)
 
-    def of(self, account: str) -> dict[Spelling, Dataset]:
+    def of(self, account: str) -> dict[Spelled, Dataset]:
         """The datasets by spelling, as the queries of an account use them."""
         return self._datasets.setdefault(account, {})

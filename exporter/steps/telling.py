@@ -31,10 +31,10 @@ from exporter.queries.mentions import add
 from exporter.rows.history import latest
 from exporter.rows.row import Row
 from exporter.steps.people import People
-from exporter.steps.reading import CHILD, HOLD, LINE, ROW, aside
-from exporter.things.lives import Profile
-from exporter.things.mentioned import said
+from exporter.steps.reading import CHILD, HOLD, LINE, ROW, Place, aside
 from exporter.steps.tallies import Tally
+from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it
+from exporter.things.mentioned import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,9 +78,9 @@ class Known(Struct, array_like=True):
 
 read_told: Final = msgspec.msgpack.Decoder(Told).decode
 read_known: Final = msgspec.msgpack.Decoder(Known).decode
-_row: Final = msgspec.msgpack.Decoder(tuple[str, Row, tuple[str, int, int, str], str]).decode
+_row: Final = msgspec.msgpack.Decoder(tuple[str, Row, Place, str]).decode
 _history: Final = msgspec.msgpack.Decoder(History).decode
-_Placed = tuple[Row, tuple[str, int, int, str], str]
+_Placed = tuple[Row, Place, str]
 
 
 class _Heard:
@@ -117,8 +117,8 @@ def _heard(group: Iterator[Message]) -> tuple[dict[str, _Heard], list[History]]:
     for message in group:
         what = rank(message)
         if what == ROW:
-            account, *placed = _row(message.body)
-            heard.setdefault(account, _Heard()).rows.append(tuple(placed))
+            account, row, place, text = _row(message.body)
+            heard.setdefault(account, _Heard()).rows.append((row, place, text))
         elif what == LINE:
             lines.append(_history(message.body))
         elif what == CHILD:
@@ -190,7 +190,7 @@ class _Teller:
         self.tally.count("aside", len(kept))
         for row, place, text in in_order:
             if id(row) in kept:
-                yield aside(*place, reason, text)
+                yield aside(place, reason, text)
 
     def _told(self, told: Told) -> Iterator[Message]:
         facts = told.facts()

@@ -9,7 +9,8 @@ import orjson
 
 from exporter.graph.catalog_entries import remarks
 from exporter.graph.iri import Iris
-from exporter.graph.nodes import of_query
+from exporter.graph.nodes.queries import run_nodes, statement_nodes
+from exporter.graph.nodes.told import Told
 from exporter.messages import (
     EVENTS,
     NAMED_FOR_QUERY,
@@ -21,10 +22,11 @@ from exporter.messages import (
     rank,
 )
 from exporter.openlineage import check
-from exporter.openlineage.events import run_events
+from exporter.openlineage.events import events_of, run_events
 from exporter.queries.tables import rows_of
 from exporter.steps.cataloguing import of_query as to_catalog
 from exporter.steps.reading import AS_PARENT
+from exporter.steps.recurring import Recurring
 from exporter.steps.saying import Saying, refusal
 from exporter.steps.spellings import Spellings
 from exporter.steps.telling import ANSWER, FACTS_OF, held, read_told
@@ -45,8 +47,7 @@ _KINDS: Final = {"START": 0, "COMPLETE": 1}
 
 def write(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     """Each query of the partition as its nodes and events, or held back; what is not for queries passes through."""
-    saying, spellings = Saying(job), Spellings()
-    iris: dict[str, Iris] = {}
+    writer, spellings = _Writer(job), Spellings()
     for to, key, group in by_key(messages):
         if to == NAMED_FOR_QUERY:
             for message in group:
@@ -54,13 +55,10 @@ def write(messages: Iterable[Message], job: Job) -> Iterator[Message]:
         elif to == WRITTEN:
             facts, answers = _together(group)
             answers.datasets = spellings.of(facts.account)
-            of_account = iris.get(facts.account)
-            if of_account is None:
-                of_account = iris[facts.account] = Iris(facts.account, job.account, job.base)
-            yield from _query(facts, answers, of_account, job, saying)
+            yield from writer.query(facts, answers)
         else:
             yield from group
-    yield saying.tally.message()
+    yield writer.saying.tally.message()
 
 
 def _together(group: Iterator[Message]) -> tuple[QueryFacts, Answers]:
@@ -95,30 +93,70 @@ def _add(answers: Answers, told: Answer) -> None:
             answers.column_priors[key, column] = state
     if told.ending is not None:
         answers.endings[key] = told.ending
-    for change_key, column, property_, element, until in told.settings or ():
-        answers.settings[change_key, column, property_, element] = until
+    for *setting, until in told.settings or ():
+        answers.settings[tuple(setting)] = until
 
 
-def _query(facts: QueryFacts, answers: Answers, iris: Iris, job: Job, saying: Saying) -> Iterator[Message]:
-    nodes = list(of_query(facts, answers, iris)) if job.graph or job.validate else []
-    results = saying.checked(nodes)
-    yield from saying.results(results)
-    events = run_events(facts, answers, job.openlineage) if job.events else []
-    reason = refusal(results) or _fault(events)
-    if reason is not None:
-        saying.tally.count("held")
-        yield held(facts, reason)
-        return
-    saying.tally.written(facts)
-    yield from saying.texts(nodes)
-    saying.tally.count("events", len(events))
-    for event in events:
-        yield Message(EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
-    if job.catalog:
-        yield from to_catalog(facts.account, remarks(facts, answers))
-    if job.facts:
-        for table, row in rows_of(facts):
-            yield Message(facts_of(table), "", b"", orjson.dumps(row))
+class _Writer:
+    """Writes the queries of one partition."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self.saying = Saying(job)
+        # What a user's shapes look at is not known: with them each node is validated as it is.
+        may_recur = not (job.in_order or job.shapes)
+        self._recurring = Recurring(self.saying.rendered) if may_recur else None
+        self._iris: dict[str, Iris] = {}
+
+    def query(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:
+        """A query's nodes and events, or that it is held back and why."""
+        saying, job = self.saying, self._job
+        told = Told(facts, answers, self._of(facts.account))
+        known = self._recurring.filled(told) if self._recurring else None
+        of_statement, links = ([], known.links) if known else statement_nodes(told)
+        of_run = list(run_nodes(told, links))
+        results = saying.checked(of_run) + saying.checked(of_statement)
+        yield from saying.results(results)
+        events = self._events(facts, answers) if job.events else []
+        reason = refusal(results) or _fault(events)
+        if reason is not None:
+            saying.tally.count("held")
+            yield held(facts, reason)
+            return
+        saying.tally.written(facts)
+        yield from saying.texts(of_run)
+        if known:
+            yield from saying.joined(known.texts, known.nodes)
+        elif self._recurring and self._recurring.met(told) and not results:
+            texts = saying.rendered(of_statement)
+            self._recurring.remember(told, texts, links)
+            yield from saying.joined(texts, len(of_statement))
+        else:
+            yield from saying.texts(of_statement)
+        saying.tally.count("events", len(events))
+        for event in events:
+            yield Message(EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
+        yield from self._more(facts, answers)
+
+    def _of(self, account: str) -> Iris:
+        iris = self._iris.get(account)
+        if iris is None:
+            iris = self._iris[account] = Iris(account, self._job.account, self._job.base)
+        return iris
+
+    def _events(self, facts: QueryFacts, answers: Answers) -> list[Event]:
+        settings = self._job.openlineage
+        if self._recurring is None:
+            return run_events(facts, answers, settings)
+        said = self._recurring.statement(facts.content, facts.account, answers.datasets, settings)
+        return events_of(facts, said, answers, settings)
+
+    def _more(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:
+        if self._job.catalog:
+            yield from to_catalog(facts.account, remarks(facts, answers))
+        if self._job.facts:
+            for table, row in rows_of(facts):
+                yield Message(facts_of(table), "", b"", orjson.dumps(row))
 
 
 def _fault(events: list[Event]) -> str | None:

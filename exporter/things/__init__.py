@@ -1,0 +1,1 @@
+"""What stays while queries come and go: things hear what mentions them, and answer."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from exporter.things.answers import Ending
+from exporter.things.answers import Ending  # noqa: TC001 - msgspec reads it
 
 
 class Profile(Struct):

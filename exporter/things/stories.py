@@ -1,10 +1,11 @@
 """The story of an object: what happened to it, heard in the order of time; and what it can answer because of that.
 
 One entity per table would make a graph that PROV forbids: two writes generate it twice, and an INSERT from a table into
-itself derives it from itself. So each query that writes an object, or creates, replaces or restores it or adds, drops or
-renames its columns by DDL, makes a version; a read uses the latest one before its start, in the order of (time, query
-id), so that no cycle can arise. A version exists from its writer's end where QUERY_HISTORY tells it, else from its start
-(PROV-CONSTRAINTS, 6.1). Reads count when their query starts, changes when it ends: a query does not read what it writes.
+itself derives it from itself. So each query that writes an object, or creates, replaces or restores it or adds, drops
+or renames its columns by DDL, makes a version; a read uses the latest one before its start, in the order of (time,
+query id), so that no cycle can arise. A version exists from its writer's end where QUERY_HISTORY tells it, else from
+its start (PROV-CONSTRAINTS, 6.1). Reads count when their query starts, changes when it ends: no query reads what it
+writes itself.
 
 A version that writes some of the columns leaves the others as they were. So a column has versions of its own, one for
 each version of the object that wrote it, in a chain that begins when the object is created.
@@ -210,7 +211,7 @@ class _Names:
             self._settle()
             self._at = at
         for after, name in names:
-            # What a change gives at the very time at which it is seen is seen after it: a name holds once from one time.
+            # What a change gives at the very time at which it is seen is seen after it: a name holds once from a time.
             self._pending[name] = max(after, self._pending.get(name, 0))
 
     def _settle(self) -> None:

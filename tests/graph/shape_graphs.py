@@ -70,6 +70,8 @@ def nodes(path: Path = VALID) -> Iterator[Node]:
     by_name = {one.name: one for one in NODE_CLASSES}
     for subject, properties in of.items():
         types = tuple(short(one) for one in properties.pop("rdf:type"))
+        if not isinstance(subject, NamedNode):
+            raise ValueError(subject)
         of_class = by_name[next(name for name in by_name if name in types)]
         ranges = {one.term: one.range for one in of_class.properties}
         values = {term: tuple(value_of(one, ranges[term]) for one in found) for term, found in properties.items()}
@@ -91,6 +93,8 @@ def path_of(iri: str) -> str:
 def value_of(term: NamedNode | Literal, range_: str) -> Value:
     if isinstance(term, NamedNode):
         return path_of(term.value)
+    if term.datatype.value != XSD + range_.removeprefix("xsd:"):
+        raise ValueError(term)
     if range_ == "xsd:dateTime":
         return round((datetime.fromisoformat(term.value) - EPOCH).total_seconds() * 1_000_000)
     return {"xsd:integer": int, "xsd:boolean": "true".__eq__}.get(range_, str)(term.value)

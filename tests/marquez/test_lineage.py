@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter.openlineage.naming import UNRECORDED_JOB
+from exporter.openlineage.jobs import UNRECORDED_JOB
 from tests import exports
 from tests.marquez import api, exported, rows
 from tests.marquez.seen import Seen, look, name_of, node, push, same
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from tests.marquez.api import Marquez
 
 
 @pytest.fixture(scope="module")
-def seen(marquez: Marquez, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:  # noqa: ARG001 - the session to work in
+def seen(marquez: Marquez, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     folder = tmp_path_factory.mktemp("examples") / "out"
     lineage = exported.examples(folder)
     known = {account for account, _ in lineage.statements if marquez.knows(f"snowflake://{account}")}

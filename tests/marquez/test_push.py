@@ -19,15 +19,13 @@ from tests.marquez.seen import look, push, same
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
-
     from tests.marquez.api import Marquez
 
 SECONDS = 600
 
 
 @pytest.fixture
-def history(spark: SparkSession, tmp_path: Path) -> tuple[Path, rows.Lineage]:  # noqa: ARG001 - exports work in it
+def history(tmp_path: Path) -> tuple[Path, rows.Lineage]:
     """The events of an account that no Marquez knows, in a folder to push from, and what its rows say."""
     folder = tmp_path / "out"
     return folder, exported.history(folder, f"SHAPES-{uuid4().hex[:12].upper()}")

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 import types
 import typing
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attr
 import pytest
@@ -15,9 +15,6 @@ from openlineage.client.serde import Serde
 
 from exporter.openlineage.facets import EVENT_SCHEMA, OWN, SCHEMAS
 from tests.openlineage import told
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def _classes() -> dict[str, type]:
@@ -71,9 +68,9 @@ def _first_that_takes(kinds: list[Any], value: Any) -> Any:
     return build(kinds[-1], value)
 
 
-def test_every_event_and_facet_becomes_its_class_and_comes_back(spark: SparkSession) -> None:
+def test_every_event_and_facet_becomes_its_class_and_comes_back() -> None:
     seen = set()
-    for event in told.events() + told.events_with_history(spark):
+    for event in told.events() + told.events_with_history():
         built = build(CLASSES[event["schemaURL"]], event)
         assert _without_added(Serde.to_dict(built), event) == event
         seen |= {key for key, facet in told.facets(event) if not facet["_schemaURL"].startswith(OWN)}

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID, uuid5
 
 import pytest
 
-from exporter.openlineage.naming import RUN_NAMESPACE, UNRECORDED_JOB
+from exporter.openlineage.jobs import UNRECORDED_JOB
+from exporter.openlineage.naming import RUN_NAMESPACE
 from exporter.openlineage.settings import UNKNOWN_TYPE
-from exporter.schemas import FACTS
+from exporter.queries.tables import FACTS
 from tests import exports
 from tests.openlineage import plain_reading as plain
 from tests.openlineage import told
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def facts(spark: SparkSession) -> dict[str, list[Json]]:  # noqa: ARG001 - exports.everything() works in it
+def facts() -> dict[str, list[Json]]:
     return {name: exports.facts(exports.everything(), name) for name in FACTS}
 
 
@@ -32,7 +30,7 @@ def queries(facts: dict[str, list[Json]]) -> dict[plain.Query, plain.Told]:
 
 
 @pytest.fixture(scope="module")
-def runs(spark: SparkSession) -> dict[plain.Query, Json]:  # noqa: ARG001
+def runs() -> dict[plain.Query, Json]:
     return told.runs()
 
 

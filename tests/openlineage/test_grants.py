@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from exporter.openlineage.pieces import GRANTS
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from exporter.openlineage.changes import grants_of
+from exporter.openlineage.values import said as without_none
+from exporter.queries.facts import Setting
 
 ON = {"SECURABLE_OBJECT_DOMAIN": "Table", "SECURABLE_OBJECT_ID": 7, "SECURABLE_OBJECT_NAME": 'D.S."t"'}
 TOLD_ON = {"objectDomain": "Table", "objectId": "7", "objectName": 'D.S."t"'}
@@ -23,14 +22,24 @@ CASES: list[tuple[str, Any, list[dict[str, Any]]]] = [
      [{"operation": "GRANT", "privileges": ["USAGE"], "scope": "ALL", "scopeDomain": "Schema"}]),
     ("grant", [{"PRIVILEGES": ["A"]}, {"PRIVILEGES": ["B"]}],
      [{"operation": "GRANT", "privileges": ["A"]}, {"operation": "GRANT", "privileges": ["B"]}]),
+    ("grant", {"PRIVILEGES": ["A", None, 1, {"x": [2]}], "ROLES": []},
+     [{"operation": "GRANT", "privileges": ["A", None, "1", '{"x":[2]}'], "roles": []}]),
+    ("grant", {"PRIVILEGES": None, "ROLES": 5, "SECURABLE_OBJECT_NAME": True},
+     [{"operation": "GRANT", "roles": ["5"], "objectName": "true"}]),
+    ("grant", [{"ROLES": "R"}, None], [{"operation": "GRANT", "roles": ["R"]}, {"operation": "GRANT"}]),
 ]  # fmt: skip
 
 
+def grants(word: str, value: str) -> list[dict[str, Any]]:
+    setting = Setting("grant/share/1", "share/1", None, word, None, None, None, None, value)
+    return [without_none(grant) for grant in grants_of(setting)]
+
+
 @pytest.mark.parametrize(("word", "said", "expected"), CASES)
-def test_a_grant_tells_what_to_whom_and_on_what(
-    spark: SparkSession, word: str, said: Any, expected: list[dict[str, Any]]
-) -> None:
-    rows = spark.createDataFrame([(word, json.dumps(said))], "property string, value string")
-    found = rows.selectExpr(f"to_json({GRANTS}) AS grants").first()
-    assert found is not None
-    assert json.loads(found.grants) == expected
+def test_a_grant_tells_what_to_whom_and_on_what(word: str, said: Any, expected: list[dict[str, Any]]) -> None:
+    assert grants(word, json.dumps(said)) == expected
+
+
+@pytest.mark.parametrize("value", ["x{", '{"PRIVILEGES":["A"]} and more', '[1,{"PRIVILEGES":["A"]}]', '{"A":1', ""])
+def test_what_is_no_such_json_tells_no_grant(value: str) -> None:
+    assert grants("grant", value) == []

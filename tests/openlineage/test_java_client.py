@@ -21,11 +21,10 @@ from tests.openlineage import told
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import SparkSession
-
 Json = dict[str, Any]
 CLIENT = "io.openlineage.client.OpenLineage"
 KINDS = {"RunEvent": "run", "DatasetEvent": "dataset"}
+pytestmark = pytest.mark.jvm
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +58,14 @@ def same_time(event: Json) -> Json:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_event_comes_back_whole(kind: str, jvm: Any, spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+def test_every_event_comes_back_whole(kind: str, jvm: Any, tmp_path: Path) -> None:
     events = [event for event in told.events() if KINDS[kind] in event]
     back = told_again(jvm, f"{CLIENT}${kind}", events, tmp_path)
     assert len(events) > 50
     assert [same_time(event) for event in back] == [same_time(event) for event in events]
 
 
-def test_the_clients_own_calls_give_the_same(jvm: Any, spark: SparkSession) -> None:  # noqa: ARG001
+def test_the_clients_own_calls_give_the_same(jvm: Any) -> None:
     utils = jvm.io.openlineage.client.OpenLineageClientUtils
     for event in list(told.runs().values())[:20]:
         run = utils.runEventFromJson(json.dumps(event, ensure_ascii=False))
@@ -75,7 +74,7 @@ def test_the_clients_own_calls_give_the_same(jvm: Any, spark: SparkSession) -> N
         assert same_time(json.loads(utils.toJson(run))) == same_time(event)
 
 
-def test_what_the_specification_names_becomes_a_class_of_its_own(jvm: Any, spark: SparkSession) -> None:  # noqa: ARG001
+def test_what_the_specification_names_becomes_a_class_of_its_own(jvm: Any) -> None:
     """A reader that took our facets for unknown ones would give them back whole and understand nothing."""
     utils = jvm.io.openlineage.client.OpenLineageClientUtils
     event = next(

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from confluent_kafka import Message
-    from pyspark.sql import SparkSession
 
 TOPIC = "lineage"
 SECONDS = 60
+pytestmark = pytest.mark.jvm
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The events of the examples and of random histories, in a folder to push from."""
     copy = tmp_path_factory.mktemp("pushed") / "out"
     shutil.copytree(exports.everything() / "events", copy / "events")

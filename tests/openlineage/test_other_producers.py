@@ -17,8 +17,6 @@ from tests.openlineage import told
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
-
 RUN: Final = "eebd5ee2-26f4-5bb9-a22f-02dbe0bd6c76"
 PLACE: Final = S3("acme-landing", "shop/orders")
 MODEL: Final = {
@@ -70,7 +68,7 @@ def meets(ours: told.Json, theirs: told.Json) -> bool:
     return all(set(told.names(ours[side])) == set(told.names(theirs[side])) for side in ("inputs", "outputs"))
 
 
-def test_airflow_and_spark_meet_ours_without_any_setting(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+def test_airflow_and_spark_meet_ours_without_any_setting(tmp_path: Path) -> None:
     def table(schema: str, name: str) -> DatasetNaming:
         return Snowflake("ACME", "PROD", "ANALYTICS", schema, name)
 
@@ -81,11 +79,7 @@ def test_airflow_and_spark_meet_ours_without_any_setting(spark: SparkSession, tm
 
 
 @pytest.mark.parametrize("account", ["acme-prod", "xy12345.us-east-1.aws"])
-def test_dbt_meets_ours_by_letter_case_and_namespace(
-    spark: SparkSession,  # noqa: ARG001
-    tmp_path: Path,
-    account: str,
-) -> None:
+def test_dbt_meets_ours_by_letter_case_and_namespace(tmp_path: Path, account: str) -> None:
     """dbt spells names as its project does, in lower case, and the account as its profile does, often as a locator."""
 
     class Dbt(Snowflake):
@@ -104,7 +98,7 @@ def test_dbt_meets_ours_by_letter_case_and_namespace(
     assert not meets(found["model"], other([*sources, model("staging", "stg_other")], model("marts", "orders")))
 
 
-def test_what_differs_in_letter_case_does_not_meet(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+def test_what_differs_in_letter_case_does_not_meet(tmp_path: Path) -> None:
     """What the setting is there for."""
     theirs: Any = other([PLACE], Snowflake("ACME", "PROD", "analytics", "staging", "stg_orders"))
     assert not meets(sent(tmp_path)["load"], theirs)

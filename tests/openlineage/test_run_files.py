@@ -15,14 +15,12 @@ from tests.openlineage.pushing import counted, push, texts
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
-
 Json = dict[str, Any]
 TRANSPORT = "exporter.openlineage.run_files.RunFilesTransport"
 
 
 @pytest.fixture
-def folder(spark: SparkSession, tmp_path: Path) -> Path:  # noqa: ARG001 - exports.everything() works in it
+def folder(tmp_path: Path) -> Path:
     shutil.copytree(exports.everything() / "events", tmp_path / "out" / "events")
     return tmp_path / "out"
 

@@ -1,52 +1,38 @@
-"""What the settings change in the events, on the facts of one export of everything."""
+"""What the settings change in the events of everything."""
 
 from __future__ import annotations
 
 import json
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import pytest
-from pyspark.sql import functions as F
 
 from exporter.errors import UsageError
-from exporter.openlineage.events import EVENT_COLUMNS, events
 from exporter.openlineage.settings import OpenLineageSettings
+from tests import exports
 from tests.openlineage import told
-from tests.openlineage.told import HISTORY, with_history
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from exporter.facts import Facts
+from tests.openlineage.told import HISTORY, history, sent
 
 Json = dict[str, Any]
-
-
-@cache
-def all_facts(spark: SparkSession) -> Facts:
-    return told.facts(spark)
-
-
-def sent(facts: Facts, **settings: Any) -> list[Json]:
-    found = events(facts, OpenLineageSettings(**settings))
-    assert tuple(found.columns) == EVENT_COLUMNS
-    return [json.loads(row.event) for row in found.collect()]
 
 
 def completes(found: list[Json]) -> list[Json]:
     return [event for event in found if event.get("eventType") == "COMPLETE"]
 
 
-def test_complete_alone_holds_what_start_and_complete_do(spark: SparkSession) -> None:
-    found = sent(all_facts(spark), start_events=False)
+def in_order(events: list[Json]) -> list[str]:
+    return sorted(json.dumps(event, sort_keys=True) for event in events)
+
+
+def test_complete_alone_holds_what_start_and_complete_do() -> None:
+    found = sent(start_events=False)
     assert {event.get("eventType") for event in found} == {"COMPLETE", None}
-    key = lambda event: json.dumps(event, sort_keys=True)  # noqa: E731
-    assert sorted(completes(found), key=key) == sorted(completes(list(told.events())), key=key)
+    assert in_order(completes(found)) == in_order(completes(list(told.events())))
 
 
-def test_without_base_objects_no_base_is_left_and_every_edge_has_its_input(spark: SparkSession) -> None:
-    found = completes(sent(all_facts(spark), base_inputs=False))
+def test_without_base_objects_no_base_is_left_and_every_edge_has_its_input() -> None:
+    found = completes(sent(base_inputs=False))
     accesses = {one for event in found for dataset in event["inputs"]
                 for one in dataset["inputFacets"]["accessHistory_access"]["accesses"]}  # fmt: skip
     assert accesses <= {"DIRECT", "SOURCE"}
@@ -58,28 +44,27 @@ def test_without_base_objects_no_base_is_left_and_every_edge_has_its_input(spark
                 assert set(told.names(column["inputFields"])) <= inputs
 
 
-def test_reads_alone_stay_at_home_by_switch(spark: SparkSession) -> None:
-    found = completes(sent(all_facts(spark), reads=False))
+def test_reads_alone_stay_at_home_by_switch() -> None:
+    found = completes(sent(reads=False))
     every = completes(list(told.events()))
     assert found
     assert len(found) == len([event for event in every if event["outputs"]]) < len(every)
 
 
-def test_dataset_events_by_switch(spark: SparkSession) -> None:
-    assert not [event for event in sent(all_facts(spark), dataset_events=False) if "dataset" in event]
+def test_dataset_events_by_switch() -> None:
+    assert not [event for event in sent(dataset_events=False) if "dataset" in event]
 
 
-def test_the_text_of_a_query_goes_out_only_by_switch(spark: SparkSession) -> None:
-    facts = with_history(all_facts(spark))
-    hidden, shown = sent(facts), sent(facts, sql=True)
-    assert HISTORY["query_text"] not in json.dumps(hidden, ensure_ascii=False)
+def test_the_text_of_a_query_goes_out_only_by_switch() -> None:
+    hidden, shown = sent(history=history()), told.events_with_history()
+    assert json.dumps(HISTORY["query_text"]).strip('"') not in json.dumps(hidden)
     assert not [key for event in hidden for key, _ in told.facets(event) if key == "sql"]
-    texts = {event["job"]["facets"]["sql"]["query"] for event in completes(shown)}
+    texts = {event["job"]["facets"]["sql"]["query"] for event in completes(list(shown))}
     assert texts == {HISTORY["query_text"]}
 
 
-def test_what_query_history_adds(spark: SparkSession) -> None:
-    found = completes(sent(with_history(all_facts(spark))))
+def test_what_query_history_adds() -> None:
+    found = completes(sent(history=history()))
     starts = told.runs("START")
     counted = 0
     for event in found:
@@ -95,27 +80,26 @@ def test_what_query_history_adds(spark: SparkSession) -> None:
     assert counted
 
 
-def test_what_goes_before_a_jobs_name_can_be_chosen(spark: SparkSession) -> None:
-    facts = with_history(all_facts(spark))
+def test_what_goes_before_a_jobs_name_can_be_chosen() -> None:
     plain = {event["job"]["name"] for event in told.events() if "job" in event}
-    assert {event["job"]["name"] for event in completes(sent(facts, job_name_from=()))} == plain
-    assert all(
-        event["job"]["name"].startswith("WH: ") for event in completes(sent(facts, job_name_from=("warehouse_name",)))
-    )
+    assert {event["job"]["name"] for event in completes(sent(history=history(), job_name_from=()))} == plain
+    named = completes(sent(history=history(), job_name_from=("warehouse_name",)))
+    assert all(event["job"]["name"].startswith("WH: ") for event in named)
 
 
-def test_namespaces_letter_case_and_type_are_the_users(spark: SparkSession) -> None:
+def test_namespaces_letter_case_and_type_are_the_users() -> None:
     accounts = {event["job"]["namespace"] for event in told.events() if "job" in event}
     moves = dict.fromkeys(accounts, "snowflake://it's") | {"file": "file://host"}
     found = sent(
-        all_facts(spark),
         namespaces=moves,
         letter_case="lower",
         job_namespace="jobs",
         unknown_type="",
         producer="urn:me",
     )
-    datasets = {name for event in found for side in ("inputs", "outputs") for name in told.names(event.get(side, []))}
+    datasets = {
+        name for event in found for side in ("inputs", "outputs") for name in told.names(event.get(side, []))
+    }
     datasets |= {name for event in found if "dataset" in event for name in told.names([event["dataset"]])}
     assert not accounts & {namespace for namespace, _ in datasets}
     assert ("snowflake://it's", "db.s.v1") in datasets
@@ -135,16 +119,12 @@ def test_namespaces_letter_case_and_type_are_the_users(spark: SparkSession) -> N
     } == {""}
 
 
-def test_the_events_are_the_same_in_any_order_and_partitions(spark: SparkSession) -> None:
-    facts = all_facts(spark)
-    shuffled = {name: table.orderBy(F.rand(7)).repartition(5) for name, table in facts.tables()}
-    before = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", "7")
-    try:
-        found = sorted(json.dumps(event, sort_keys=True) for event in sent(type(facts)(**shuffled)))
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", before)
-    assert found == sorted(json.dumps(event, sort_keys=True) for event in told.events())
+def test_the_events_are_the_same_in_any_order_of_the_rows() -> None:
+    """What one query says to objects and datasets may be heard before or after what another says."""
+    rows = list(exports.all_rows())
+    Random(7).shuffle(rows)
+    assert told.texts(rows) == told.texts(exports.all_rows())
+    assert in_order([json.loads(text) for text in told.texts(rows)]) == in_order(list(told.events()))
 
 
 @pytest.mark.parametrize(

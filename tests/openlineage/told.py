@@ -1,23 +1,22 @@
-"""The events of one export of everything, the facts that they were made from, and what QUERY_HISTORY would add."""
+"""The events of one export of everything; of the same rows under other settings; and what QUERY_HISTORY adds."""
 
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import functions as F
-
-from exporter.facts import Facts
-from exporter.openlineage.events import events as made
+from exporter.engine import local
+from exporter.messages import EVENTS
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.schemas import FACTS
+from exporter.steps.job import Job
+from exporter.steps.reading import Record
 from tests import exports
+from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pyspark.sql import SparkSession
+    from collections.abc import Iterable, Iterator
 
 Json = dict[str, Any]
 HISTORY: Final = {
@@ -27,14 +26,52 @@ HISTORY: Final = {
     "role_name": "LOADER",
     "warehouse_name": "WH",
     "query_parameterized_hash": "0123abcd",
+    "rows_inserted": 5,
+    "rows_updated": 2,
+    "rows_deleted": 0,
+    "rows_produced": 9,
 }
-COUNTS: Final = {"rows_inserted": 5, "rows_updated": 2, "rows_deleted": 0, "rows_produced": 9}
+LASTED: Final = timedelta(seconds=1.5)
 OWNERS: Final = ("run", "job", "dataset", "inputs", "outputs")
 
 
 @cache
 def events() -> tuple[Json, ...]:
     return tuple(json.loads(text) for text in exports.events(exports.everything()))
+
+
+def texts(rows: Iterable[Json], *, history: Iterable[Json] = (), **settings: Any) -> list[str]:
+    """The events of rows under these settings, with these lines of QUERY_HISTORY, as they are written."""
+    chosen = OpenLineageSettings(**settings)
+    job = Job(exports.ACCOUNT, "urn:tests/", graph=False, validate=False, query_text=True, openlineage=chosen)
+    made = local.run([*_records(rows), *_records(history, is_history=True)], job)
+    return [text for message in made if message.to == EVENTS for text in message.body.decode().split("\n")]
+
+
+def _records(rows: Iterable[Json], *, is_history: bool = False) -> Iterator[Record]:
+    for row in rows:
+        yield Record("rows.ndjson", 0, "line", json.dumps(row, ensure_ascii=False), is_history=is_history)
+
+
+@cache
+def history() -> tuple[Json, ...]:
+    """A line of QUERY_HISTORY for every query. Those of two accounts with one id have one, which ends after both."""
+    ends: dict[str, Any] = {}
+    for row in exports.all_rows():
+        end = plain.time(row["query_start_time"]) + LASTED
+        ends[row["query_id"]] = max(end, ends.get(row["query_id"], end))
+    return tuple({**HISTORY, "query_id": one, "end_time": end.isoformat()} for one, end in ends.items())
+
+
+def sent(*, history: Iterable[Json] = (), **settings: Any) -> list[Json]:
+    """The events of everything under these settings."""
+    return [json.loads(text) for text in texts(exports.all_rows(), history=history, **settings)]
+
+
+@cache
+def events_with_history() -> tuple[Json, ...]:
+    """The events as if QUERY_HISTORY had told of every query, its text among what is sent."""
+    return tuple(sent(history=history(), sql=True))
 
 
 def runs(kind: str = "COMPLETE") -> dict[tuple[str, str], Json]:
@@ -68,25 +105,3 @@ def facets(event: Json) -> Iterator[tuple[str, Json]]:
     for thing in things:
         for holder in ("facets", "inputFacets", "outputFacets"):
             yield from thing.get(holder, {}).items()
-
-
-def facts(spark: SparkSession) -> Facts:
-    """The facts of the same export, to make events from under other settings."""
-    folder = exports.everything() / "facts"
-    return Facts(**{name: spark.read.parquet(str(folder / name)) for name in FACTS})
-
-
-def with_history(facts: Facts) -> Facts:
-    """The same facts as if QUERY_HISTORY had told of every query."""
-    columns = {name: F.lit(value) for name, value in HISTORY.items()}
-    counts = {name: F.lit(value).cast("bigint") for name, value in COUNTS.items()}
-    ended = F.col("query_start_time") + F.expr("INTERVAL 1.5 SECOND")
-    queries = facts.queries.withColumns({**columns, **counts}).withColumn("end_time", ended)
-    return Facts(**{**dict(facts.tables()), "queries": queries})
-
-
-@cache
-def events_with_history(spark: SparkSession) -> tuple[Json, ...]:
-    """The events of the same export with a row of QUERY_HISTORY for every query, its text among what is sent."""
-    found = made(with_history(facts(spark)), OpenLineageSettings(sql=True))
-    return tuple(json.loads(row.event) for row in found.select("event").collect())

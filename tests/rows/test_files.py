@@ -179,6 +179,7 @@ def test_records_as_spark_has_them(body: str, expected: list[Any], tmp_path: Pat
         ('a,"b\r\nc"\r\n1,2,3,4\r\n', ['a,"b\r\nc"', ("1", "2", "3", "4")]),
         ('\r\n\r\na,b,c,"d" \r\n\r\n', [("a", "b", "c", "d")]),
         ('a,b,"c\r\n', ['a,b,"c']),
+        ("\r\n\n\r\na,b,c,d\r\n\n\r\n", [("a", "b", "c", "d")]),
     ],
 )
 def test_records_that_end_with_cr_lf(body: str, expected: list[Any], tmp_path: Path) -> None:
@@ -223,6 +224,7 @@ def test_values_of_parquet_as_json(tmp_path: Path) -> None:
         "millis": pa.array([moment.replace(microsecond=120_000)], pa.timestamp("ms", "UTC")),
         "day": pa.array([date(2026, 3, 1)]),
         "decimal": pa.array([Decimal("1.50")]),
+        "small": pa.array([Decimal("0.00000010")]),
         "large": pa.array([Decimal(10**20)], pa.decimal128(38, 0)),
         "double": pa.array([1.5]),
         "nan": pa.array([float("nan")]),
@@ -236,7 +238,7 @@ def test_values_of_parquet_as_json(tmp_path: Path) -> None:
     assert record.text == (
         '{"QUERY_ID":"1","instant":"2026-03-01 08:00:00.123456+00:00","elsewhere":"2026-03-01 08:00:00.123456+00:00",'
         '"clock":"2026-03-01 08:00:00.123456","millis":"2026-03-01 08:00:00.12+00:00","day":"2026-03-01",'
-        '"decimal":1.50,"large":100000000000000000000,"double":1.5,"nan":"NaN","truth":true,"bytes":"abc",'
+        '"decimal":1.50,"small":0.00000010,"large":100000000000000000000,"double":1.5,"nan":"NaN","truth":true,"bytes":"abc",'
         '"nested":[{"x":1},null]}'
     )
 

@@ -98,7 +98,9 @@ def test_the_reasons_word_for_word(text: str, expected: list[str]) -> None:
     assert problems(text) == expected
 
 
-@pytest.mark.parametrize("behind", [_raw(), f" {_raw()}", f",{_raw()}", " xyz", "xyz", ";", "1", "[1]", '"x"'])
+@pytest.mark.parametrize(
+    "behind", [_raw(), f" {_raw()}", f",{_raw()}", " xyz", "xyz", "x", "{", " []", ";", "1", "[1]", '"x"']
+)
 def test_a_line_of_several_things_is_no_row(behind: str) -> None:
     assert problems(_raw() + behind) == [NOT_JSON]
 
@@ -384,8 +386,9 @@ def test_of_two_values_of_one_name_the_last_counts() -> None:
      ("9" * 6000, "9" * 6000), ("1e400", "1e400"), ("NaN", "NaN")],
 )  # fmt: skip
 def test_a_text_takes_any_value(value: str, text: str) -> None:
-    found = _first(_raw(direct_objects_accessed=f'[{{"objectId":{value},"locations":[{value}]}}]'))
-    assert found == {"objectId": text, "locations": [text]}
+    things = f'[{{"objectId":{value},"locations":[{value}]}}]'
+    for line_ in (_raw(direct_objects_accessed=things), _raw(direct_objects_accessed=things, x="undefined")):
+        assert _first(line_) == {"objectId": text, "locations": [text]}
 
 
 # --- sizes -----------------------------------------------------------------------------------------------------------
@@ -400,6 +403,22 @@ def test_deep_nesting_is_read(depth: int) -> None:
     assert read(_raw(object_modified_by_ddl=change))["object_modified_by_ddl"]["properties"] == deep
     things = f'[{{"of_next_year":{deep},"objectName":"A"}}]'
     assert _first(_raw(direct_objects_accessed=things)) == {"objectName": "A"}
+
+
+def test_what_was_read_is_read_again_from_deeper_down() -> None:
+    """Python's stack has an end, and who decodes a content later may be closer to it."""
+
+    def decode_below(content: bytes, frames: int) -> None:
+        if frames:
+            decode_below(content, frames - 1)
+        else:
+            documents.decode(content)
+
+    for depth in range(700, 996, 7):
+        deep = "[" * depth + "]" * depth
+        row = read_line(_raw(direct_objects_accessed=f'[{{"of_next_year":{deep},"objectName":"A"}}]'))
+        assert isinstance(row, Row)
+        decode_below(row.content, 90)
 
 
 @pytest.mark.parametrize("depth", [1001, 100_000])

@@ -11,7 +11,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import pyshacl
-import rdflib
 from rdflib import SH, XSD, BNode, Graph, Literal, URIRef
 
 from exporter.errors import UsageError
@@ -33,29 +32,31 @@ _LITERALS: Final = "rdflib.term"
 
 
 def validate(triples: Iterable[Triple], source: Source) -> list[Result]:
-    """What pySHACL finds in the graph, in order; raises UsageError where it cannot say.
+    """What pySHACL finds in the graph, in order; raises UsageError where it cannot say."""
+    return asked(triples, source, graph_of(source.triples))
 
-    Literals keep their texts: ``"01"^^xsd:integer`` is another term than ``"1"^^xsd:integer`` (RDF 1.1, section 3.3).
-    """
+
+def asked(triples: Iterable[Triple], source: Source, shapes: Graph) -> list[Result]:
+    """The same with the source's shapes in another form."""
     logger = logging.getLogger(_LITERALS)
-    level, normalized = logger.level, rdflib.NORMALIZE_LITERALS
+    level = logger.level
     logger.setLevel(logging.ERROR)
-    rdflib.NORMALIZE_LITERALS = False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _, report, _ = pyshacl.validate(graph_of(triples), shacl_graph=graph_of(source.triples), inplace=True)
+            _, report, _ = pyshacl.validate(graph_of(triples), shacl_graph=shapes, inplace=True)
     except Exception as error:  # noqa: BLE001 - pySHACL raises all kinds, also of Python's own
         said = (str(error).splitlines() or [type(error).__name__])[0]
         raise UsageError(f"pySHACL cannot check this: {said}. Try --by compiled") from None
     finally:
-        rdflib.NORMALIZE_LITERALS = normalized
         logger.setLevel(level)
     return in_order([_result(report, one, source) for one in report.objects(None, SH.result)])
 
 
 def graph_of(triples: Iterable[Triple]) -> Graph:
-    """The triples as rdflib has them, blank nodes under their names."""
+    """The triples as rdflib has them, blank nodes under their names, literals with their own texts:
+    ``"01"^^xsd:integer`` is another term than ``"1"^^xsd:integer`` (RDF 1.1, section 3.3).
+    """
     iri = cache(URIRef)
 
     def term(one: Term) -> Node:
@@ -66,7 +67,7 @@ def graph_of(triples: Iterable[Triple]) -> Graph:
         if one.language:
             return Literal(one.value, lang=one.language)
         datatype = iri(one.datatype.value)
-        return Literal(one.value, datatype=None if datatype == XSD.string else datatype)
+        return Literal(one.value, datatype=None if datatype == XSD.string else datatype, normalize=False)
 
     graph = Graph()
     graph.addN((term(one.subject), term(one.predicate), term(one.object), graph) for one in triples)  # type: ignore[arg-type]

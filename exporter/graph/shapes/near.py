@@ -28,47 +28,49 @@ def obstacles(shape: Shape) -> Iterator[str]:
         yield f"{shape.name}: sh:targetNode, for the node may be absent"
     if shape.targets.objects_of:
         yield f"{shape.name}: sh:targetObjectsOf"
-    yield from _of_focus(shape)
+    for part, what in _of_focus(shape):
+        is_named = part is not shape and not part.name.startswith("_:")
+        yield f"{shape.name}{f' ({part.name})' if is_named else ''}: {what}"
 
 
-def _of_focus(shape: Shape) -> Iterator[str]:
-    """Why, where the shape's focus node is the node itself."""
+def _of_focus(shape: Shape) -> Iterator[tuple[Shape, str]]:
+    """Why, where the shape's focus node is the node itself; with the part of the shape that asks for it."""
     if shape.is_deactivated:
         return
     if shape.path and not shape.path.is_near:
-        yield f"{shape.name}: the path {shape.path}"
+        yield shape, f"the path {shape.path}"
         return
     for constraint in shape.constraints:
         yield from _of_value(shape, constraint) if shape.path else _of_node(constraint)
 
 
-def _of_node(constraint: Constraint) -> Iterator[str]:
+def _of_node(constraint: Constraint) -> Iterator[tuple[Shape, str]]:
     """Why, where the only value is the node itself."""
     for inner in _inner(constraint):
         yield from _of_focus(inner)
 
 
-def _of_value(shape: Shape, constraint: Constraint) -> Iterator[str]:
+def _of_value(shape: Shape, constraint: Constraint) -> Iterator[tuple[Shape, str]]:
     """Why, where the values are values of the node."""
     if isinstance(constraint, OfClass) and constraint.class_.value not in _CLASSES:
-        yield f"{shape.name}: sh:class {constraint.class_.value} of another node, which its IRI does not tell"
+        yield shape, f"sh:class {constraint.class_.value} of another node, which its IRI does not tell"
     if isinstance(constraint, Closed | OfProperty):
-        yield f"{shape.name}: {constraint.component} of another node"
+        yield shape, f"{constraint.component} of another node"
         return
     for inner in _inner(constraint):
         yield from _of_other(inner)
 
 
-def _of_other(shape: Shape) -> Iterator[str]:
+def _of_other(shape: Shape) -> Iterator[tuple[Shape, str]]:
     """Why, where the shape's focus node is a value of the node."""
     if shape.is_deactivated:
         return
     if shape.path:
-        yield f"{shape.name}: {shape.path} of another node"
+        yield shape, f"the path {shape.path} of another node"
         return
     for constraint in shape.constraints:
         if isinstance(constraint, Equals | Disjoint):
-            yield f"{shape.name}: {constraint.component} of another node"
+            yield shape, f"{constraint.component} of another node"
         yield from _of_value(shape, constraint)
 
 

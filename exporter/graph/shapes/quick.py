@@ -1,7 +1,7 @@
 """Tests of values as a node has them: a constraint and a property of the vocabulary -> a function, or what is known.
 
-What the vocabulary's range decides is decided here, once: that an xsd:string is one, that a reference is an IRI. What
-is left is counting, lengths, patterns, bounds and the classes of references. A constraint without a quick form is asked
+What the vocabulary's range decides is decided here, once: that an xsd:string is one, that a reference is an IRI, that a
+time has a year of four digits (:mod:`exporter.rows.times` reads no other). What is left is counting, lengths, patterns, bounds and the classes of references. A constraint without a quick form is asked
 of the value as a term. Each test says the same as its constraint: what it lets pass is not looked at again.
 """
 
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 REMEMBERED: Final = 50_000
 """How many references of a class are remembered as passed, before all are forgotten."""
-
-_FIRST: Final = -62_135_596_800_000_000
-_LAST: Final = 253_402_300_799_999_999
-"""The microseconds of the years 1 to 9999; other years are no xsd:dateTime to either engine."""
 
 
 class References:
@@ -86,10 +82,7 @@ class Quick:
         return lambda value: constraint.accepts(unknown, term_of(value, range_, base))
 
     def datatype(self, constraint: Datatype, one: Property) -> Test | bool:
-        is_its_own = one.is_literal and constraint.datatype.value == XSD + one.range.removeprefix("xsd:")
-        if is_its_own and one.range == "xsd:dateTime":
-            return lambda value: _FIRST <= value <= _LAST
-        return is_its_own
+        return one.is_literal and constraint.datatype.value == XSD + one.range.removeprefix("xsd:")
 
     def node_kind(self, constraint: NodeKind, one: Property) -> Test | bool:
         return (Literal if one.is_literal else NamedNode) in NODE_KINDS[constraint.kind]

@@ -26,7 +26,7 @@ class Result(NamedTuple):
 
 def in_order(results: list[Result]) -> list[Result]:
     """The results in an order that hangs on nothing but themselves."""
-    return sorted(results, key=lambda one: (one.focus, one.shape, one.path or "", one.value or "", one[4:]))
+    return sorted(results, key=lambda one: [(part is not None, part) for part in one])
 
 
 def conforms(results: list[Result]) -> bool:

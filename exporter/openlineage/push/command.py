@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from exporter.errors import ExporterError
 from exporter.openlineage.push.answers import shortened
 from exporter.openlineage.push.backend import Backend, Client, client
-from exporter.openlineage.push.delivery import Counts, Delivery
+from exporter.openlineage.push.counts import Counts
+from exporter.openlineage.push.delivery import Delivery
 from exporter.openlineage.push.fit import Fit
 from exporter.openlineage.push.index import Index
 from exporter.openlineage.push.ledger import Ledger

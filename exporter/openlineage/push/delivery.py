@@ -21,6 +21,7 @@ from exporter.openlineage.push.attempts import Attempts, Tried
 from exporter.openlineage.push.order import Order, Turn, turn_of
 
 if TYPE_CHECKING:
+    from exporter.openlineage.push.counts import Counts
     from exporter.openlineage.push.fit import Fit
     from exporter.openlineage.push.index import Index, Item
     from exporter.openlineage.push.ledger import Ledger
@@ -34,17 +35,6 @@ MOST_SILENT, MOST_SUSPECTS = 3, 100
 PATIENCE: Final = 120.0
 """Seconds without a single event taken, while some fail, after which it is the backend too."""
 _WINDOW, _WINDOW_BYTES = 1_000, 32 * 2**20
-
-
-@dataclass
-class Counts:
-    """``events = delivered + already_delivered + set_aside + left``."""
-
-    events: int = 0
-    delivered: int = 0
-    already_delivered: int = 0
-    set_aside: int = 0
-    left: int = 0
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from exporter.openlineage.push.delivery import Counts
+    from exporter.openlineage.push.counts import Counts
     from exporter.openlineage.push.index import Index
 
 _LONG: Final = 3600.0

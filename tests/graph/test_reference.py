@@ -8,10 +8,11 @@ from xml.etree import ElementTree as ET
 
 from rdflib import RDFS, SKOS
 
-from exporter.rdf.reference import KINDS, page, terms
-from tests.rdf.shape_graphs import AH, ROOT, ontology
+from exporter.graph.reference import KINDS, page, terms
+from tests.graph.published import AH, ontology
+from tests.graph.shape_graphs import ROOT
 
-COMMAND: Final = "python -m exporter.rdf.reference > docs/ontology.html"
+COMMAND: Final = "python -m exporter.graph.reference > docs/ontology.html"
 TEXT: Final = (ROOT / "docs" / "ontology.html").read_text(encoding="utf-8")
 TERMS: Final = [term for kind in KINDS.values() for term in terms(ontology(), kind)]
 

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store, serialize
 
-from exporter.cli import main
-from exporter.rdf.questions import answer
-from exporter.rdf.store import load
-from tests.rdf.shape_graphs import ROOT
+from exporter.graph.ask.questions import answer
+from exporter.graph.ask.store import load
+from tests import exports
+from tests.graph.shape_graphs import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
 
 CORPUS: Final = ROOT.parent / "shared" / "corpus"
 CASES: Final = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(CORPUS.glob("*.json"))}
@@ -40,24 +39,12 @@ pytestmark = pytest.mark.skipif(not CASES, reason="the documents' rows (../share
 
 
 @pytest.fixture(scope="module")
-def store(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Store:  # noqa: ARG001 - the session to work in
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """The graph of all cases."""
     folder = tmp_path_factory.mktemp("documents")
-    lines = [json.dumps({**row, **_account(case)}) for case, content in CASES.items() for row in content["rows"]]
-    (folder / "rows.ndjson").write_text("\n".join(lines), encoding="utf-8")
-    exported = main(
-        [
-            "export",
-            str(folder / "rows.ndjson"),
-            "--account",
-            "ACME-PROD",
-            "--outputs",
-            "graph",
-            "--out",
-            f"{folder}/out",
-        ]
-    )
-    assert exported == 0
+    rows = [{**row, **_account(case)} for case, content in CASES.items() for row in content["rows"]]
+    given = exports.ndjson(rows, folder / "rows.ndjson")
+    assert exports.export([given], folder / "out", "--outputs", "graph") == 0
     return load(folder / "out")
 
 

@@ -9,9 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.facts import plain_reading as plain
-from tests.rdf import plain_history as past
-from tests.rdf.plain_asking import Given, Row, domain, enforced, ident, in_time, listed, of_kind, queries, same_name
-from tests.rdf.plain_lineage import (
+from tests.graph.ask import plain_history as past
+from tests.graph.ask.plain_asking import (
+    Given,
+    Row,
+    domain,
+    enforced,
+    ident,
+    in_time,
+    listed,
+    of_kind,
+    queries,
+    same_name,
+)
+from tests.graph.ask.plain_lineage import (
     column_copies,
     downstream_users,
     lineage_as_of,
@@ -19,13 +30,13 @@ from tests.rdf.plain_lineage import (
     sensitive_data_movement,
     unmasked_copies,
 )
-from tests.rdf.plain_names import body, value
+from tests.graph.ask.plain_names import body, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
-    from tests.rdf.plain_history import History, Query, State
+    from tests.graph.ask.plain_history import History, Query, State
 
 
 def _objects(history: History, query: Query, kind: str) -> str:

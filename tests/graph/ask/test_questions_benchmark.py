@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.questions import run
-from exporter.rdf.questions import questions
-from tests.rdf import drawn
+from exporter.graph.ask.questions import questions
+from tests.graph.ask import drawn
 
 if TYPE_CHECKING:
     import pytest
-    from pyspark.sql import SparkSession
 
 
-def test_it_asks_every_question(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    assert spark
+def test_it_asks_every_question(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(drawn.exported(), limit=60, triples=10_000)
     asked = [line.split(" | ")[0].removeprefix("| ") for line in capsys.readouterr().out.splitlines()]
     assert {question.name for question in questions()} <= set(asked)
 
 
 def test_it_fails_where_an_answer_is_slow_or_the_graph_small(
-    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert spark
     assert not run(drawn.exported(), limit=0, triples=10_000)
     assert "too slow: user-history" in capsys.readouterr().err
     assert not run(drawn.exported(), limit=60, triples=10**9)

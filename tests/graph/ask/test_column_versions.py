@@ -6,17 +6,14 @@ Each story is an account of its own in one export; its queries are a minute apar
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from pyoxigraph import Literal, NamedNode, Store
 
-from exporter.rdf.questions import ask, find
-from exporter.rdf.store import load
+from exporter.graph.ask.questions import ask, find
+from exporter.graph.ask.store import load
 from tests import exports
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Json = dict[str, Any]
 IDS: Final = {name: number for number, name in enumerate(("S", "A", "B", "D"), start=1)}
@@ -95,7 +92,7 @@ def rows() -> list[Json]:
 
 
 @pytest.fixture(scope="module")
-def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Store:  # noqa: ARG001 - the session to work in
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
     folder = tmp_path_factory.mktemp("columns")
     given = exports.ndjson(rows(), folder / "rows.ndjson")
     assert exports.export([given], folder / "out", "--outputs", "graph") == 0

@@ -8,8 +8,8 @@ import owlrl
 import pytest
 from rdflib import OWL, RDF, Graph, URIRef
 
-from exporter.rdf.terms import PREFIXES
-from tests.rdf.shape_graphs import ROOT, VALID
+from exporter.graph.terms import PREFIXES
+from tests.graph.shape_graphs import ROOT, VALID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
 import pytest
 import rdflib
-from pyoxigraph import BlankNode, RdfFormat, parse
+from pyoxigraph import BlankNode, Quad, RdfFormat, parse
 from rdflib import CSVW, DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
 
-from exporter.publication import Publication
-from exporter.rdf import interchange, jsonld, turtle
-from exporter.rdf.store import load
+from exporter.graph.ask.store import load
+from exporter.graph.terms import Node
+from exporter.graph.vocabulary import UNRECORDED_QUERY
+from exporter.graph.writers import FORMATS
+from exporter.messages import Message
 from exporter.settings import GRAPH_FORMATS
+from exporter.steps import texts
+from exporter.steps.job import Job
 from tests import exports
+from tests.graph.samples import ACCOUNT, BASE
+from tests.histories import random_history
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
+    from tests.histories import Json
 
 READ_AS: Final = {
     "ttl": RdfFormat.TURTLE,
@@ -35,7 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:D
 
 
 @pytest.fixture(scope="module")
-def out(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001 - the session to work in
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All rows that the tests have, in every syntax, with the catalog."""
     folder = tmp_path_factory.mktemp("interchange")
     rows = exports.ndjson(exports.all_rows(), folder / "rows.ndjson")
@@ -44,20 +49,18 @@ def out(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path: 
     return folder / "out"
 
 
+def triple(quad: Quad) -> tuple[str, str, str]:
+    return str(quad.subject), str(quad.predicate), str(quad.object)
+
+
 def triples(path: Path) -> Triples:
-    quads = parse(path=path, format=READ_AS[path.suffix[1:]])
-    return {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in quads}
+    return {triple(quad) for quad in parse(path=path, format=READ_AS[path.suffix[1:]])}
 
 
 def every(out: Path, ending: str) -> Triples:
     files = sorted((out / "graph").glob(f"*.{ending}"))
     assert files
     return set().union(*map(triples, files))
-
-
-def test_each_syntax_that_can_be_asked_for_is_written() -> None:
-    assert tuple(interchange.FORMATS) == GRAPH_FORMATS
-    assert set(interchange.FORMATS.values()) == set(READ_AS)
 
 
 @pytest.mark.parametrize("ending", ["nt", "nq", "jsonld"])
@@ -76,7 +79,7 @@ def test_another_engine_reads_the_same(ending: str, out: Path, monkeypatch: pyte
     for file in sorted((out / "graph").glob(f"*.{ending}")):
         read.parse(file)
     again = parse(read.serialize(format="nt", encoding="utf-8"), format=RdfFormat.N_TRIPLES)
-    assert {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in again} == every(out, "ttl")
+    assert set(map(triple, again)) == every(out, "ttl")
 
 
 def test_a_load_is_a_named_graph(out: Path) -> None:
@@ -86,31 +89,41 @@ def test_a_load_is_a_named_graph(out: Path) -> None:
     assert names.pop().startswith(f"snowflake://{exports.ACCOUNT}/load/")
 
 
-def test_the_same_queries_are_the_same_load(spark: SparkSession) -> None:
-    """In any order; and others are another."""
-
-    class Some:
-        def __init__(self, *queries: str) -> None:
-            rows = [("A", query) for query in queries]
-            self.queries = spark.createDataFrame(rows, "account string, query_id string")
-
-    names = [interchange.load_iri(Some(*queries), "snowflake://A/") for queries in ("xyz", "zxy", "xy", "")]  # type: ignore[arg-type]
-    assert names[0] == names[1]
-    assert len(set(names)) == 3
+def test_the_same_queries_are_the_same_load(tmp_path: Path) -> None:
+    """In any order, and however often they are delivered; and others are another."""
+    rows = random_history(1, 12)
+    fewer = [row for row in rows if row["query_id"] != rows[0]["query_id"]]
+    told = [rows, list(reversed(rows)), rows + rows, fewer]
+    first, *again, other = [load_of(one, tmp_path / str(number)) for number, one in enumerate(told)]
+    assert again == [first, first]
+    assert other != first
 
 
-def test_every_part_of_a_large_graph_is_a_document(spark: SparkSession, tmp_path: Path) -> None:
-    rows = (
-        spark.range(6).repartition(3).selectExpr("""concat('{"id":"urn:x:', id, '","type":["ah:Query"]}') AS value""")
-    )
-    header = jsonld.header({"ah": str(AH)})
-    with Publication(tmp_path / "out", replace=False) as place:
-        for _ in range(2):  # a second round takes the first one's place
-            written = place.lines(turtle.with_headers(rows, header, "value", ","), "graph", "jsonld", jsonld.FOOTER)
-        files = sorted((place.folder / "graph").iterdir())
-        found = [json.loads(file.read_text(encoding="utf-8"))["@graph"] for file in files]
-    assert written == sum(map(len, found)) == 6
-    assert len(files) > 1
+def load_of(rows: list[Json], folder: Path) -> str:
+    folder.mkdir()
+    given = exports.ndjson(rows, folder / "rows.ndjson")
+    assert exports.export([given], folder / "out", "--outputs", "graph", "--graph-format", "nquads") == 0
+    (file,) = (folder / "out" / "graph").iterdir()
+    (name,) = {quad.graph_name.value for quad in parse(path=file, format=RdfFormat.N_QUADS)}
+    return str(name)
+
+
+@pytest.mark.parametrize("size", [1, 100, texts.PIECE])
+@pytest.mark.parametrize("syntax", GRAPH_FORMATS)
+def test_every_part_of_a_large_graph_is_a_document(syntax: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of several tasks puts its nodes together to pieces, which are one file."""
+    monkeypatch.setattr(texts, "PIECE", size)
+    job = Job(ACCOUNT, BASE, syntaxes=(syntax,), load=7)
+    output, write = texts.graph_in(syntax), texts.writer(syntax, BASE, job.load).render
+    nodes = [Node(UNRECORDED_QUERY, f"query/{n}", UNRECORDED_QUERY.types, {"ah:queryId": (str(n),)}) for n in range(7)]
+    found: list[set[tuple[str, str, str]]] = []
+    for part in (nodes[:1], nodes[1:3], nodes[3:]):
+        told = [Message(output, "", b"", write(node).encode()) for node in part]
+        pieces = list(texts.pieces(told, job))
+        document = b"".join(piece.body + b"\n" for piece in pieces)
+        found.append({triple(quad) for quad in parse(document, format=READ_AS[FORMATS[syntax]])})
+    assert [len(one) for one in found] == [3, 6, 12]
+    assert len(set().union(*found)) == 3 * len(nodes)
 
 
 @pytest.mark.parametrize("ending", ["nt", "jsonld"])

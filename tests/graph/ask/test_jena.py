@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from pyoxigraph import RdfFormat, parse, serialize
 
-from exporter.rdf.parameters import bind
-from exporter.rdf.questions import find, questions, select
-from exporter.rdf.store import graph_files, load
-from tests.rdf import drawn
-from tests.rdf.jena import Jena, Row, jena
-from tests.rdf.shape_graphs import VALID
-from tests.rdf.test_questions_random import drawn_parameters
+from exporter.graph.ask.parameters import bind
+from exporter.graph.ask.questions import find, questions, select
+from exporter.graph.ask.store import graph_files, load
+from tests.graph.ask import drawn
+from tests.graph.ask.jena import Jena, Row, jena
+from tests.graph.ask.test_questions_random import drawn_parameters
+from tests.graph.shape_graphs import VALID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pyoxigraph import Store
-    from pyspark.sql import SparkSession
 
 CASES: Final = ("dense-1", "dense-2", "dense-5", "hard-100", "hard-103")
 """Some of the random histories: of each kind, with ends of queries and without."""
@@ -47,9 +46,8 @@ def test_a_file_runs_unchanged(name: str, engine: Jena) -> None:
 
 
 @pytest.fixture(scope="module")
-def graphs(spark: SparkSession, engine: Jena, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Store]]:
+def graphs(engine: Jena, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Store]]:
     """The graphs of some random histories, in Jena and in pyoxigraph."""
-    assert spark
     folder = tmp_path_factory.mktemp("jena")
     loaded = {}
     for case in CASES:
@@ -70,9 +68,8 @@ def test_a_question_has_the_same_answer(name: str, engine: Jena, graphs: dict[st
     assert rows, "nothing was answered"
 
 
-def test_jena_reads_the_turtle_as_it_is(spark: SparkSession, engine: Jena) -> None:
+def test_jena_reads_the_turtle_as_it_is(engine: Jena) -> None:
     """Every file of an export with hard names: as many triples as there are, without an error."""
-    assert spark
     files = graph_files(drawn.exported())
     known = {quad.triple for file in files for quad in parse(path=file, format=RdfFormat.TURTLE)}
     assert engine.size(engine.load(files)) == len(known)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.facts import plain_reading as plain
-from tests.rdf.plain_names import policies
+from tests.graph.ask.plain_names import policies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from tests.rdf.plain_history import History, Query
+    from tests.graph.ask.plain_history import History, Query
 
 Row = tuple[Any, ...]
 Given = dict[str, str]

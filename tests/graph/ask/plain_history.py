@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.facts import plain_reading as plain
-from tests.rdf.plain_names import Names, body, value
+from tests.graph.ask.plain_names import Names, body, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

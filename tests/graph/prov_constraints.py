@@ -15,8 +15,8 @@ from datetime import datetime
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from tests.rdf.cycles import strongly_connected
-from tests.rdf.prov_statements import Instance, Term, Unknown, instance, typed
+from tests.graph.cycles import strongly_connected
+from tests.graph.prov_statements import Instance, Term, Unknown, instance, typed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

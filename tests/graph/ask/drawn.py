@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
 
 from tests.exports import export, ndjson
+from tests.graph.ask import dense_histories
 from tests.histories import random_history
-from tests.rdf import dense_histories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

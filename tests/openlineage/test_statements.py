@@ -13,7 +13,7 @@ from exporter.openlineage.statement import statement
 from exporter.queries.facts import Access, Agent, Change, Column, Content, History, Join, PolicyReference, Setting
 from exporter.queries.spoken import spoken
 from exporter.things.answers import Answers, Dataset
-from tests.openlineage_new.statements import (
+from tests.openlineage.statements import (
     DEFAULTS,
     NS,
     Json,

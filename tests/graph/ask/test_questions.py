@@ -18,12 +18,12 @@ from pyoxigraph import Store
 from rdflib import Graph
 
 from exporter.errors import UsageError
-from exporter.rdf import movement
-from exporter.rdf.parameters import Parameter, bind, declared
-from exporter.rdf.questions import Answer, answer, find, questions, render, select
-from exporter.rdf.store import load
-from tests.rdf.lineage_graphs import Copy, graph_of
-from tests.rdf.shape_graphs import VALID
+from exporter.graph.ask import movement
+from exporter.graph.ask.parameters import Parameter, bind, declared
+from exporter.graph.ask.questions import Answer, answer, find, questions, render, select
+from exporter.graph.ask.store import load
+from tests.graph.ask.lineage_graphs import Copy, graph_of
+from tests.graph.shape_graphs import VALID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

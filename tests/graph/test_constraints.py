@@ -10,15 +10,13 @@ import rdflib
 from pyoxigraph import RdfFormat, parse
 
 from tests import exports, golden
-from tests.rdf import drawn
-from tests.rdf.prov_constraints import RULES, Rule, violations
-from tests.rdf.shape_graphs import ROOT, VALID
+from tests.graph.ask import drawn
+from tests.graph.prov_constraints import RULES, Rule, violations
+from tests.graph.shape_graphs import ROOT, VALID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from pyspark.sql import SparkSession
 
 ONTOLOGY: Final = [ROOT / "ontology" / name for name in ("access-history.ttl", "alignments.ttl")]
 PAGE: Final = ROOT / "docs" / "prov.md"
@@ -166,16 +164,14 @@ def test_a_graph_of_the_examples_is_valid(path: Path) -> None:
     assert violations(rdflib.Graph().parse(path), ontology()) == []
 
 
-def test_the_graph_of_every_example_and_hard_history_is_valid(spark: SparkSession) -> None:
-    assert spark
+def test_the_graph_of_every_example_and_hard_history_is_valid() -> None:
     said = [one for file in (exports.everything() / "graph").glob("*.ttl") for one in triples(file)]
     assert len(said) > 10_000
     assert violations(said, ontology()) == []
 
 
-def test_the_graph_of_random_histories_is_valid(spark: SparkSession) -> None:
+def test_the_graph_of_random_histories_is_valid() -> None:
     """With QUERY_HISTORY and without; rows of a query that ends after others have begun."""
-    assert spark
     said = [one for file in (drawn.exported() / "graph").glob("*.ttl") for one in triples(file)]
     assert len(said) > 10_000
     assert violations(said, ontology()) == []

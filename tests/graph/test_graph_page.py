@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from rdflib import Graph
 
-from exporter.rdf.questions import answer
-from tests.rdf.shape_graphs import ROOT, VALID
+from exporter.graph.ask.questions import answer
+from tests.graph.shape_graphs import ROOT, VALID
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.rdf import movement
-from exporter.rdf.parameters import bind
-from exporter.rdf.questions import find, questions, select
+from exporter.graph.ask import movement
+from exporter.graph.ask.parameters import bind
+from exporter.graph.ask.questions import find, questions, select
 from tests.facts import plain_reading as plain
-from tests.rdf import drawn
-from tests.rdf.plain_answers import ANSWERS, Row, columns_of
-from tests.rdf.plain_history import History
+from tests.graph.ask import drawn
+from tests.graph.ask.plain_answers import ANSWERS, Row, columns_of
+from tests.graph.ask.plain_history import History
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pyspark.sql import SparkSession
 
 TIMES: Final = ("query_start_time", "policy_changed_time", "last_read")
 ASKED: Final = 4
@@ -104,8 +103,7 @@ def _values(read: History) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("question", ANSWERS)
-def test_a_question_is_answered_as_the_rows_tell(question: str, spark: SparkSession) -> None:
-    assert spark
+def test_a_question_is_answered_as_the_rows_tell(question: str) -> None:
     full = 0
     for case in drawn.cases():
         for given in drawn_parameters(question, case.name):

@@ -6,15 +6,15 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from tests.facts import plain_reading as plain
-from tests.rdf import plain_history as past
-from tests.rdf.plain_asking import domain, enforced, ident, listed, name_of, of_kind, queries, same_name
+from tests.graph.ask import plain_history as past
+from tests.graph.ask.plain_asking import domain, enforced, ident, listed, name_of, of_kind, queries, same_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from tests.rdf.plain_asking import Given, Row
-    from tests.rdf.plain_history import Column, Copy, History, Query, State
+    from tests.graph.ask.plain_asking import Given, Row
+    from tests.graph.ask.plain_history import Column, Copy, History, Query, State
 
 
 def downstream_users(history: History, given: Given) -> set[Row]:

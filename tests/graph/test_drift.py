@@ -11,13 +11,20 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from rdflib import OWL, RDF, RDFS, SKOS, Graph, URIRef
+from rdflib import OWL, RDF, RDFS, SH, SKOS, Graph, URIRef
 from rdflib.namespace import DCTERMS
 
-from exporter.rdf.kinds import DOMAIN_CLASSES, KIND_CLASSES, SETTING_CLASSES
-from exporter.rdf.terms import AH, PREFIXES, NodeClass, Property
-from exporter.rdf.vocabulary import NODE_CLASSES
-from tests.rdf.shape_graphs import ROOT, SH, all_shapes, iri, local, ontology, shapes
+from exporter.graph.kinds import (
+    COLUMN_VERSION_CLASSES,
+    DOMAIN_CLASSES,
+    KIND_CLASSES,
+    SETTING_CLASSES,
+    VERSION_CLASSES,
+)
+from exporter.graph.terms import AH, PREFIXES, NodeClass, Property
+from exporter.graph.vocabulary import NODE_CLASSES
+from tests.graph.published import all_shapes, iri, local, ontology, shapes
+from tests.graph.shape_graphs import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,8 +53,9 @@ def emitted_classes() -> frozenset[str]:
     tables = (
         {node_class.name for node_class in NODE_CLASSES} | set(DOMAIN_CLASSES.values()) | set(SETTING_CLASSES.values())
     )
-    of_kinds = {name for names in KIND_CLASSES.values() for name in names}
-    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter" / "rdf").glob("*.py"))
+    varying = (KIND_CLASSES, VERSION_CLASSES, COLUMN_VERSION_CLASSES)
+    of_kinds = {name for table in varying for names in table.values() for name in names}
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter" / "graph" / "nodes").glob("*.py"))
     named = set(re.findall(r'"(ah:[A-Z]\w+)"', code))
     return frozenset(name for name in tables | of_kinds | named if name.startswith("ah:"))
 
@@ -113,7 +121,7 @@ def test_every_property_is_in_ontology_context_and_shapes() -> None:
 
 
 def test_a_forgotten_property_is_named_with_each_place() -> None:
-    one = Property("ah:costCenter", "cost_center", "xsd:string")
+    one = Property("ah:costCenter", "xsd:string")
     told = "\n".join(places_without(NODE_CLASSES[0], one))
     for place in ("ontology/access-history.ttl", "ontology/context.jsonld", "shapes/invalid/Query-costCenter.ttl"):
         assert f"{place}" in told
@@ -122,11 +130,11 @@ def test_a_forgotten_property_is_named_with_each_place() -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        (Property("ah:queryId", "query_id", "xsd:integer", required=True), "rdfs:range is not xsd:integer"),
-        (Property("ah:queryId", "query_id", "xsd:integer", required=True), "not xsd:integer"),
-        (Property("ah:queryId", "query_id", "xsd:string"), "required is False"),
-        (Property("ah:queryId", "query_id", "xsd:string", required=True, many=True), "many is True"),
-        (Property("prov:used", "used_refs", "ah:Column", many=True), "not ah:Column"),
+        (Property("ah:queryId", "xsd:integer", required=True), "rdfs:range is not xsd:integer"),
+        (Property("ah:queryId", "xsd:integer", required=True), "not xsd:integer"),
+        (Property("ah:queryId", "xsd:string"), "required is False"),
+        (Property("ah:queryId", "xsd:string", required=True, many=True), "many is True"),
+        (Property("prov:used", "ah:Column", many=True), "not ah:Column"),
     ],
 )
 def test_a_property_that_differs_is_named(changed: Property, told: str) -> None:

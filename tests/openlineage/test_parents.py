@@ -13,7 +13,7 @@ from exporter.openlineage.naming import job_name, run_id
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.queries.facts import NO_HISTORY, Content, History
 from exporter.things.answers import Answers
-from tests.openlineage_new.statements import DEFAULTS, NS, Json, datasets, derived, query, read, thing, write
+from tests.openlineage.statements import DEFAULTS, NS, Json, datasets, derived, query, read, thing, write
 
 
 def parent(answers: Answers, settings: OpenLineageSettings = DEFAULTS, **ids: Any) -> Json | None:

@@ -1,0 +1,183 @@
+"""A working account runs the same statements again and again: what all runs of one say is made once.
+
+This is a layer around functions that do not know of it, and changes no byte of what they give: the nodes that follow
+from the statement and from the states that it met are rendered once with marks in the places of the query's id and of
+the states, and each run only fills these in. A statement is remembered when it is met for the second time, if its nodes
+are sound and the marks, filled in for that run, give its very text. What is filled in for others are states and ids of
+the same form.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from msgspec import structs
+
+from exporter.graph.nodes.queries import Links, statement_nodes
+from exporter.graph.nodes.told import Told
+from exporter.openlineage.statement import Statement, statement
+from exporter.queries.identifiers import segment
+from exporter.things.answers import Answers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from exporter.graph.terms import Node
+    from exporter.openlineage.settings import OpenLineageSettings
+    from exporter.queries.facts import Content
+    from exporter.queries.spoken import Spelled
+    from exporter.things.answers import Dataset
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+_STATEMENTS: Final = 5_000
+"""Statements that a partition remembers; one is some KB."""
+_MARK: Final = "\ue000"
+"""A character for private use, with which marks are made; where rows have it themselves the texts will not agree."""
+
+
+class Filled(NamedTuple):
+    """The nodes of a statement for one run: their texts, one for each syntax, the links to them, how many they
+    are.
+    """
+
+    texts: list[str]
+    links: Links
+    nodes: int
+
+
+class Recurring:
+    """What the statements of a partition say; ``render``: all nodes of a statement, in each syntax."""
+
+    def __init__(self, render: Callable[[list[Node]], list[str]]) -> None:
+        self._render = render
+        self._seen: dict[tuple[int, str], Content] = {}
+        self._templates: dict[tuple[int, str], tuple[Content, _Template | None]] = {}
+        self._statements: dict[tuple[int, str], tuple[Content, Statement]] = {}
+
+    def filled(self, told: Told) -> Filled | None:
+        """The statement's nodes; None where it is not remembered, and they are to be made."""
+        known = self._templates.get((id(told.content), told.iris.account))
+        if known is None or known[0] is not told.content or known[1] is None:
+            return None
+        return known[1].filled(told)
+
+    def met(self, told: Told) -> bool:
+        """Whether a statement that was made is to be remembered: it is met for the second time."""
+        key, content = (id(told.content), told.iris.account), told.content
+        if key in self._templates and self._templates[key][0] is content:
+            return False
+        if self._seen.get(key) is content:
+            return True
+        _bounded(self._seen)[key] = content
+        return False
+
+    def remember(self, told: Told, texts: list[str], links: Links) -> None:
+        """Remember a statement whose nodes are sound; ``texts``, ``links``: what they came to in this run."""
+        marked = _Marked(told)
+        nodes, marked_links = statement_nodes(marked.told)
+        template = _Template(marked, self._render(nodes), marked_links, len(nodes))
+        again = template.filled(told)
+        is_right = again is not None and (again.texts, again.links) == (texts, links)
+        _bounded(self._templates)[id(told.content), told.iris.account] = told.content, template if is_right else None
+
+    def statement(
+        self, content: Content, account: str, datasets: Mapping[Spelled, Dataset], settings: OpenLineageSettings
+    ) -> Statement:
+        """What every event of the statement tells."""
+        key = id(content), account
+        known = self._statements.get(key)
+        if known is not None and known[0] is content:
+            return known[1]
+        made = statement(content, datasets, settings)
+        _bounded(self._statements)[key] = content, made
+        return made
+
+
+def _bounded(known: dict[Key, Value]) -> dict[Key, Value]:
+    if len(known) >= _STATEMENTS:
+        known.clear()
+    return known
+
+
+class _Marked:
+    """A query with marks for its id and for all states that it met."""
+
+    def __init__(self, told: Told) -> None:
+        answers = told.answers
+        self.states = list(answers.states)
+        self.columns = list(answers.columns)
+        self.priors = list(answers.column_priors)
+        numbers = iter(range(len(self.states) + len(self.columns) + len(self.priors)))
+        self.mark = segment(_MARK)
+
+        def state() -> str:
+            return f"version/{self.mark}{next(numbers)}{self.mark}"
+
+        marked = Answers(
+            states={key: state() for key in self.states},
+            columns={key: state() for key in self.columns},
+            column_priors={key: state() for key in self.priors},
+        )
+        self.told = Told(structs.replace(told.facts, query_id=f"{_MARK}id{_MARK}"), marked, told.iris)
+
+
+class _Template:
+    """The texts of marked nodes, in pieces, with the number of the value that goes between."""
+
+    def __init__(self, marked: _Marked, texts: Sequence[str], links: Links, nodes: int) -> None:
+        self._marked = marked
+        self._id = f"{marked.mark}id{marked.mark}"
+        find = re.compile(f"version/{marked.mark}([0-9]+){marked.mark}|{self._id}")
+        self._texts = [_pieces(text, find) for text in texts]
+        self._links = links
+        self._nodes = nodes
+
+    def filled(self, told: Told) -> Filled | None:
+        """The texts of this run; None where an answer is missing, or a query met what it made itself."""
+        answers, marked = told.answers, self._marked
+        if len(answers.column_priors) != len(marked.priors):
+            return None
+        try:
+            values = [answers.states[key] for key in marked.states]
+            values += [answers.columns[key] for key in marked.columns]
+            values += [answers.column_priors[key] for key in marked.priors]
+        except KeyError:
+            return None
+        if told.version in values:
+            return None
+        values.append(told.version.removeprefix("version/"))
+        return Filled(
+            [_fill(pieces, holes, values) for pieces, holes in self._texts], self._linked(values[-1]), self._nodes
+        )
+
+    def _linked(self, query: str) -> Links:
+        mark, links = self._id, self._links
+
+        def own(iris: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple([iri.replace(mark, query) for iri in iris])
+
+        derived = {key: own(iris) for key, iris in links.derivations.items()}
+        return Links(own(links.usages), own(links.enforcements), own(links.joins), derived)
+
+
+def _pieces(text: str, find: re.Pattern[str]) -> tuple[list[str], list[tuple[int, int]]]:
+    """The text around the marks, with empty pieces at their places, and for each place the number of its value; the
+    last value is the query's.
+    """
+    pieces: list[str] = []
+    holes: list[tuple[int, int]] = []
+    at = 0
+    for found in find.finditer(text):
+        pieces += [text[at : found.start()], ""]
+        holes.append((len(pieces) - 1, -1 if found[1] is None else int(found[1])))
+        at = found.end()
+    return [*pieces, text[at:]], holes
+
+
+def _fill(pieces: list[str], holes: list[tuple[int, int]], values: list[str]) -> str:
+    filled = pieces.copy()
+    for place, number in holes:
+        filled[place] = values[number]
+    return "".join(filled)
