@@ -37,7 +37,8 @@ class Settings:
     """``inputs``: files, folders, globs or tables. ``account``: ORG-ACCOUNT, for rows that do not name their own.
     ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``query_text``: whether SQL text, which can
     hold personal data, is kept. ``strict``: whether a row set aside makes the exit code 1. ``out``: the folder to
-    write, a path or a URI. ``engine``: ``spark``, or ``local`` without it. ``shapes``: folders of the user's own SHACL shapes.
+    write, a path or a URI. ``engine``: ``spark``, or ``local`` without it. ``shapes``: folders of the user's
+    own SHACL shapes.
     """
 
     inputs: tuple[str, ...]

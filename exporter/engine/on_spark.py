@@ -18,7 +18,6 @@ from exporter.steps.reading import read
 from exporter.steps.texts import facts_of
 
 if TYPE_CHECKING:
-    from exporter.rows import forms
     from collections.abc import Iterator
 
     import pyarrow as pa
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from exporter.progress import Progress
     from exporter.publication import Publication
+    from exporter.rows import forms
     from exporter.steps.job import Job
 
     Batches = Iterator[pa.RecordBatch]

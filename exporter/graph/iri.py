@@ -73,7 +73,7 @@ class Iris:
 def _below(account: str, base: str) -> str:
     """What comes before the paths of another account than the exported one."""
     if base.startswith("snowflake://"):
-        return f"snowflake://{account}/"
+        return f"snowflake://{segment(account)}/"
     return f"{base if '://' in base else ''}account/{quote_plus(account, safe='*').replace('~', '%7E')}/"
 
 

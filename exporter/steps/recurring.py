@@ -63,24 +63,20 @@ class Recurring:
             return None
         return known[1].filled(told)
 
-    def met(self, told: Told) -> bool:
-        """Whether a statement that was made is to be remembered: it is met for the second time."""
+    def met(self, told: Told, texts: list[str], links: Links) -> None:
+        """Note a statement whose nodes are sound, with what they came to in this run; the second time, remember it."""
         key, content = (id(told.content), told.iris.account), told.content
         if key in self._templates and self._templates[key][0] is content:
-            return False
-        if self._seen.get(key) is content:
-            return True
-        _bounded(self._seen)[key] = content
-        return False
-
-    def remember(self, told: Told, texts: list[str], links: Links) -> None:
-        """Remember a statement whose nodes are sound; ``texts``, ``links``: what they came to in this run."""
+            return
+        if self._seen.get(key) is not content:
+            _bounded(self._seen)[key] = content
+            return
         marked = _Marked(told)
         nodes, marked_links = statement_nodes(marked.told)
         template = _Template(marked, self._render(nodes), marked_links, len(nodes))
         again = template.filled(told)
         is_right = again is not None and (again.texts, again.links) == (texts, links)
-        _bounded(self._templates)[id(told.content), told.iris.account] = told.content, template if is_right else None
+        _bounded(self._templates)[key] = content, template if is_right else None
 
     def statement(
         self, content: Content, account: str, datasets: Mapping[Spelled, Dataset], settings: OpenLineageSettings

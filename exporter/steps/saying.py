@@ -45,20 +45,23 @@ def thing(to: str, key: str) -> str:
 
 
 class Saying:
-    """Says the nodes of things and queries for one partition, and counts them."""
+    """Says the nodes of things and queries for one partition, and counts them. ``is_asked``: whether anybody wants nodes,
+    to write or to validate them.
+    """
 
     def __init__(self, job: Job) -> None:
         self.tally = Tally()
         self._checks = checks(job.shapes) if job.validate else None
         self._base = job.base
         self._in_order = job.in_order
+        self.is_asked = job.graph or job.validate
         names = job.syntaxes if job.graph else ()
         writers = [(graph_in(name), writer(name, job.base, job.load)) for name in names]
         self._writers = [(to, one.render, f"\n{one.between}") for to, one in writers]
 
     def of_thing(self, to: str, key: str, nodes: Iterable[Node]) -> Iterator[Message]:
         """The nodes of a thing; where the shapes refuse one, those who mention the thing are to be held back."""
-        every = list(nodes)
+        every = list(nodes) if self.is_asked else []
         results = self.checked(every)
         reason = refusal(results)
         if reason is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -37,6 +38,7 @@ from exporter.things.stories import Answer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from exporter.graph.shapes.results import Result
     from exporter.openlineage.events import Event
     from exporter.queries.facts import QueryFacts
     from exporter.steps.job import Job
@@ -93,8 +95,8 @@ def _add(answers: Answers, told: Answer) -> None:
             answers.column_priors[key, column] = state
     if told.ending is not None:
         answers.endings[key] = told.ending
-    for *setting, until in told.settings or ():
-        answers.settings[tuple(setting)] = until
+    for change_key, on_column, property_name, element, until in told.settings or ():
+        answers.settings[change_key, on_column, property_name, element] = until
 
 
 class _Writer:
@@ -111,11 +113,7 @@ class _Writer:
     def query(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:
         """A query's nodes and events, or that it is held back and why."""
         saying, job = self.saying, self._job
-        told = Told(facts, answers, self._of(facts.account))
-        known = self._recurring.filled(told) if self._recurring else None
-        of_statement, links = ([], known.links) if known else statement_nodes(told)
-        of_run = list(run_nodes(told, links))
-        results = saying.checked(of_run) + saying.checked(of_statement)
+        results, texts = self._nodes(Told(facts, answers, self._of(facts.account))) if saying.is_asked else ([], ())
         yield from saying.results(results)
         events = self._events(facts, answers) if job.events else []
         reason = refusal(results) or _fault(events)
@@ -124,19 +122,28 @@ class _Writer:
             yield held(facts, reason)
             return
         saying.tally.written(facts)
-        yield from saying.texts(of_run)
-        if known:
-            yield from saying.joined(known.texts, known.nodes)
-        elif self._recurring and self._recurring.met(told) and not results:
-            texts = saying.rendered(of_statement)
-            self._recurring.remember(told, texts, links)
-            yield from saying.joined(texts, len(of_statement))
-        else:
-            yield from saying.texts(of_statement)
+        yield from texts
         saying.tally.count("events", len(events))
         for event in events:
             yield Message(EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
         yield from self._more(facts, answers)
+
+    def _nodes(self, told: Told) -> tuple[list[Result], Iterable[Message]]:
+        """What the shapes say of a query's nodes, and their texts."""
+        saying = self.saying
+        known = self._recurring.filled(told) if self._recurring else None
+        if known:
+            nodes = list(run_nodes(told, known.links))
+            return saying.checked(nodes), chain(saying.texts(nodes), saying.joined(known.texts, known.nodes))
+        of_statement, links = statement_nodes(told)
+        nodes = list(run_nodes(told, links))
+        results = saying.checked(nodes) + saying.checked(of_statement)
+        if self._recurring is None:
+            return results, saying.texts(nodes + of_statement)
+        texts = saying.rendered(of_statement)
+        if not results:
+            self._recurring.met(told, texts, links)
+        return results, chain(saying.texts(nodes), saying.joined(texts, len(of_statement)))
 
     def _of(self, account: str) -> Iris:
         iris = self._iris.get(account)

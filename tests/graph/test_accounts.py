@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pyoxigraph import Literal, NamedNode, Store
 
+from exporter.graph.ask.store import load
 from exporter.graph.iri import UNNAMED_ACCOUNT, Iris, account_iri, organization_iri, organization_of
 from exporter.graph.nodes import of_account, of_object, of_organization, of_query
 from exporter.graph.nodes.accounts import Standing, organizations, owners, standing
+from exporter.graph.terms import full
 from exporter.queries.facts import Content, QueryFacts
 from exporter.things.answers import Answers
 from exporter.things.lives import Life, Profile
+from tests import exports, golden
 from tests.graph.samples import by_iri
 from tests.graph.test_iri import TEXTS, assert_kept
 
 if TYPE_CHECKING:
     from exporter.graph.terms import Node
+    from tests.histories import Json
 
 BASE: Final = "https://lineage.example/"
 PROD, SALES, RETAIL = (f"snowflake://ACME-{name}/account" for name in ("PROD", "SALES", "RETAIL"))
@@ -28,6 +34,7 @@ FACTS: Final = (
     QueryFacts(UNNAMED_ACCOUNT, "of-nobody", 0, "ETL", Content()),
 )
 """A query in each of two accounts, and one in an account that nobody named."""
+TYPE: Final = NamedNode(full("rdf:type"))
 
 
 def shared(reader: str) -> Profile:
@@ -108,3 +115,65 @@ def test_two_never_meet_in_one_iri(names: list[str]) -> None:
 def test_the_organization_in_the_name_of_an_account() -> None:
     names = ["ACME-PROD", "ACME-PROD_EU-2", "PROD", "ab12345.eu-west-1", UNNAMED_ACCOUNT, "ACME-", "-PROD"]
     assert [organization_of(name) for name in names] == ["ACME", "ACME", None, None, None, None, None]
+
+
+# --- a whole export
+
+
+def rows() -> list[Json]:
+    """A query in each of two accounts that reads the table of a third, and one in an account that nobody named."""
+    row = golden.rows(golden.folders()[0])[0]
+    other = [{"objectDomain": "Table", "objectId": 7, "objectName": "D.S.T", "accountName": "RETAIL"}]
+    named = [
+        {
+            **row,
+            "base_objects_accessed": other,
+            "query_id": f"of-{name}",
+            "organization_name": "ACME",
+            "account_name": name,
+            "account_locator": locator,
+        }
+        for name, locator in (("PROD", "AB1"), ("SALES", "AB2"))
+    ]
+    return [*named, {**row, "query_id": "of-nobody"}]
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    folder = tmp_path_factory.mktemp("accounts")
+    given = exports.ndjson(rows(), folder / "rows.ndjson")
+    assert exports.export([given], folder / "out", "--account", UNNAMED_ACCOUNT, "--base", BASE) == 0
+    return load(folder / "out")
+
+
+def said_of(graph: Store, subject: str) -> dict[str, set[str]]:
+    """What is said of a node, by the local names of the terms."""
+    found: dict[str, set[str]] = {}
+    for quad in graph.quads_for_pattern(NamedNode(subject), None, None):
+        assert isinstance(quad.object, NamedNode | Literal)
+        found.setdefault(quad.predicate.value.rpartition("#")[2], set()).add(quad.object.value)
+    return found
+
+
+def instances(graph: Store, name: str) -> dict[str, dict[str, set[str]]]:
+    """The nodes of a class, and what is said of them."""
+    nodes = [quad.subject.value for quad in graph.quads_for_pattern(None, TYPE, NamedNode(full(f"ah:{name}")))]  # type: ignore[union-attr]
+    return {node: said_of(graph, node) for node in nodes}
+
+
+def test_in_the_graph_each_account_and_organization_is_one_thing(graph: Store) -> None:
+    found = instances(graph, "Account")
+    terms = ("label", "memberOf", "accountName", "accountLocator")
+    assert {node: tuple(said.get(term) for term in terms) for node, said in found.items()} == {
+        PROD: ({"ACME-PROD"}, {ACME}, {"PROD"}, {"AB1"}),
+        SALES: ({"ACME-SALES"}, {ACME}, {"SALES"}, {"AB2"}),
+        RETAIL: ({"ACME-RETAIL"}, {ACME}, {"RETAIL"}, None),
+    }
+    assert {node: said["label"] for node, said in instances(graph, "Organization").items()} == {ACME: {"ACME"}}
+
+
+def test_in_the_graph_queries_and_objects_belong_to_their_accounts(graph: Store) -> None:
+    ran = {said["queryId"].pop(): said.get("account") for said in instances(graph, "Query").values()}
+    assert ran == {"of-PROD": {PROD}, "of-SALES": {SALES}, "of-nobody": None}
+    tables = [f"{BASE}account/ACME-{reader}/table/7" for reader in ("PROD", "SALES")]
+    assert [said_of(graph, one)["account"] for one in tables] == [{RETAIL}] * 2

@@ -69,4 +69,4 @@ def test_what_is_no_turtle_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "broken.ttl"
     file.write_text("<urn:a> <urn:b> .", encoding="utf-8")
     with pytest.raises(UsageError, match=r"broken\.ttl"):
-        Documents().triples(file)
+        list(Documents().triples(file))

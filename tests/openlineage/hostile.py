@@ -103,7 +103,7 @@ class Hostile:
         if reply.hang and self._ended.wait(reply.hang):
             return
         if reply.resets:
-            # Closed while its linger is none, a connection is reset; the handler closes it when it waits for no more.
+            # Without linger, closing resets. The handler's files keep the connection open until it waits for no more.
             handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             handler.connection.close()
             handler.close_connection = True

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.cli import main
-from exporter.openlineage.push import words
+from exporter.openlineage.push import http, words
 from exporter.openlineage.push.answers import Kind
 from exporter.openlineage.push.attempts import TRIES
+from exporter.openlineage.push.delivery import MOST_SUSPECTS
 from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, folder, history, run_id
 from tests.openlineage.pushing import counted, kept, push, texts
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-RUNS: Final = 200
+RUNS: Final = 50
 EVENTS: Final = history(RUNS)
 ALL: Final = len(EVENTS)
-POISON: Final = run_id("q000117")
+POISON: Final = run_id("q000037")
 pytestmark = pytest.mark.usefixtures("alone")
 
 
@@ -93,7 +94,7 @@ def test_what_is_no_event_is_named_by_file_and_line(
 
 
 @pytest.mark.parametrize("status", [400, 413, 422, 404, 405, 500, 501, 502, 504, 301, 307])
-def test_one_run_in_200_is_set_aside_with_the_answer_and_the_others_arrive(
+def test_one_run_of_many_is_set_aside_with_the_answer_and_the_others_arrive(
     status: int, events: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def reply(asked: Asked) -> Reply:
@@ -113,14 +114,18 @@ def test_one_run_in_200_is_set_aside_with_the_answer_and_the_others_arrive(
         assert texts(server.taken) == texts([event for event in EVENTS if event not in poison])
 
 
-@pytest.mark.parametrize("harm", [Reply(resets=True), Reply(hang=5.0)], ids=["reset", "hang"])
+@pytest.mark.parametrize(
+    ("harm", "words"), [(Reply(resets=True), "Connection reset by peer"), (Reply(hang=5.0), "timed out")]
+)
 def test_one_run_that_breaks_or_hangs_the_backend_is_set_aside(
-    harm: Reply, events: Path, capsys: pytest.CaptureFixture[str]
+    harm: Reply, words: str, events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(http, "READ", 0.2)
     with Hostile(lambda asked: harm if asked.run == POISON else Reply()) as server:
         begun = time.monotonic()
         assert push(events, server.url, capsys)[:2] == (3, counted(delivered=ALL - 2, set_aside=2))
-        assert time.monotonic() - begun < 30
+        assert time.monotonic() - begun < 15
+    assert all(words in one["answer"] for one in kept(events))
 
 
 def test_what_was_set_aside_is_tried_again_and_alone(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,13 +180,13 @@ def test_retry_after_is_kept_to_by_all(form: str, tmp_path: Path, capsys: pytest
 
     def reply(asked: Asked) -> Reply:
         asked_at.append(time.monotonic())
-        later = "1" if form == "seconds" else formatdate(time.time() + 2, usegmt=True)
+        later = "0.9" if form == "seconds" else formatdate(time.time() + 1.9, usegmt=True)
         return Reply(429, headers={"Retry-After": later}) if asked.number == 1 else Reply()
 
     with Hostile(reply) as server:
         assert push(where, server.url, capsys, "--concurrency", "1")[:2] == (0, counted(delivered=10))
-    assert asked_at[1] - asked_at[0] >= 0.95
-    assert asked_at[-1] - asked_at[1] < 0.9, "once is enough"
+    assert asked_at[1] - asked_at[0] >= 0.85
+    assert asked_at[-1] - asked_at[1] < 0.8, "once is enough"
 
 
 def test_a_backend_that_takes_few_a_second_gets_all(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,7 +194,7 @@ def test_a_backend_that_takes_few_a_second_gets_all(events: Path, capsys: pytest
 
     def reply(_: Asked) -> Reply:
         now = time.monotonic()
-        if now - last[0] < 0.01:
+        if now - last[0] < 0.005:
             return Reply(429, headers={"Retry-After": "0"})
         last[0] = now
         return Reply()
@@ -221,16 +226,17 @@ WHOLE: Final[dict[str, tuple[Reply, Callable[[Any], bool]]]] = {
 
 @pytest.mark.parametrize("ill", WHOLE)
 def test_a_backend_that_takes_nothing_ends_the_push_in_bounded_time(
-    ill: str, events: Path, capsys: pytest.CaptureFixture[str]
+    ill: str, events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reply, is_right = WHOLE[ill]
+    monkeypatch.setattr(http, "READ", 0.2)
     with Hostile(lambda _: reply) as server:
         begun = time.monotonic()
         code, counts, said = push(events, server.url, capsys)
-        assert time.monotonic() - begun < 25
+        assert time.monotonic() - begun < 15
         assert code == 3
         assert is_right(counts), counts
-        assert len(server.asked) <= ALL
+        assert len(server.asked) <= TRIES[Kind.SICK] * (MOST_SUSPECTS + 8), "as many as go at once may come after the last"
         assert ill == "400" or "are left for the next push" in said
     with Hostile() as server:
         assert push(events, server.url, capsys)[:2] == (0, counted(delivered=ALL))
@@ -242,12 +248,12 @@ def test_one_after_the_other_it_ends_too(events: Path, capsys: pytest.CaptureFix
 
 
 def test_a_backend_that_ends_in_the_middle_keeps_what_it_took(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Hostile(lambda asked: Reply() if asked.number <= 150 else Reply(503)) as server:
+    with Hostile(lambda asked: Reply() if asked.number <= 50 else Reply(503)) as server:
         code, counts, said = push(events, server.url, capsys)
-        assert (code, counts["delivered"], counts["set_aside"]) == (3, 150, 0)
+        assert (code, counts["delivered"], counts["set_aside"]) == (3, 50, 0)
         assert "503" in said
-        assert len(server.taken) == 150
-    assert counts["left"] == ALL - 150
+        assert len(server.taken) == 50
+    assert counts["left"] == ALL - 50
 
 
 def test_no_server_at_all(events: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -185,7 +185,7 @@ def test_the_lineage_of_the_latest_runs_is_that_of_all(tmp_path: Path, capsys: p
     chance, shapes = random.Random(5), 50
     told = [(f"S{n % 7}", f"T{n % 11}", "AB"[n % 2], f"job {n % 40}") for n in range(shapes)]
     events = []
-    for n in range(2_000):
+    for n in range(1_000):
         source, target, column, job = chance.choice(told)
         events += run(f"q{n:05d}", n, reads=[source], writes=[target], column=column, job=f"{job} {source} {target}")
         if n % 50 == 7:
@@ -227,7 +227,7 @@ def states(events: list[Json]) -> dict[str, str]:
 def test_a_large_folder_does_not_fill_the_memory(tmp_path: Path) -> None:
     """What is held of an event is held on disk: ten times the events take little more memory."""
     peaks = []
-    for count in (1_000, 10_000):
+    for count in (500, 5_000):
         events = (event for n in range(count) for event in run(f"q{n:06d}", n, reads=["S" * 500], writes=["T"]))
         where = folder(tmp_path / str(count), events)
         tracemalloc.start()

@@ -84,15 +84,13 @@ def test_user_and_password_of_an_address_go_as_basic_authentication(
     assert server.asked[0].headers["Authorization"] == "Basic ZXZlOnBAc3M="
 
 
-def test_the_timeout_is_kept(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Hostile(lambda asked: Reply(hang=0.8 if asked.tries == 1 else 0)) as server:
-        settings(tmp_path, type="http", url=server.url, timeout=3)
-        assert push(events, None, capsys).code == 0
-        assert len(server.asked) == 6
-    with Hostile(lambda asked: Reply(hang=0.8 if asked.tries == 1 else 0)) as server:
-        settings(tmp_path, type="http", url=server.url, timeout=0.2)
-        assert push(events, None, capsys).code == 0
-        assert len(server.asked) == 12
+def test_the_timeout_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for timeout, tries in ((3, 1), (0.2, 2)):
+        where = folder(tmp_path / str(timeout), EVENTS[:2])
+        with Hostile(lambda asked: Reply(hang=0.8 if asked.tries == 1 else 0)) as server:
+            settings(tmp_path, type="http", url=server.url, timeout=timeout)
+            assert push(where, None, capsys).code == 0
+            assert len(server.asked) == 2 * tries
 
 
 def test_a_token_that_cannot_be_had_ends_the_push(

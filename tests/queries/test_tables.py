@@ -54,13 +54,13 @@ def of_object(profile: Profile, life: Life) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_an_object_its_names_and_its_columns() -> None:
-    told = {"VIEW", "TABLE"}, {"()"}, {"X"}, {"Y"}, {"s3://b"}, {"AB2", "AB1"}
+    told = set("HGFEDCBA"), {"()"}, {"X"}, {"Y"}, {"s3://b"}, {"AB2", "AB1"}
     columns = {"B": {"2", "10"}, "A": set()}
     profile = Profile("O-A", "table/5", "5", *told, names={"T": (1, 2)}, columns=columns, renamed_from={"C": {"B"}})
     life = Life(names=[Named(1, "T", 5, 2), Named(5, "U", None, 7)])
     key = {"account": "O-A", "object_key": "table/5"}
     assert of_object(profile, life) == {
-        "objects": [{**key, "kind": "table", "object_id": "5", "canonical_name": None, "domains": ["TABLE", "VIEW"],
+        "objects": [{**key, "kind": "table", "object_id": "5", "canonical_name": None, "domains": list("ABCDEFGH"),
                      "argument_signatures": ["()"], "data_types": ["X"], "stage_kinds": ["Y"], "locations": ["s3://b"],
                      "object_accounts": ["AB1", "AB2"]}],
         "names": [{**key, "name": "T", "valid_from": utc(1), "valid_until": utc(5), "last_seen": utc(2)},

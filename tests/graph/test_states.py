@@ -1,0 +1,73 @@
+"""``prov:used``: the version that each query read of each object, against a second reading of the same rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from pyoxigraph import NamedNode
+
+from exporter.graph.ask.store import load
+from exporter.graph.terms import full
+from tests import exports, golden
+from tests.facts import plain_reading as plain
+from tests.graph.ask import drawn
+from tests.graph.ask.plain_history import History
+from tests.histories import random_history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.graph.ask.plain_history import State
+
+SEEDS: Final = range(1000, 1100)
+USED: Final = NamedNode(full("prov:used"))
+Pair = tuple[str, str]
+
+
+def states_used(rows: list[plain.Json], ends: dict[str, str], base: str) -> Iterator[Pair]:
+    """The IRIs of each query and of each version that it met."""
+    for query in History(rows, ends).queries.values():
+        for state in query.data.values():
+            yield f"{base}query/{plain.segment(query.query_id)}", f"{base}{path_of(state)}"
+
+
+def path_of(state: State) -> str:
+    if state.query_id is None:
+        return f"{state.key}/initial-version"
+    return f"{state.key}/{'version-after-drop' if state.dropped else 'version'}/{plain.segment(state.query_id)}"
+
+
+@pytest.fixture(scope="module")
+def accounts() -> dict[str, list[plain.Json]]:
+    """The examples and random histories, each as an account of its own."""
+    told = {folder.name: golden.rows(folder) for folder in golden.folders()}
+    return told | {f"random-{seed}": random_history(seed, 15) for seed in SEEDS}
+
+
+@pytest.fixture(scope="module")
+def used(accounts: dict[str, list[plain.Json]], tmp_path_factory: pytest.TempPathFactory) -> set[Pair]:
+    folder = tmp_path_factory.mktemp("states")
+    owned = ({**row, "organization_name": "TEST", "account_name": name} for name in accounts for row in accounts[name])
+    given = exports.ndjson(owned, folder / "rows.ndjson")
+    assert exports.export([given], folder / "out", "--outputs", "graph") == 0
+    quads = load(folder / "out").quads_for_pattern(None, USED, None)
+    return {(quad.subject.value, quad.object.value) for quad in quads}  # type: ignore[union-attr]
+
+
+def test_a_query_reads_the_last_version_before_it(accounts: dict[str, list[plain.Json]], used: set[Pair]) -> None:
+    expected = {
+        pair for name, rows in accounts.items() for pair in states_used(rows, {}, f"snowflake://TEST-{name}/")
+    }
+    assert len(expected) > 1000
+    assert sorted(used - expected) == []
+    assert sorted(expected - used) == []
+
+
+@pytest.mark.parametrize("case", drawn.cases(), ids=lambda case: case.name)
+def test_a_version_is_there_from_the_end_of_the_query_that_made_it(case: drawn.Case) -> None:
+    """Where QUERY_HISTORY tells of it; else from its start."""
+    found = drawn.store(case.name).quads_for_pattern(None, USED, None)
+    assert {(quad.subject.value, quad.object.value) for quad in found} == {  # type: ignore[union-attr]
+        *states_used(case.rows, case.ends, case.base)
+    }
