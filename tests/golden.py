@@ -138,8 +138,8 @@ def make(folder: Path) -> None:
     """Write ``events.json`` and ``graph.ttl`` of an example."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "out")
-        given = [str(folder / "access_history.json"), "--account", account(folder), "--out", str(out), "--engine", "local"]
-        if main(["export", *given]):
+        given = [str(folder / "access_history.json"), "--account", account(folder), "--out", str(out)]
+        if main(["export", *given, "--engine", "local"]):
             sys.exit(f"{folder}: the export did not succeed")
         made = json.dumps(events((out / "events").glob("*.ndjson")), indent=1, ensure_ascii=False)
         signed = made.replace(f"/exporter/{__version__}", "/exporter/VERSION")

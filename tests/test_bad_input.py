@@ -157,9 +157,7 @@ UNUSABLE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
-def test_input_that_cannot_be_used(
-    case: str, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_input_that_cannot_be_used(case: str, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name, write, words = UNUSABLE[case]
     given = tmp_path / "in" / name
     given.parent.mkdir(parents=True)

@@ -8,35 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from exporter.engine import session
 from tests import exports
 from tests.histories import FORMS, write_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
 PARTS = int(os.environ.get("EXPORTER_TEST_PARTS", "8"))
 """Parts of the input. Fifty give the same, and take minutes: EXPORTER_TEST_PARTS=50."""
-MANY_PARTS = {
-    "spark.sql.shuffle.partitions": str(PARTS),
-    "spark.sql.adaptive.enabled": "false",
-    # each file is a partition of its own
-    "spark.sql.files.maxPartitionBytes": "1m",
-    "spark.sql.files.openCostInBytes": "1m",
-}
-
-
-@pytest.fixture
-def many_parts(spark: SparkSession) -> Iterator[None]:
-    before = {name: spark.conf.get(name) for name in MANY_PARTS}
-    for name, value in MANY_PARTS.items():
-        spark.conf.set(name, value)
-    yield
-    for name, value in before.items():
-        if value is not None:
-            spark.conf.set(name, value)
 
 
 def assert_same(out: Path) -> None:
@@ -48,13 +30,12 @@ def assert_same(out: Path) -> None:
     assert exports.events(out) == exports.events(expected)
 
 
-@pytest.mark.usefixtures("spark")
-def test_all_forms_at_once_are_one_form_and_its_duplicates(tmp_path: Path) -> None:
+def test_all_forms_at_once_are_one_form_and_its_duplicates(engine: str, tmp_path: Path) -> None:
     """A row that came out differently in any form would be no duplicate of the others."""
     rows = list(exports.all_rows())
     for form in FORMS:
         write_form(rows, tmp_path / "in" / form, form)
-    assert exports.export([tmp_path / "in"], tmp_path / "out") == 0
+    assert exports.export([tmp_path / "in"], tmp_path / "out", engine=engine) == 0
     once, report = exports.report(exports.everything()), exports.report(tmp_path / "out")
     assert report["rows_in"] == len(rows) * len(FORMS)
     assert report["exported"] == once["exported"]
@@ -62,14 +43,15 @@ def test_all_forms_at_once_are_one_form_and_its_duplicates(tmp_path: Path) -> No
     assert_same(tmp_path / "out")
 
 
-@pytest.mark.usefixtures("many_parts")
-def test_any_order_and_any_number_of_parts(tmp_path: Path) -> None:
+def test_any_order_and_any_number_of_parts(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Spark as a large input: each file by itself, then in rounds."""
+    monkeypatch.setattr(session, "SMALL", 0)
     rows = list(exports.all_rows())
     Random(7).shuffle(rows)
     (tmp_path / "in").mkdir()
     for part in range(PARTS):
         exports.ndjson(rows[part::PARTS], tmp_path / "in" / f"part-{part:02}.jsonl")
-    assert exports.export([tmp_path / "in" / "*.jsonl"], tmp_path / "out") == 0
+    assert exports.export([tmp_path / "in" / "*.jsonl"], tmp_path / "out", engine=engine) == 0
     assert_same(tmp_path / "out")
 
 
@@ -78,7 +60,7 @@ def test_a_table_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     path = write_form(list(exports.all_rows()), tmp_path, "parquet-text")
     spark.read.parquet(str(path)).createOrReplaceTempView("access_history_rows")
     try:
-        assert exports.export(["access_history_rows"], tmp_path / "out") == 0
+        assert exports.export(["access_history_rows"], tmp_path / "out", engine="spark") == 0
     finally:
         spark.catalog.dropTempView("access_history_rows")
     assert_same(tmp_path / "out")

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter import inputs, session
+from exporter.engine import session
 from exporter.errors import UsageError
-from exporter.inputs import Inputs
 from exporter.pipeline import export
 from exporter.progress import Progress
+from exporter.rows import forms
+from exporter.rows.forms import Inputs
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 )
 def test_sizes_add_up_where_they_are_known(found: tuple[int | str | None, ...], size: int | None) -> None:
     each = [None if one == "none" else Inputs((), (), one if isinstance(one, int) else None) for one in found]
-    assert inputs.size(*each) == size
+    assert forms.size(*each) == size
 
 
 def test_a_query_history_counts_like_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,4 +37,4 @@ def test_a_query_history_counts_like_the_rows(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(session, "start", started)
     with pytest.raises(UsageError, match=f"^{18 * 101} bytes$"):
-        export(Settings((str(rows),), tmp_path / "out", query_history=str(queries)), Progress())
+        export(Settings((str(rows),), str(tmp_path / "out"), query_history=str(queries)), Progress())

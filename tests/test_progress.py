@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter import progress as module
+from exporter.engine import session
 from exporter.pipeline import export
 from exporter.progress import Progress
 from exporter.settings import Settings
@@ -41,30 +42,30 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_stages_that_run_together_are_both_named_until_each_is_over() -> None:
     terminal = Terminal()
     shown = Progress(terminal)
-    with shown.stage("nodes"):
-        with shown.stage("events"), shown.stage("nodes"):
-            assert "making nodes of the graph, writing OpenLineage events …" in terminal.now()
-        assert "making nodes of the graph …" in terminal.now()
-        assert "events" not in terminal.now()
+    with shown.stage("read"):
+        with shown.stage("write"), shown.stage("read"):
+            assert "reading rows, validating and writing …" in terminal.now()
+        assert "reading rows …" in terminal.now()
+        assert "writing" not in terminal.now()
     assert terminal.now() == ""
-    assert set(shown.seconds) == {"nodes", "events"}
+    assert set(shown.seconds) == {"read", "write"}
 
 
 def test_counts_stay_and_a_part_that_is_made_again_counts_once() -> None:
     terminal = Terminal()
     shown = Progress(terminal)
-    with shown.stage("graph"):
+    with shown.stage("write"):
         shown.counted("rows", 1338)
         for number in (5, 7):
             shown.counted("nodes", 1000, "of things")
             shown.counted("nodes", number, "of versions")
-        assert terminal.now().endswith("writing Turtle … 1,338 rows, 1,007 nodes")
+        assert terminal.now().endswith("validating and writing … 1,338 rows, 1,007 nodes")
 
 
 def test_a_line_is_never_longer_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     terminal = Terminal()
-    with Progress(terminal).stage("shapes"):
+    with Progress(terminal).stage("answer"):
         assert len(terminal.now()) == 29
 
 
@@ -91,33 +92,41 @@ def test_tasks_of_all_stages_are_counted(monkeypatch: pytest.MonkeyPatch) -> Non
     terminal = Terminal()
     shown = Progress(terminal)
     monkeypatch.setattr(shown, "_tracker", Tracker())
-    with shown.stage("facts"):
-        assert terminal.now().endswith("taking facts from them … 42 of 1,600 tasks")
+    with shown.stage("read"):
+        assert terminal.now().endswith("reading rows … 42 of 1,600 tasks")
         monkeypatch.setattr(shown, "_tracker", Gone())
         shown.counted("rows", 3)
-        assert terminal.now().endswith("taking facts from them … 3 rows")
+        assert terminal.now().endswith("reading rows … 3 rows")
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(spark: SparkSession) -> None:
     stream = io.StringIO()
     shown = Progress(stream)
     shown.watch(spark)
-    with shown.stage("facts"):
+    with shown.stage("read"):
         shown.counted("rows", 3)
     assert stream.getvalue() == ""
 
 
 @pytest.mark.usefixtures("spark")
-def test_an_export_shows_stages_tasks_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_in_rounds_shows_stages_and_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_EVERY", 0.01)
-    rows = exports.ndjson(list(exports.all_rows()), tmp_path / "rows.ndjson")
+    monkeypatch.setattr(session, "SMALL", 0)
+    rows = exports.ndjson(list(exports.all_rows())[:20], tmp_path / "rows.ndjson")
     terminal = Terminal()
-    report = export(Settings((os.fspath(rows),), tmp_path / "out"), Progress(terminal))
+    report = export(Settings((os.fspath(rows),), str(tmp_path / "out")), Progress(terminal))
     said = terminal.getvalue()
-    for words in ("reading rows", "taking facts", "making nodes", "against the shapes", "OpenLineage events", "Turtle"):
+    for words in ("starting Spark", "reading rows", "ordering what happened", "validating and writing"):
         assert words in said
-    assert " tasks, " in said
-    last = next(line for line in reversed(terminal.lines()) if line)
-    for count in (f"{report.rows_in:,} rows", f"{report.nodes:,} nodes", f"{report.events:,} events"):
-        assert count in last
+    assert " tasks" in said
     assert terminal.now() == ""
+    assert report.seconds.keys() >= {"session", "read", "answer", "write", "total"}
+
+
+def test_an_export_without_spark_is_one_stage(tmp_path: Path) -> None:
+    rows = exports.ndjson(list(exports.all_rows())[:3], tmp_path / "rows.ndjson")
+    terminal = Terminal()
+    report = export(Settings((os.fspath(rows),), str(tmp_path / "out"), engine="local"), Progress(terminal))
+    assert "exporting …" in terminal.getvalue()
+    assert terminal.now() == ""
+    assert report.seconds.keys() == {"export", "total"}

@@ -1,27 +1,29 @@
+"""The Spark session: the one that is there, or one made for the size of the input, with what the user told Spark first."""
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
 
+import pytest
 from pyspark.sql import functions as F
 
-from exporter import jvm, session
+from exporter.engine import session
+from exporter.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+OPTIONS = "spark.driver.extraJavaOptions"
 
 
 def test_times_are_utc_whatever_the_machine_says(spark: SparkSession) -> None:
     read = spark.sql("SELECT CAST(TIMESTAMP'2024-02-01 09:00:00+02:00' AS STRING) AS t").first()
     assert read is not None
     assert read.t == "2024-02-01 07:00:00"
-
-
-def test_the_last_of_two_equal_keys_wins(spark: SparkSession) -> None:
-    read = spark.sql("SELECT map_from_entries(array(struct('k', 1), struct('k', 2))) AS m").first()
-    assert read is not None
-    assert read.m == {"k": 2}
 
 
 def test_a_session_that_is_there_is_used(spark: SparkSession) -> None:
@@ -31,17 +33,6 @@ def test_a_session_that_is_there_is_used(spark: SparkSession) -> None:
     assert again.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
-def test_letters_change_case_as_they_do_with_the_tables_of_icu(spark: SparkSession) -> None:
-    letters = spark.createDataFrame([("straße \u0131İiI ǆ ﬁ AΣ ჰ",)], "text string")
-    changed = letters.select(F.upper("text").alias("up"), F.lower("text").alias("low"))
-    quick = changed.first()
-    spark.conf.set("spark.sql.icu.caseMappings.enabled", "true")
-    try:
-        assert changed.select("*").first() == quick
-    finally:
-        spark.conf.set("spark.sql.icu.caseMappings.enabled", "false")
-
-
 def test_output_has_no_files_beside_the_data(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(1).coalesce(1).select(F.lit("x").alias("value")).write.text(str(tmp_path / "out"))
     names = [path.name for path in (tmp_path / "out").iterdir()]
@@ -49,9 +40,115 @@ def test_output_has_no_files_beside_the_data(spark: SparkSession, tmp_path: Path
     assert names[0].startswith("part-")
 
 
-def test_size_decides_how_the_session_is_tuned() -> None:
-    tiny, small, large, unknown = (session._sized(size) for size in (0, session.SMALL - 1, session.SMALL, None))
+class Sessions:
+    """In the place of SparkSession: what it is asked for. ``failure``: what it raises for an answer."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, str] = {}
+        self.conf = self
+        self.builder = self
+        self.failure: Exception | None = None
+
+    def getActiveSession(self) -> None:  # noqa: N802 - Spark's name
+        return None
+
+    def appName(self, _: str) -> Sessions:  # noqa: N802 - Spark's name
+        return self
+
+    def config(self, name: str, value: str) -> Sessions:
+        self.asked[name] = value
+        return self
+
+    def getOrCreate(self) -> Any:  # noqa: N802 - Spark's name
+        os.write(2, b"WARN: what Spark says\n")
+        if self.failure:
+            raise self.failure
+        return self
+
+    def set(self, name: str, value: str) -> None:
+        """Of a session that is there."""
+
+
+@pytest.fixture
+def sessions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Sessions]:
+    """No Spark, and a user who told it nothing."""
+    for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    made = Sessions()
+    monkeypatch.setattr(session, "SparkSession", made)
+    monkeypatch.setattr(session, "_log", [])
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_PYTHON", "python")
+    return made
+
+
+def asked_for(sessions: Sessions, size: int | None) -> dict[str, str]:
+    sessions.asked = {}
+    session.start(size)
+    return sessions.asked
+
+
+def test_size_decides_how_the_session_is_tuned(sessions: Sessions) -> None:
+    tiny, small, large, unknown = (asked_for(sessions, size) for size in (0, session.SMALL - 1, session.SMALL, None))
     assert tiny["spark.sql.shuffle.partitions"] == "1"
-    assert "TieredStopAtLevel=1" in small[jvm.OPTIONS]
-    assert "TieredStopAtLevel" not in large[jvm.OPTIONS]
+    assert "TieredStopAtLevel=1" in small[OPTIONS]
+    assert "TieredStopAtLevel" not in large[OPTIONS]
+    assert "spark.sql.shuffle.partitions" not in large
     assert large == unknown
+    assert [session.is_small(size) for size in (0, session.SMALL - 1, session.SMALL, None)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_local_session_listens_to_nobody(sessions: Sessions) -> None:
+    asked = asked_for(sessions, 0)
+    assert asked["spark.driver.bindAddress"] == asked["spark.driver.host"] == "127.0.0.1"
+    assert asked["spark.ui.enabled"] == "false"
+
+
+def test_what_the_user_told_spark_goes_first(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("# spark.log.level ALL\nspark.ui.enabled true\nspark.driver.host=h\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv(
+        "PYSPARK_SUBMIT_ARGS", f"--master local[3] --driver-memory 9g --conf '{OPTIONS}=-Xss4m' pyspark-shell"
+    )
+    asked = asked_for(sessions, None)
+    told = {"spark.ui.enabled", "spark.driver.host", "spark.master", "spark.driver.memory", OPTIONS}
+    assert asked.keys() & told == set()
+    assert "spark.log.level" in asked
+
+
+@pytest.mark.parametrize("name", ["PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"])
+def test_a_session_that_the_environment_names_is_used_as_it_is(
+    name: str, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "1")
+    assert asked_for(sessions, 0) == {}
+
+
+def test_where_spark_does_not_start_words_say_what_to_do(sessions: Sessions) -> None:
+    sessions.failure = RuntimeError("JAVA_GATEWAY_EXITED\nand more lines")
+    with pytest.raises(UsageError) as told:
+        session.start(0)
+    for words in ("JAVA_GATEWAY_EXITED", "Java 17", "--engine local", session._log[-1]):
+        assert words in str(told.value)
+    assert "more lines" not in str(told.value)
+
+
+@pytest.mark.usefixtures("sessions")
+def test_what_spark_says_is_in_a_file_of_the_owner_and_not_on_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert session.said() == ""
+    session.start(0)
+    os.write(2, b"our own words\n")
+    (file,) = tmp_path.glob("*.log")
+    assert file.read_text() == "WARN: what Spark says\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert str(file) in session.said()
+    assert capfd.readouterr().err == "our own words\n"

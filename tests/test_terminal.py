@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter import cli, jvm, terminal
+from exporter import cli, terminal
+from exporter.engine import session
 
-SECRET = "user JSMITH, 078-05-1120"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(("number", "expected"), [(0, "0 queries"), (1, "1 query"), (1200, "1,200 queries")])
@@ -18,37 +19,42 @@ def test_one_query_and_several_queries(number: int, expected: str) -> None:
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A program whose every command fails, with a temporary folder of its own."""
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program one of whose commands fails."""
 
     def fail(*_: object) -> int:
         raise ValueError("no such thing\nand more lines")
 
     monkeypatch.delenv("EXPORTER_DEBUG", raising=False)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(cli, "_queries", fail)
 
 
 @pytest.mark.usefixtures("broken")
-def test_a_fault_is_told_in_words_and_what_the_engine_said_stays_on_the_machine(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_fault_is_told_in_words_and_what_spark_said_stays_where_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(jvm, "said", lambda: f"ERROR {SECRET}")
+    (tmp_path / "spark.log").write_text("user JSMITH, 078-05-1120", encoding="utf-8")
+    monkeypatch.setattr(session, "_log", [str(tmp_path / "spark.log")])
     assert cli.main(["queries"]) == 4
     told = capsys.readouterr()
     assert "a fault of the program" in told.err
     assert "ValueError: no such thing\n" in told.err
-    assert SECRET not in told.err + told.out
-    (path,) = (Path(one) for one in re.findall(r"\S+exporter-fault-\S+\.log", told.err))
-    assert SECRET in path.read_text(encoding="utf-8")
-    assert path.stat().st_mode & 0o777 == 0o600
+    assert "more lines" not in told.err
+    assert f"What Spark said is in {tmp_path / 'spark.log'}" in told.err
+    assert "JSMITH" not in told.err + told.out
 
 
 @pytest.mark.usefixtures("broken")
-def test_where_the_engine_said_nothing_there_is_no_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_where_spark_was_not_started_no_file_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(jvm, "said", lambda: "")
+    monkeypatch.setattr(session, "_log", [])
     assert cli.main(["queries"]) == 4
-    assert "exporter-fault" not in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+    assert "What Spark said" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("broken")
+def test_who_asks_for_it_sees_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXPORTER_DEBUG", "1")
+    with pytest.raises(ValueError, match="no such thing"):
+        cli.main(["queries"])

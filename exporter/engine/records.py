@@ -110,11 +110,11 @@ def _named(table: DataFrame) -> list[str]:
 
 
 def _as_json(table: DataFrame, name: str) -> Column:
-    """The column, but for times: as JSON they would lose their microseconds."""
-    column = table[_quoted(name)]
-    if table.schema[name].dataType.typeName() == "timestamp":
+    """The column, but for times, which would lose their microseconds as JSON, and bytes, which would become base64."""
+    column, kind = table[_quoted(name)], table.schema[name].dataType.typeName()
+    if kind == "timestamp":
         return F.concat(column.cast("string"), F.lit("+00:00"))
-    return column
+    return column.cast("string") if kind in ("timestamp_ntz", "binary") else column
 
 
 def _quoted(name: str) -> str:

@@ -63,5 +63,6 @@ def _as_text(results: list[Result]) -> str:
         for one in found:
             lines.append(f"  {one.severity}: {one.message}")
             lines.append(f"    shape {one.shape}")
-            lines += [f"    {name} {value}" for name, value in (("path", one.path), ("value", one.value)) if value]
+            lines += [f"    path {one.path}"] * (one.path is not None)
+            lines += [f"    value {one.value or '(empty)'}"] * (one.value is not None)
     return "\n".join(lines)

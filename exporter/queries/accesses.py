@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from exporter.queries.facts import Access, Join, Thing, Write
 from exporter.queries.objects import Key, found, joined_columns, known_columns, once, partner, rank, said
-from exporter.rows.documents import JoinDocument, ReadDocument
+from exporter.rows.documents import DirectDocument, JoinDocument, ReadDocument
 
 Objects = Iterable[ReadDocument | None] | None
 
@@ -47,7 +47,7 @@ def _one_write(one: Write, other: Write) -> Write:
     return Write(min(one.thing, other.thing, key=rank), joined_columns(one.columns, other.columns))
 
 
-def joins(direct: Objects) -> Iterator[Join]:
+def joins(direct: Iterable[DirectDocument | None] | None) -> Iterator[Join]:
     """The joins between objects that the query names itself, as often as the row says it."""
     for one, left in found(direct):
         for document in one.join_objects or ():

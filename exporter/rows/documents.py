@@ -99,6 +99,11 @@ class ReadDocument(ObjectDocument, rename="camel"):
     """An object that was read."""
 
     columns: list[ColumnDocument | None] | None = None
+
+
+class DirectDocument(ReadDocument, rename="camel"):
+    """One that the query names itself, with its joins to others."""
+
     join_objects: list[JoinDocument | None] | None = None
 
 
@@ -137,7 +142,7 @@ class AgentDocument(Struct, rename="camel"):
 class Document(Struct, array_like=True):
     """The structured columns of a row, in the order of :data:`exporter.rows.row.STRUCTURED`."""
 
-    direct: list[ReadDocument | None] | None = None
+    direct: list[DirectDocument | None] | None = None
     base: list[ReadDocument | None] | None = None
     modified: list[WrittenDocument | None] | None = None
     policies: list[GuardedDocument | None] | None = None

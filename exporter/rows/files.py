@@ -104,7 +104,7 @@ def _csv(path: str, source: Source, required: tuple[str, ...]) -> Iterator[tuple
 def _parquet(path: str, source: Source, required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
     from exporter.rows import parquet  # noqa: PLC0415 - what it needs is slow to import, and not needed for other forms
 
-    check_columns((one.rsplit(" ", 1)[0] for one in source.types), source, required)
+    check_columns(parquet.columns(path), source, required)
     for record in parquet.records(path):
         yield json_text(record), True
 

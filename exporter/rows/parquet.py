@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE: Final = 1024
 
 
+def columns(path: str) -> list[str]:
+    """The names of a file's columns."""
+    return list(parquet.read_schema(path).names)
+
+
 def records(path: str) -> Iterator[dict[str, Any]]:
     """The records of a file: column -> value, as values to be written as JSON. Raises UsageError where the file ends
     early or is no Parquet.

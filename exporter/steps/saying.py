@@ -45,8 +45,8 @@ def thing(to: str, key: str) -> str:
 
 
 class Saying:
-    """Says the nodes of things and queries for one partition, and counts them. ``is_asked``: whether anybody wants nodes,
-    to write or to validate them.
+    """Says the nodes of things and queries for one partition, and counts them. ``is_asked``: whether anybody wants
+    nodes, to write or to validate them.
     """
 
     def __init__(self, job: Job) -> None:

@@ -117,7 +117,8 @@ class _Drawn:
             return self.of_value()
         way = self.one("sh:not", "sh:and", "sh:or", "sh:xone", "sh:node", "sh:property", "sh:property")
         if way == "sh:property":
-            return f"sh:property {', '.join(f'[ {self.property_shape(depth - 1)} ]' for _ in range(self.random.randint(1, 2)))}"
+            shapes = [f"[ {self.property_shape(depth - 1)} ]" for _ in range(self.random.randint(1, 2))]
+            return f"sh:property {', '.join(shapes)}"
         if way == "sh:node":
             return f"sh:node [ {self.frame()} {self.node_shape(depth - 1)} ]"
         if way == "sh:not":
@@ -182,9 +183,7 @@ _ONCE: Final = {
 
 def data(random: Random, words: Words, count: int) -> str:
     """``count`` triples about the nodes, as Turtle."""
-    lines = [
-        f"{one} rdfs:subClassOf {other} ." for one, other in zip(words.classes, words.classes[1:], strict=False)
-    ]
+    lines = [f"{one} rdfs:subClassOf {other} ." for one, other in zip(words.classes, words.classes[1:], strict=False)]
     for _ in range(count):
         subject = random.choice(words.nodes)
         if random.random() < 0.25:

@@ -71,7 +71,7 @@ def nodes(path: Path = VALID) -> Iterator[Node]:
     for subject, properties in of.items():
         types = tuple(short(one) for one in properties.pop("rdf:type"))
         if not isinstance(subject, NamedNode):
-            raise ValueError(subject)
+            raise ValueError(subject)  # noqa: TRY004 - a node without an IRI is no value
         of_class = by_name[next(name for name in by_name if name in types)]
         ranges = {one.term: one.range for one in of_class.properties}
         values = {term: tuple(value_of(one, ranges[term]) for one in found) for term, found in properties.items()}
@@ -114,7 +114,8 @@ def triples_of(node: Node, base: str) -> Iterator[Triple]:
 def term_of(value: Value, range_: str, base: str) -> NamedNode | Literal:
     if not range_.startswith("xsd:"):
         return NamedNode(whole(str(value), base))
-    text = iso(int(value)) if range_ == "xsd:dateTime" else str(value).lower() if range_ == "xsd:boolean" else str(value)
+    texts = {"xsd:dateTime": lambda time: iso(int(time)), "xsd:boolean": lambda truth: str(truth).lower()}
+    text = texts.get(range_, str)(value)
     return Literal(text, datatype=NamedNode(XSD + range_[4:]))
 
 

@@ -1,7 +1,7 @@
 """One small graph for each constraint component, path and target, in the manner of the W3C's suite: core/*.ttl.
 
-A file is shapes, data, and the report that is to come of them (written out of SHACL's own words for reports; a path that
-is no property stands there as SPARQL writes it). Both engines are to give it.
+A file is shapes, data, and the report that is to come of them, in SHACL's own words for reports (a path that is no
+property stands there as SPARQL writes it). Both engines are to give it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def test_the_report_is_the_same_by_either_engine(path: Path, tmp_path: Path) -> 
 def test_every_component_has_a_file() -> None:
     with_file = {path.stem for path in FILES}
     assert set(COMPONENTS) <= with_file
-    assert {f"path-{name}" for name in ("inverse", "sequence", "alternative", "zeroOrMore", "oneOrMore", "zeroOrOne")} < with_file
+    assert {
+        f"path-{name}" for name in ("inverse", "sequence", "alternative", "zeroOrMore", "oneOrMore", "zeroOrOne")
+    } < with_file
 
 
 def test_the_files_use_what_they_are_named_after() -> None:
@@ -76,8 +78,7 @@ def test_the_files_use_what_they_are_named_after() -> None:
         assert name in {"path", "target"} or f"sh:{name} " in parts(path)["shapes"], path.name
 
 
-def test_results_are_named_nodes_that_the_shapes_name() -> None:
-    """So that a mistake in a report cannot match by chance."""
+def test_reports_name_shapes_that_are_there() -> None:
     for path in FILES:
         shapes = parts(path)["shapes"]
         for quad in parse(parts(path)["report"].encode(), format=RdfFormat.TURTLE):

@@ -30,7 +30,8 @@ WORDS: Final = Words(
     nodes=("ex:a", "ex:b", "ex:c", "_:x", "_:y"),
     literals=(
         "1", '"1"', '"01"^^xsd:integer', '"a"', '"en"@en', '"b"@de-CH', '"c"@de', "true", '"x"^^xsd:integer', "1e0",
-        '"2024-01-01"^^xsd:date', '"2024-01-01T00:00:00Z"^^xsd:dateTime', "1.5", '""', '"z"^^ex:t', '"P1D"^^xsd:duration',
+        '"2024-01-01"^^xsd:date', '"2024-01-01T00:00:00Z"^^xsd:dateTime', "1.5", '""', '"z"^^ex:t',
+        '"P1D"^^xsd:duration',
     ),
     bounds=(
         "1", "2", "1.5", "1e1", '"2"^^xsd:byte', '"b"', '"b"@en', '"2024-01-01"^^xsd:date',

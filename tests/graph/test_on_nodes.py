@@ -30,7 +30,20 @@ NODES: Final = tuple(nodes())
 IRIS: Final = tuple(sorted({node.iri for node in NODES}))
 CHECKS: Final = Checks.load()
 _POOLS: Final[dict[str, tuple[Value, ...]]] = {
-    "xsd:string": ("", "TRUNCATED", "0", "12", "-1", "DIRECT", "SIDEWAYS", "ALTER", "ADD", "MASKING_POLICY", "x" * 30, "é"),
+    "xsd:string": (
+        "",
+        "TRUNCATED",
+        "0",
+        "12",
+        "-1",
+        "DIRECT",
+        "SIDEWAYS",
+        "ALTER",
+        "ADD",
+        "MASKING_POLICY",
+        "x" * 30,
+        "é",
+    ),
     "xsd:integer": (-1, 0, 1, 2, 10**30),
     "xsd:boolean": (True, False),
     "xsd:dateTime": (0, 1_706_947_200_000_000, 1_706_947_200_000_001, 1_709_251_200_000_000, -62_135_596_800_000_000),
@@ -164,7 +177,8 @@ def test_shapes_that_look_further_are_named_and_not_checked(tmp_path: Path) -> N
         ex:Labelled a sh:PropertyShape ; sh:targetClass ah:Column ; sh:path ah:columnOf ;
             sh:node [ sh:property [ sh:path rdfs:label ; sh:minCount 1 ] ] .
         ex:Exact a sh:PropertyShape ; sh:targetClass ah:Column ; sh:path ah:columnOf ; sh:class ah:ExternalTable .
-        ex:Same a sh:PropertyShape ; sh:targetClass ah:Column ; sh:path ah:columnOf ; sh:or ( [ sh:equals rdfs:label ] ) .
+        ex:Same a sh:PropertyShape ; sh:targetClass ah:Column ; sh:path ah:columnOf ;
+            sh:or ( [ sh:equals rdfs:label ] ) .
         ex:Closed a sh:PropertyShape ; sh:targetClass ah:Column ; sh:path ah:columnOf ; sh:closed true .
         """
     )
@@ -288,4 +302,8 @@ def test_a_stewards_rules_are_checked_node_by_node(tmp_path: Path) -> None:
     setting = next(node for node in NODES if node.of.name == "ah:Setting")
     loud = setting._replace(values={**setting.values, "ah:value": ("SENSITIVE",)})
     (warning,) = checks.check(loud, BASE)
-    assert (warning.severity, warning.value, warning.message) == ("Warning", "SENSITIVE", "Values of tags are in lower case.")
+    assert (warning.severity, warning.value, warning.message) == (
+        "Warning",
+        "SENSITIVE",
+        "Values of tags are in lower case.",
+    )

@@ -42,23 +42,24 @@ def path_of(state: State) -> str:
 def accounts() -> dict[str, list[plain.Json]]:
     """The examples and random histories, each as an account of its own."""
     told = {folder.name: golden.rows(folder) for folder in golden.folders()}
-    return told | {f"random-{seed}": random_history(seed, 15) for seed in SEEDS}
+    told |= {f"random-{seed}": random_history(seed, 15) for seed in SEEDS}
+    return {
+        name: [{**row, "organization_name": "TEST", "account_name": name} for row in rows]
+        for name, rows in told.items()
+    }
 
 
 @pytest.fixture(scope="module")
 def used(accounts: dict[str, list[plain.Json]], tmp_path_factory: pytest.TempPathFactory) -> set[Pair]:
     folder = tmp_path_factory.mktemp("states")
-    owned = ({**row, "organization_name": "TEST", "account_name": name} for name in accounts for row in accounts[name])
-    given = exports.ndjson(owned, folder / "rows.ndjson")
+    given = exports.ndjson([row for rows in accounts.values() for row in rows], folder / "rows.ndjson")
     assert exports.export([given], folder / "out", "--outputs", "graph") == 0
     quads = load(folder / "out").quads_for_pattern(None, USED, None)
     return {(quad.subject.value, quad.object.value) for quad in quads}  # type: ignore[union-attr]
 
 
 def test_a_query_reads_the_last_version_before_it(accounts: dict[str, list[plain.Json]], used: set[Pair]) -> None:
-    expected = {
-        pair for name, rows in accounts.items() for pair in states_used(rows, {}, f"snowflake://TEST-{name}/")
-    }
+    expected = {pair for name, rows in accounts.items() for pair in states_used(rows, {}, f"snowflake://TEST-{name}/")}
     assert len(expected) > 1000
     assert sorted(used - expected) == []
     assert sorted(expected - used) == []

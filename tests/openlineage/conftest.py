@@ -19,5 +19,5 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in os.environ:
         if name.startswith("OPENLINEAGE") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(pace, "FIRST_WAIT", 0.02)
+    monkeypatch.setattr(pace, "FIRST_WAIT", 0.01)
     monkeypatch.setattr(http, "READ", 0.5)

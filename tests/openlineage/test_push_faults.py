@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from exporter.openlineage.push.answers import Answer
 
-EVENTS: Final = history(40)
+EVENTS: Final = history(40, jobs=5)
 TOKEN: Final = "s3cr3t/T0ken+xyz"
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -47,7 +47,7 @@ def faulty(fault: Callable[[], BaseException]) -> Callable[[HttpSender, bytes], 
     send = HttpSender.send
 
     def fails(self: HttpSender, body: bytes) -> Answer:
-        if run_id("q000020") == json.loads(body).get("run", {}).get("runId"):
+        if run_id("q000010") == json.loads(body).get("run", {}).get("runId"):
             raise fault()
         return send(self, body)
 

@@ -1,8 +1,9 @@
-"""Rows as plain values, for comparing what was read of one and the same row in several ways."""
+"""Rows as lines and as plain values, for comparing what was read of one and the same row in several ways."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, Final
 
 from msgspec import Raw, Struct
 
@@ -10,6 +11,23 @@ from exporter.rows import documents
 from exporter.rows.raw import raw_text
 from exporter.rows.reading import read_line
 from exporter.rows.row import STRUCTURED, Row, Unreadable
+from tests.bad_rows import GOOD
+
+BASE: Final = '"query_id":"q","query_start_time":"2026-03-01 08:00:00","user_name":"u"'
+NOT_JSON: Final = "the line is not one JSON object (or, in CSV, not one record)"
+TEXT: Final = "holds text, and an array belongs there"
+OBJECT: Final = "holds an object, and an array belongs there"
+UNLIKE: Final = "holds an array that is not as the documents describe it"
+
+
+def line_of(**columns: Any) -> str:
+    """A row that is right, but for these columns."""
+    return json.dumps({**GOOD, **columns})
+
+
+def raw_line(**columns: str) -> str:
+    """A row with columns as JSON text."""
+    return "{" + ",".join([BASE, *(f'"{name}":{value}' for name, value in columns.items())]) + "}"
 
 
 def plain(row: Row) -> dict[str, Any]:
@@ -42,3 +60,8 @@ def problems(text: str) -> list[str]:
     row = read_line(text)
     assert isinstance(row, Unreadable), text[:300]
     return list(row.problems)
+
+
+def first_of(text: str, column: str = "direct_objects_accessed") -> dict[str, Any]:
+    """The first object in a column of a line that can be read."""
+    return dict(read(text)[column][0])

@@ -9,32 +9,16 @@ from typing import Any, Final
 import pytest
 
 from exporter.rows import documents, reading
-from exporter.rows.reading import read_line, rows_of_document
+from exporter.rows.reading import read_line
 from exporter.rows.row import STRUCTURED, Row, Unreadable
 from exporter.rows.times import parse_time
 from tests.bad_rows import ARRAYS, BAD_NESTED_ROWS, BAD_ROWS, GOOD
 from tests.histories import random_history
 from tests.rows.noise import line
-from tests.rows.plain_rows import plain, problems, read
+from tests.rows.plain_rows import NOT_JSON, OBJECT, TEXT, UNLIKE, first_of, line_of, plain, problems, raw_line, read
 
-BASE: Final = '"query_id":"q","query_start_time":"2026-03-01 08:00:00","user_name":"u"'
 START: Final = 1_772_352_000_000_000
-NOT_JSON: Final = "the line is not one JSON object (or, in CSV, not one record)"
 LONG: Final = "L" * 10_000
-THING: Final = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
-
-
-def _line(**columns: Any) -> str:
-    return json.dumps({**GOOD, **columns})
-
-
-def _raw(**columns: str) -> str:
-    """A row with columns as JSON text."""
-    return "{" + ",".join([BASE, *(f'"{name}":{value}' for name, value in columns.items())]) + "}"
-
-
-def _first(text: str, column: str = "direct_objects_accessed") -> dict[str, Any]:
-    return dict(read(text)[column][0])
 
 
 # --- what is set aside, and why --------------------------------------------------------------------------------------
@@ -45,46 +29,41 @@ def test_every_bad_row_is_set_aside_with_its_reason(text: str, words: str) -> No
     assert words in "; ".join(problems(text))
 
 
-TEXT: Final = "holds text, and an array belongs there"
-OBJECT: Final = "holds an object, and an array belongs there"
-UNLIKE: Final = "holds an array that is not as the documents describe it"
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("this is no JSON", [NOT_JSON]),
-        (_raw()[:-1], [NOT_JSON]),
+        (raw_line()[:-1], [NOT_JSON]),
         ("[1, 2]", [NOT_JSON]),
         ("null", [NOT_JSON]),
-        (f"[{_raw()},{_raw()}]", [NOT_JSON]),
-        (_raw(account_name="01"), [NOT_JSON]),
-        (_raw(account_name='"a\\x"'), [NOT_JSON]),
-        (_raw(account_name='"a",'), [NOT_JSON]),
+        (f"[{raw_line()},{raw_line()}]", [NOT_JSON]),
+        (raw_line(account_name="01"), [NOT_JSON]),
+        (raw_line(account_name='"a\\x"'), [NOT_JSON]),
+        (raw_line(account_name='"a",'), [NOT_JSON]),
         ("{}", ["query_id is missing", "query_start_time is missing", "user_name is missing"]),
-        (_raw(user_name="null"), ["user_name is missing"]),
-        (_raw(query_id='"  "', user_name='" "'), ["query_id is missing", "user_name is missing"]),
+        (raw_line(user_name="null"), ["user_name is missing"]),
+        (raw_line(query_id='"  "', user_name='" "'), ["query_id is missing", "user_name is missing"]),
         ('{"query_id":"q","query_start_time":undefined,"user_name":"u"}', ["query_start_time is missing"]),
-        (_line(query_start_time="yesterday"), ["query_start_time cannot be read as a time: yesterday"]),
-        (_line(query_start_time="x" * 100), [f"query_start_time cannot be read as a time: {'x' * 60}"]),
-        (_line(direct_objects_accessed="all of them"), [f"direct_objects_accessed {TEXT}"]),
-        (_line(direct_objects_accessed=7), [f"direct_objects_accessed {TEXT}"]),
-        (_line(objects_modified={"objectName": "T"}), [f"objects_modified {OBJECT}"]),
-        (_line(objects_modified='{"objectName": "T"}'), [f"objects_modified {OBJECT}"]),
-        (_line(base_objects_accessed='[{"objectName": '), [f"base_objects_accessed {UNLIKE}"]),
-        (_line(base_objects_accessed="[],[]"), [f"base_objects_accessed {UNLIKE}"]),
-        (_line(base_objects_accessed="[] x"), [f"base_objects_accessed {UNLIKE}"]),
-        (_line(base_objects_accessed=["D.S.T"]), [f"base_objects_accessed {UNLIKE}"]),
-        (_line(base_objects_accessed=[{"columns": "A, B"}]), [f"base_objects_accessed {UNLIKE}"]),
-        (_line(base_objects_accessed=[{"columns": ""}]), [f"base_objects_accessed {UNLIKE}"]),
-        (_line(base_objects_accessed=[{"locations": "TRUNCATED"}]), [f"base_objects_accessed {UNLIKE}"]),
-        (_line(base_objects_accessed='"abc'), [f"base_objects_accessed {TEXT}"]),
+        (line_of(query_start_time="yesterday"), ["query_start_time cannot be read as a time: yesterday"]),
+        (line_of(query_start_time="x" * 100), [f"query_start_time cannot be read as a time: {'x' * 60}"]),
+        (line_of(direct_objects_accessed="all of them"), [f"direct_objects_accessed {TEXT}"]),
+        (line_of(direct_objects_accessed=7), [f"direct_objects_accessed {TEXT}"]),
+        (line_of(objects_modified={"objectName": "T"}), [f"objects_modified {OBJECT}"]),
+        (line_of(objects_modified='{"objectName": "T"}'), [f"objects_modified {OBJECT}"]),
+        (line_of(base_objects_accessed='[{"objectName": '), [f"base_objects_accessed {UNLIKE}"]),
+        (line_of(base_objects_accessed="[],[]"), [f"base_objects_accessed {UNLIKE}"]),
+        (line_of(base_objects_accessed="[] x"), [f"base_objects_accessed {UNLIKE}"]),
+        (line_of(base_objects_accessed=["D.S.T"]), [f"base_objects_accessed {UNLIKE}"]),
+        (line_of(base_objects_accessed=[{"columns": "A, B"}]), [f"base_objects_accessed {UNLIKE}"]),
+        (line_of(base_objects_accessed=[{"columns": ""}]), [f"base_objects_accessed {UNLIKE}"]),
+        (line_of(base_objects_accessed=[{"locations": "TRUNCATED"}]), [f"base_objects_accessed {UNLIKE}"]),
+        (line_of(base_objects_accessed='"abc'), [f"base_objects_accessed {TEXT}"]),
         (
-            _line(object_modified_by_ddl="TRUNCATED"),
+            line_of(object_modified_by_ddl="TRUNCATED"),
             ["object_modified_by_ddl holds text, and an object belongs there"],
         ),
         (
-            _line(object_modified_by_ddl=[{"operationType": "CREATE"}]),
+            line_of(object_modified_by_ddl=[{"operationType": "CREATE"}]),
             ["object_modified_by_ddl holds an array, and an object belongs there"],
         ),
         (
@@ -99,15 +78,15 @@ def test_the_reasons_word_for_word(text: str, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "behind", [_raw(), f" {_raw()}", f",{_raw()}", " xyz", "xyz", "x", "{", " []", ";", "1", "[1]", '"x"']
+    "behind", [raw_line(), f" {raw_line()}", f",{raw_line()}", " xyz", "xyz", "x", "{", " []", ";", "1", "[1]", '"x"']
 )
 def test_a_line_of_several_things_is_no_row(behind: str) -> None:
-    assert problems(_raw() + behind) == [NOT_JSON]
+    assert problems(raw_line() + behind) == [NOT_JSON]
 
 
 @pytest.mark.parametrize("behind", [",", "]", "} ", " ]", ", \t", "\r"])
 def test_the_rest_of_an_array_may_stand_behind_a_row(behind: str) -> None:
-    assert read(_raw() + behind) == read(_raw())
+    assert read(raw_line() + behind) == read(raw_line())
 
 
 @pytest.mark.parametrize("text", ["", " ", "   ", "\t", "\r", "\ufeff", "\ufeff "])
@@ -119,7 +98,7 @@ def test_blank_lines_are_none(text: str) -> None:
 
 
 def test_a_row_in_the_documents_own_form() -> None:
-    row = read_line(_line(agents_info=[{"agentName": "A"}], account_locator="AB1", parent_query_id="p"))
+    row = read_line(line_of(agents_info=[{"agentName": "A"}], account_locator="AB1", parent_query_id="p"))
     assert isinstance(row, Row)
     assert (row.query_id, row.start, row.user_name) == (GOOD["query_id"], START, "JSMITH")
     assert (row.parent_query_id, row.root_query_id, row.account_locator) == ("p", None, "AB1")
@@ -216,30 +195,30 @@ def test_whatever_comes_is_a_row_or_a_reason() -> None:
 
 @pytest.mark.parametrize("ident", [7, "7", 32998411400350, 0, -1, None, "", "JSMITH", 10**25])
 def test_ids_as_texts(ident: Any) -> None:
-    found = _first(_line(direct_objects_accessed=[{"objectName": "T", "objectId": ident}]))
+    found = first_of(line_of(direct_objects_accessed=[{"objectName": "T", "objectId": ident}]))
     assert found == {"objectName": "T"} | ({} if ident is None else {"objectId": str(ident)})
 
 
 @pytest.mark.parametrize("text", TIMES)
 def test_odd_times_are_one_instant_each(text: str) -> None:
-    assert read(_line(query_start_time=text))["start"] == parse_time(text)
+    assert read(line_of(query_start_time=text))["start"] == parse_time(text)
 
 
 @pytest.mark.parametrize(
     ("number", "start"), [("1772352000", START), ("1772352000123", START + 123_000), ("1772352000.5", START + 500_000)]
 )
 def test_a_time_may_be_a_number(number: str, start: int) -> None:
-    assert read(_raw(query_start_time=number))["start"] == start
+    assert read(raw_line(query_start_time=number))["start"] == start
 
 
 @pytest.mark.parametrize("ident", ["not-a-uuid", "1", "a/b", "..", "q é%", "line\nbreak", "x" * 300, " x "])
 def test_odd_query_ids_stay_as_they_are(ident: str) -> None:
-    assert read(_line(query_id=ident))["query_id"] == ident
+    assert read(line_of(query_id=ident))["query_id"] == ident
 
 
 @pytest.mark.parametrize("name", ["O'Brien", "a/b", "..", LONG, "undefined", "TRUNCATED", "null"])
 def test_odd_users_stay_as_they_are(name: str) -> None:
-    assert read(_line(user_name=name))["user_name"] == name
+    assert read(line_of(user_name=name))["user_name"] == name
 
 
 @pytest.mark.parametrize(
@@ -252,7 +231,7 @@ def test_odd_users_stay_as_they_are(name: str) -> None:
     ],
 )  # fmt: skip
 def test_texts_as_they_came(value: str, text: str | None) -> None:
-    assert read(_raw(account_name=value))["account_name"] == text
+    assert read(raw_line(account_name=value))["account_name"] == text
 
 
 @pytest.mark.parametrize(
@@ -273,220 +252,26 @@ def test_texts_as_they_came(value: str, text: str | None) -> None:
 )
 def test_json_that_is_kept_has_one_spelling(value: str, text: str | None) -> None:
     for behind in ({}, {"x": "undefined"}, {"agents_info": '"[]"'}):
-        row = read(_raw(additional_properties=value, invoker_identity=value, **behind))
+        row = read(raw_line(additional_properties=value, invoker_identity=value, **behind))
         assert (row["additional_properties"], row["invoker_identity"]) == (text, text)
-    change = _raw(object_modified_by_ddl=f'{{"operationType":"CREATE","properties":{value}}}')
+    change = raw_line(object_modified_by_ddl=f'{{"operationType":"CREATE","properties":{value}}}')
     assert read(change)["object_modified_by_ddl"].get("properties") == text
 
 
 @pytest.mark.parametrize("word", ["\\N", "null", "undefined", "", " ", '"null"', '""', "\ufeff"])
 def test_words_for_nothing_where_an_array_belongs(word: str) -> None:
-    row = read(_line(**dict.fromkeys((*ARRAYS, "agents_info", "object_modified_by_ddl"), word)))
+    row = read(line_of(**dict.fromkeys((*ARRAYS, "agents_info", "object_modified_by_ddl"), word)))
     assert all(row[name] is None for name in STRUCTURED)
 
 
 def test_words_for_nothing_where_a_text_belongs() -> None:
     """Where arrays are text, or names are not in the documents' case: CSV, and JSON that some tools write."""
     words = {"parent_query_id": "\\N", "root_query_id": "null", "account_name": "", "event_source": "NULL"}
-    as_text = read(_line(**words, direct_objects_accessed="[]"))
+    as_text = read(line_of(**words, direct_objects_accessed="[]"))
     in_capitals = read(json.dumps({name.upper(): value for name, value in {**GOOD, **words}.items()}))
-    own = read(_line(**words))
+    own = read(line_of(**words))
     for row in (as_text, in_capitals):
         assert [row[name] for name in words] == [None, None, "", "NULL"]
     assert [own[name] for name in words] == list(words.values())
     bad = json.dumps({"QUERY_ID": " ", "QUERY_START_TIME": "\\N", "USER_NAME": "null"})
     assert problems(bad) == ["query_id is missing", "query_start_time is missing", "user_name is missing"]
-
-
-# --- what Snowflake cut ----------------------------------------------------------------------------------------------
-
-SENTINEL: Final = [{"objectDomain": "TRUNCATED", "objectId": "-1", "objectName": "TRUNCATED"}]
-
-
-@pytest.mark.parametrize("name", ARRAYS)
-@pytest.mark.parametrize("value", ["TRUNCATED", '"TRUNCATED"', [{**THING, "objectId": -1, "objectName": "TRUNCATED"}]])
-def test_a_column_that_was_cut_is_the_sentinel(name: str, value: Any) -> None:
-    cut = read(_line(**{name: value}))[name]
-    assert cut in (SENTINEL, [{**SENTINEL[0], "objectDomain": "Table"}])
-
-
-def test_agents_that_were_cut_are_one_that_says_nothing() -> None:
-    assert read(_line(agents_info="TRUNCATED"))["agents_info"] == [{}]
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "expected"),
-    [
-        ("direct_objects_accessed", {"columns": "TRUNCATED"}, {"columns": [{"columnName": "TRUNCATED"}]}),
-        ("direct_objects_accessed", {"joinObjects": "TRUNCATED"}, {"joinObjects": [{"joinType": "TRUNCATED"}]}),
-        ("policies_referenced", {"policies": "TRUNCATED"}, {"policies": [{"policyName": "TRUNCATED"}]}),
-        (
-            "policies_referenced",
-            {"columns": [{"columnName": "A", "policies": "TRUNCATED"}]},
-            {"columns": [{"columnName": "A", "policies": [{"policyName": "TRUNCATED"}]}]},
-        ),
-        (
-            "objects_modified",
-            {"columns": [{"columnName": "A", "directSources": "TRUNCATED", "baseSourceColumns": "TRUNCATED"}]},
-            {
-                "columns": [
-                    {
-                        "columnName": "A",
-                        "directSources": [{"columnName": "TRUNCATED", "objectName": "TRUNCATED"}],
-                        "baseSourceColumns": [{"columnName": "TRUNCATED", "objectName": "TRUNCATED"}],
-                    }
-                ]
-            },
-        ),
-    ],
-)
-def test_a_list_that_was_cut_is_one_element_that_says_so(column: str, value: Any, expected: Any) -> None:
-    for text in (_line(**{column: [value]}), _line(**{column: json.dumps([value])})):
-        assert read(text)[column] == [expected]
-
-
-def test_the_properties_of_a_change_stay_cut() -> None:
-    for properties in ("TRUNCATED", {"columns": "TRUNCATED"}):
-        change = {"operationType": "CREATE", "properties": properties}
-        kept = properties if isinstance(properties, str) else '{"columns":"TRUNCATED"}'
-        for value in (change, json.dumps(change)):
-            assert read(_line(object_modified_by_ddl=value))["object_modified_by_ddl"]["properties"] == kept
-
-
-# --- JSON as some tools write it -------------------------------------------------------------------------------------
-
-
-def test_undefined_is_null_but_for_inside_a_string() -> None:
-    array = '[undefined,{"objectName":"undefined","objectId":undefined}]'
-    for value in (array, json.dumps(array), json.dumps(json.dumps(array))):
-        found = read(_raw(direct_objects_accessed=value, agents_info="undefined"))
-        assert found["direct_objects_accessed"] == [None, {"objectName": "undefined"}]
-        assert found["agents_info"] is None
-
-
-def test_single_quotes_control_characters_and_lone_surrogates() -> None:
-    single = "{'query_id':'it\\'s','query_start_time':'2026-03-01 08:00:00','user_name':'\"u\"','agents_info':[]}"
-    assert [read(single)[name] for name in ("query_id", "user_name", "agents_info")] == ["it's", '"u"', []]
-    name = _first(_raw(direct_objects_accessed='[{"objectName":"a\tb\x00\\ud83e"}]'))["objectName"]
-    assert name == "a\tb\x00?"
-
-
-def test_of_two_values_of_one_name_the_last_counts() -> None:
-    twice = _raw(user_name='"v"', agents_info='[{"agentName":"A","agentName":"B"}],"agents_info":[]')
-    assert (read(twice)["user_name"], read(twice)["agents_info"]) == ("v", [])
-    things = '[{"objectName":"A","objectName":"B"}]'
-    in_any_case = _raw(USER_NAME='"w"', agents_info='"[]"', direct_objects_accessed=things)
-    assert read(in_any_case)["user_name"] == "w"
-    assert _first(in_any_case) == {"objectName": "B"}
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [("66564.0", "66564.0"), ("1.10", "1.1"), ("true", "true"), ('{"a": 1.10}', '{"a":1.10}'), ("[1, 2]", "[1,2]"),
-     ("9" * 6000, "9" * 6000), ("1e400", "1e400"), ("NaN", "NaN")],
-)  # fmt: skip
-def test_a_text_takes_any_value(value: str, text: str) -> None:
-    things = f'[{{"objectId":{value},"locations":[{value}]}}]'
-    for line_ in (_raw(direct_objects_accessed=things), _raw(direct_objects_accessed=things, x="undefined")):
-        assert _first(line_) == {"objectId": text, "locations": [text]}
-
-
-# --- sizes -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("depth", [100, 800, 950, 996])
-def test_deep_nesting_is_read(depth: int) -> None:
-    deep = '{"a":' * depth + "1" + "}" * depth
-    assert read(_raw(of_next_year=deep))["query_id"] == "q"
-    assert read(_raw(additional_properties=deep))["additional_properties"] == deep
-    change = f'{{"operationType":"ALTER","properties":{deep}}}'
-    assert read(_raw(object_modified_by_ddl=change))["object_modified_by_ddl"]["properties"] == deep
-    things = f'[{{"of_next_year":{deep},"objectName":"A"}}]'
-    assert _first(_raw(direct_objects_accessed=things)) == {"objectName": "A"}
-
-
-def test_what_was_read_is_read_again_from_deeper_down() -> None:
-    """Python's stack has an end, and who decodes a content later may be closer to it."""
-
-    def decode_below(content: bytes, frames: int) -> None:
-        if frames:
-            decode_below(content, frames - 1)
-        else:
-            documents.decode(content)
-
-    for depth in range(700, 996, 7):
-        deep = "[" * depth + "]" * depth
-        row = read_line(_raw(direct_objects_accessed=f'[{{"of_next_year":{deep},"objectName":"A"}}]'))
-        assert isinstance(row, Row)
-        decode_below(row.content, 90)
-
-
-@pytest.mark.parametrize("depth", [1001, 100_000])
-def test_deeper_nesting_is_no_row_and_no_crash(depth: int) -> None:
-    assert problems(_raw(of_next_year="[" * depth + "]" * depth)) == [NOT_JSON]
-    assert problems(f"{{{BASE}," + '"a":{' * depth) == [NOT_JSON]
-    assert problems(_line(agents_info="[" * depth + "]" * depth)) == [f"agents_info {UNLIKE}"]
-
-
-def test_a_hundred_thousand_columns() -> None:
-    columns = [{"columnId": number, "columnName": f"C{number}"} for number in range(100_000)]
-    row = {**GOOD, "direct_objects_accessed": [{**THING, "columns": columns}]}
-    native, text = (
-        json.dumps(row),
-        json.dumps({**row, "direct_objects_accessed": json.dumps([{**THING, "columns": columns}])}),
-    )
-    for one in (native, text, native[:-1] + ',"x":undefined}'):
-        assert len(_first(one)["columns"]) == 100_000
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{" + "x" * 10**6,
-        "[" * 10**6,
-        '{"a":' + '"' * 10**6,
-        '{"a":"' + "\\" * 10**6,
-        '{"a":' + "1" * 10**6,
-        " " * 10**6 + "x",
-    ],
-)
-def test_long_rubbish_is_no_row(text: str) -> None:
-    assert problems(text) == [NOT_JSON]
-
-
-# --- documents -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        (
-            '[{"query_id": 1.10, "b":[1, 2]},{"x":"é🦖\\u0041"}]',
-            ['{"query_id": 1.10, "b":[1, 2]}', '{"x":"é🦖\\u0041"}'],
-        ),
-        ('{"rows": [{"a":1}, {"b" : 2}]}', ['{"a":1}', '{"b" : 2}']),
-        ('{"x":1,"rows":[{"a":"rows"}]} ', ['{"a":"rows"}']),
-        ('{"rows":[{"a":1}],"rows":[{"b":1}]}', ['{"b":1}']),
-        ('{"a":1}', ['{"a":1}']),
-        ('{\n"a":1}', ['{\n"a":1}']),
-        ('\ufeff[{"a":1}]', ['{"a":1}']),
-        (' \n\t[{"a":1}]', ['{"a":1}']),
-        ("[]", []),
-        ('{"rows":[]}', []),
-        ('{"rows":null}', ['{"rows":null}']),
-        ('{"rows":{"a":1}}', ['{"rows":{"a":1}}']),
-        ('{"ROWS":[{"a":1}]}', ['{"ROWS":[{"a":1}]}']),
-        ('[1,"x",null,[1]]', ["1", "x", "", "[1]"]),
-        ('[1,"x",null,{"a":undefined}]', ["1", "x", "", '{"a":null}']),
-        ('[{"a":"\t"}]', ['{"a":"\\t"}']),
-        ("[{'a':1}]", ['{"a":1}']),
-        ('[{"a":"\\ud83e"}]', ['{"a":"\\uD83E"}']),
-        ('[{"a":1} {"b":2}]', ['[{"a":1} {"b":2}]']),
-        ('[{"a":1},{"b":2}', ['[{"a":1},{"b":2}']),
-        ('[{"a":1}] x', ['[{"a":1}] x']),
-        ('{"rows":[{"a":1}', ['{"rows":[{"a":1}']),
-        ("", [""]),
-    ],
-)
-def test_the_rows_of_a_document(text: str, rows: list[str]) -> None:
-    assert rows_of_document(text) == rows

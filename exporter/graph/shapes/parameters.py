@@ -12,7 +12,7 @@ from exporter.graph.shapes import together, values
 from exporter.graph.shapes.literals import read
 from exporter.graph.shapes.logic import All, Any, Not, Of, OfProperty, One, Qualified
 from exporter.graph.shapes.paths import Predicate
-from exporter.graph.shapes.terms import RDFS, SH, Literal, NamedNode, Term, sh, text
+from exporter.graph.shapes.terms import RDFS, SH, Literal, NamedNode, Term, sh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ class Parameters:
     def _number(self, name: str, value: Term) -> int:
         number = read(value).value if isinstance(value, Literal) else None
         if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            raise self._refused(f"sh:{name} takes a whole number from 0 on, and has {text(value)}")
+            raise self._refused(f"sh:{name} takes a whole number from 0 on, and has {value}")
         return number
 
     def _truth(self, name: str) -> bool:
@@ -78,7 +78,7 @@ class Parameters:
     def node_kind(self, name: str, value: Term) -> Iterator[Constraint]:
         kind = self._iri(name, value).value.removeprefix(SH)
         if kind not in values.NODE_KINDS:
-            raise self._refused(f"sh:nodeKind {text(value)} is none of {', '.join(values.NODE_KINDS)}")
+            raise self._refused(f"sh:nodeKind {value} is none of {', '.join(values.NODE_KINDS)}")
         yield values.NodeKind(kind)
 
     def length(self, name: str, value: Term) -> Iterator[Constraint]:
@@ -148,7 +148,7 @@ class Parameters:
         yield Not(self._shape_of(value))
 
     def several(self, name: str, value: Term) -> Iterator[Constraint]:
-        shapes = tuple(self._shape_of(item) for item in self._source.items(self._subject, name, value))
+        shapes = tuple(self._shape_of(item) for item in self._source.items(self._subject, name, value, least=1))
         yield _OF_SEVERAL[name](shapes)
 
     def qualified(self, name: str, value: Term) -> Iterator[Constraint]:

@@ -1,8 +1,9 @@
 """Tests of values as a node has them: a constraint and a property of the vocabulary -> a function, or what is known.
 
 What the vocabulary's range decides is decided here, once: that an xsd:string is one, that a reference is an IRI, that a
-time has a year of four digits (:mod:`exporter.rows.times` reads no other). What is left is counting, lengths, patterns, bounds and the classes of references. A constraint without a quick form is asked
-of the value as a term. Each test says the same as its constraint: what it lets pass is not looked at again.
+time has a year of four digits (:mod:`exporter.rows.times` reads no other). What is left is counting, lengths, patterns,
+bounds and the classes of references. A constraint without a quick form is asked of the value as a term. Each test says
+the same as its constraint: what it lets pass is not looked at again.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _SEVERITIES: Final = {"Violation", "Warning", "Info"}
 _FIRST: Final = NamedNode(f"{RDF}first")
 _CLASS: Final = NamedNode(f"{RDFS}Class")
 _OWL_CLASS: Final = NamedNode("http://www.w3.org/2002/07/owl#Class")
-_PLACE: Final = "docs/shapes.md lists what is; `exporter validate --by pyshacl` knows more"
+_PLACE: Final = "docs/shapes.md lists what is"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def path_of(source: Source, subject: Term, node: Term) -> Path:
         return Sequence(_paths(source, subject, node))
     found = [(name, one) for name in ("inversePath", "alternativePath", *_PATHS) for one in source.values(node, name)]
     if len(found) != 1:
-        raise source.refused(subject, f"sh:path takes an IRI or one path, and has {text(node)}")
+        raise source.refused(subject, f"sh:path takes an IRI or one path, and has {node}")
     ((name, one),) = found
     if name == "alternativePath":
         return Alternative(_paths(source, subject, one))
@@ -72,10 +72,7 @@ def path_of(source: Source, subject: Term, node: Term) -> Path:
 
 
 def _paths(source: Source, subject: Term, head: Term) -> tuple[Path, ...]:
-    found = tuple(path_of(source, subject, item) for item in source.items(subject, "path", head))
-    if len(found) == 1:
-        raise source.refused(subject, "a list of sh:path takes two paths or more")
-    return found
+    return tuple(path_of(source, subject, item) for item in source.items(subject, "path", head, least=2))
 
 
 class _Reader:
@@ -87,8 +84,7 @@ class _Reader:
         self._classes = {_CLASS, _OWL_CLASS, *graph.subjects(SUBCLASS, _CLASS)}
 
     def shapes(self) -> list[Shape]:
-        for one in self._source.triples:
-            self._check_known(one.subject, one.predicate, one.object)  # type: ignore[arg-type]
+        self._check_known()
         marks = {sh(name) for name in (*PARAMETERS, *_TARGETS, "path")}
         kinds = {sh("NodeShape"), sh("PropertyShape"), sh("Shape")}
         for one in self._source.triples:
@@ -96,14 +92,17 @@ class _Reader:
                 self._shape(one.subject)  # type: ignore[arg-type]
         return list(self._shapes.values())
 
-    def _check_known(self, subject: Term, predicate: NamedNode, value: Term) -> None:
-        name = predicate.value.removeprefix(SH)
-        if predicate.value.startswith(SH) and name not in _KNOWN:
-            raise self._source.refused(subject, f"sh:{name} is not compiled ({_PLACE})")
-        if predicate == TYPE and isinstance(value, NamedNode) and value.value.startswith(SH):
-            kind = value.value.removeprefix(SH)
-            if kind not in _CLASSES:
-                raise self._source.refused(subject, f"the class sh:{kind} is not compiled ({_PLACE})")
+    def _check_known(self) -> None:
+        """Raises where anything of SHACL's is said that is not known, also of what is no shape."""
+        for one in self._source.triples:
+            name = one.predicate.value.removeprefix(SH)
+            if one.predicate.value.startswith(SH) and name not in _KNOWN:
+                more = "; `exporter validate --by pyshacl` checks it" if name == "sparql" else ""
+                raise self._source.refused(one.subject, f"sh:{name} is not compiled ({_PLACE}{more})")  # type: ignore[arg-type]
+        for subject, kind in ((one.subject, one.object) for one in self._source.triples if one.predicate == TYPE):
+            name = kind.value.removeprefix(SH) if isinstance(kind, NamedNode) else ""
+            if isinstance(kind, NamedNode) and kind.value.startswith(SH) and name not in _CLASSES:
+                raise self._source.refused(subject, f"the class sh:{name} is not compiled ({_PLACE})")  # type: ignore[arg-type]
 
     def _shape(self, subject: Term) -> Shape:
         """The shape, once; raises where it refers to itself."""

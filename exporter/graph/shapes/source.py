@@ -8,7 +8,7 @@ from exporter.errors import UsageError
 from exporter.graph.ask.store import FORMATS
 from exporter.graph.shapes.data import Graph
 from exporter.graph.shapes.documents import Documents
-from exporter.graph.shapes.terms import RDF, SH, XSD, Literal, NamedNode, text
+from exporter.graph.shapes.terms import RDF, SH, XSD, BlankNode, Literal, NamedNode, text
 from exporter.resources import shapes_dir
 
 if TYPE_CHECKING:
@@ -61,8 +61,16 @@ class Source:
         return str(self._files[subject]) if subject in self._files else "shapes"
 
     def refused(self, subject: Term, what: str) -> UsageError:
-        """The error that says ``what`` of a shape."""
-        return UsageError(f"{self.file_of(subject)}: {text(subject)}: {what}")
+        """The error that says ``what`` of a shape, or of a part of it that has no name."""
+        return UsageError(f"{self.file_of(subject)}: {text(self._named(subject))}: {what}")
+
+    def _named(self, subject: Term) -> Term:
+        """What has a name: the subject, or what it is a part of."""
+        seen: set[Term] = set()
+        while isinstance(subject, BlankNode) and subject not in seen:
+            seen.add(subject)
+            subject = next((one.subject for one in self.triples if one.object == subject), subject)  # type: ignore[assignment]
+        return subject
 
     def values(self, subject: Term, name: str) -> list[Term]:
         """The values of a property of SHACL, ``minCount``."""
@@ -79,17 +87,17 @@ class Source:
         """The value, which is to be an IRI or a literal."""
         if not isinstance(value, kind):
             wanted = "an IRI" if kind is NamedNode else "a literal"
-            raise self.refused(subject, f"sh:{name} takes {wanted}, and has {text(value)}")
+            raise self.refused(subject, f"sh:{name} takes {wanted}, and has {value}")
         return value
 
     def truth(self, subject: Term, name: str, value: Term) -> bool:
         """The value, which is to be ``true`` or ``false``: engines are at odds about ``"1"^^xsd:boolean``."""
         if value not in {_TRUE, _FALSE}:
-            raise self.refused(subject, f"sh:{name} takes true or false, and has {text(value)}")
+            raise self.refused(subject, f"sh:{name} takes true or false, and has {value}")
         return value == _TRUE
 
-    def items(self, subject: Term, name: str, head: Term) -> list[Term]:
-        """The members of a list, at least one."""
+    def items(self, subject: Term, name: str, head: Term, *, least: int = 0) -> list[Term]:
+        """The members of a list, of which there are to be ``least``."""
         found: list[Term] = []
         seen: set[Term] = set()
         while head != _NIL:
@@ -99,8 +107,8 @@ class Source:
             seen.add(head)
             found.extend(firsts)
             head = next(iter(rests))
-        if not found:
-            raise self.refused(subject, f"sh:{name} takes a list with something in it")
+        if len(found) < least:
+            raise self.refused(subject, f"sh:{name} takes a list of {least} at least, and has {len(found)}")
         return found
 
 

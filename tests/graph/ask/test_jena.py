@@ -11,8 +11,8 @@ from exporter.graph.ask.parameters import bind
 from exporter.graph.ask.questions import find, questions, select
 from exporter.graph.ask.store import graph_files, load
 from tests.graph.ask import drawn
+from tests.graph.ask.drawn_parameters import drawn_parameters
 from tests.graph.ask.jena import Jena, Row, jena
-from tests.graph.ask.test_questions_random import drawn_parameters
 from tests.graph.shape_graphs import VALID
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Store
 
+pytestmark = pytest.mark.jvm
 CASES: Final = ("dense-1", "dense-2", "dense-5", "hard-100", "hard-103")
 """Some of the random histories: of each kind, with ends of queries and without."""
 

@@ -1,0 +1,84 @@
+"""What to ask random histories for: with parameters that have an answer, and now and then with others."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+from typing import Final
+
+from exporter.graph.ask.questions import find
+from tests.facts import plain_reading as plain
+from tests.graph.ask import drawn
+from tests.graph.ask.plain_answers import columns_of
+from tests.graph.ask.plain_history import History
+
+ASKED: Final = 4
+"""How often a question with parameters is asked of one history."""
+Given = dict[str, str]
+
+
+@cache
+def history(case: str) -> History:
+    found = next(one for one in drawn.cases() if one.name == case)
+    return History(found.rows, found.ends)
+
+
+@cache
+def _values_of(case: str) -> dict[str, list[str]]:
+    return _values(history(case))
+
+
+def drawn_parameters(question: str, case: str) -> list[Given]:
+    """With nothing that may be left out, and then with values that the rows have."""
+    parameters = find(question).parameters
+    rng = Random(f"{question} {case}")
+    values = _values_of(case)
+    every = [
+        {
+            one.name: rng.choice(values[_kind(question, one.name)])
+            for one in parameters
+            if one.required or rng.random() < 0.3
+        }
+        for _ in range(ASKED if parameters else 1)
+    ]
+    least = {} if any(one.required for one in parameters) else [{}]
+    return [*least, *every]
+
+
+def _kind(question: str, parameter: str) -> str:
+    if parameter == "object_name" and question == "sensitive-data-movement":
+        return "source"
+    if question == "tag-history" and parameter in ("object_name", "column_name"):
+        return f"tagged_{parameter}"
+    return {"since": "time", "until": "time", "at": "time", "target_object_name": "object_name"}.get(
+        parameter, parameter
+    )
+
+
+def _values(read: History) -> dict[str, list[str]]:
+    """What to ask for: names, ids, columns and times of the history, and now and then of none."""
+    times = sorted({query.start for query in read.queries.values()})
+    shown = [key for query in read.queries.values() for _, key in query.shown]
+    names = [
+        name for key, turns in read.names.held.items() if key.split("/")[0] in ("table", "view") for name, _, _ in turns
+    ]
+    stages = [name for key, turns in read.names.held.items() if "stage" in key.split("/")[0] for name, _, _ in turns]
+    columns = [name for query in read.queries.values() for _, named in query.shown.values() for name in named]
+    tagged = [
+        (change["objectName"], column)
+        for _, _, change in read.changes
+        for column, said in columns_of(change).items()
+        if plain.said(column) and said.get("tags") and change.get("objectName")
+    ]
+    return {
+        "tagged_object_name": [*(name for name, _ in tagged), "no.such.name"],
+        "tagged_column_name": [*(column for _, column in tagged), "NO_SUCH_COLUMN"],
+        "time": [*(f"{time:%Y-%m-%dT%H:%M:%S.%fZ}" for time in times), "3000-01-01T00:00:00Z"],
+        "object_id": [*(key.split("/")[1] for key in shown if key.split("/")[1].isdigit()), "4711"],
+        "object_name": [*names, *names, *stages, "no.such.name"],
+        "source": [*stages, *stages, *stages, *names, "no.such.name"],
+        "column_name": [*columns, "NO_SUCH_COLUMN"],
+        "domain": ["Table", "TABLE", "View", "Stage"],
+        "user_name": [query.user for query in read.queries.values()],
+        "query_id": [*read.queries, *(query.parent for query in read.queries.values() if query.parent)],
+    }

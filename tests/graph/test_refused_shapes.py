@@ -1,0 +1,142 @@
+"""What is not compiled is refused by name, with the shape and the file; nothing is passed over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from exporter.errors import UsageError
+from exporter.graph.shapes.on_nodes import Checks
+from exporter.graph.shapes.reading import load
+from exporter.graph.shapes.source import own_files
+from tests.graph.any_shapes import PREFIXES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NODE: Final = "ex:S a sh:NodeShape ; sh:targetClass ex:C ; "
+PROPERTY: Final = "ex:S a sh:PropertyShape ; sh:targetClass ex:C ; sh:path ex:p ; "
+NOT_COMPILED: Final = [
+    (NODE + 'sh:sparql [ sh:select "SELECT $this { $this ?p ?o }" ] .', "sh:sparql"),
+    (NODE + "sh:target [ a sh:SPARQLTarget ] .", "sh:target"),
+    (NODE + "sh:rule [ a sh:TripleRule ] .", "sh:rule"),
+    (NODE + "sh:js [] .", "sh:js"),
+    (NODE + "sh:expression [] .", "sh:expression"),
+    (NODE + "sh:minimumCount 1 .", "sh:minimumCount"),
+    (NODE + "sh:closed true ; sh:ignoreProperties ( rdf:type ) .", "sh:ignoreProperties"),
+    (NODE + "sh:nodeShape ex:T .", "sh:nodeShape"),
+    (PROPERTY + "sh:singleLine true .", "sh:singleLine"),
+    (PROPERTY + "sh:reifierShape [] .", "sh:reifierShape"),
+    (NODE + "sh:nodeKind sh:IRI . ex:My a sh:ConstraintComponent ; sh:parameter [ sh:path ex:x ] .", "sh:"),
+    (NODE + "sh:nodeKind sh:IRI . ex:T a sh:SPARQLTargetType .", "the class sh:SPARQLTargetType"),
+    (NODE + "sh:nodeKind sh:IRI . <> sh:entailment <http://www.w3.org/ns/entailment/RDFS> .", "sh:entailment"),
+    (PROPERTY + "sh:datatype rdfs:Literal .", "sh:datatype http://www.w3.org/2000/01/rdf-schema#Literal"),
+    (PROPERTY + 'sh:pattern "a" ; sh:flags "s" .', 'sh:flags "s"'),
+    (PROPERTY + 'sh:pattern "\\\\p{Lu}" .', "sh:pattern"),
+    (PROPERTY + 'sh:pattern "(" .', "sh:pattern"),
+    (NODE + "sh:property [ sh:path [ sh:inversePath ( ex:p ex:q ) ] ] .", "the inverse of a sequence"),
+    (NODE + "sh:node ex:S .", "a shape that refers to itself"),
+    (NODE + "sh:property [ sh:path ex:p ; sh:not ex:S ] .", "a shape that refers to itself"),
+    (NODE + "sh:or ( [ sh:and ( [ sh:path ex:p ; sh:node ex:S ] ) ] ) .", "a shape that refers to itself"),
+    (PROPERTY + "sh:qualifiedValueShape [ sh:property ex:S ] ; sh:qualifiedMinCount 1 .", "refers to itself"),
+]
+ILL_FORMED: Final = [
+    (NODE + "sh:minCount 1 .", "sh:minCount has no meaning without sh:path"),
+    (NODE + "sh:uniqueLang true .", "sh:uniqueLang has no meaning without sh:path"),
+    (NODE + "sh:lessThan ex:q .", "sh:lessThan has no meaning without sh:path"),
+    (NODE + "sh:path ex:p .", "a node shape has no sh:path"),
+    ("ex:S a sh:PropertyShape ; sh:targetClass ex:C .", "a property shape takes sh:path"),
+    (PROPERTY + "sh:path ex:q .", "sh:path 2 times"),
+    (PROPERTY + "sh:minCount 1, 2 .", "sh:minCount 2 times"),
+    (PROPERTY + "sh:severity sh:Info, sh:Warning .", "sh:severity 2 times"),
+    (PROPERTY + 'sh:minCount "1" .', "sh:minCount takes a whole number"),
+    (PROPERTY + "sh:maxLength -1 .", "sh:maxLength takes a whole number"),
+    (PROPERTY + "sh:minInclusive ex:x .", "sh:minInclusive takes a literal"),
+    (PROPERTY + 'sh:class "C" .', "sh:class takes an IRI"),
+    (PROPERTY + "sh:nodeKind sh:Iri .", "sh:nodeKind"),
+    (PROPERTY + 'sh:severity "Warning" .', "sh:severity takes an IRI"),
+    (PROPERTY + 'sh:deactivated "yes" .', "sh:deactivated takes true or false"),
+    (PROPERTY + 'sh:uniqueLang "1"^^xsd:boolean .', "sh:uniqueLang takes true or false"),
+    (PROPERTY + "sh:closed 1 .", "sh:closed takes true or false"),
+    (PROPERTY + "sh:in ex:x .", "sh:in takes a list"),
+    (PROPERTY + "sh:or () .", "sh:or takes a list of 1 at least"),
+    (PROPERTY + "sh:in _:l . _:l rdf:first 1 ; rdf:rest _:l .", "sh:in takes a list"),
+    (PROPERTY + "sh:languageIn ( ex:en ) .", "sh:languageIn takes a literal"),
+    (PROPERTY + 'sh:flags "i" .', "sh:flags has no meaning without sh:pattern"),
+    (NODE + "sh:ignoredProperties ( rdf:type ) .", "sh:ignoredProperties has no meaning without sh:closed"),
+    (PROPERTY + "sh:qualifiedMinCount 1 .", "sh:qualifiedMinCount has no meaning without sh:qualifiedValueShape"),
+    (PROPERTY + "sh:qualifiedValueShape [ sh:nodeKind sh:IRI ] .", "sh:qualifiedValueShape has no meaning without"),
+    (NODE + "sh:property [ sh:nodeKind sh:IRI ] .", "sh:property takes a shape with sh:path"),
+    (NODE + "sh:node [ sh:path ex:p ; sh:minCount 1 ] .", "sh:node takes a shape without sh:path"),
+    (NODE + "sh:node ex:Nowhere .", "a shape that is nowhere described: https://example.org/Nowhere"),
+    (NODE + 'sh:not "x" .', "a shape that is nowhere described: x"),
+    (NODE + "sh:property [ sh:path ( ex:p ) ] .", "sh:path takes a list of 2 at least, and has 1"),
+    (
+        NODE + "sh:property [ sh:path [ sh:alternativePath ( ex:p ) ] ] .",
+        "sh:path takes a list of 2 at least, and has 1",
+    ),
+    (NODE + "sh:property [ sh:path [] ] .", "sh:path takes an IRI or one path"),
+    (NODE + 'sh:property [ sh:path "p" ] .', "sh:path takes an IRI or one path"),
+    ('ex:S a sh:NodeShape ; sh:targetClass "C" .', "sh:targetClass takes an IRI"),
+]
+
+
+@pytest.mark.parametrize(("turtle", "words"), [*NOT_COMPILED, *ILL_FORMED])
+def test_a_shape_is_refused_by_name(turtle: str, words: str, tmp_path: Path) -> None:
+    """The file, and what it is; the shape, where the construct is its own."""
+    file = tmp_path / "mine.ttl"
+    file.write_text(PREFIXES + turtle, "utf-8")
+    for reads in (load, Checks.load):
+        with pytest.raises(UsageError) as refused:
+            reads([tmp_path])
+        said = str(refused.value)
+        assert said.startswith(f"{file}: ")
+        assert words in said
+        assert "https://example.org/" in said or "file://" in said
+
+
+def test_the_error_tells_what_would_do(tmp_path: Path) -> None:
+    (tmp_path / "mine.ttl").write_text(PREFIXES + NOT_COMPILED[0][0], "utf-8")
+    with pytest.raises(UsageError, match=r"docs/shapes\.md lists what is; `exporter validate --by pyshacl` checks it"):
+        load([tmp_path])
+
+
+def test_words_for_people_and_forms_are_no_constraints(tmp_path: Path) -> None:
+    (tmp_path / "mine.ttl").write_text(
+        PREFIXES
+        + PROPERTY
+        + 'sh:name "n" ; sh:description "d"@en ; sh:order 1 ; sh:group ex:G ; sh:defaultValue 5 ; ex:own "anything" .\n'
+        + "ex:G a sh:PropertyGroup . <> a <http://www.w3.org/2002/07/owl#Ontology> ; "
+        + 'sh:declare [ sh:prefix "ex" ; sh:namespace "https://example.org/"^^xsd:anyURI ] .',
+        "utf-8",
+    )
+    assert any(shape.name == "https://example.org/S" for shape in load([tmp_path]).every)
+
+
+def test_shapes_of_the_exporter_stay_as_they_are(tmp_path: Path) -> None:
+    """Nobody switches one off in passing, or adds to it; but it may be referred to."""
+    own = "<https://w3id.org/access-history/shapes#Query>"
+    (tmp_path / "mine.ttl").write_text(f"{PREFIXES} {own} sh:deactivated true .", "utf-8")
+    with pytest.raises(UsageError, match="is a shape of the exporter, which it keeps as it is"):
+        load([tmp_path])
+    (tmp_path / "mine.ttl").write_text(f"{PREFIXES} {NODE} sh:node {own} .", "utf-8")
+    assert load([tmp_path]).targeted
+
+
+def test_a_folder_of_shapes_may_be_given_twice_and_so_may_the_exporters_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.ttl").write_text(PREFIXES + NODE + "sh:nodeKind sh:IRI .", "utf-8")
+    once = {shape.name for shape in load([tmp_path]).every}
+    again = load([own_files()[0].parent, tmp_path, tmp_path, tmp_path / "mine.ttl"]).every
+    assert {shape.name for shape in again} == once
+    assert len(again) == len(once)
+
+
+def test_a_folder_without_shapes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no shapes"):
+        load([tmp_path])
+    with pytest.raises(UsageError, match="nowhere: does not exist"):
+        load([tmp_path / "nowhere"])
+    (tmp_path / "mine.ttl").write_text("ex:S a", "utf-8")
+    with pytest.raises(UsageError, match=r"mine\.ttl: is no Turtle"):
+        load([tmp_path])

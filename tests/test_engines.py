@@ -1,0 +1,325 @@
+"""The engines: the same lines whatever the order and the parts in which messages come, with Spark and without."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.engine import local, on_spark, rounds, session
+from exporter.engine.local import LocalEngine
+from exporter.graph.writers import FORMATS
+from exporter.messages import HOME_END, RESULT, Message, is_text
+from exporter.queries.tables import FACTS
+from exporter.steps.job import Job
+from exporter.steps.reading import Record, read
+from tests import exports, golden, test_held_back
+from tests.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
+from tests.histories import Json, histories, random_history
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+    from random import Random
+
+    from exporter.engine.rounds import Exported, Step
+
+JOB: Final = Job("ACME-PROD", "snowflake://ACME-PROD/", catalog=True, facts=True, syntaxes=("turtle", "nquads"))
+ALL_OUTPUTS: Final = ("--outputs", "events,graph,catalog,facts", "--graph-format", ",".join(FORMATS))
+SHAPES: Final = "https://w3id.org/access-history/shapes#"
+SPOILT: Final = ("own parent", "two users", "ends before it starts")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Records of rows and of QUERY_HISTORY, each in a file of its own: so its place is the same in whatever order."""
+
+    records: list[Record]
+
+    def shuffled(self, random: Random) -> list[Record]:
+        return random.sample(self.records, len(self.records))
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> Drawn:
+    """A history; some of its queries have a line of QUERY_HISTORY, some are refused, some rows cannot be read."""
+    rows = draw(histories())
+    has_history = draw(st.booleans())
+    ids = sorted({row["query_id"] for row in rows})
+    wrong = draw(st.dictionaries(st.sampled_from(ids), st.sampled_from(SPOILT), max_size=2))
+    listed = draw(st.sets(st.sampled_from(ids))) if has_history else set()
+    lines = [json.dumps(row) for row in chain.from_iterable(_spoilt(row, wrong.get(row["query_id"])) for row in rows)]
+    lines += [line for line, _ in draw(st.lists(st.sampled_from(BAD_ROWS), max_size=2))]
+    told = [json.dumps(_told(one, wrong.get(one))) for one in sorted(listed | {*wrong}) if has_history]
+    records = [Record(f"/row-{number:03}", 0, "line", line) for number, line in enumerate(lines)]
+    return Drawn(records + [Record("/history", 0, "line", line, is_history=True) for line in told])
+
+
+def _spoilt(row: Json, how: str | None) -> list[Json]:
+    if how == "own parent":
+        return [{**row, "parent_query_id": row["query_id"]}]
+    return [row, {**row, "user_name": "SOMEBODY ELSE"}] if how == "two users" else [row]
+
+
+def _told(query_id: str, how: str | None) -> Json:
+    year = 1999 if how == "ends before it starts" else 2998
+    return {"query_id": query_id, "end_time": f"{year}-01-01 00:00:00 +0000", "role_name": "R", "rows_inserted": 3}
+
+
+@given(drawn(), st.randoms(use_true_random=False))
+def test_the_order_of_the_records_changes_no_byte(history: Drawn, random: Random) -> None:
+    assert list(local.run(history.shuffled(random), JOB)) == list(local.run(history.records, JOB))
+
+
+class InParts(LocalEngine):
+    """Messages meet as they do on Spark: in parts, by the home of their keys, those with nothing between them in any
+    order; and a step without keys gets any of them at once.
+    """
+
+    def __init__(self, random: Random, parts: int) -> None:
+        self._random = random
+        self._parts = parts
+
+    def met(self, messages: Sequence[list[Message]], step: Step, job: Job) -> list[Message]:
+        each: dict[int, list[Message]] = {}
+        homes: dict[str, int] = {}
+        for message in self._shuffled(chain.from_iterable(messages)):
+            home = homes.setdefault(message.key.split(HOME_END)[0], self._random.randrange(self._parts))
+            each.setdefault(home, []).append(message)
+        parts = [sorted(part, key=lambda one: one[:3]) for part in each.values()]
+        return [one for part in parts for one in step(part, job)]
+
+    def each(self, messages: list[Message], step: Step, job: Job) -> list[Message]:
+        mixed = self._shuffled(messages)
+        parts = [mixed[number :: self._parts] for number in range(self._parts)]
+        return [one for part in parts for one in step(part, job)]
+
+    def _shuffled(self, messages: Iterable[Message]) -> list[Message]:
+        every = list(messages)
+        return self._random.sample(every, len(every))
+
+
+def exported(engine: LocalEngine, records: list[Record], job: Job) -> Exported[list[Message]]:
+    return rounds.export(engine, list(read(records, job)), job)
+
+
+def texts(made: Exported[list[Message]]) -> Counter[tuple[str, bytes]]:
+    """The lines of all outputs."""
+    messages = (one for part in made.outputs for one in part if is_text(one.to))
+    return Counter((one.to, line) for one in messages for line in one.body.split(b"\n") if line)
+
+
+@given(drawn(), st.randoms(use_true_random=False), st.integers(1, 4), st.booleans())
+def test_parts_change_no_line(history: Drawn, random: Random, parts: int, in_order: bool) -> None:  # noqa: FBT001 - drawn
+    whole = exported(LocalEngine(), history.records, JOB)
+    job = replace(JOB, in_order=in_order)
+    made = exported(InParts(random, parts), history.shuffled(random), job)
+    assert texts(made) == texts(whole)
+    assert made.counts == whole.counts
+    assert made.refused == whole.refused
+    assert _results(made) == _results(whole)
+
+
+def _results(made: Exported[list[Message]]) -> list[bytes]:
+    return sorted(one.body for part in made.results for one in part if one.to == RESULT)
+
+
+def test_what_is_drawn_holds_back_and_sets_aside() -> None:
+    """Else the tests above would show less than they say."""
+    rows = [*random_history(1, 12), *test_held_back.ROWS]
+    lines = [json.dumps(row) for row in rows] + [BAD_ROWS[0][0]]
+    records = [Record(f"/row-{number:03}", 0, "line", line) for number, line in enumerate(lines)]
+    counts = exported(LocalEngine(), records, JOB).counts
+    assert counts["aside"] > 0
+    assert counts["unreadable"] == 1
+    assert counts["exported"] > 12
+
+
+def test_the_local_engine_loads_nothing_of_spark_or_of_the_validator(tmp_path: Path) -> None:
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    program = "import sys; from exporter.cli import main; main(sys.argv[1:]); print(*sys.modules)"
+    given_ = ["export", str(rows), "--account", "A", "--engine", "local", "--out", str(tmp_path / "out")]
+    done = subprocess.run([sys.executable, "-c", program, *given_], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "exporter.engine.local" in loaded
+    assert {"pyspark", "py4j", "pandas", "pyarrow", "rdflib", "pyshacl"}.isdisjoint(loaded)
+
+
+# --- whole exports, with Spark and without ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """``files``: lines of each; ``history``: of QUERY_HISTORY; ``refusing``: the shapes that refuse something."""
+
+    files: list[list[str]]
+    history: list[Json]
+    options: tuple[str, ...] = ()
+    refusing: frozenset[str] = frozenset()
+
+
+def _lines(rows: Iterable[Json]) -> list[str]:
+    return [json.dumps(row) for row in rows]
+
+
+def _random_histories() -> Case:
+    rows = [
+        {**row, "organization_name": "TEST", "account_name": f"random-{seed}"}
+        for seed in (3, 5, 8)
+        for row in random_history(seed, 15)
+    ]
+    ids = sorted({row["query_id"] for row in rows})
+    return Case([_lines(rows[::2]), _lines(rows[1::2])], [_told(one, None) for one in ids[::2]], ALL_OUTPUTS)
+
+
+def _held_back() -> Case:
+    rows = [*random_history(2, 10), *test_held_back.ROWS]
+    refusing = frozenset({f"{SHAPES}QueryNotItsOwnParent", f"{SHAPES}Query-endsAfterStart"})
+    return Case([_lines(rows[::2]), _lines(rows[1::2])], test_held_back.HISTORY, (), refusing)
+
+
+def _unreadable() -> Case:
+    bad = [line for line, _ in BAD_ROWS + BAD_NESTED_ROWS]
+    good = _lines(random_history(4, 40))
+    lines = list(chain.from_iterable(zip(good, [*bad, *[""] * len(good)], strict=False)))
+    return Case([lines[:37], lines[37:]], [])
+
+
+def _refused_thing() -> Case:
+    rows = [
+        {**row, "user_name": "root"} if number % 5 == 0 else row for number, row in enumerate(random_history(6, 15))
+    ]
+    return Case([_lines(rows)], [], ("--shapes", "OWN"), frozenset({"https://example.org/shapes#UserInCapitals"}))
+
+
+CASES: Final[dict[str, Callable[[], Case]]] = {
+    "random histories, all outputs": _random_histories,
+    "held back": _held_back,
+    "unreadable rows of two files": _unreadable,
+    "a refused thing": _refused_thing,
+}
+NO_ROOT: Final = """
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix ah: <https://w3id.org/access-history#> .
+@prefix my: <https://example.org/shapes#> .
+my:UsersInCapitals a sh:NodeShape ;
+    sh:targetClass ah:User ;
+    sh:property my:UserInCapitals .
+my:UserInCapitals a sh:PropertyShape ;
+    sh:path ah:userName ;
+    sh:pattern "^[^a-z]+$" ;
+    sh:severity sh:Violation ;
+    sh:message "users are written in capitals" .
+"""
+
+
+@pytest.fixture
+def in_rounds(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Spark takes every input for a large one, reads it in blocks of 4 KB, and has three partitions."""
+    monkeypatch.setattr(session, "SMALL", 0)
+    monkeypatch.setattr(on_spark, "_partitions", lambda *_: 3)
+    blocks = {"spark.sql.files.maxPartitionBytes": "4096", "spark.sql.files.openCostInBytes": "0"}
+    before = {name: spark.conf.get(name) for name in blocks}
+    for name, value in blocks.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+@pytest.mark.usefixtures("in_rounds")
+@pytest.mark.parametrize("name", CASES)
+def test_spark_in_rounds_gives_what_the_local_engine_gives(name: str, tmp_path: Path) -> None:
+    case = CASES[name]()
+    codes, outs = _by_both(case, tmp_path)
+    assert codes == [1 if case.refusing else 0] * 2
+    report = exports.report(outs[0])
+    assert report["violations"].keys() == case.refusing
+    assert report["exported"] > 0
+    assert (report["quarantined"] > 0) == bool(case.refusing or "unreadable" in name)
+    for what in (exports.triples, exports.events, _quarantine, _report, _other_graphs, _facts, _catalog, _results_in):
+        assert what(outs[0]) == what(outs[1]), what.__name__
+
+
+def _by_both(case: Case, folder: Path) -> tuple[list[int], list[Path]]:
+    (folder / "in").mkdir()
+    (folder / "shapes").mkdir()
+    (folder / "shapes" / "own.ttl").write_text(NO_ROOT, encoding="utf-8")
+    for number, lines in enumerate(case.files):
+        (folder / "in" / f"part-{number}.ndjson").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    options = [str(folder / "shapes") if one == "OWN" else one for one in case.options]
+    if case.history:
+        options += ["--query-history", str(exports.ndjson(case.history, folder / "history.ndjson"))]
+    outs = [folder / "spark", folder / "local"]
+    return [exports.export([folder / "in"], out, *options, engine=out.name) for out in outs], outs
+
+
+def _report(out: Path) -> Json:
+    return {name: value for name, value in exports.report(out).items() if name not in ("seconds", "out")}
+
+
+def _quarantine(out: Path) -> list[str]:
+    return sorted(json.dumps(line, sort_keys=True) for line in exports.quarantine(out))
+
+
+def _other_graphs(out: Path) -> Counter[str]:
+    """What has a statement on each line."""
+    files = chain(out.glob("graph/*.nt"), out.glob("graph/*.nq"))
+    return Counter(line for file in files for line in file.read_text("utf-8").split("\n"))
+
+
+def _facts(out: Path) -> dict[str, list[str]]:
+    tables = FACTS if (out / "facts").is_dir() else ()
+    return {name: sorted(json.dumps(row, default=str) for row in exports.facts(out, name)) for name in tables}
+
+
+def _catalog(out: Path) -> dict[str, str]:
+    return {file.name: file.read_text("utf-8") for file in chain(out.glob("catalog.*"), out.glob("tags.*"))}
+
+
+def _results_in(out: Path) -> str:
+    return (out / "shacl-report.ttl").read_text("utf-8")
+
+
+COMPANY: Final = golden.EXAMPLES / "company-month"
+
+
+def test_a_small_input_on_spark_is_the_local_export_to_the_byte(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And needs nobody else's rows: nothing is exchanged between partitions."""
+    plans: list[str] = []
+    stored = on_spark.SparkEngine.stored
+
+    def noted(engine: Any, messages: Sequence[Any], name: str) -> Any:
+        plans.extend(str(one._jdf.queryExecution().executedPlan().toString()) for one in messages)
+        return stored(engine, messages, name)
+
+    monkeypatch.setattr(on_spark.SparkEngine, "stored", noted)
+    assert spark
+    given_ = ["--query-history", str(COMPANY / "query_history.csv"), *ALL_OUTPUTS]
+    for engine in ("spark", "local"):
+        assert exports.export([COMPANY / "access_history.ndjson"], tmp_path / engine, *given_, engine=engine) == 0
+    assert len(plans) == 1
+    assert "Exchange" not in plans[0]
+    assert _bytes(tmp_path / "spark") == _bytes(tmp_path / "local")
+    assert _facts(tmp_path / "spark") == _facts(tmp_path / "local")
+    assert _report(tmp_path / "spark") == _report(tmp_path / "local")
+
+
+def _bytes(out: Path) -> dict[str, bytes]:
+    """All files but those that hold seconds and names of Spark's."""
+    files = (path for path in out.rglob("*") if path.is_file() and path.suffix != ".parquet")
+    return {
+        str(path.relative_to(out)): path.read_bytes()
+        for path in files
+        if path.name not in ("report.json", "manifest.json")
+    }
