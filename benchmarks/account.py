@@ -124,20 +124,28 @@ def policy(kind: str, number: int) -> Json:
 
 @dataclass
 class Account:
-    """Relations and how many of the rest there are."""
+    """Relations and how many of the rest there are. ``hot``: the table that nearly every statement reads, if any."""
 
     tables: list[Relation]
     views: list[Relation]
     stages: int
     functions: int
+    procedures: int
     users: tuple[str, ...]
+    hot: Relation | None = None
 
     @classmethod
-    def build(cls, rng: Random, tables: int, users: int) -> Account:
+    def build(cls, rng: Random, tables: int, users: int, *, has_hot: bool = False) -> Account:
         made = [_table(rng, number) for number in range(tables)]
-        views = [_view(rng, number, made) for number in range(max(1, tables // 3))]
+        hot = _typical(made) if has_hot else None
+        views = [_view(rng, number, made, hot) for number in range(max(1, tables // 3))]
         names = tuple(f"{'SVC' if number % 5 == 0 else 'USER'}_{number:04d}" for number in range(users))
-        return cls(made, views, max(2, tables // 25), max(2, tables // 40), names)
+        functions = max(2, tables // 40)
+        return cls(made, views, max(2, tables // 25), functions, functions, names, hot)
+
+    def others(self) -> list[Relation]:
+        """The tables, but for the hot one."""
+        return [table for table in self.tables if table is not self.hot] if self.hot else self.tables
 
 
 def _table(rng: Random, number: int) -> Relation:
@@ -151,8 +159,16 @@ def _table(rng: Random, number: int) -> Relation:
     return made
 
 
-def _view(rng: Random, number: int, tables: list[Relation]) -> Relation:
+def _typical(tables: list[Relation]) -> Relation:
+    """A plain table with about as many columns as tables have."""
+    mean = sum(len(table.columns) for table in tables) / len(tables)
+    plain = [table for table in tables if not (table.masked or table.filtered)] or tables
+    return min(plain, key=lambda table: abs(len(table.columns) - mean))
+
+
+def _view(rng: Random, number: int, tables: list[Relation], hot: Relation | None) -> Relation:
     bases = rng.sample(tables, min(len(tables), rng.choice((1, 1, 1, 2, 3))))
+    bases = [hot, *(table for table in bases[1:] if table is not hot)] if hot else bases
     columns = tuple(dict.fromkeys(column for table in bases for column in table.columns[:10]))
     name = f"MART_{number // 200}.REPORTING.V_{number}"
     return Relation("View", 500_000 + number, name, columns, 60_000_000 + 100 * number, bases)

@@ -11,6 +11,8 @@ from benchmarks.account import SENSITIVE, Account, Json, Relation, function, pol
 
 JOINS: Final = ("INNER_JOIN", "LEFT_OUTER_JOIN", "LEFT_OUTER_JOIN", "FULL_OUTER_JOIN")
 ARRAYS: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_modified", "policies_referenced")
+HOT_WRITES: Final = 0.24
+"""Of the writes, the part that goes into the hot table: a twentieth of the rows of :data:`READING`."""
 CUT: Final = [{"columnId": -1, "columnName": "TRUNCATED"}]
 
 
@@ -20,6 +22,7 @@ class Shape:
     def __init__(self, kind: str, users: list[str], relations: list[Relation], make: Callable[[], Json]) -> None:
         self.kind, self.users, self._make = kind, users, make
         self._text: str | None = None
+        self._relations = relations
         for relation in relations:
             relation.shapes.append(self)
 
@@ -37,6 +40,11 @@ class Shape:
 
     def renamed(self) -> None:
         self._text = None
+
+    def forget(self) -> None:
+        """No table needs to tell it of a new name: it does not recur."""
+        for relation in self._relations:
+            relation.shapes.remove(self)
 
 
 def _some(rng: Random, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -92,8 +100,15 @@ def lineage(
 
 
 def _picked(rng: Random, account: Account, count: int) -> list[tuple[Relation, tuple[str, ...]]]:
+    """Views or tables to read; where there is a hot table it is the first of them, and below every view."""
     pool = account.views if rng.random() < 0.6 else account.tables
     chosen = rng.sample(pool, min(count, len(pool)))
+    if account.hot and pool is account.tables:
+        chosen = [account.hot, *(table for table in chosen[1:] if table is not account.hot)]
+    return _with_columns(rng, chosen)
+
+
+def _with_columns(rng: Random, chosen: list[Relation]) -> list[tuple[Relation, tuple[str, ...]]]:
     return [(relation, _some(rng, relation.columns)) for relation in chosen]
 
 
@@ -131,10 +146,13 @@ def udf_select(rng: Random, account: Account) -> Shape:
 def write(rng: Random, account: Account, targets: int = 1, via: Json | None = None) -> Shape:
     """INSERT, MERGE or CTAS; one in twenty reads its own target."""
     read = _picked(rng, account, rng.choice((1, 1, 2)))
-    into = [
-        (table, _some(rng, table.columns)) for table in rng.sample(account.tables, min(targets, len(account.tables)))
-    ]
-    read = [into[0], *read[1:]] if rng.random() < 0.05 else read
+    others = account.others()
+    into = _with_columns(rng, rng.sample(others, min(targets, len(others))))
+    if account.hot:
+        if rng.random() < HOT_WRITES:
+            read, into = into[:1], _with_columns(rng, [account.hot])
+    elif rng.random() < 0.05:
+        read = [into[0], *read[1:]]
     kind = "MULTI_TABLE_INSERT" if targets > 1 else rng.choice(("INSERT", "MERGE", "CREATE_TABLE_AS_SELECT", "UPDATE"))
 
     def make() -> Json:
@@ -175,7 +193,7 @@ def load(rng: Random, account: Account) -> Shape:
 
 
 def unload(rng: Random, account: Account) -> Shape:
-    table, target = rng.choice(account.tables), stage(rng.randrange(account.stages))
+    table, target = account.hot or rng.choice(account.tables), stage(rng.randrange(account.stages))
     return _between("UNLOAD", _users(rng, account)[:1], table, lambda: table.read(table.columns), lambda: target)
 
 
@@ -203,7 +221,7 @@ def iceberg(rng: Random, account: Account) -> Shape:
 
 def call(rng: Random, account: Account) -> Shape:
     """CALL of a procedure; the statements inside are rows of their own."""
-    called = [procedure(rng.randrange(max(2, account.functions)))]
+    called = [procedure(rng.randrange(account.procedures))]
     made: Json = {"direct_objects_accessed": called, "base_objects_accessed": called}
     return Shape("CALL", _users(rng, account)[:1], [], lambda: dict(made))
 
@@ -239,3 +257,5 @@ KINDS: Final[dict[Kind, float]] = {
     truncated: 0.003,
 }
 """Kinds of jobs with their share of the rows; DDL is the rest."""
+READING: Final[dict[Kind, float]] = {**KINDS, select: 0.67, write: 0.21, load: 0.01, put: 0.004, get: 0.003, call: 0.004}
+"""The same where nearly every statement reads a table."""

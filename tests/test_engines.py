@@ -80,22 +80,22 @@ def test_the_order_of_the_records_changes_no_byte(history: Drawn, random: Random
 
 
 class InParts(LocalEngine):
-    """Messages meet as they do on Spark: in parts, by the home of their keys, those with nothing between them in any
-    order; and a step without keys gets any of them at once.
+    """Messages meet as they do on Spark: in parts, by the home of their keys (the same in all rounds), those with nothing
+    between them in any order; and a step without keys gets any of them at once. Some parts are empty.
     """
 
     def __init__(self, random: Random, parts: int) -> None:
         self._random = random
         self._parts = parts
+        self._homes: dict[str, int] = {}
 
     def met(self, messages: Sequence[list[Message]], step: Step, job: Job) -> list[Message]:
-        each: dict[int, list[Message]] = {}
-        homes: dict[str, int] = {}
+        parts: list[list[Message]] = [[] for _ in range(self._parts)]
         for message in self._shuffled(chain.from_iterable(messages)):
-            home = homes.setdefault(message.key.split(HOME_END)[0], self._random.randrange(self._parts))
-            each.setdefault(home, []).append(message)
-        parts = [sorted(part, key=lambda one: one[:3]) for part in each.values()]
-        return [one for part in parts for one in step(part, job)]
+            home = message.key.split(HOME_END)[0]
+            parts[self._homes.setdefault(home, self._random.randrange(self._parts))].append(message)
+        in_order = [sorted(part, key=lambda one: one[:3]) for part in parts]
+        return [one for part in in_order for one in step(part, job)]
 
     def each(self, messages: list[Message], step: Step, job: Job) -> list[Message]:
         mixed = self._shuffled(messages)

@@ -85,7 +85,8 @@ def aside(place: Place, reason: str, text: str) -> Message:
 def _row(row: Row, record: Record, number: int, job: Job) -> Iterator[Message]:
     account = account_of(row, job.account)
     place = record.file, record.block, number, record.unit
-    yield Message(QUERY, row.query_id, order(ROW), encode((account, row, place, record.text)))
+    # The text alone: to read it again takes less than to carry the row beside it.
+    yield Message(QUERY, row.query_id, order(ROW), encode((place, record.text)))
     parent, root = named(row.parent_query_id), named(row.root_query_id)
     has_parent = parent is not None and parent != row.query_id
     for role, query_id in ((AS_PARENT, parent), (AS_ROOT, root)):

@@ -25,10 +25,11 @@ from exporter.messages import (
     rank,
     within,
 )
-from exporter.queries.build import disagree, distinct, query_facts
+from exporter.queries.build import account_of, disagree, distinct, query_facts
 from exporter.queries.facts import NO_HISTORY, History, QueryFacts
 from exporter.queries.mentions import add
 from exporter.rows.history import latest
+from exporter.rows.reading import read_line
 from exporter.rows.row import Row
 from exporter.steps.people import People
 from exporter.steps.reading import CHILD, HOLD, LINE, ROW, Place, aside
@@ -78,7 +79,7 @@ class Known(Struct, array_like=True):
 
 read_told: Final = msgspec.msgpack.Decoder(Told).decode
 read_known: Final = msgspec.msgpack.Decoder(Known).decode
-_row: Final = msgspec.msgpack.Decoder(tuple[str, Row, Place, str]).decode
+_row: Final = msgspec.msgpack.Decoder(tuple[Place, str]).decode
 _history: Final = msgspec.msgpack.Decoder(History).decode
 _Placed = tuple[Row, Place, str]
 
@@ -100,7 +101,7 @@ def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
         if to != QUERY:
             yield from group
             continue
-        heard, lines = _heard(group)
+        heard, lines = _heard(group, job)
         history = NO_HISTORY
         if lines:
             history = latest(lines)
@@ -111,14 +112,16 @@ def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     yield teller.tally.message()
 
 
-def _heard(group: Iterator[Message]) -> tuple[dict[str, _Heard], list[History]]:
+def _heard(group: Iterator[Message], job: Job) -> tuple[dict[str, _Heard], list[History]]:
     heard: dict[str, _Heard] = {}
     lines: list[History] = []
     for message in group:
         what = rank(message)
         if what == ROW:
-            account, row, place, text = _row(message.body)
-            heard.setdefault(account, _Heard()).rows.append((row, place, text))
+            place, text = _row(message.body)
+            row = read_line(text)
+            assert isinstance(row, Row), "a row that was read before"
+            heard.setdefault(account_of(row, job.account), _Heard()).rows.append((row, place, text))
         elif what == LINE:
             lines.append(_history(message.body))
         elif what == CHILD:

@@ -29,6 +29,7 @@ log.dirs={folder}/data
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
 num.partitions=3
+group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=true
 """
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from exporter.openlineage.check import Limits, problems
 from exporter.openlineage.events import Event
-from exporter.openlineage.times import iso
 
 SOUND = Event(1_704_067_200_000_000, "COMPLETE", "write T [1]", b'{"name":"T"}')
 LIMITS = Limits(max_bytes=50, max_job_name=20, refuses_nul=True)
@@ -55,18 +54,3 @@ def test_a_sound_event_has_no_problems(changes: dict[str, Any]) -> None:
 
 def test_the_specification_allows_nul_so_only_a_backends_limits_refuse_it() -> None:
     assert problems(replace(SOUND, body=rb'{"name":"a\u0000b"}')) == []
-
-
-@pytest.mark.parametrize(
-    ("time", "expected"),
-    [
-        (0, "1970-01-01T00:00:00.000000Z"),
-        (-1, "1969-12-31T23:59:59.999999Z"),
-        (951_782_400_000_000, "2000-02-29T00:00:00.000000Z"),
-        (4_107_542_400_000_000, "2100-03-01T00:00:00.000000Z"),
-        (-62_135_596_800_000_000, "0001-01-01T00:00:00.000000Z"),
-        (YEAR_10000 - 1, "9999-12-31T23:59:59.999999Z"),
-    ],
-)
-def test_times_are_utc_to_the_microsecond(time: int, expected: str) -> None:
-    assert iso(time) == expected

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openlineage.client.naming import dataset as naming
 
-from exporter.openlineage.naming import RUN_NAMESPACE, Job, dataset_name, job_name, job_namespace, place, qualified, run_id
+from exporter.openlineage.naming import (
+    RUN_NAMESPACE,
+    Job,
+    dataset_name,
+    job_name,
+    job_namespace,
+    place,
+    qualified,
+    run_id,
+)
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.queries.facts import Thing
 from exporter.queries.identifiers import canonical_name

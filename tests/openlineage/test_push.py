@@ -237,7 +237,9 @@ def test_a_backend_that_takes_nothing_ends_the_push_in_bounded_time(
         assert time.monotonic() - begun < 15
         assert code == 3
         assert is_right(counts), counts
-        assert len(server.asked) <= TRIES[Kind.SICK] * (MOST_SUSPECTS + 8), "as many as go at once may come after the last"
+        assert len(server.asked) <= TRIES[Kind.SICK] * (MOST_SUSPECTS + 8), (
+            "as many as go at once may come after the last"
+        )
         assert ill == "400" or "are left for the next push" in said
     with Hostile() as server:
         assert push(events, server.url, capsys)[:2] == (0, counted(delivered=ALL))
@@ -265,7 +267,10 @@ def test_no_server_at_all(events: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "refused" in said
 
 
-def test_a_body_that_never_ends_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_body_that_never_ends_is_not_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "READ", 0.1)
     where = folder(tmp_path / "few", [dataset(f"T{n}") for n in range(4)])
     with Hostile(lambda _: Reply(trickles=True)) as server:
         begun = time.monotonic()

@@ -97,9 +97,7 @@ def test_namespaces_letter_case_and_type_are_the_users() -> None:
         unknown_type="",
         producer="urn:me",
     )
-    datasets = {
-        name for event in found for side in ("inputs", "outputs") for name in told.names(event.get(side, []))
-    }
+    datasets = {name for event in found for side in ("inputs", "outputs") for name in told.names(event.get(side, []))}
     datasets |= {name for event in found if "dataset" in event for name in told.names([event["dataset"]])}
     assert not accounts & {namespace for namespace, _ in datasets}
     assert ("snowflake://it's", "db.s.v1") in datasets

@@ -29,8 +29,9 @@ def same_name(name: str | None, wanted: str) -> bool:
 
 
 def of_kind(key: str, wanted: str) -> bool:
-    """``Table`` in any spelling; all kinds of tables are tables."""
-    return plain.kind({"objectDomain": wanted}) == key.split("/", maxsplit=1)[0]
+    """``Table`` in any spelling; all kinds of tables are tables, and those of tables and users are stages."""
+    own, kind = key.split("/", maxsplit=1)[0], plain.kind({"objectDomain": wanted})
+    return own == kind or (kind == "stage" and own in ("table-stage", "user-stage"))
 
 
 def domain(key: str) -> str:
