@@ -2,8 +2,10 @@
 
 NDJSON with native arrays and lower-case keys, about 2 KB a row, the same for the same arguments. The statements mix as
 they do in a working account: mostly reads of views and tables, writes with column lineage, loads, procedures, some DDL.
-Tables, users and job shapes (statements that recur) grow more slowly than the rows, unless they are given.
-Rows are streamed: the memory is that of the account and its shapes.
+Tables, users and job shapes (statements that recur) grow more slowly than the rows, unless they are given; with as many
+``--shapes`` as rows no statement comes twice. ``--reads hot``: nine rows of ten read one and the same table, and one of
+twenty writes it; ``--reads even``: the same kinds of statements, each with tables of its own.
+Rows are streamed: the memory is that of the account and its shapes, or of a digest of each statement.
 """
 
 from __future__ import annotations
@@ -22,10 +24,13 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks import ddl, shapes
 from benchmarks.account import Account, Json
+from benchmarks.mixes import READING, WORKING
+from benchmarks.query_history import HISTORY, Row, history_line, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from benchmarks.mixes import Kind
     from benchmarks.shapes import Shape
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -33,41 +38,37 @@ PERIOD: Final = timedelta(days=30)
 DUPLICATES: Final = 0.002
 DDL_SHARE: Final = 0.045
 NO_ARRAYS: Final = '"direct_objects_accessed":[],"base_objects_accessed":[],"objects_modified":[]'
-HISTORY: Final = (
-    *("query_id", "query_text", "query_type", "query_tag", "query_parameterized_hash", "session_id", "role_name"),
-    *("role_type", "warehouse_name", "warehouse_size", "database_name", "schema_name", "start_time", "end_time"),
-    *("total_elapsed_time", "execution_status", "bytes_scanned", "rows_produced", "rows_inserted", "rows_updated"),
-    "rows_deleted",
-)
+EVEN, HOT = "even", "hot"
+_TRIES: Final = 20
+"""How often a statement that came before is drawn again, before it becomes a SELECT."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large an account to make up."""
+    """How large an account to make up. ``reads``: where nearly every statement is to read a table, whether each reads
+    its own (EVEN), or all of them one table that a twentieth of them write (HOT). ``once``: no statement recurs.
+    """
 
     rows: int
     tables: int
     users: int
     shapes: int
+    reads: str | None = None
+    once: bool = False
 
     @classmethod
-    def of(cls, rows: int, tables: int | None = None, users: int | None = None, shapes: int | None = None) -> Sizes:
-        """What is not given grows with a root of the rows."""
+    def of(
+        cls,
+        rows: int,
+        tables: int | None = None,
+        users: int | None = None,
+        shapes: int | None = None,
+        reads: str | None = None,
+    ) -> Sizes:
+        """What is not given grows with a root of the rows; with as many shapes as rows no statement recurs."""
         grown = (int(4 * rows**0.45), int(2 * rows**0.35), int(10 * rows**0.55))
-        return cls(rows, max(4, tables or grown[0]), users or grown[1], shapes or grown[2])
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row as a line of JSON, with what QUERY_HISTORY says of the query; ``job`` is the same each time it recurs."""
-
-    line: str
-    query_id: str
-    start: datetime
-    kind: str
-    job: str
-    user: str
-    first: bool = True
+        once = shapes is not None and shapes >= rows
+        return cls(rows, max(4, tables or grown[0]), users or grown[1], shapes or grown[2], reads, once)
 
 
 class Generator:
@@ -76,12 +77,16 @@ class Generator:
     def __init__(self, sizes: Sizes, seed: int) -> None:
         self._rng = Random(seed)
         self._sizes = sizes
-        self._account = Account.build(self._rng, sizes.tables, sizes.users)
-        self._shapes = {kind: self._made(kind, share) for kind, share in shapes.KINDS.items()}
+        self._mix = READING if sizes.reads else WORKING
+        self._account = Account.build(self._rng, sizes.tables, sizes.users, has_hot=sizes.reads == HOT)
+        if sizes.once:
+            self._account.procedures = 20 * sizes.rows
+        self._seen: set[bytes] = set()
+        self._shapes = {} if sizes.once else {kind: self._made(kind, share) for kind, share in self._mix.items()}
         self._step = PERIOD / sizes.rows
         self._count = 0
 
-    def _made(self, kind: shapes.Kind, share: float) -> list[Shape]:
+    def _made(self, kind: Kind, share: float) -> list[Shape]:
         return [kind(self._rng, self._account) for _ in range(max(1, round(self._sizes.shapes * share)))]
 
     def rows(self) -> Iterator[Row]:
@@ -89,17 +94,19 @@ class Generator:
         return itertools.islice(self._statements(), self._sizes.rows)
 
     def _statements(self) -> Iterator[Row]:
-        kinds = list(shapes.KINDS)
-        edges = list(itertools.accumulate(shapes.KINDS.values()))
+        kinds = list(self._mix)
+        edges = list(itertools.accumulate(self._mix.values()))
         edges = [edge / edges[-1] for edge in edges]
+        ddl_share = DDL_SHARE / 4 if self._sizes.reads else DDL_SHARE
+        duplicates = 0 if self._sizes.once else DUPLICATES
         while True:
-            if self._rng.random() < DDL_SHARE:
+            if self._rng.random() < ddl_share:
                 yield from self._ddl()
                 continue
             kind = self._rng.choices(kinds, cum_weights=edges)[0]
             row = self._shaped(kind)
             yield row
-            if self._rng.random() < DUPLICATES:
+            if self._rng.random() < duplicates:
                 yield replace(row, first=False)
             if kind is shapes.call:
                 yield from self._inside(row)
@@ -114,22 +121,41 @@ class Generator:
         for _ in range(self._rng.randint(1, 3)):
             yield self._shaped(self._rng.choice((shapes.write, shapes.select)), parent, called.query_id)
 
-    def _shaped(self, kind: shapes.Kind, parent: str | None = None, root: str | None = None) -> Row:
+    def _shaped(self, kind: Kind, parent: str | None = None, root: str | None = None) -> Row:
         """A row of a shape of this kind; a few shapes make up most of the rows."""
-        pool = self._shapes[kind]
-        number = int(len(pool) * self._rng.random() ** 2)
-        shape = pool[number]
+        if self._sizes.once:
+            number, shape = len(self._seen), self._unseen(kind)
+        else:
+            pool = self._shapes[kind]
+            number = int(len(pool) * self._rng.random() ** 2)
+            shape = pool[number]
         user = self._rng.choice(shape.users)
         return self._row(shape.text(), (shape.kind, f"{kind.__name__} {number}"), user, parent, root)
+
+    def _unseen(self, kind: Kind) -> Shape:
+        """A statement that did not come before; of another kind where this one has no more."""
+        for tried in itertools.count():
+            shape = (kind if tried < _TRIES else shapes.select)(self._rng, self._account)
+            text = shape.text()
+            shape.forget()
+            if self._is_new(text):
+                break
+        return shape
+
+    def _is_new(self, text: str) -> bool:
+        known = len(self._seen)
+        self._seen.add(hashlib.blake2b(text.encode(), digest_size=8).digest())
+        return len(self._seen) > known
 
     def _ddl(self) -> Iterator[Row]:
         kind = self._rng.choices(list(ddl.KINDS), weights=list(ddl.KINDS.values()))[0]
         user, again = self._rng.choice(self._account.users), kind is ddl.swap
         first: Row | None = None
         for change in kind(self._rng, self._account):
-            job = (change["operationType"], kind.__name__)
-            first = self._row(_ddl_text(change), job, user, same=first if again else None)
-            yield first
+            job, text = (change["operationType"], kind.__name__), _ddl_text(change)
+            if not self._sizes.once or self._is_new(text):
+                first = self._row(text, job, user, same=first if again else None)
+                yield first
 
     def _row(
         self,
@@ -143,7 +169,7 @@ class Generator:
         """A line with the next query id and time, or (a swap's second row) with those of ``same``."""
         query_id, start = (same.query_id, same.start) if same else self._next()
         ancestors = f'"parent_query_id":{_text(parent)},"root_query_id":{_text(root)}'
-        who = f'"query_id":"{query_id}","query_start_time":"{_stamp(start)}","user_name":"{user}"'
+        who = f'"query_id":"{query_id}","query_start_time":"{stamp(start)}","user_name":"{user}"'
         return Row(f"{{{who},{text},{ancestors}}}\n", query_id, start, *job, user, first=same is None)
 
     def _next(self) -> tuple[str, datetime]:
@@ -154,10 +180,6 @@ class Generator:
         return query_id, START + self._step * number - timedelta(seconds=late, milliseconds=chance % 1000)
 
 
-def _stamp(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d} +0000"
-
-
 def _text(value: str | None) -> str:
     return "null" if value is None else f'"{value}"'
 
@@ -165,30 +187,6 @@ def _text(value: str | None) -> str:
 def _ddl_text(change: Json) -> str:
     written = json.dumps(change, separators=(",", ":"))
     return f'{NO_ARRAYS},"object_modified_by_ddl":{written},"policies_referenced":[]'
-
-
-def history_line(row: Row) -> list[object]:
-    """What QUERY_HISTORY holds of a row's query."""
-    elapsed = 100 + int(row.query_id[-4:], 16) % 20_000
-    wrote = 10 * elapsed if row.kind in ("INSERT", "MERGE", "COPY", "CREATE_TABLE_AS_SELECT") else "\\N"
-    shape = hashlib.md5(row.job.encode(), usedforsecurity=False).hexdigest()
-    who = (f"/* {row.job} */ {row.kind}", row.kind, "\\N", shape, row.query_id[:8], f"ROLE_{row.user[-2:]}")
-    ran = (_stamp(row.start), _stamp(row.start + timedelta(milliseconds=elapsed)), elapsed, "SUCCESS")
-    return [
-        row.query_id,
-        *who,
-        "ROLE",
-        "WH_1",
-        "Small",
-        "RAW_0",
-        "PUBLIC",
-        *ran,
-        1000 * elapsed,
-        elapsed,
-        wrote,
-        "\\N",
-        "\\N",
-    ]
 
 
 def write(sizes: Sizes, seed: int, out: Path, query_history: Path | None = None) -> int:
@@ -215,8 +213,9 @@ def main() -> None:
     parser.add_argument("--query-history", type=Path, help="CSV file of QUERY_HISTORY to write beside it")
     for name in ("tables", "users", "shapes"):
         parser.add_argument(f"--{name}", type=int, help=f"how many {name}; by default a root of the rows")
+    parser.add_argument("--reads", choices=(EVEN, HOT), help="let nearly every statement read tables; or one table")
     given = parser.parse_args()
-    sizes = Sizes.of(given.rows, given.tables, given.users, given.shapes)
+    sizes = Sizes.of(given.rows, given.tables, given.users, given.shapes, given.reads)
     written = write(sizes, given.seed, given.out, given.query_history)
     print(f"{sizes}: {written:,} characters, {written // sizes.rows:,} a row")
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from benchmarks.account import SENSITIVE, Account, Json, Relation, function, policy, procedure, stage
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
 JOINS: Final = ("INNER_JOIN", "LEFT_OUTER_JOIN", "LEFT_OUTER_JOIN", "FULL_OUTER_JOIN")
 ARRAYS: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_modified", "policies_referenced")
-HOT_WRITES: Final = 0.24
-"""Of the writes, the part that goes into the hot table: a twentieth of the rows of :data:`READING`."""
+HOT_WRITES: Final = 0.21
+"""Of the writes, the part that goes into the hot table: a twentieth of the rows of such a mix."""
 CUT: Final = [{"columnId": -1, "columnName": "TRUNCATED"}]
 
 
@@ -238,24 +240,3 @@ def truncated(rng: Random, account: Account) -> Shape:
 
     whole._make = make
     return whole
-
-
-Kind = Callable[[Random, Account], Shape]
-KINDS: Final[dict[Kind, float]] = {
-    select: 0.62,
-    write: 0.17,
-    load: 0.07,
-    udf_select: 0.02,
-    multi_write: 0.01,
-    udf_write: 0.01,
-    unload: 0.01,
-    put: 0.01,
-    get: 0.005,
-    call: 0.015,
-    agent_select: 0.01,
-    iceberg: 0.01,
-    truncated: 0.003,
-}
-"""Kinds of jobs with their share of the rows; DDL is the rest."""
-READING: Final[dict[Kind, float]] = {**KINDS, select: 0.67, write: 0.21, load: 0.01, put: 0.004, get: 0.003, call: 0.004}
-"""The same where nearly every statement reads a table."""

@@ -72,7 +72,7 @@ def events(out: Path) -> list[str]:
 
 def facts(out: Path, name: str) -> list[dict[str, Any]]:
     """A table of facts as plain rows."""
-    return list(pq.read_table(out / "facts" / name, coerce_int96_timestamp_unit="us").to_pylist())
+    return list(pq.read_table(out / "facts" / name).to_pylist())
 
 
 def report(out: Path) -> dict[str, Any]:

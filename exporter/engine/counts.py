@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from exporter.steps.saying import VIOLATION
+from exporter.graph.shapes.results import ALLOWED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,8 +49,8 @@ class Counts:
 
     def violations(self) -> dict[str, int]:
         """Results that refuse, by shape."""
-        return {shape: number for (severity, shape), number in self.shapes.items() if severity == VIOLATION}
+        return {shape: number for (severity, shape), number in self.shapes.items() if severity not in ALLOWED}
 
     def warnings(self) -> dict[str, int]:
         """Results that do not, by shape."""
-        return {shape: number for (severity, shape), number in self.shapes.items() if severity != VIOLATION}
+        return {shape: number for (severity, shape), number in self.shapes.items() if severity in ALLOWED}

@@ -30,6 +30,9 @@ class LocalEngine:
     def met(self, messages: Sequence[list[Message]], step: Step, job: Job) -> list[Message]:
         return list(step(sorted(chain.from_iterable(messages)), job))
 
+    def together(self, messages: Sequence[list[Message]], step: Step, job: Job) -> list[Message]:
+        return self.met(messages, step, job)
+
     def each(self, messages: list[Message], step: Step, job: Job) -> list[Message]:
         return list(step(messages, job))
 

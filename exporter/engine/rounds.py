@@ -61,6 +61,9 @@ class Engine(Protocol[Messages]):
     def met(self, messages: Sequence[Messages], step: Step, job: Job) -> Messages:
         """The step on these messages: those of one key together and in order, one key after the other."""
 
+    def together(self, messages: Sequence[Messages], step: Step, job: Job) -> Messages:
+        """The step on all of these messages, in order, once: they have to fit one partition."""
+
     def each(self, messages: Messages, step: Step, job: Job) -> Messages:
         """The step on these messages, in no order."""
 
@@ -134,7 +137,7 @@ def export(
             names, texts = [f"outputs-{turn}"], [stored]
             if job.catalog:
                 told_of = [engine.only(one, [ENTRY]) for one in (answered, stored)]
-                texts.append(engine.stored([engine.met(told_of, engine.output(catalogue), known)], "catalog"))
+                texts.append(engine.stored([engine.together(told_of, engine.output(catalogue), known)], "catalog"))
                 names.append("catalog")
             return Exported(texts, names, results, counts, refused)
         holds.append(engine.each(engine.only(stored, [HELD]), hold, job))

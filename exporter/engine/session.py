@@ -25,6 +25,8 @@ _MEANING: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "false",
+    # Else Parquet has them in a form that says no time zone and that its own specification has given up.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # All outputs of a task are written side by side: else their texts would be sorted, and lose their order.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
     # A record may have some KB: a batch of them is to be some MB.

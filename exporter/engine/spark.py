@@ -47,8 +47,10 @@ class SparkEngine:
 
     def met(self, messages: Sequence[DataFrame], step: Step, job: Job) -> DataFrame:
         home = F.substring_index("key", HOME_END, 1)
-        met = _union(messages).repartition(self._partitions, home).sortWithinPartitions("to", "key", "order")
-        return met.mapInArrow(partial(_carry, step, job), SCHEMA)
+        return _in_order(_union(messages).repartition(self._partitions, home), step, job)
+
+    def together(self, messages: Sequence[DataFrame], step: Step, job: Job) -> DataFrame:
+        return _in_order(_union(messages).repartition(1), step, job)
 
     def each(self, messages: DataFrame, step: Step, job: Job) -> DataFrame:
         return messages.mapInArrow(partial(_carry, step, job), SCHEMA)
@@ -85,6 +87,10 @@ class SparkEngine:
 
 def _union(messages: Sequence[DataFrame]) -> DataFrame:
     return reduce(lambda one, other: one.unionByName(other), messages)
+
+
+def _in_order(messages: DataFrame, step: Step, job: Job) -> DataFrame:
+    return messages.sortWithinPartitions("to", "key", "order").mapInArrow(partial(_carry, step, job), SCHEMA)
 
 
 # --- in the workers ---------------------------------------------------------------------------------------------------

@@ -24,13 +24,15 @@ def shacl_report(results: Iterable[Result], *, conforms: bool) -> str:
 
 
 def _described(iri: str, result: Result) -> str:
+    """One result. A shape without a name is left out, and so is a path of several properties: both are blank nodes."""
+    severity = f"<{result.severity}>" if ":" in result.severity else f"sh:{result.severity}"
     lines = [
         f"<{iri}> a sh:ValidationResult",
         f"sh:focusNode <{result.focus}>",
-        f"sh:sourceShape <{result.shape}>",
-        f"sh:resultSeverity sh:{result.severity}",
+        *([] if result.shape.startswith("_:") else [f"sh:sourceShape <{result.shape}>"]),
+        f"sh:resultSeverity {severity}",
         f'sh:resultMessage "{escaped(result.message)}"',
-        *([f"sh:resultPath <{result.path}>"] if result.path else []),
+        *([f"sh:resultPath <{result.path}>"] if result.path and "<" not in result.path else []),
         *([f'sh:value "{escaped(str(result.value))}"'] if result.value else []),
     ]
     return " ;\n    ".join(lines) + " .\n"

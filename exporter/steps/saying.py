@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from exporter.errors import UsageError
 from exporter.graph.shapes.on_nodes import Checks
+from exporter.graph.shapes.results import ALLOWED
 from exporter.messages import REFUSED, RESULT, Message
 from exporter.steps.tallies import Tally
 from exporter.steps.texts import graph_in, writer
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from exporter.graph.shapes.results import Result
     from exporter.graph.terms import Node
     from exporter.steps.job import Job
-
-VIOLATION: Final = "Violation"
 
 
 @lru_cache(maxsize=4)
@@ -115,4 +114,4 @@ class Saying:
 
 def refusal(results: list[Result]) -> str | None:
     """Why nodes must not go out; None where they may, with or without a warning."""
-    return min((f"shape {one.shape}: {one.message}" for one in results if one.severity == VIOLATION), default=None)
+    return min((f"shape {one.shape}: {one.message}" for one in results if one.severity not in ALLOWED), default=None)

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import types
 import typing
+from functools import cache
 from typing import Any, Final
 
 import attr
@@ -51,12 +52,17 @@ def build(kind: Any, value: Any) -> Any:
 
 def _instance(kind: Any, value: dict[str, Any]) -> Any:
     """An instance of one of the client's classes, which set the URL of their schema themselves."""
-    hints = typing.get_type_hints(kind)
-    known = {one.name: one for one in attr.fields(kind)}
+    hints, known = _fields(kind)
     if set(value) - set(known):
         raise TypeError(f"{kind.__name__} has no {sorted(set(value) - set(known))}")
     given = {known[name] for name in value if known[name].init}
     return kind(**{one.alias: build(hints[one.name], value[one.name]) for one in given})
+
+
+@cache
+def _fields(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The types of a class's fields, and the fields, by name."""
+    return typing.get_type_hints(kind), {one.name: one for one in attr.fields(kind)}
 
 
 def _first_that_takes(kinds: list[Any], value: Any) -> Any:

@@ -6,7 +6,8 @@ the node's own triples, and of a value what the value itself shows: its kind, da
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from typing import TYPE_CHECKING
 
 from exporter.graph.shapes.classes import readable, superclasses
 from exporter.graph.shapes.logic import All, Any, Not, Of, OfProperty, One, Qualified
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 
     from exporter.graph.shapes.model import Constraint, Shape
 
-_CLASSES: Final = frozenset().union(*(superclasses(name) for name in readable()))
-"""Classes that IRIs tell, or tell by what is below them."""
+
+@cache
+def _told() -> frozenset[str]:
+    """Classes that IRIs tell, or tell by what is below them, as whole IRIs."""
+    return frozenset[str]().union(*(superclasses(name) for name in readable()))
 
 
 def obstacles(shape: Shape) -> Iterator[str]:
@@ -52,7 +56,7 @@ def _of_node(constraint: Constraint) -> Iterator[tuple[Shape, str]]:
 
 def _of_value(shape: Shape, constraint: Constraint) -> Iterator[tuple[Shape, str]]:
     """Why, where the values are values of the node."""
-    if isinstance(constraint, OfClass) and constraint.class_.value not in _CLASSES:
+    if isinstance(constraint, OfClass) and constraint.class_.value not in _told():
         yield shape, f"sh:class {constraint.class_.value} of another node, which its IRI does not tell"
     if isinstance(constraint, Closed | OfProperty):
         yield shape, f"{constraint.component} of another node"

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from tests.histories import Json
 
-DENSE: Final = range(48)
-HARD: Final = range(100, 112)
+DENSE: Final = range(96)
+HARD: Final = range(100, 124)
 _ACCOUNT: Final = "DRAWN"
 
 

@@ -15,12 +15,14 @@ from tests.graph.ask.plain_history import History
 ASKED: Final = 4
 """How often a question with parameters is asked of one history."""
 Given = dict[str, str]
+found = cache(find)
+"""A question, looked for once."""
 
 
 @cache
 def history(case: str) -> History:
-    found = next(one for one in drawn.cases() if one.name == case)
-    return History(found.rows, found.ends)
+    told = next(one for one in drawn.cases() if one.name == case)
+    return History(told.rows, told.ends)
 
 
 @cache
@@ -30,7 +32,7 @@ def _values_of(case: str) -> dict[str, list[str]]:
 
 def drawn_parameters(question: str, case: str) -> list[Given]:
     """With nothing that may be left out, and then with values that the rows have."""
-    parameters = find(question).parameters
+    parameters = found(question).parameters
     rng = Random(f"{question} {case}")
     values = _values_of(case)
     every = [

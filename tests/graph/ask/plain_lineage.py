@@ -117,7 +117,7 @@ def unmasked_copies(history: History, given: Given) -> set[Row]:
         if column and policy["policyKind"] == "MASKING_POLICY":
             masks[key, column].add(policy["policyName"])
             masked_in.add((query.query_id, key, column))
-    bare = _read_bare(history, given, masked_in)
+    bare, kept = _read_bare(history, given, masked_in), _kept(history)
     reached = _onward_from(history, [one for one in history.copies if (one.source.state.key, one.source.name) in masks])
     return {
         (history.names.label(masked[0]), masked[1], policy, one.target_name, one.target.name)
@@ -125,7 +125,7 @@ def unmasked_copies(history: History, given: Given) -> set[Row]:
         for policy in masks[masked]
         for one in history.copies
         if one.source in columns and (one.target.state.key, one.target.name) != masked
-        and bare & past.reached({one.target}, _kept(history))
+        and bare & past.reached({one.target}, kept)
     }  # fmt: skip
 
 

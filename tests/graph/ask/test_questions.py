@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Store
 from rdflib import Graph
@@ -98,14 +98,20 @@ SOME = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["small company", "copies"])
+@pytest.fixture(scope="module", params=["small company", "copies"])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Graph, Store]:
+    """A graph in rdflib and in pyoxigraph."""
+    copies = graph_of(SOME, tmp_path_factory.mktemp("copies"))
+    file = VALID if request.param == "small company" else copies
+    return Graph().parse(file), load(file)
+
+
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_two_engines_answer_the_same(name: str, kind: str, tmp_path: Path) -> None:
-    """The files run unchanged in rdflib and pyoxigraph."""
-    graph = VALID if kind == "small company" else graph_of(SOME, tmp_path)
-    query = find(name).query
-    by_rdflib = sorted(tuple(_plain(cell) for cell in row) for row in Graph().parse(graph).query(query))
-    by_pyoxigraph = sorted(tuple(_plain(cell) for cell in row) for row in select(load(graph), query, name).rows)
+def test_two_engines_answer_the_same(name: str, both: tuple[Graph, Store]) -> None:
+    """The files run unchanged."""
+    (in_rdflib, in_pyoxigraph), query = both, find(name).query
+    by_rdflib = sorted(tuple(_plain(cell) for cell in row) for row in in_rdflib.query(query))
+    by_pyoxigraph = sorted(tuple(_plain(cell) for cell in row) for row in select(in_pyoxigraph, query, name).rows)
     assert by_rdflib == by_pyoxigraph
 
 
@@ -200,6 +206,7 @@ def test_many_writes_make_no_more_paths(tmp_path: Path) -> None:
     assert paths(copies, tmp_path) == ["S1-->T1", "S1-->T1-->T2", "S1-->T1-->T2-->T3"]
 
 
+many = settings(max_examples=300)
 OBJECTS = st.sampled_from(["S1", "T1", "T2", "T3", "T4"])
 Node = tuple[str, int]
 HISTORIES = st.lists(st.builds(Copy, OBJECTS, OBJECTS, anew=st.sampled_from([False, False, False, True])), max_size=12)
@@ -231,6 +238,7 @@ def plain_paths_from_s1(copies: list[Copy]) -> set[tuple[str, ...]]:
 
 
 @given(HISTORIES)
+@many
 def test_paths_are_those_of_a_plain_reading_of_the_rows(copies: list[Copy]) -> None:
     with TemporaryDirectory() as folder:
         found = paths(copies, Path(folder)) if copies else []
@@ -238,6 +246,7 @@ def test_paths_are_those_of_a_plain_reading_of_the_rows(copies: list[Copy]) -> N
 
 
 @given(HISTORIES)
+@many
 def test_copies_of_a_column_are_those_of_a_plain_reading_of_the_rows(copies: list[Copy]) -> None:
     with TemporaryDirectory() as folder:
         graph = graph_of([*copies, Copy("S1", "T5")], Path(folder))

@@ -8,10 +8,10 @@ import pytest
 
 from exporter.graph.ask import movement
 from exporter.graph.ask.parameters import bind
-from exporter.graph.ask.questions import find, questions, select
+from exporter.graph.ask.questions import questions, select
 from tests.facts import plain_reading as plain
 from tests.graph.ask import drawn
-from tests.graph.ask.drawn_parameters import drawn_parameters, history
+from tests.graph.ask.drawn_parameters import drawn_parameters, found, history
 from tests.graph.ask.plain_answers import ANSWERS
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ TIMES: Final = ("query_start_time", "policy_changed_time", "last_read")
 
 def answered(question: str, case: str, given: Given) -> list[Row]:
     """What the graph answers, as ``exporter query`` would."""
-    found, store = find(question), drawn.store(case)
+    asked, store = found(question), drawn.store(case)
     if question == movement.QUESTION:
-        rows: Iterable[Row] = movement.rows(store, found.parameters, given, limit=10**6)[0]
+        rows: Iterable[Row] = movement.rows(store, asked.parameters, given, limit=10**6)[0]
         return [tuple(row) for row in rows]
-    answer = select(store, bind(found.query, found.parameters, given), question)
+    answer = select(store, bind(asked.query, asked.parameters, given), question)
     return [tuple(_typed(name, cell) for name, cell in zip(answer.columns, row, strict=True)) for row in answer.rows]
 
 
@@ -42,11 +42,11 @@ def test_a_question_is_answered_as_the_rows_tell(question: str) -> None:
     full = 0
     for case in drawn.cases():
         for given in drawn_parameters(question, case.name):
-            found, expected = answered(question, case.name, given), ANSWERS[question](history(case.name), given)
+            told, expected = answered(question, case.name, given), ANSWERS[question](history(case.name), given)
             words = f"{question} {given} of {case.name}"
-            assert len(found) == len(set(found)), f"doubles: {words}"
-            assert sorted(set(found) - expected, key=str) == [], f"too much: {words}"
-            assert sorted(expected - set(found), key=str) == [], f"missing: {words}"
+            assert len(told) == len(set(told)), f"doubles: {words}"
+            assert sorted(set(told) - expected, key=str) == [], f"too much: {words}"
+            assert sorted(expected - set(told), key=str) == [], f"missing: {words}"
             full += bool(expected)
     assert full >= 10, "hardly any history has an answer"
 

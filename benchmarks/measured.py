@@ -1,0 +1,162 @@
+"""Programs, each measured from the shell in processes of its own: seconds from start to end, its own, and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.memory import Sampler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+ROOT: Final = Path(__file__).parents[1]
+
+
+class FailedRunError(Exception):
+    """A measured program did not end well; its last words."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run. ``whole``: seconds from the process's start to its end; ``net``: those that count by its own account,
+    None where it gives none; ``peak``: bytes by kind of process, at the moment when they were most together (empty where
+    nothing was seen).
+    """
+
+    whole: float
+    net: float | None = None
+    peak: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the runs of a program came to. ``all_rows``: of the history, where it ran on the first ``rows`` alone."""
+
+    name: str
+    rows: int
+    runs: tuple[Run, ...] = ()
+    all_rows: int | None = None
+
+    @property
+    def whole(self) -> float | None:
+        """The median."""
+        return statistics.median(run.whole for run in self.runs) if self.runs else None
+
+    @property
+    def net(self) -> float | None:
+        """The median."""
+        nets = [run.net for run in self.runs if run.net is not None]
+        return statistics.median(nets) if nets else None
+
+    @property
+    def peak(self) -> dict[str, int]:
+        """Of the run that took most."""
+        return max((run.peak for run in self.runs), key=lambda one: sum(one.values()), default={})
+
+    @property
+    def for_all(self) -> float | None:
+        """Seconds for all rows: where it ran on the first of them, its start once and the rest in proportion."""
+        if self.all_rows is None or self.whole is None or self.net is None:
+            return self.whole
+        return self.whole - self.net + self.net * self.all_rows / self.rows
+
+    @property
+    def rate(self) -> float | None:
+        """Rows a second, from start to end, for all rows."""
+        return (self.all_rows or self.rows) / self.for_all if self.for_all else None
+
+
+@dataclass(frozen=True)
+class Program:
+    """``command``: run in ``folder``; ``out`` is removed before and after; ``net``: its own seconds, from the JSON
+    that ends what it prints.
+    """
+
+    name: str
+    rows: int
+    command: tuple[str, ...]
+    folder: Path
+    out: Path | None = None
+    net: Callable[[dict[str, Any]], float | None] = lambda _: None
+    all_rows: int | None = None
+
+    def run(self) -> Run:
+        """One run; raises FailedRunError."""
+        self._clear()
+        os.sync()  # what the program before wrote is not to be written while this one is measured
+        run, printed = timed(self.command, self.folder)
+        self._clear()
+        return Run(run.whole, self.net(_last_json(printed)), run.peak)
+
+    def _clear(self) -> None:
+        if self.out is not None:
+            shutil.rmtree(self.out, ignore_errors=True)
+            self.out.unlink(missing_ok=True)
+
+
+def measured(programs: Sequence[Program], runs: int, pause: float = 0) -> list[Result]:
+    """Each program's runs, in turn, with seconds to rest before each; none of a program that failed once."""
+    found: dict[int, list[Run] | None] = {number: [] for number in range(len(programs))}
+    for _ in range(runs):
+        for number, program in enumerate(programs):
+            done = found[number]
+            if done is None:
+                continue
+            say(f"{program.name}: {program.rows:,} rows")
+            time.sleep(pause)
+            try:
+                done.append(program.run())
+            except FailedRunError as failure:
+                say(f"not measured: {program.name}: {failure}")
+                found[number] = None
+    return [Result(one.name, one.rows, tuple(found[number] or ()), one.all_rows) for number, one in enumerate(programs)]
+
+
+def timed(command: Iterable[str], folder: Path) -> tuple[Run, str]:
+    """One run of a command, and what it printed; raises FailedRunError."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        list(command),
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        with Sampler(process.pid) as memory:
+            printed, said = process.communicate()
+            whole = time.perf_counter() - started
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        raise
+    if process.returncode:
+        words = (said or printed).strip().splitlines() or ["no output"]
+        raise FailedRunError(f"exit code {process.returncode}: {words[-1][:200]}")
+    return Run(whole, peak=memory.peak), printed
+
+
+def _last_json(output: str) -> dict[str, Any]:
+    """The JSON object that ends the output: the whole of it, or its last line."""
+    for text in (output, *output.strip().splitlines()[-1:]):
+        with suppress(ValueError):
+            return dict(json.loads(text))
+    return {}
+
+
+def say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)

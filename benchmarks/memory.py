@@ -1,0 +1,77 @@
+"""Memory of a command's processes together, sampled from Linux's /proc while it runs.
+
+The measure is PSS (proportional set size, ``smaps_rollup``): a page that several processes share is divided among them,
+so that the sum over all counts every page once. What is in the page cache alone is not counted. A peak between two
+samples is missed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+EVERY: Final = 0.5  # seconds
+JVM, PYTHON, WORKERS = "driver JVM", "Python", "Python workers"
+KINDS: Final = (JVM, PYTHON, WORKERS)
+_PROC: Final = Path("/proc")
+_SESSION: Final = 3  # of the fields of a process's stat that follow its name
+
+
+class Sampler:
+    """Looks at a session's processes every half second: ``with Sampler(session) as memory: …; memory.peak``."""
+
+    def __init__(self, session: int) -> None:
+        """``session``: the number of the process that began it; what it starts belongs to it."""
+        self.peak: dict[str, int] = {}
+        self._session = session
+        self._done = Event()
+        self._thread = Thread(target=self._look_on, name="memory", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _look_on(self) -> None:
+        while not self._done.wait(EVERY):
+            now = by_kind(self._session)
+            if sum(now.values()) > sum(self.peak.values()):
+                self.peak = now
+
+
+def by_kind(session: int) -> dict[str, int]:
+    """Bytes of the processes of a session now, by kind; empty where there is no /proc."""
+    found: dict[str, int] = {}
+    for process in _PROC.glob("[0-9]*"):
+        try:
+            if _session_of(process) == session:
+                kind = _kind((process / "cmdline").read_bytes().decode(errors="replace").split("\0"))
+                found[kind] = found.get(kind, 0) + _bytes((process / "smaps_rollup").read_text())
+        except OSError:  # it has ended meanwhile
+            continue
+    return found
+
+
+def _session_of(process: Path) -> int:
+    stat = (process / "stat").read_text(errors="replace")
+    return int(stat.rpartition(")")[2].split()[_SESSION])
+
+
+def _kind(command: list[str]) -> str:
+    if PurePath(command[0]).name == "java":
+        return JVM
+    return WORKERS if any(word.startswith("pyspark.") for word in command) else PYTHON
+
+
+def _bytes(rollup: str) -> int:
+    """The line ``Pss:   1234 kB``."""
+    return next((1024 * int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")), 0)
