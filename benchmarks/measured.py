@@ -30,8 +30,7 @@ class FailedRunError(Exception):
 @dataclass(frozen=True)
 class Run:
     """One run. ``whole``: seconds from the process's start to its end; ``net``: those that count by its own account,
-    None where it gives none; ``peak``: bytes by kind of process, at the moment when they were most together (empty where
-    nothing was seen).
+    None where it gives none; ``peak``: bytes by kind of process, when they were most together.
     """
 
     whole: float

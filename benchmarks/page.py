@@ -94,5 +94,5 @@ def _line(result: Result) -> str:
 def number(value: float | None) -> str:
     """For a table; a dash where there is none."""
     if value is None:
-        return "–"
+        return "-"
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value < 10 else f"{value:.1f}"

@@ -16,6 +16,10 @@ LEFT, RIGHT, TOP, BOTTOM = 80, 110, 40, 50
 SERIES: Final = {"copy": ("#4477aa", "Spark copy"), "export": ("#117733", "export"), "loop": ("#aa3377", "rdflib loop")}
 """Colours that differ for everybody, and what stands beside the line."""
 _STEPS: Final = (1, 2, 5)
+_SVG: Final = (
+    f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+    'font-family="sans-serif" font-size="13"'
+)
 
 
 class Axis:
@@ -55,8 +59,7 @@ def svg(points: Sequence[Point]) -> str:
     title = "Rows a second by rows: Spark copy, export, rdflib loop; whole processes"
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-            'font-family="sans-serif" font-size="13">',
+            f"<svg {_SVG}>",
             f"<title>{escape(title)}</title>",
             f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
             *parts,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 from pathlib import Path
 from typing import Any, Protocol
+
+from exporter.rows.forms import is_remote, local
 
 
 class Place(Protocol):
@@ -15,6 +16,8 @@ class Place(Protocol):
 
     name: str
     shown: str
+    is_uri: bool
+    """Whether the user named it by a URI, which says that all machines reach it."""
 
     def exists(self) -> bool:
         """Whether there is something at DIR's place."""
@@ -52,7 +55,8 @@ class LocalPlace:
 
     def __init__(self, out: str) -> None:
         self.shown = out
-        self._out = Path(out).absolute()
+        self.is_uri = out.startswith("file:")
+        self._out = Path(local(out)).absolute()
         self.name = self._out.name
 
     def exists(self) -> bool:
@@ -107,13 +111,10 @@ def _umask() -> int:
     return mask
 
 
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-
-
 def place_of(out: str) -> Place:
     """The place that a path or a URI names."""
-    if _URI.match(out) and not out.startswith("file:"):
+    if is_remote(out):
         from exporter.engine.hadoop import HadoopPlace  # noqa: PLC0415 - needs Spark, and few places do
 
         return HadoopPlace(out)
-    return LocalPlace(out.removeprefix("file://").removeprefix("file:"))
+    return LocalPlace(out)

@@ -6,6 +6,7 @@ An old folder stays readable until the new one takes its place; a run that fails
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
@@ -33,12 +34,14 @@ def path_of(to: str, number: int) -> str | None:
 class Publication:
     """A folder in the making: ``with Publication(place, replace) as new: …; new.publish(manifest)``.
 
-    ``folder``: the path or URI that it is made in; ``work`` below it is for the work alone.
+    ``folder``: the path or URI that it is made in; ``work`` below it is for the work alone. ``shown``, ``is_uri``: of
+    its place.
     """
 
     def __init__(self, place: Place, *, replace: bool) -> None:
         """``place`` must not be there, be empty, or (with ``replace``) be what an export left."""
         self._place = place
+        self.shown, self.is_uri = place.shown, place.is_uri
         if place.exists() and not self._may_take(replace=replace):
             raise UsageError(_refusal(place.shown, replace=replace or place.names() is None))
         self.folder = place.beside(f".{place.name}.{uuid4().hex[:12]}")
@@ -51,7 +54,8 @@ class Publication:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._place.delete(self.folder)
+        with nullcontext() if error is None else suppress(Exception):  # the first failure is the one to tell
+            self._place.delete(self.folder)
 
     def _may_take(self, *, replace: bool) -> bool:
         names = self._place.names()
@@ -63,11 +67,18 @@ class Publication:
         """Give the texts below ``texts`` their places: ``to=events/part-…`` becomes ``events/part-00000.ndjson``."""
         for folder in self._place.listed(texts):
             to = folder.rpartition("/")[2].removeprefix("to=")
-            parts = [part for part in self._place.listed(folder) if part.rpartition("/")[2].startswith("part-")]
-            for number, part in enumerate(parts):
+            for number, part in enumerate(self._parts(folder)):
                 path = path_of(to, number)
                 if path is not None:
                     self._place.move(part, f"{self.folder}/{path}")
+
+    def take_facts(self, table: str, folder: str) -> None:
+        """Give a table's files of Parquet in ``folder`` their places."""
+        for number, part in enumerate(self._parts(folder)):
+            self._place.move(part, f"{self.folder}/facts/{table}/part-{number:05d}.parquet")
+
+    def _parts(self, folder: str) -> list[str]:
+        return [part for part in self._place.listed(folder) if part.rpartition("/")[2].startswith("part-")]
 
     def text(self, name: str, content: str) -> None:
         """A small file."""

@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run, as the program starts it for a small input."""
-    from exporter.engine import session
+    from exporter.engine import session  # noqa: PLC0415 - the other tests do not wait for Spark
 
     os.environ["TZ"] = "UTC"
     time.tzset()

@@ -20,8 +20,8 @@ import pytest
 from rdflib import Graph
 
 from exporter import cli, errors, settings
-from exporter.openlineage.settings import OpenLineageSettings
 from exporter.graph.ask.questions import questions
+from exporter.openlineage.settings import OpenLineageSettings
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, sections, text
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ def test_the_files_of_an_export(example: tuple[Path, str]) -> None:
     documented = {pattern.replace("TABLE", "*") for pattern in named(INTERFACE["What an export leaves"])}
     found = {pattern: set(example[0].glob(pattern)) for pattern in documented}
     only_if_wanted = {f"{name}.{ending}" for name in ("catalog", "tags") for ending in ("ttl", "jsonld")}
+    only_if_wanted |= {"facts/*/*.parquet"}
     assert {pattern for pattern, files in found.items() if not files} == {"quarantine/*.ndjson", *only_if_wanted}
     assert set().union(*found.values()) == {path for path in example[0].rglob("*") if path.is_file()}
 

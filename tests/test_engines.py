@@ -103,7 +103,7 @@ def _told(query_id: str, how: str | None) -> Json:
     return {"query_id": query_id, "end_time": f"{year}-01-01 00:00:00 +0000", "role_name": "R", "rows_inserted": 3}
 
 
-@settings(max_examples=400)
+@settings(max_examples=50)
 @given(drawn(), st.randoms(use_true_random=False))
 def test_the_order_of_the_records_changes_no_byte(history: Drawn, random: Random) -> None:
     assert list(local.run(history.shuffled(random), JOB)) == list(local.run(history.records, JOB))
@@ -158,7 +158,7 @@ def own_shapes(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-@settings(max_examples=400)
+@settings(max_examples=50)
 @given(drawn(), st.randoms(use_true_random=False), st.integers(1, 4), st.booleans(), st.booleans())
 def test_parts_change_no_line(
     own_shapes: str,

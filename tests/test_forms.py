@@ -6,8 +6,6 @@ import os
 from random import Random
 from typing import TYPE_CHECKING
 
-import pytest
-
 from exporter.engine import session
 from tests import exports
 from tests.histories import FORMS, write_form
@@ -15,6 +13,7 @@ from tests.histories import FORMS, write_form
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
     from pyspark.sql import SparkSession
 
 PARTS = int(os.environ.get("EXPORTER_TEST_PARTS", "8"))

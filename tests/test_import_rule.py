@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
@@ -61,9 +62,10 @@ def part(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-def imports(module: str) -> set[Import]:
+@cache
+def imports(module: str) -> frozenset[Import]:
     """All imports of a module, wherever in it they stand."""
-    return set(_imports(ast.parse(MODULES[module].read_text(encoding="utf-8")), module, for_types=False))
+    return frozenset(_imports(ast.parse(MODULES[module].read_text(encoding="utf-8")), module, for_types=False))
 
 
 def _imports(node: ast.AST, module: str, *, for_types: bool) -> Iterator[Import]:

@@ -1,4 +1,4 @@
-"""The Spark session: the one that is there, or one made for the size of the input, with what the user told Spark first."""
+"""The Spark session: one that is there, or one made for the size of the input, after what the user told Spark."""
 
 from __future__ import annotations
 

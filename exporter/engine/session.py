@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from pyspark.sql import SparkSession
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 SMALL: Final = 16 << 20
 """Bytes of input that one task works on by itself; the session is then made to start quickly."""
@@ -44,6 +45,8 @@ _LOCAL: Final = {
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
+_FAR: Final = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+"""On a cluster its own settings are right, but what would be written between our words."""
 _SMALL: Final = {
     # The quick compiler is enough for what is over before the full one has warmed up.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -59,7 +62,7 @@ def start(input_bytes: int | None, *, app_name: str = "access-history-exporter")
     as it is; else a local one is started, with what the user has told Spark by its own files and variables.
 
     ``input_bytes``: the size of all that will be read; None means unknown, and is taken for large. Raises UsageError
-    where no Java or no Spark starts.
+    where no Spark starts, or none answers.
     """
     spark = SparkSession.getActiveSession() or _started(input_bytes, app_name)
     for name, value in _MEANING.items():
@@ -75,22 +78,44 @@ def is_small(input_bytes: int | None) -> TypeGuard[int]:
 def _started(input_bytes: int | None, app_name: str) -> SparkSession:
     builder = SparkSession.builder.appName(app_name)
     if _is_given():
-        return builder.getOrCreate()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    wanted = {"spark.master": "local[*]", **_LOCAL, **(_SMALL if is_small(input_bytes) else _LARGE)}
-    told = _told_by_user()
-    for name, value in wanted.items():
-        if name not in told:
-            builder = builder.config(name, value)
+        try:
+            return builder.getOrCreate()
+        except Exception as error:  # noqa: BLE001 - PySpark, py4j and gRPC raise all kinds
+            raise UsageError(f"Spark does not answer: {_first_line(error)}") from None
+    for name, value in _wanted(input_bytes, _told_by_user()).items():
+        builder = builder.config(name, value)
     try:
         with _quiet():
             return builder.getOrCreate()
-    except Exception as error:  # noqa: BLE001 - PySpark and py4j raise all kinds
-        first = (str(error).splitlines() or [""])[0]
+    except Exception as error:  # noqa: BLE001 - as above
         raise UsageError(
-            f"Spark does not start: {first} It needs Java 17 or later: install one, or correct JAVA_HOME; or give "
-            f"--engine local, which needs none. {said()}".rstrip()
+            f"Spark does not start: {_first_line(error)} It needs Java 17 or later: install one, or correct JAVA_HOME; "
+            f"or give --engine local, which needs none. {said()}".rstrip()
         ) from None
+
+
+def _wanted(input_bytes: int | None, told: Mapping[str, str]) -> dict[str, str]:
+    """Our settings beside what the user told: all for a session of this machine, few for one of a cluster."""
+    os.environ.setdefault("PYSPARK_PYTHON", told.get("spark.pyspark.python", sys.executable))
+    if not _is_local(told.get("spark.master", "local")):
+        wanted = _FAR
+    else:
+        wanted = {"spark.master": "local[*]", **_LOCAL, **(_SMALL if is_small(input_bytes) else _LARGE)}
+    return {name: value for name, value in wanted.items() if name not in told}
+
+
+def _is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def has_far_workers(spark: SparkSession) -> bool:
+    """Whether rows are worked on by other processes than those that we start here: they may be on other machines."""
+    context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none, and is far itself
+    return context is None or not _is_local(context.master)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0]
 
 
 def _is_given() -> bool:
@@ -98,19 +123,33 @@ def _is_given() -> bool:
     return any(name in os.environ for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"))
 
 
-def _told_by_user() -> set[str]:
+_OPTIONS: Final = {
+    "--master": "spark.master",
+    "--driver-memory": "spark.driver.memory",
+    "--driver-java-options": "spark.driver.extraJavaOptions",
+}
+
+
+def _told_by_user() -> dict[str, str]:
     """The settings that the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS hold: ours do not go before them."""
-    arguments = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
-    told = {after.partition("=")[0] for before, after in pairwise(arguments) if before == "--conf"}
-    options = {"--master": "spark.master", "--driver-memory": "spark.driver.memory"}
-    told |= {options[one] for one in arguments if one in options}
-    told |= {"spark.driver.extraJavaOptions"} if "--driver-java-options" in arguments else set()
+    told: dict[str, str] = {}
     for folder in _conf_folders():
         file = folder / "spark-defaults.conf"
         if file.is_file():
-            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-            told |= {line.replace("=", " ").split()[0] for line in lines if line.strip() and line.strip()[0] != "#"}
+            lines = (line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines())
+            told |= dict(_setting(line) for line in lines if line and line[0] != "#")
+    for before, after in pairwise(shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))):
+        if before == "--conf":
+            told |= dict([_setting(after)])
+        elif before in _OPTIONS:
+            told[_OPTIONS[before]] = after
     return told
+
+
+def _setting(line: str) -> tuple[str, str]:
+    """Name and value of a line, with a space or an equals sign between them."""
+    name, *value = re.split(r"\s*=\s*|\s+", line, maxsplit=1)
+    return name, "".join(value)
 
 
 def _conf_folders() -> Iterator[Path]:

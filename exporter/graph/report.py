@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from exporter.graph.shapes.results import Result
 
 _REPORT: Final = "https://w3id.org/access-history/report"
+_NO_PROPERTY: Final = ("(", "^", "<")
+"""What a path begins with that is not the IRI of a property."""
 _HEADER: Final = "@prefix sh: <http://www.w3.org/ns/shacl#> .\n"
 
 
@@ -24,15 +26,17 @@ def shacl_report(results: Iterable[Result], *, conforms: bool) -> str:
 
 
 def _described(iri: str, result: Result) -> str:
-    """One result. A shape without a name is left out, and so is a path of several properties: both are blank nodes."""
-    severity = f"<{result.severity}>" if ":" in result.severity else f"sh:{result.severity}"
+    """A result. A path of several steps, or a shape without a name, would need a blank node: the message has it."""
+    is_property = result.path is not None and not result.path.startswith(_NO_PROPERTY)
+    message = result.message if is_property or result.path is None else f"{result.message} (path {result.path})"
+    severity = f"sh:{result.severity}" if result.severity.isalpha() else f"<{result.severity}>"
     lines = [
         f"<{iri}> a sh:ValidationResult",
         f"sh:focusNode <{result.focus}>",
         *([] if result.shape.startswith("_:") else [f"sh:sourceShape <{result.shape}>"]),
         f"sh:resultSeverity {severity}",
-        f'sh:resultMessage "{escaped(result.message)}"',
-        *([f"sh:resultPath <{result.path}>"] if result.path and "<" not in result.path else []),
+        f'sh:resultMessage "{escaped(message)}"',
+        *([f"sh:resultPath <{result.path}>"] if is_property else []),
         *([f'sh:value "{escaped(str(result.value))}"'] if result.value else []),
     ]
     return " ;\n    ".join(lines) + " .\n"

@@ -35,7 +35,9 @@ _ENDINGS: Final = {
 _FIRST_BYTES: Final = 65_536
 _DELIMITERS: Final = ",;\t|"
 _TABLE_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}")
-_REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_PACKED: Final = 10
+"""Bytes of text in a byte of gzip or Parquet, about: rows repeat themselves."""
 DOCUMENT_LIMIT: Final = 512 * 1024 * 1024
 """Bytes of a JSON document that is read as a whole; larger inputs must have one object a line."""
 
@@ -55,7 +57,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What was found: sources to read, files that are no rows, and the size in bytes (None: not known)."""
+    """What was found: sources to read, files that are no rows, and about how many bytes of text (None: not known)."""
 
     sources: tuple[Source, ...]
     skipped: tuple[str, ...]
@@ -80,6 +82,11 @@ class Came:
         """Bytes of all; None where the size of one is not known."""
         return size(self.rows, self.history)
 
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """All that there is to read."""
+        return self.rows.sources + (self.history.sources if self.history else ())
+
 
 def size(*found: Inputs | None) -> int | None:
     """Bytes of all that was found, for None there is nothing to read; None where the size of one is not known."""
@@ -102,13 +109,13 @@ def find(names: Iterable[str], required: str = "query_id") -> Inputs:
             sources.append(_remote(name))
             size = None
             continue
-        if not Path(_local(name)).exists() and _TABLE_NAME.fullmatch(name) and not _matching(name):
+        if not Path(local(name)).exists() and _TABLE_NAME.fullmatch(name) and not _matching(name):
             sources.append(Source(TABLE, (name,)))
             size = None
             continue
-        for path in _files(_local(name), skipped):
+        for path in _files(local(name), skipped):
             sources.append(_source(path, required))
-            size = None if size is None else size + path.stat().st_size
+            size = None if size is None else size + text_bytes(path.name, path.stat().st_size)
     if not sources:
         raise UsageError("no input was given: name a file, a folder, a glob or a table")
     return Inputs(_merged(sources), tuple(skipped), size)
@@ -119,8 +126,14 @@ def is_remote(path: str) -> bool:
     return bool(_REMOTE.match(path)) and not path.startswith("file:")
 
 
-def _local(name: str) -> str:
+def local(name: str) -> str:
+    """The path that a URI of this machine's files, or a path, names."""
     return name.removeprefix("file://").removeprefix("file:")
+
+
+def text_bytes(name: str, size: int) -> int:
+    """About how many bytes of text a file of so many bytes holds."""
+    return size * _PACKED if name.lower().endswith((".gz", ".parquet")) else size
 
 
 def _remote(name: str) -> Source:

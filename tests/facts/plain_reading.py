@@ -1,6 +1,6 @@
 """The rows, read once more in plain Python and nothing else: what the facts and the graph are compared with.
 
-Written from the documents and from ``exporter/schemas.py``, not from the expressions that it checks.
+Written from the documents, not from the functions that it checks.
 """
 
 from __future__ import annotations
@@ -224,43 +224,4 @@ def starts(rows: Iterable[Json]) -> dict[Query, datetime]:
     for row in rows:
         at = time(row["query_start_time"])
         found[query(row)] = min(found.get(query(row), at), at)
-    return found
-
-
-# --- versions -------------------------------------------------------------------------------------------------------
-
-
-def states_used(rows: list[Json]) -> set[tuple[Query, str, str]]:
-    """(query, object, state) of all data that a query read: the state is the last one before it."""
-    reads = {(one, object_key) for one, _, object_key in accesses(rows)}
-    reads |= {(derivation[0], derivation[4]) for derivation in derivations(rows)}
-    return {(one, object_key, state(rows, one, object_key)) for one, object_key in reads}
-
-
-def state(rows: list[Json], reader: Query, object_key: str) -> str:
-    """The version that a query meets: the last one before it in the order of time and query id, else unrecorded."""
-    at = starts(rows)
-    events = [(at[one], one.query_id, rank) for one, rank in _happened(rows).get((reader.account, object_key), ())]
-    before = [event for event in events if event[:2] < (at[reader], reader.query_id)]
-    if not before:
-        return "initial-version"
-    _, query_id, rank = max(before)
-    return f"{'version' if rank == _MADE else 'version-after-drop'}/{segment(query_id)}"
-
-
-_DROPPED, _MADE = 1, 2
-
-
-def _happened(rows: list[Json]) -> dict[tuple[str, str], set[tuple[Query, int]]]:
-    """What happened to each object: queries that made a version of it, and that dropped it."""
-    found: dict[tuple[str, str], set[tuple[Query, int]]] = {}
-    for one, object_key in writes(rows):
-        found.setdefault((one.account, object_key), set()).add((one, _MADE))
-    for one, object_key, change in changes(rows):
-        operation = (change.get("operationType") or "").upper()
-        body = ((change.get("properties") or {}).get("policyBody") or {}).get("value")
-        if operation in ("CREATE", "REPLACE", "UNDROP") or said(body):
-            found.setdefault((one.account, object_key), set()).add((one, _MADE))
-        elif operation == "DROP":
-            found.setdefault((one.account, object_key), set()).add((one, _DROPPED))
     return found

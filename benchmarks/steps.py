@@ -1,0 +1,200 @@
+"""Where the time goes: ``python -m benchmarks.steps FILE --rows 20000`` prints CPU microseconds a row, by step.
+
+The rows (NDJSON) go through the local engine in this process, as a large input goes through Spark: what Spark itself
+takes, and what its workers take to get and give batches, is not in it. Within a step the time of a part is that of the
+part alone, without those that it calls and that have a line of their own; the last line of a step is all the rest. A
+clock is read so often that it takes about a tenth of it all itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import itertools
+import time
+from collections import Counter, defaultdict
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
+
+from exporter.engine import local, rounds
+from exporter.messages import is_text
+from exporter.openlineage import check
+from exporter.steps import recurring, telling, writing
+from exporter.steps.job import Job
+from exporter.steps.reading import Record, read
+from exporter.steps.saying import Saying
+from exporter.steps.texts import pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from exporter.engine.rounds import Step
+    from exporter.messages import Message
+
+_INSIDE: Final[dict[str, tuple[tuple[Any, str], ...]]] = {
+    "rows": ((telling, "read_line"),),
+    "facts": ((telling.Told, "facts"), (writing, "read_told")),
+    "mentions": ((telling, "said"), (telling, "add")),
+    "answers": ((writing, "_together"),),
+    "nodes": ((writing, "statement_nodes"), (writing, "run_nodes"), (recurring, "statement_nodes")),
+    "checks": ((Saying, "checked"),),
+    "text": (
+        (Saying, "rendered"),
+        (Saying, "texts"),
+        (Saying, "joined"),
+        (recurring.Recurring, "filled"),
+        (recurring.Recurring, "met"),
+    ),
+    "events": ((writing, "run_events"), (writing, "events_of"), (recurring, "statement"), (check, "problems")),
+}
+"""The parts of steps, and the functions that are each part, where the steps look them up (its owner, its name)."""
+_REST: Final = "the rest"
+
+
+@dataclass
+class Clock:
+    """CPU seconds of this process by step and part; each moment counts once, for the innermost that runs."""
+
+    seconds: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
+    _running: list[tuple[str, str]] = field(default_factory=list)
+    _since: float = 0.0
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        self._begin(name, _REST)
+        try:
+            yield
+        finally:
+            self._end()
+
+    def part(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, timed; what it yields is made at once."""
+        yields = inspect.isgeneratorfunction(function)
+
+        @wraps(function)
+        def timed(*given: Any, **named: Any) -> Any:
+            self._begin(self._running[0][0], name)
+            try:
+                made = function(*given, **named)
+                return list(made) if yields else made
+            finally:
+                self._end()
+
+        return timed
+
+    def _begin(self, step: str, part: str) -> None:
+        self._count()
+        self._running.append((step, part))
+
+    def _end(self) -> None:
+        self._count()
+        self._running.pop()
+
+    def _count(self) -> None:
+        now = time.process_time()
+        if self._running:
+            self.seconds[self._running[-1]] += now - self._since
+        self._since = now
+
+    def of(self, step: str) -> dict[str, float]:
+        """The seconds of a step's parts."""
+        return {part: seconds for (one, part), seconds in self.seconds.items() if one == step}
+
+
+class Timed(local.LocalEngine):
+    """The local engine, with a clock: how long each step took, and the putting in order before it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.sorting: Counter[str] = Counter()
+        self.heard: Counter[str] = Counter()
+        self.said: Counter[str] = Counter()
+        self.bytes: Counter[str] = Counter()
+
+    def met(self, messages: Sequence[list[Message]], step: Step, job: Job) -> list[Message]:
+        name, begun = step.__name__, time.process_time()
+        heard = sorted(itertools.chain.from_iterable(messages))
+        self.sorting[name] += time.process_time() - begun
+        return self._timed(heard, step, job)
+
+    def each(self, messages: list[Message], step: Step, job: Job) -> list[Message]:
+        return self._timed(messages, step, job)
+
+    def _timed(self, heard: list[Message], step: Step, job: Job) -> list[Message]:
+        name = step.__name__
+        with self.clock.step(name):
+            said = list(step(heard, job))
+        self.count(name, heard, said)
+        return said
+
+    def count(self, name: str, heard: Sequence[object], said: Sequence[Message]) -> None:
+        self.heard[name] += len(heard)
+        self.said[name] += len(said)
+        self.bytes[name] += sum(len(one.body) for one in said)
+
+
+def run(lines: Iterable[str], job: Job) -> tuple[int, Timed]:
+    """How many rows there are, and the engine that had them."""
+    local.seldom_collected()
+    records = [Record("rows", 0, "line", line) for line in lines]
+    clock = Clock()
+    engine = Timed(clock)
+    with ExitStack() as stack:
+        for name, functions in _INSIDE.items():
+            for owner, attribute in functions:
+                stack.enter_context(patch.object(owner, attribute, clock.part(name, getattr(owner, attribute))))
+        with clock.step("read"):
+            rows = list(read(records, job))
+        engine.count("read", records, rows)
+        made = rounds.export(engine, rows, job)
+        texts = [message for part in made.outputs for message in part if is_text(message.to)]
+        with clock.step("pieces of files"):
+            put = list(pieces(texts, job))
+        engine.count("pieces of files", texts, put)
+    return len(records), engine
+
+
+def table(rows: int, engine: Timed) -> str:
+    """Microseconds and bytes a row, and messages a row."""
+    lines = ["| step | µs a row | in order, µs | messages in | out | bytes out |", "|---|---:|---:|---:|---:|---:|"]
+    total = 0.0
+    for name in dict.fromkeys(step for step, _ in engine.clock.seconds):
+        parts, sorting = engine.clock.of(name), engine.sorting[name]
+        total += sum(parts.values()) + sorting
+        counts = [f"{counter[name] / rows:.2f}" for counter in (engine.heard, engine.said)]
+        told = [_micro(sum(parts.values()), rows), _micro(sorting, rows), *counts, f"{engine.bytes[name] / rows:,.0f}"]
+        lines.append(f"| {name} | {' | '.join(told)} |")
+        if len(parts) > 1:
+            lines += [
+                f"| &nbsp; {part} | {_micro(parts[part], rows)} | | | | |"
+                for part in (*_INSIDE, _REST)
+                if part in parts
+            ]
+    return "\n".join([*lines, f"| **all** | {_micro(total, rows)} | | | | |"])
+
+
+def _micro(seconds: float, rows: int) -> str:
+    return f"{1e6 * seconds / rows:.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.steps", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path, help="NDJSON, such as benchmarks.generate makes")
+    parser.add_argument("--rows", type=int, help="stop after so many rows; by default at the end of the file")
+    parser.add_argument("--no-validate", action="store_false", dest="validate", help="without the shapes")
+    parser.add_argument("--in-order", action="store_true", help="as for a small input: texts in order, nothing recurs")
+    given = parser.parse_args()
+    job = Job("BENCH-ACCOUNT", "snowflake://BENCH-ACCOUNT/", validate=given.validate, in_order=given.in_order)
+    with given.file.open(encoding="utf-8") as lines:
+        rows, engine = run((line.rstrip("\n") for line in itertools.islice(lines, given.rows)), job)
+    print(f"{rows:,} rows, CPU of one process\n\n{table(rows, engine)}")
+
+
+if __name__ == "__main__":
+    main()
