@@ -14,7 +14,7 @@ from benchmarks.programs import ONCE, Bench, megabytes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from benchmarks.measured import Result
+    from benchmarks.measured import Program, Result
 
 Point = tuple[str, int, float]
 """Of the plot: the program, rows, rows a second."""
@@ -34,8 +34,7 @@ class Section:
 def small(bench: Bench) -> Section:
     """The least of the sizes, and what validation costs there."""
     rows = bench.rows[0]
-    copy, loop, export = _three(bench, rows)
-    plain = bench.export(rows, is_validated=False)
+    copy, loop, export, plain = bench.measured(*_three(bench, rows), bench.export(rows, is_validated=False))
     validation = Figure("seconds of the export, validated / not", ratio(export.whole, plain.whole), asked.VALIDATED)
     return Section(
         f"{rows:,} rows",
@@ -48,7 +47,7 @@ def small(bench: Bench) -> Section:
 
 def scale(bench: Bench) -> Section:
     """All sizes, and whether a row takes longer where there are more."""
-    found = {rows: _three(bench, rows) for rows in bench.rows}
+    found = {rows: bench.measured(*_three(bench, rows)) for rows in bench.rows}
     figures = [
         one
         for rows, (copy, loop, export) in found.items()
@@ -71,7 +70,7 @@ def scale(bench: Bench) -> Section:
 
 def startup(bench: Bench) -> Section:
     """How soon a person has something."""
-    empty, export = bench.first_result(100)
+    empty, export = bench.started(bench.session(), bench.export(100))
     figure = Figure("seconds, 100 rows / the empty session", ratio(export.whole, empty.whole), asked.FIRST_RESULT)
     return Section(
         "The first result",
@@ -84,7 +83,7 @@ def startup(bench: Bench) -> Section:
 
 def local(bench: Bench) -> Section:
     """The example without Spark."""
-    (result,) = bench.example()
+    (result,) = bench.started(bench.example())
     return Section(
         "The example without Spark",
         "From the shell: `exporter export examples/company-month/access_history.ndjson --engine local …`, with its "
@@ -97,7 +96,7 @@ def local(bench: Bench) -> Section:
 def skew(bench: Bench) -> Section:
     """One table that nearly everybody reads, and many write."""
     rows = bench.rows[0]
-    even, hot = bench.export(rows, EVEN), bench.export(rows, HOT)
+    even, hot = bench.measured(bench.export(rows, EVEN), bench.export(rows, HOT))
     sizes = [megabytes(bench.history(rows, kind)) for kind in (EVEN, HOT)]
     return Section(
         f"One hot table, {rows:,} rows",
@@ -112,7 +111,7 @@ def skew(bench: Bench) -> Section:
 def fresh(bench: Bench) -> Section:
     """Nothing recurs: what is remembered of statements helps nobody."""
     rows = bench.rows[0]
-    plain, once = bench.export(rows), bench.export(rows, ONCE)
+    plain, once = bench.measured(bench.export(rows), bench.export(rows, ONCE))
     return Section(
         f"No statement recurs, {rows:,} rows",
         "A working account runs the same statements again and again, and what a statement says is made once. Here no "
@@ -132,7 +131,7 @@ PARTS: Final[dict[str, Callable[[Bench], Section]]] = {
 }
 
 
-def _three(bench: Bench, rows: int) -> tuple[Result, Result, Result]:
+def _three(bench: Bench, rows: int) -> tuple[Program, Program, Program]:
     return bench.copy(rows), bench.loop(rows), bench.export(rows)
 
 

@@ -52,10 +52,10 @@ def svg(points: Sequence[Point]) -> str:
     """The points of each program, with a line between them."""
     across = Axis([rows for _, rows, _ in points], LEFT, WIDTH - RIGHT)
     up = Axis([rate for _, _, rate in points], HEIGHT - BOTTOM, TOP)
-    parts = [*_grid(across, up)]
+    parts = [*_grid(across, up, {rows for _, rows, _ in points})]
     for name, (colour, words) in SERIES.items():
         own = sorted((rows, rate) for program, rows, rate in points if program == name)
-        parts += _series([(across.place(rows), up.place(rate)) for rows, rate in own], colour, words)
+        parts += _series([(across.place(rows), up.place(rate), f"{rate:,.0f}") for rows, rate in own], colour, words)
     title = "Rows a second by rows: Spark copy, export, rdflib loop; whole processes"
     return "\n".join(
         [
@@ -68,26 +68,28 @@ def svg(points: Sequence[Point]) -> str:
     )
 
 
-def _grid(across: Axis, up: Axis) -> Iterable[str]:
+def _grid(across: Axis, up: Axis, sizes: Iterable[int]) -> Iterable[str]:
     bottom, end = HEIGHT - BOTTOM, WIDTH - RIGHT
     for tick in up.ticks():
         y = up.place(tick)
         yield f'<path d="M{LEFT} {y}H{end}" stroke="#ddd"/>'
         yield _text(LEFT - 8, y + 4, f"{tick:,}", "end")
-    for tick in across.ticks():
-        x = across.place(tick)
+    for size in sorted(sizes):
+        x = across.place(size)
         yield f'<path d="M{x} {TOP}V{bottom}" stroke="#ddd"/>'
-        yield _text(x, bottom + 18, f"{tick:,}", "middle")
+        yield _text(x, bottom + 18, f"{size:,}", "middle")
     yield _text(LEFT, TOP - 16, "rows a second, whole process", "start")
     yield _text((LEFT + end) / 2, HEIGHT - 10, "rows", "middle")
 
 
-def _series(places: list[tuple[float, float]], colour: str, words: str) -> Iterable[str]:
+def _series(places: list[tuple[float, float, str]], colour: str, words: str) -> Iterable[str]:
     if places:
-        line = " ".join(f"{x},{y}" for x, y in places)
+        line = " ".join(f"{x},{y}" for x, y, _ in places)
         yield f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>'
-        yield from (f'<circle cx="{x}" cy="{y}" r="4" fill="{colour}"/>' for x, y in places)
-        x, y = places[-1]
+        for x, y, rate in places:
+            yield f'<circle cx="{x}" cy="{y}" r="4" fill="{colour}"/>'
+            yield _text(x, y - 9, rate, "middle", colour)
+        x, y, _ = places[-1]
         yield _text(x + 10, y + 4, words, "start", colour)
 
 

@@ -12,15 +12,14 @@ from benchmarks.measured import ROOT, Program, Result, measured, say
 if TYPE_CHECKING:
     from pathlib import Path
 
-COPY, LOOP, EXPORT = "bare Spark copy of the text", "rdflib loop, N-Triples", "exporter export"
-NOT_VALIDATED: Final = f"{EXPORT}, not validated"
-EMPTY: Final = (
-    "from pyspark.sql import SparkSession; spark = SparkSession.builder.getOrCreate(); spark.range(10).count()"
-)
 ONCE: Final = "once"
 """A history in which no statement recurs."""
+_WORDS: Final = {generate.EVEN: "even", generate.HOT: "one hot table", ONCE: "no statement recurs"}
+_EMPTY: Final = (
+    "from pyspark.sql import SparkSession; spark = SparkSession.builder.getOrCreate(); spark.range(10).count()"
+)
 _PYTHON: Final = (sys.executable, "-m")
-_ACCOUNT: Final = ("--account", "BENCH-ACCOUNT")
+_OUT: Final = ("--json", "--out")
 _PAUSE: Final = 2.0  # seconds, in which the JVM of the start before goes away
 
 
@@ -39,6 +38,11 @@ class Bench:
     seed: int = 1
     _known: dict[Program, Result] = field(default_factory=dict)
 
+    @property
+    def out(self) -> Path:
+        """What each program writes, and what is removed then."""
+        return self.work / "out"
+
     def history(self, rows: int, kind: str | None = None) -> Path:
         """The history of so many rows, made if it is not there yet. ``kind``: None, ONCE, or what is read."""
         history = self.work / f"history-{rows}-{self.seed}{f'-{kind}' if kind else ''}.ndjson"
@@ -50,50 +54,48 @@ class Bench:
             unfinished.rename(history)
         return history
 
-    def copy(self, rows: int) -> Result:
+    def copy(self, rows: int) -> Program:
         """Spark reads the text and writes it back."""
-        out = self.work / "out"
-        command = (*_PYTHON, "benchmarks.copy_text", str(self.history(rows)), str(out))
-        return self._once(Program(COPY, rows, command, self.work, out, _own_seconds))
+        command = (*_PYTHON, "benchmarks.copy_text", str(self.history(rows)), str(self.out))
+        return Program("bare Spark copy of the text", rows, command, self.work, self.out, _own_seconds)
 
-    def loop(self, rows: int) -> Result:
+    def loop(self, rows: int) -> Program:
         """The loop on the first rows: it takes as long for each."""
-        out, sample = self.work / "out", min(self.loop_rows, rows)
+        sample = min(self.loop_rows, rows)
         command = (*_PYTHON, "benchmarks.rdflib_loop", str(self.history(rows)), "--rows", str(sample))
-        written = ("--out", str(out), "--format", self.loop_format)
-        name = LOOP if self.loop_format == "nt" else "rdflib loop, Turtle"
-        return self._once(Program(name, sample, (*command, *written), self.work, out, _own_seconds, rows))
+        written = ("--out", str(self.out), "--format", self.loop_format)
+        name = "rdflib loop, N-Triples" if self.loop_format == "nt" else "rdflib loop, Turtle"
+        return Program(name, sample, (*command, *written), self.work, self.out, _own_seconds, rows)
 
-    def export(self, rows: int, kind: str | None = None, *, is_validated: bool = True) -> Result:
+    def export(self, rows: int, kind: str | None = None, *, is_validated: bool = True) -> Program:
         """Both outputs, as a whole."""
-        program = self._export(self.history(rows, kind), rows, *(() if is_validated else ("--no-validate",)))
-        return self._once(program)
+        wanted = ("--outputs", "events,graph", *(() if is_validated else ("--no-validate",)))
+        command = (*_PYTHON, "exporter", "export", str(self.history(rows, kind)), "--account", "BENCH-ACCOUNT")
+        name = "exporter export" + (f", {_WORDS[kind]}" if kind else "") + ("" if is_validated else ", not validated")
+        return Program(name, rows, (*command, *wanted, *_OUT, str(self.out)), self.work, self.out, _net)
 
-    def first_result(self, rows: int) -> list[Result]:
-        """An empty session of Spark with nothing set, and the export of a few rows, in turn."""
-        empty = Program("an empty default session and one count", 0, (sys.executable, "-c", EMPTY), self.work)
-        return measured([empty, self._export(self.history(rows), rows)], self.starts, _PAUSE)
+    def session(self) -> Program:
+        """Spark with nothing set, and one count."""
+        return Program("an empty default session and one count", 0, (sys.executable, "-c", _EMPTY), self.work)
 
-    def example(self) -> list[Result]:
+    def example(self) -> Program:
         """The example, without Spark."""
-        folder, out = ROOT / "examples" / "company-month", self.work / "out"
-        rows = folder / "access_history.ndjson"
-        given = (str(rows), "--query-history", str(folder / "query_history.csv"), "--account", "ACME-RETAIL")
-        command = (*_PYTHON, "exporter", "export", *given, "--engine", "local", "--out", str(out), "--json")
+        folder = ROOT / "examples" / "company-month"
+        rows, queries = folder / "access_history.ndjson", folder / "query_history.csv"
+        given = (str(rows), "--query-history", str(queries), "--account", "ACME-RETAIL", "--engine", "local")
+        command = (*_PYTHON, "exporter", "export", *given, *_OUT, str(self.out))
         lines = len(rows.read_bytes().splitlines())
-        return measured([Program("the example, --engine local", lines, command, self.work, out, _net)], self.starts)
+        return Program("the example, --engine local", lines, command, self.work, self.out, _net)
 
-    def _export(self, history: Path, rows: int, *more: str) -> Program:
-        out, wanted = self.work / "out", ("--outputs", "events,graph", "--json", *more)
-        command = (*_PYTHON, "exporter", "export", str(history), *_ACCOUNT, "--out", str(out), *wanted)
-        kind = history.stem.removeprefix(f"history-{rows}-{self.seed}").replace("-", ", ")
-        name = f"{NOT_VALIDATED if more else EXPORT}{kind}"
-        return Program(name, rows, command, self.work, out, _net)
+    def measured(self, *programs: Program) -> list[Result]:
+        """What their runs, in turn, came to; a program that was measured before is not measured again."""
+        new = [program for program in programs if program not in self._known]
+        self._known |= dict(zip(new, measured(new, self.runs), strict=True))
+        return [self._known[program] for program in programs]
 
-    def _once(self, program: Program) -> Result:
-        if program not in self._known:
-            (self._known[program],) = measured([program], self.runs)
-        return self._known[program]
+    def started(self, *programs: Program) -> list[Result]:
+        """The same of those that only start: more often, with a rest before each."""
+        return measured(programs, self.starts, _PAUSE)
 
 
 def megabytes(history: Path) -> float:

@@ -2,8 +2,9 @@
 
 Everything is validated and both outputs are made; each program runs in processes of its own. The results become parts
 of docs/benchmarks.md, and a plot beside it; parts that are not measured stay as they are. All parts with the sizes that
-are given by default take about a quarter of an hour and 30 GB of disk; with ``--rows 5000,20000 --starts 1``, some
-minutes. Three million rows are measured only when they are asked for: ``--parts scale --rows 1000000,3000000``.
+are given by default take about a quarter of an hour and 30 GB of disk; ``--parts small --rows 5000`` a minute. Three
+million rows are measured only when they are asked for: ``--parts scale --rows 1000000,3000000``. Exit code 1 where
+something that is asked does not hold.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
-from exporter.errors import UsageError
+from exporter.errors import ExporterError, UsageError
 from exporter.messages import CATALOG, EVENTS, GRAPH, QUARANTINE
 
 if TYPE_CHECKING:
@@ -65,11 +65,15 @@ class Publication:
 
     def take(self, texts: str) -> None:
         """Give the texts below ``texts`` their places: ``to=events/part-…`` becomes ``events/part-00000.ndjson``."""
+        taken: set[str] = set()
         for folder in self._place.listed(texts):
             to = folder.rpartition("/")[2].removeprefix("to=")
             for number, part in enumerate(self._parts(folder)):
                 path = path_of(to, number)
+                if path in taken:
+                    raise ExporterError(f"{path} was written twice; please report this")
                 if path is not None:
+                    taken.add(path)
                     self._place.move(part, f"{self.folder}/{path}")
 
     def take_facts(self, table: str, folder: str) -> None:

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import doctest
+import importlib
 import io
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,12 +58,25 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, printed
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.jvm
 def test_the_export_of_the_readme_runs_on_spark_and_prints_what_it_shows(tmp_path: Path) -> None:
-    code, printed = run(EXPORT.arguments, tmp_path / "out")
-    assert code == 0
+    """As a person runs it: in a process of its own, which leaves the output and nothing else."""
+    (tmp_path / "temporary").mkdir()
+    arguments = [str(tmp_path / "out") if word == EXAMPLE else word for word in EXPORT.arguments]
+    environ = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    done = subprocess.run(
+        [sys.executable, "-m", "exporter", *arguments],
+        cwd=ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert EXPORT.shown is not None
-    assert_shows(EXPORT.shown, printed)
+    assert_shows(EXPORT.shown, done.stdout.replace(str(tmp_path / "out"), EXAMPLE))
+    assert done.stderr == ""
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "temporary"]
 
 
 def assert_shows(shown: str, printed: str) -> None:
@@ -172,6 +190,18 @@ def test_the_files_of_an_export(example: tuple[Path, str]) -> None:
     only_if_wanted |= {"facts/*/*.parquet"}
     assert {pattern for pattern, files in found.items() if not files} == {"quarantine/*.ndjson", *only_if_wanted}
     assert set().union(*found.values()) == {path for path in example[0].rglob("*") if path.is_file()}
+
+
+# --- examples in docstrings -------------------------------------------------------------------------------------------
+
+EXAMPLED: Final = [path for path in (ROOT / "exporter").rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", EXAMPLED, ids=lambda path: path.name)
+def test_examples_in_docstrings(path: Path) -> None:
+    module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    failed, tried = doctest.testmod(module)
+    assert (failed, tried > 0) == (0, True)
 
 
 # --- names of files and modules ---------------------------------------------------------------------------------------

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 JOB: Final = Job("ACME-PROD", "snowflake://ACME-PROD/", catalog=True, facts=True, syntaxes=("turtle", "nquads"))
 ALL_OUTPUTS: Final = ("--outputs", "events,graph,catalog,facts", "--graph-format", ",".join(FORMATS))
 SHAPES: Final = "https://w3id.org/access-history/shapes#"
+ACCOUNTS: Final[tuple[Json, ...]] = (
+    {},
+    {"organization_name": "ORG", "account_name": "ONE", "account_locator": "XY1"},
+    {"organization_name": "ORG", "account_name": "TWO"},
+)
 SPOILT: Final = ("own parent", "two users", "ends before it starts")
 
 
@@ -72,10 +77,10 @@ class Drawn:
 
 @st.composite
 def drawn(draw: st.DrawFn) -> Drawn:
-    """A history; some of its statements recur, some of its queries have a line of QUERY_HISTORY, some are refused, some
-    rows cannot be read.
+    """A history of several accounts; some of its statements recur, some of its queries have a line of QUERY_HISTORY,
+    some are refused, some rows cannot be read.
     """
-    rows = draw(histories())
+    rows = [{**row, **draw(st.sampled_from(ACCOUNTS))} for row in draw(histories())]
     rows += [
         {**rows[at], "query_id": f"{rows[at]['query_id']}-{again}", "query_start_time": f"2026-03-0{again} 09:00:00Z"}
         for at in draw(st.sets(st.integers(0, len(rows) - 1), max_size=3))
@@ -103,7 +108,7 @@ def _told(query_id: str, how: str | None) -> Json:
     return {"query_id": query_id, "end_time": f"{year}-01-01 00:00:00 +0000", "role_name": "R", "rows_inserted": 3}
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(drawn(), st.randoms(use_true_random=False))
 def test_the_order_of_the_records_changes_no_byte(history: Drawn, random: Random) -> None:
     assert list(local.run(history.shuffled(random), JOB)) == list(local.run(history.records, JOB))
@@ -158,7 +163,7 @@ def own_shapes(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(drawn(), st.randoms(use_true_random=False), st.integers(1, 4), st.booleans(), st.booleans())
 def test_parts_change_no_line(
     own_shapes: str,

@@ -1,22 +1,33 @@
-"""The benchmark's generator: deterministic, the mix of a real account, and well within its size and time."""
+"""The benchmarks: a generator that is deterministic, with the mix of a real account and well within its size and time;
+programs measured with all their processes; figures held against what is asked; a page whose parts are kept.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import pyoxigraph
 import pytest
 
-from benchmarks import rdflib_loop
-from benchmarks.generate import HISTORY, Generator, Sizes, write
-from benchmarks.run import Result, table
+from benchmarks import page, plot, rdflib_loop, run, steps
+from benchmarks.asked import TIMES_THE_COPY, TIMES_THE_LOOP, Asked, Figure
+from benchmarks.generate import EVEN, HOT, Generator, Sizes, write
+from benchmarks.measured import Program, Result, Run, measured
+from benchmarks.memory import JVM, PYTHON, WORKERS
+from benchmarks.parts import PARTS, Section
+from benchmarks.query_history import HISTORY
+from exporter.rows.reading import read_line
+from exporter.steps.job import Job
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 ROWS = 20_000
@@ -148,7 +159,143 @@ def test_the_baseline_writes_a_graph_that_others_read(form: str, lines: list[str
     assert {"Query", "User", "Version", "Access", "Column", "ColumnDerivation", "PolicyEnforcement", "Change"} <= kinds
 
 
-def test_the_table_compares_with_the_loop_and_with_the_copy() -> None:
-    results = [Result("copy", 100, 2.0, 1.0), Result("loop", 10, 1.0, 1.0), Result("export", 100, 4.0, None, "why")]
-    export = table(results).splitlines()[-1]
-    assert export == "| export | 100 | 4.0 | - | 25.0 | - | 2.5 / - | 2.0 / - | why |"
+def test_a_loop_over_the_first_rows_counts_for_all_of_them() -> None:
+    """Its start once, its rows in proportion."""
+    loop = Result("loop", 10, (Run(3.0, 1.0), Run(2.0, 0.5), Run(9.0, 8.0)), all_rows=100)
+    assert (loop.whole, loop.net) == (3.0, 1.0)
+    assert loop.for_all == 2.0 + 10.0
+    assert loop.rate == pytest.approx(100 / 12)
+    assert Result("export", 10).rate is None
+
+
+@pytest.mark.parametrize(
+    ("seen", "asked", "line"),
+    [
+        (9.5, TIMES_THE_LOOP, "| what | at least 8 | 12 | 9.50 |"),
+        (7.5, TIMES_THE_LOOP, "| what | at least 8 | 12 | 7.50 (not met) |"),
+        (9.5, TIMES_THE_COPY, "| what | at most 8 | 5 | 9.50 (not met) |"),
+        (None, TIMES_THE_COPY, "| what | at most 8 | 5 | not measured |"),
+        (250.0, None, "| what |  |  | 250 |"),
+    ],
+)
+def test_a_figure_says_what_is_asked_and_whether_it_holds(seen: float | None, asked: Asked | None, line: str) -> None:
+    assert Figure("what", seen, asked).line() == line
+    assert Figure("what", seen, asked).is_met == (line.endswith((" 9.50 |", " 250 |")))
+
+
+def test_parts_of_the_page_that_are_not_measured_anew_stay() -> None:
+    first, second = list(PARTS)[:2]
+    old = page.with_parts("", {second: ([("export", 5, 2.5)], "as it was\n"), first: ([], "old\n")})
+    new = page.parts_of(page.with_parts(old, {first: ([("copy", 7, 1.5)], "new\n")}))
+    assert list(new) == [first, second]
+    assert new == {first: ([("copy", 7, 1.5)], "new\n"), second: ([("export", 5, 2.5)], "as it was\n")}
+
+
+def test_a_part_of_the_page_shows_medians_memory_and_what_made_it() -> None:
+    results = [Result("an export", 1_000, (Run(2.0, 1.5, {JVM: 7_000_000}), Run(4.0, 2.5, {JVM: 1_000_000})))]
+    told = page.text(
+        Section("A title", "Words.", [Figure("what", 1.0)], results), "two cores", "python -m benchmarks.run"
+    )
+    assert "| an export | 1,000 | 3.00 (2.00 to 4.00) | 2.00 | 333 | 7.00 | 7.00 | - | - |" in told.splitlines()
+    assert told.endswith("Measured by `python -m benchmarks.run`: two cores.\n")
+
+
+def test_the_plot_has_a_line_for_each_program_in_the_order_of_its_rows() -> None:
+    points = [("copy", 1_000, 50_000.0), ("export", 10**6, 3_000.0), ("export", 1_000, 500.0), ("loop", 1_000, 190.0)]
+    drawn = ET.fromstring(plot.svg(points))
+    lines = [one.attrib["points"].split() for one in drawn.iter("{http://www.w3.org/2000/svg}polyline")]
+    assert [len(line) for line in lines] == [1, 2, 1]
+    (x, y), (right, up) = (map(float, place.split(",")) for place in lines[1])
+    assert x < right
+    assert y > up
+
+
+def test_the_page_and_its_plot_are_written(tmp_path: Path) -> None:
+    run.write(tmp_path / "page.md", {"small": ([("export", 1_000, 500.0)], "measured\n")})
+    assert "measured\n" in (tmp_path / "page.md").read_text()
+    assert ">1,000<" in (tmp_path / "benchmarks.svg").read_text()
+
+
+def test_the_command_of_a_part_names_no_folder_of_the_machine() -> None:
+    parser = run._parser()
+    given = parser.parse_args(["--rows", "20000,5000", "--parts", "local,small", "--work", "/somewhere", "--runs", "1"])
+    assert run.command_of(given, parser) == "python -m benchmarks.run --parts small,local --rows 5000,20000"
+
+
+# --- histories of a kind ----------------------------------------------------------------------------------------------
+
+ARRAYS = ("direct_objects_accessed", "base_objects_accessed", "objects_modified")
+
+
+def of_kind(**kind: Any) -> Iterator[dict[str, Any]]:
+    return (json.loads(row.line) for row in Generator(Sizes.of(5_000, **kind), 1).rows())
+
+
+def most(rows: list[dict[str, Any]], column: str) -> tuple[int, float]:
+    """The object that most rows have in a column, and the part of the rows that do."""
+    counts = Counter(number for row in rows for number in {one.get("objectId") for one in row[column]})
+    ((number, times),) = counts.most_common(1)
+    return number, times / len(rows)
+
+
+def test_one_table_is_read_by_nine_rows_of_ten_and_written_by_one_of_twenty() -> None:
+    rows = list(of_kind(reads=HOT))
+    table, reads = most(rows, "base_objects_accessed")
+    written, writes = most(rows, "objects_modified")
+    assert table == written
+    assert 0.87 < reads < 0.93
+    assert 0.03 < writes < 0.07
+
+
+def test_an_even_history_has_the_same_kinds_of_statements_and_no_such_table() -> None:
+    even, hot = list(of_kind(reads=EVEN)), list(of_kind(reads=HOT))
+    assert most(even, "base_objects_accessed")[1] < 0.1
+    for column in ARRAYS:
+        assert abs(sum(bool(row[column]) for row in even) - sum(bool(row[column]) for row in hot)) < 100
+    sizes = [sum(len(json.dumps(row)) for row in rows) for rows in (even, hot)]
+    assert 0.9 < sizes[0] / sizes[1] < 1.1
+
+
+def test_with_as_many_shapes_as_rows_no_statement_comes_twice() -> None:
+    rows = [read_line(row.line.rstrip()) for row in Generator(Sizes.of(5_000, shapes=5_000), 1).rows()]
+    assert len({row.content for row in rows}) == len(rows) == 5_000
+    assert any(row.parent_query_id for row in rows)
+
+
+# --- what is measured -------------------------------------------------------------------------------------------------
+
+
+def test_programs_run_in_turn_and_one_that_fails_is_not_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = "open('out', 'w'); print('{\"seconds\": 3}')", "raise SystemExit('no rows')"
+    out = tmp_path / "out"
+    programs = [
+        Program("good", 10, (sys.executable, "-c", good), tmp_path, out, lambda told: told["seconds"]),
+        Program("bad", 10, (sys.executable, "-c", bad), tmp_path),
+    ]
+    results = measured(programs, 2)
+    assert [len(result.runs) for result in results] == [2, 0]
+    assert (results[0].net, results[1].whole) == (3, None)
+    assert not out.exists()
+    said = [line for line in capsys.readouterr().err.splitlines() if "rows" in line]
+    assert said == ["good: 10 rows", "bad: 10 rows", "not measured: bad: exit code 1: no rows", "good: 10 rows"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+def test_the_memory_of_all_processes_is_seen(tmp_path: Path) -> None:
+    hold = "import time; held = bytearray(b'x') * 50_000_000; time.sleep(3.5)"
+    start = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hold!r}, 'pyspark.daemon'])"
+    (result,) = measured([Program("two", 0, (sys.executable, "-c", start), tmp_path)], 1)
+    assert result.peak[WORKERS] > 50_000_000
+    assert 1_000_000 < result.peak[PYTHON] < 50_000_000
+    assert JVM not in result.peak
+
+
+def test_the_steps_are_those_of_the_engine(lines: list[str]) -> None:
+    rows, engine = steps.run(lines[:200], Job("ACME-PROD", "snowflake://ACME-PROD/", in_order=False))
+    names = [line.split(" | ")[0].removeprefix("| ") for line in steps.table(rows, engine).splitlines()[2:]]
+    told = [name for name in names if name[0] not in "&*_"]
+    assert told == ["read", "tell", "gather", "settle", "answer", "name_jobs", "write", "pieces of files"]
+    inside = {name.removeprefix("&nbsp; ") for name in names[names.index("write") :] if name.startswith("&")}
+    assert inside >= {"facts", "nodes", "checks", "text", "events", "the rest"}

@@ -48,6 +48,7 @@ class Sessions:
         self.conf = self
         self.builder = self
         self.failure: Exception | None = None
+        self.at_exit: list[tuple[Any, ...]] = []
 
     def getActiveSession(self) -> None:  # noqa: N802 - Spark's name
         return None
@@ -77,6 +78,9 @@ def sessions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Sessio
     made = Sessions()
     monkeypatch.setattr(session, "SparkSession", made)
     monkeypatch.setattr(session, "_log", [])
+    monkeypatch.setattr(session, "_named", set())
+    monkeypatch.delenv("EXPORTER_DEBUG", raising=False)
+    monkeypatch.setattr("atexit.register", lambda *given: made.at_exit.append(given))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("PYSPARK_PYTHON", "python")
     return made
@@ -152,3 +156,17 @@ def test_what_spark_says_is_in_a_file_of_the_owner_and_not_on_the_terminal(
     assert file.stat().st_mode & 0o777 == 0o600
     assert str(file) in session.said()
     assert capfd.readouterr().err == "our own words\n"
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_what_spark_said_is_kept_only_where_somebody_was_told_of_it(
+    is_named: bool,  # noqa: FBT001 - a parametrised case
+    sessions: Sessions,
+    tmp_path: Path,
+) -> None:
+    session.start(0)
+    if is_named:
+        session.said()
+    for function, *arguments in sessions.at_exit:
+        function(*arguments)
+    assert len(list(tmp_path.glob("*.log"))) == is_named

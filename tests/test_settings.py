@@ -58,6 +58,8 @@ def test_variables(config: Path) -> None:
         ("outputs = 7", ("outputs",)),
         ('outputs = ["events", "grpah"]', ("outputs", "grpah")),
         ("outputs = []", ("outputs",)),
+        ('engine = "sparc"', ("engine", "sparc", "spark, local")),
+        ("shapes = 7", ("shapes",)),
         ('base = "https://example.org"', ("base", "ends in /")),
         ('base = "s3://bucket/"', ("base",)),
         ("openlineage = 3", ("openlineage", "table")),
@@ -81,6 +83,12 @@ def test_a_file_that_is_not_there(config: Path) -> None:
 @pytest.mark.parametrize(("text", "flag"), [("1", True), ("TRUE", True), ("yes", True), ("0", False), ("no", False)])
 def test_flags_in_the_environment(text: str, flag: bool) -> None:  # noqa: FBT001 - a parametrised case
     assert load(GIVEN, None, {"EXPORTER_STRICT": text}).strict is flag
+
+
+def test_engine_and_shapes_in_the_environment() -> None:
+    settings = load(GIVEN, None, {"EXPORTER_ENGINE": "local", "EXPORTER_SHAPES": "one, other"})
+    assert (settings.engine, settings.shapes) == ("local", ("one", "other"))
+    assert (load(GIVEN, None, {}).engine, load(GIVEN, None, {}).shapes) == ("spark", ())
 
 
 def test_a_flag_that_is_none() -> None:

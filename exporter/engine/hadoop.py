@@ -1,102 +1,138 @@
-"""DIR on a Hadoop file system (hdfs:, s3a:, abfs:, gs:), through the FileSystem that Spark has.
+"""Hadoop's file systems (hdfs:, s3a:, abfs:, gs:), reached through the one that Spark has: DIR there, and sizes.
 
-PySpark has no public way to it: this is the one module that goes through the gateway, as everybody does. Spark Connect
-has no gateway, and says so.
+PySpark has no public way to them: this is the one module that goes through its gateway to Java. Spark Connect has no
+gateway.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
 from exporter.engine import session
 from exporter.errors import UsageError
+from exporter.places import uri
+from exporter.rows import forms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import SparkSession
 
 
 class HadoopPlace:
-    """DIR by its URI. A folder becomes complete by one rename, which HDFS does at once; on an object store, where a
-    rename is a copy, by its manifest, which comes last.
+    """DIR by its URI. It is complete when its manifest is there, which comes last: a folder is renamed at once on HDFS,
+    and is copied file by file on an object store.
     """
 
+    is_uri = True
+
     def __init__(self, out: str) -> None:
+        """Raises UsageError where the file system cannot be reached."""
         self.shown = out
         self._out = out.rstrip("/")
-        self.name = self._out.rpartition("/")[2]
-        self._found: tuple[Any, Any] | None = None
-
-    def _files(self) -> tuple[Any, Any]:
-        """The file system, and Java's classes for it; Raises UsageError where there is no way to them."""
-        if self._found is None:
-            spark = session.start(None)
-            gateway = getattr(getattr(spark, "sparkContext", None), "_jvm", None)
-            if gateway is None:
-                raise UsageError(
-                    f"{self.shown}: over Spark Connect only a folder of this machine can be written; "
-                    "give one, or run with spark-submit"
-                )
-            path = gateway.org.apache.hadoop.fs.Path(self._out)
-            configuration = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - see above
-            try:
-                self._found = path.getFileSystem(configuration), gateway.org.apache.hadoop.fs
-            except Exception as error:  # noqa: BLE001 - whatever Java raises, by whichever connector
-                first = (str(getattr(error, "java_exception", error)).splitlines() or [""])[0]
-                raise UsageError(f"{self.shown}: Spark cannot reach it: {first}") from None
-        return self._found
-
-    def _path(self, path: str) -> Any:
-        return self._files()[1].Path(path)
+        self._above, _, self.name = self._out.rpartition("/")
+        if not self._above or self._above.endswith(":/"):
+            raise UsageError(f"{out}: give a folder below it")
+        self._java, self._files = _reached(session.start(None), self._out)
 
     def exists(self) -> bool:
-        return bool(self._files()[0].exists(self._path(self._out)))
+        return bool(self._files.exists(self._path(self._out)))
 
     def names(self) -> list[str] | None:
-        files, _ = self._files()
-        if not files.getFileStatus(self._path(self._out)).isDirectory():
+        if not self._files.getFileStatus(self._path(self._out)).isDirectory():
             return None
         return sorted(path.rpartition("/")[2] for path in self.listed(self._out))
 
     def beside(self, name: str) -> str:
-        return f"{self._out.rpartition('/')[0]}/{name}"
+        return f"{self._above}/{name}"
 
     def make(self, folder: str) -> None:
-        self._files()[0].mkdirs(self._path(folder))
+        self._files.mkdirs(self._path(folder))
 
     def listed(self, folder: str) -> list[str]:
-        files, _ = self._files()
-        if not files.exists(self._path(folder)):
+        path = self._path(folder)
+        if not self._files.exists(path):
             return []
-        return sorted(status.getPath().toString() for status in files.listStatus(self._path(folder)))
+        return sorted(status.getPath().toString() for status in self._files.listStatus(path))
 
     def move(self, path: str, to: str) -> None:
         self.make(to.rpartition("/")[0])
-        self._renamed(path, to)
-
-    def _renamed(self, path: str, to: str) -> None:
-        if not self._files()[0].rename(self._path(path), self._path(to)):
-            raise OSError(f"{path} cannot be renamed to {to}")
+        self._rename(path, to)
 
     def write(self, path: str, content: str) -> None:
-        stream = self._files()[0].create(self._path(path), True)
+        stream = self._files.create(self._path(path), True)
         try:
             stream.write(bytearray(content.encode()))
         finally:
             stream.close()
 
     def described(self, folder: str) -> list[dict[str, Any]]:
-        """Read by Spark's workers, not by this process."""
+        """By Spark's workers, each of which holds a file as a whole."""
         files = session.start(None).read.format("binaryFile").option("recursiveFileLookup", "true").load(folder)
         rows = files.select("path", "length", F.sha2("content", 256).alias("sha256")).collect()
-        root = self._files()[0].makeQualified(self._path(folder)).toString()
+        root = self._files.makeQualified(self._path(folder)).toString()
         found = [(row["path"].removeprefix(f"{root}/"), row["length"], row["sha256"]) for row in rows]
         return [{"path": path, "bytes": length, "sha256": digest} for path, length, digest in sorted(found)]
 
     def delete(self, folder: str) -> None:
-        self._files()[0].delete(self._path(folder), True)
+        self._files.delete(self._path(folder), True)
 
     def swap(self, folder: str) -> None:
-        old = f"{folder}.old"
+        old, manifest, aside = f"{folder}.old", "manifest.json", f"{folder}.manifest.json"
+        self._rename(f"{folder}/{manifest}", aside)
         if self.exists():
-            self._renamed(self._out, old)
-        self._renamed(folder, self._out)
+            self._rename(self._out, old)
+        self._rename(folder, self._out)
+        self._rename(aside, f"{self._out}/{manifest}")
         self.delete(old)
+
+    def _path(self, path: str) -> Any:
+        return self._java.Path(path)
+
+    def _rename(self, path: str, to: str) -> None:
+        if not self._files.rename(self._path(path), self._path(to)):
+            raise OSError(f"{path} cannot be renamed to {to}")
+
+
+def size(spark: SparkSession, sources: Iterable[forms.Source]) -> int | None:
+    """About how many bytes of text the sources hold; None where nobody knows: of tables, and over Spark Connect.
+
+    Raises UsageError where one is not there, or cannot be reached.
+    """
+    total = 0
+    for source in sources:
+        if source.form == forms.TABLE or _gateway(spark) is None:
+            return None
+        for path in source.paths:
+            java, files = _reached(spark, uri(path))
+            found = files.globStatus(java.Path(uri(path)))
+            if not found:
+                raise UsageError(f"{path}: there is no such file or folder")
+            lengths = (files.getContentSummary(one.getPath()).getLength() for one in found)
+            total += forms.text_bytes(path, sum(lengths))
+    return total
+
+
+def _reached(spark: SparkSession, where: str) -> tuple[Any, Any]:
+    """Java's package of file systems, and the one of a URI; raises UsageError where there is no way to it."""
+    gateway = _gateway(spark)
+    if gateway is None:
+        raise UsageError(
+            f"{where}: over Spark Connect DIR is a folder of a disk that this machine and Spark's share: give it as "
+            "file:///…, or run with spark-submit"
+        )
+    java = gateway.org.apache.hadoop.fs
+    try:
+        path = java.Path(where)
+        files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001 - see above
+        files.exists(path)  # the first that asks a server
+    except Exception as error:  # noqa: BLE001 - whatever Java raises, by whichever connector
+        first = (str(getattr(error, "java_exception", error)).splitlines() or [""])[0]
+        raise UsageError(f"{where}: Spark cannot reach it: {first}") from None
+    return java, files
+
+
+def _gateway(spark: SparkSession) -> Any:
+    return getattr(getattr(spark, "sparkContext", None), "_jvm", None)

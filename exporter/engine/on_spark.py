@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from exporter.engine import local, rounds, session
+from exporter.engine import hadoop, local, rounds, session
 from exporter.engine.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.engine.records import read_back, records
 from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched
+from exporter.errors import UsageError
 from exporter.messages import CATALOG, RESULT, TALLY
+from exporter.places import uri
 from exporter.queries.tables import FACTS
 from exporter.steps.reading import read
 from exporter.steps.texts import facts_of
@@ -32,15 +34,23 @@ if TYPE_CHECKING:
 
 _PARTITION: Final = 32 << 20
 """Bytes of input for each partition of a round, about: what comes of them has to fit a worker's memory."""
+_PARTITIONS: Final = 10_000
+"""At most: an exchange has as many parts as partitions before it times partitions after it."""
 
 
 def run(came: forms.Came, job: Job, new: Publication, progress: Progress) -> Outcome:
     """Make all outputs of the job below ``new``."""
-    job = replace(job, in_order=session.is_small(came.size))
     with progress.stage("session"):
         spark = session.start(came.size)
         progress.watch(spark)
-    engine = SparkEngine(spark, new.work, _partitions(spark, came.size))
+    if session.has_far_workers(spark) and not new.is_uri:
+        raise UsageError(
+            f"{new.shown}: Spark's workers may be on other machines, so give --out as a URI that all of them reach: "
+            "hdfs:, s3a:, abfs:, gs:, or file:///… for a disk that they share"
+        )
+    size = came.size if came.size is not None else hadoop.size(spark, came.sources)
+    job = replace(job, in_order=session.is_small(size))
+    engine = SparkEngine(spark, uri(new.work), _partitions(spark, size))
     if job.in_order:
         with progress.stage("export"):
             made, stored = _alone(engine, _records(spark, came), job)
@@ -60,7 +70,7 @@ def _records(spark: SparkSession, came: forms.Came) -> DataFrame:
 def _partitions(spark: SparkSession, size: int | None) -> int:
     if size is None:
         return int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-    return max(4, size // _PARTITION)
+    return min(max(4, size // _PARTITION), _PARTITIONS)
 
 
 def _alone(engine: SparkEngine, came: DataFrame, job: Job) -> tuple[Outcome, list[str]]:
@@ -92,6 +102,7 @@ def _take(spark: SparkSession, new: Publication, name: str, job: Job) -> None:
     for table, columns in FACTS.items() if job.facts and name != CATALOG else ():
         schema = ", ".join(f"`{column}` {kind}" for column, kind in {**columns, "to": "string"}.items())
         # One folder of many is read, and none where the rows tell nothing of it: an empty table is one, too.
-        rows = spark.read.schema(schema).json(texts).filter(F.col("to") == facts_of(table)).drop("to")
-        rows.write.parquet(f"{new.folder}/facts/{table}")
+        rows = spark.read.schema(schema).json(uri(texts)).filter(F.col("to") == facts_of(table)).drop("to")
+        rows.write.parquet(uri(f"{new.work}/facts/{table}"))
+        new.take_facts(table, f"{new.work}/facts/{table}")
     new.take(texts)

@@ -9,13 +9,14 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from exporter.errors import UsageError
+from exporter.places import uri
 from exporter.rows import forms
 from exporter.rows.files import REQUIRED, REQUIRED_OF_HISTORY, check_columns
 from exporter.rows.reading import rows_of_document
 from exporter.steps.reading import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -27,14 +28,14 @@ def records(spark: SparkSession, source: forms.Source, *, is_history: bool = Fal
     """Every record of a source: ``file``, ``block``, ``unit``, ``text`` (bytes), ``is_history``, ``is_record`` as in
     :class:`exporter.steps.reading.Record`, and ``is_document``, whether it holds the rows of a whole file.
 
-    Raises UsageError where a required column is not there.
+    Raises UsageError where it, or a required column, is not there.
     """
     is_document, is_record = source.form == forms.JSON_DOCUMENT, F.lit(True)
     if source.form in (forms.NDJSON, forms.JSON_DOCUMENT):
-        came = spark.read.text(list(source.paths), wholetext=is_document)
+        came = _found(source, lambda: spark.read.text(_uris(source), wholetext=is_document))
         text = F.col("value")
     else:
-        came = _csv(spark, source) if source.form == forms.CSV else _typed(spark, source)
+        came = _found(source, lambda: _csv(spark, source) if source.form == forms.CSV else _typed(spark, source))
         check_columns(_named(came), source, REQUIRED_OF_HISTORY if is_history else REQUIRED)
         text = F.to_json(F.struct(*[_as_json(came, name).alias(name) for name in _named(came)]))
         if source.form == forms.CSV:
@@ -79,7 +80,7 @@ def _csv(spark: SparkSession, source: forms.Source) -> DataFrame:
         raise UsageError(f"{source.paths[0]}: the file is empty")
     schema = ", ".join(f"{_quoted(name)} string" for name in (*source.columns, _REST))
     return spark.read.csv(
-        list(source.paths),
+        _uris(source),
         schema=schema,
         header=True,
         enforceSchema=True,
@@ -94,15 +95,26 @@ def _csv(spark: SparkSession, source: forms.Source) -> DataFrame:
     )
 
 
+def _uris(source: forms.Source) -> list[str]:
+    return [uri(path) for path in source.paths]
+
+
 def _typed(spark: SparkSession, source: forms.Source) -> DataFrame:
+    if source.form == forms.TABLE:
+        return spark.table(source.paths[0])
+    return spark.read.option("mergeSchema", value=True).parquet(*_uris(source))
+
+
+def _found(source: forms.Source, read: Callable[[], DataFrame]) -> DataFrame:
+    """What is read; raises UsageError where it is not there. To ask for columns is what makes Spark Connect look."""
     try:
-        if source.form == forms.TABLE:
-            return spark.table(source.paths[0])
-        return spark.read.option("mergeSchema", value=True).parquet(*source.paths)
+        came = read()
+        _ = came.columns
     except AnalysisException as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         what = "there is no such file, folder or table" if source.form == forms.TABLE else first_line
         raise UsageError(f"{', '.join(source.paths[:3])}: {what}") from None
+    return came
 
 
 def _named(table: DataFrame) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shlex
@@ -160,16 +161,19 @@ def _conf_folders() -> Iterator[Path]:
 
 
 _log: list[str] = []
+_named: set[str] = set()
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
     """What the JVM and its workers say on standard error goes to a file of the user's: a terminal is for our words.
 
-    A process inherits where its standard error goes when it is started, so ours is another one for that moment.
+    A process inherits where its standard error goes when it is started, so ours is another one for that moment. The
+    file is gone with this process, unless somebody was told of it.
     """
     number, path = tempfile.mkstemp(prefix="exporter-spark-", suffix=".log")
     _log.append(path)
+    atexit.register(_forget, path)
     sys.stderr.flush()
     own = os.dup(2)
     try:
@@ -181,6 +185,14 @@ def _quiet() -> Iterator[None]:
         os.close(number)
 
 
+def _forget(path: str) -> None:
+    if path not in _named and not os.environ.get("EXPORTER_DEBUG"):
+        Path(path).unlink(missing_ok=True)
+
+
 def said() -> str:
     """Where what Spark said is to be read, in a sentence; empty where no session was started here."""
-    return f"What Spark said is in {_log[-1]}; it can hold values of the rows." if _log else ""
+    if not _log:
+        return ""
+    _named.add(_log[-1])
+    return f"What Spark said is in {_log[-1]}; it can hold values of the rows."

@@ -20,10 +20,14 @@ class People:
 
     def __init__(self) -> None:
         self._messages: set[Message] = set()
+        self._known: set[tuple[str | None, ...]] = set()
 
     def hear(self, facts: QueryFacts) -> None:
-        """Who ran a query, and where."""
-        self._messages.update(people(facts))
+        """Who ran a query, and where: mostly the same as many a query before."""
+        who = facts.account, facts.user_name, facts.organization_name, facts.account_locator
+        if who not in self._known or facts.content.agents:
+            self._known.add(who)
+            self._messages.update(people(facts))
 
     def messages(self) -> Iterator[Message]:
         """To each of them, in order."""

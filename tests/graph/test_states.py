@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.graph.ask.plain_history import State
 
-SEEDS: Final = range(1000, 1100)
+SEEDS: Final = range(1000, 1060)
 USED: Final = NamedNode(full("prov:used"))
 Pair = tuple[str, str]
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from tests.histories import Json
 
-DENSE: Final = (*range(96), 1155)
-HARD: Final = (*range(100, 124), 6008, 8072)
+DENSE: Final = (*range(80), 1155)
+HARD: Final = (*range(100, 118), 6008, 8072)
 """Seeds; the last ones are of histories that told of a fault, found among two thousand."""
 _ACCOUNT: Final = "DRAWN"
 
