@@ -19,10 +19,15 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What uses the Spark session starts a JVM; other tests that start one say so by the same mark."""
+    """What uses the Spark session starts a JVM; other tests that start one say so by the same mark.
+
+    In several processes, the JVM's tests are one process's, and the others stay with their module.
+    """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.jvm)
+        is_jvm = item.get_closest_marker("jvm") is not None
+        item.add_marker(pytest.mark.xdist_group("jvm" if is_jvm else item.nodeid.partition("::")[0]))
 
 
 @pytest.fixture(scope="session")

@@ -194,7 +194,9 @@ def test_the_files_of_an_export(example: tuple[Path, str]) -> None:
 
 # --- examples in docstrings -------------------------------------------------------------------------------------------
 
-EXAMPLED: Final = [path for path in (ROOT / "exporter").rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")]
+EXAMPLED: Final = [
+    path for path in sorted((ROOT / "exporter").rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")
+]
 
 
 @pytest.mark.parametrize("path", EXAMPLED, ids=lambda path: path.name)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,8 @@ from tests.histories import Json, histories, random_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import pytest
 
 JOB = Job("ACME-PROD", "snowflake://ACME-PROD/", syntaxes=("turtle", "ntriples", "jsonld"))
 
