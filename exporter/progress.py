@@ -21,7 +21,6 @@ _WORDS = {
     "read": "reading rows",
     "answer": "ordering what happened to each object",
     "write": "validating and writing",
-    "again": "making it again without what the shapes refuse",
 }
 
 
@@ -38,7 +37,7 @@ class Progress:
         self.seconds: dict[str, float] = {}
         self.begun = time.monotonic()
         self._running: list[str] = []
-        self._counts: dict[str, dict[str, int]] = {}
+        self._counts: dict[str, int] = {}
         self._tracker: StatusTracker | None = None
         self._lock = Lock()
 
@@ -57,10 +56,10 @@ class Progress:
                 self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
                 self._show()
 
-    def counted(self, what: str, number: int, part: str = "") -> None:
-        """Show from now on that there are so many, in this part of them; a part that is made again counts once."""
+    def counted(self, what: str, number: int) -> None:
+        """Show from now on that there are so many; what is made again counts once."""
         with self._lock:
-            self._counts.setdefault(what, {})[part] = number
+            self._counts[what] = number
             self._show()
 
     def watch(self, spark: SparkSession) -> None:
@@ -90,7 +89,7 @@ class Progress:
         if not self._running:
             return ""
         doing = ", ".join(dict.fromkeys(_WORDS.get(name, name) for name in self._running))
-        counts = [f"{sum(parts.values()):,} {what}" for what, parts in self._counts.items()]
+        counts = [f"{number:,} {what}" for what, number in self._counts.items()]
         return f"{self.total():6.1f} s  {doing} … {', '.join([*self._tasks(), *counts])}".rstrip()
 
     def _tasks(self) -> list[str]:

@@ -97,53 +97,80 @@ class Exported(Generic[Messages]):
     refused: dict[str, int]
 
 
-def no_stage(_: str) -> AbstractContextManager[None]:
-    """Where nobody watches."""
-    return nullcontext()
+class Watch(Protocol):
+    """Who watches the rounds."""
+
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        """A stage runs."""
+
+    def counted(self, what: str, number: int) -> None:
+        """There are so many."""
+
+
+class Nobody:
+    """Nobody watches."""
+
+    def stage(self, _: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def counted(self, what: str, number: int) -> None:
+        """Nothing comes of it."""
 
 
 def export(
     engine: Engine[Messages],
     read: Messages,
     job: Job,
-    stage: Callable[[str], AbstractContextManager[None]] = no_stage,
+    watch: Watch = Nobody(),  # noqa: B008 - it holds nothing
 ) -> Exported[Messages]:
-    """All rounds, as often as it takes until the shapes refuse nothing; ``stage`` is told which ones run."""
+    """All rounds, as often as it takes until the shapes refuse nothing."""
     holds: list[Messages] = []
     results: list[Messages] = []
     refused: dict[str, int] = {}
     for turn in range(_TURNS):
-        with stage("read"):
+        with watch.stage("read"):
             told = engine.kept(engine.met([read, *holds], tell, job), f"told-{turn}")
             counts = engine.counts(told)
+        watch.counted("rows", counts["rows"])
         if counts["held"]:
             holds.append(engine.each(engine.only(told, [HELD]), hold, job))
             continue
         known = replace(job, begun=counts.begun, load=counts.load)
-        with stage("answer"):
+        with watch.stage("answer"):
             answered = engine.kept(_answered(engine, told, known), f"answered-{turn}")
             counts.join(engine.counts(answered))
-        written = _written(engine, told, answered, known, has_parents=bool(counts["parents"]))
-        outputs = [written, engine.each(engine.only(answered, texts_of(job)), engine.output(_as_it_is), known)]
-        if counts["aside"] or counts["unreadable"]:
-            outputs.append(engine.met([engine.only(told, [PLACE, ASIDE])], engine.output(number), known))
-        with stage("write"):
-            stored = engine.stored(outputs, f"outputs-{turn}")
+        with watch.stage("write"):
+            stored = engine.stored(_outputs(engine, told, answered, known, counts), f"outputs-{turn}")
             counts.join(engine.counts(stored))
+        for what in ("nodes", "events"):
+            watch.counted(what, counts[what])
         results += [engine.only(one, [RESULT]) for one in (answered, stored)]
         for shape, times in counts.violations().items():
             refused[shape] = refused.get(shape, 0) + times
         if not (counts["held"] or counts["refused"]):
-            names, texts = [f"outputs-{turn}"], [stored]
-            if job.catalog:
-                told_of = [engine.only(one, [ENTRY]) for one in (answered, stored)]
-                texts.append(engine.stored([engine.together(told_of, engine.output(catalogue), known)], "catalog"))
-                names.append("catalog")
-            return Exported(texts, names, results, counts, refused)
+            texts = {f"outputs-{turn}": stored, **_catalogue(engine, answered, stored, known)}
+            return Exported(list(texts.values()), list(texts), results, counts, refused)
         holds.append(engine.each(engine.only(stored, [HELD]), hold, job))
         if counts["refused"]:
             holds.append(_of_things(engine, told, answered, job, turn))
     raise ExporterError(f"after {_TURNS} turns the shapes still refuse more queries; please report this")
+
+
+def _outputs(engine: Engine[Messages], told: Messages, answered: Messages, job: Job, counts: Counts) -> list[Messages]:
+    """Texts of queries and of things, and what was set aside."""
+    written = _written(engine, told, answered, job, has_parents=bool(counts["parents"]))
+    outputs = [written, engine.each(engine.only(answered, texts_of(job)), engine.output(_as_it_is), job)]
+    if counts["aside"] or counts["unreadable"]:
+        outputs.append(engine.met([engine.only(told, [PLACE, ASIDE])], engine.output(number), job))
+    return outputs
+
+
+def _catalogue(engine: Engine[Messages], answered: Messages, stored: Messages, job: Job) -> dict[str, Messages]:
+    """The catalog, where it is asked for, under the name that it is stored under."""
+    if not job.catalog:
+        return {}
+    told = [engine.only(one, [ENTRY]) for one in (answered, stored)]
+    return {"catalog": engine.stored([engine.together(told, engine.output(catalogue), job)], "catalog")}
 
 
 def _as_it_is(messages: Iterable[Message], _: Job) -> Iterator[Message]:

@@ -45,7 +45,8 @@ def test_the_form_is_told_from_what_is_in_the_file(form: str, tmp_path: Path) ->
     path = write_form(random_history(1, 5), tmp_path, form)
     found = find([str(path)])
     assert [(source.form, source.paths) for source in found.sources] == [(KINDS[form], (str(path),))]
-    assert found.size == path.stat().st_size
+    packed = form.endswith("-gz") or form.startswith("parquet")
+    assert found.size == path.stat().st_size * (10 if packed else 1)  # what a packed file holds, about
     assert found.skipped == ()
 
 
