@@ -111,11 +111,6 @@ def _umask() -> int:
     return mask
 
 
-def uri(path: str) -> str:
-    """A path as Spark is told it: one without a scheme would be of its own file system, which may be another."""
-    return path if is_remote(path) else f"file://{os.path.abspath(local(path))}"  # noqa: PTH100 - Path leaves ".." in it
-
-
 def place_of(out: str) -> Place:
     """The place that a path or a URI names."""
     if is_remote(out):

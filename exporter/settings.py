@@ -17,6 +17,7 @@ from exporter.errors import UsageError
 from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
 from exporter.openlineage.push.choices import Choices
 from exporter.openlineage.settings import OpenLineageSettings
+from exporter.rows.forms import is_remote
 
 DEFAULT_ACCOUNT: Final = UNNAMED_ACCOUNT
 OUTPUTS: Final = ("events", "graph", "catalog", "facts")
@@ -74,6 +75,8 @@ class Settings:
             wrong = [name for name in given if name not in known]
             if wrong or not given:
                 raise UsageError(f"{key}: {', '.join(wrong) or 'none'} is not one of {', '.join(known)}")
+        if self.engine == "local" and is_remote(self.out):
+            raise UsageError(f"out: {self.out}: without Spark only a folder of this machine can be written")
 
     def shown(self) -> dict[str, Any]:
         """The settings for the manifest; none of them is a secret."""

@@ -20,7 +20,7 @@ MODULES: Final = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 LAYERS: Final = (
-    {"errors", "messages", "resources"},
+    {"errors", "messages", "recent", "resources"},
     {"rows"},
     {"queries"},
     {"things"},

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from exporter.errors import UsageError
 from exporter.settings import load
 
-GIVEN: dict[str, Any] = {"inputs": ("rows.ndjson",), "out": Path("out")}
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GIVEN: dict[str, Any] = {"inputs": ("rows.ndjson",), "out": "out"}
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from exporter.engine import session
 from exporter.errors import UsageError
-from exporter.places import uri
 from exporter.rows import forms
+from exporter.rows.forms import uri
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from exporter.engine import hadoop, local, rounds, session
+from exporter.engine import hadoop, local, rounds, session, workers
 from exporter.engine.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.engine.records import read_back, records
 from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched
-from exporter.errors import UsageError
 from exporter.messages import CATALOG, RESULT, TALLY
-from exporter.places import uri
 from exporter.queries.tables import FACTS
+from exporter.rows.forms import uri
 from exporter.steps.reading import read
 from exporter.steps.texts import facts_of
 
@@ -43,11 +42,7 @@ def run(came: forms.Came, job: Job, new: Publication, progress: Progress) -> Out
     with progress.stage("session"):
         spark = session.start(came.size)
         progress.watch(spark)
-    if session.has_far_workers(spark) and not new.is_uri:
-        raise UsageError(
-            f"{new.shown}: Spark's workers may be on other machines, so give --out as a URI that all of them reach: "
-            "hdfs:, s3a:, abfs:, gs:, or file:///… for a disk that they share"
-        )
+        workers.check(spark, new)
     size = came.size if came.size is not None else hadoop.size(spark, came.sources)
     job = replace(job, in_order=session.is_small(size))
     engine = SparkEngine(spark, uri(new.work), _partitions(spark, size))

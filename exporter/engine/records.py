@@ -9,9 +9,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from exporter.errors import UsageError
-from exporter.places import uri
 from exporter.rows import forms
 from exporter.rows.files import REQUIRED, REQUIRED_OF_HISTORY, check_columns
+from exporter.rows.forms import uri
 from exporter.rows.reading import rows_of_document
 from exporter.steps.reading import Record
 

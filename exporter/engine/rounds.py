@@ -15,6 +15,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from uuid import uuid4
 
 from exporter.errors import ExporterError
 from exporter.messages import (
@@ -135,7 +136,7 @@ def export(
         if counts["held"]:
             holds.append(engine.each(engine.only(told, [HELD]), hold, job))
             continue
-        known = replace(job, begun=counts.begun, load=counts.load)
+        known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex)
         with watch.stage("answer"):
             answered = engine.kept(_answered(engine, told, known), f"answered-{turn}")
             counts.join(engine.counts(answered))

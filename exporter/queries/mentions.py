@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from exporter.queries.effects import is_rename
 from exporter.queries.facts import Thing
 from exporter.queries.identifiers import named
+from exporter.recent import Recent
 from exporter.things.lives import Profile
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 Names = tuple[tuple[int, str], ...]
 Value = TypeVar("Value", str, "str | None")
 _ANY_TIME: Final = (0, 0)
-_CONTENTS: Final = 4_000
-_COLUMNS: Final = 200_000
-"""How many contents, with how many columns, are kept with what they say, for statements recur."""
+_CONTENTS: Final = 20_000
+_WIDE: Final = 1_000
+"""Contents that are kept with what they say, for statements recur; one with more columns than this is not."""
 
 
 def add(profiles: dict[tuple[str, str], Profile], facts: QueryFacts) -> tuple[str, ...]:
@@ -96,26 +97,13 @@ def _join(one: dict[str, set[Value]], other: dict[str, set[Value]]) -> None:
             known |= values
 
 
-class _Recent:
-    """What contents said that were asked for lately. By identity, for to hash a content takes as long as to read it;
-    each content is kept, so that its id is its own.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Content, _Mentions]] = {}
-        self._columns = 0
-
-    def of(self, content: Content) -> _Mentions:
-        known = self._known.get(id(content))
-        return known[1] if known is not None and known[0] is content else self._keep(content, _made(content))
-
-    def _keep(self, content: Content, made: _Mentions) -> _Mentions:
-        self._columns += sum(len(one.columns) for one in made[0].values())
-        if len(self._known) >= _CONTENTS or self._columns > _COLUMNS:
-            self._known.clear()
-            self._columns = 0
-        self._known[id(content)] = content, made
-        return made
+def _mentions(content: Content) -> _Mentions:
+    known = _recent.get(content)
+    if known is not None:
+        return known
+    made = _made(content)
+    is_wide = sum(len(one.columns) for one in made[0].values()) > _WIDE
+    return made if is_wide else _recent.keep(content, made)
 
 
 def _made(content: Content) -> _Mentions:
@@ -228,4 +216,4 @@ _Mentions = tuple[dict[str, Profile], dict[str, Names], dict[str, Profile]]
 """By object key, sorted: what is said of it, but for the account and the times; the names of :func:`sightings`; the
 profile that heard it last, which need not hear the same again: a profile forgets nothing.
 """
-_mentions: Final = _Recent().of
+_recent: Final[Recent[_Mentions]] = Recent(_CONTENTS)

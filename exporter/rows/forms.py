@@ -7,6 +7,7 @@ import glob
 import gzip
 import io
 import json
+import os
 import re
 import zlib
 from dataclasses import dataclass, replace
@@ -129,6 +130,11 @@ def is_remote(path: str) -> bool:
 def local(name: str) -> str:
     """The path that a URI of this machine's files, or a path, names."""
     return name.removeprefix("file://").removeprefix("file:")
+
+
+def uri(path: str) -> str:
+    """A path as Spark is told it: one without a scheme would be of its own file system, which may be another."""
+    return path if is_remote(path) else f"file://{os.path.abspath(local(path))}"  # noqa: PTH100 - Path leaves ".." in it
 
 
 def text_bytes(name: str, size: int) -> int:

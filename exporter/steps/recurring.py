@@ -10,7 +10,7 @@ the same form.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import structs
 
@@ -18,6 +18,7 @@ from exporter.graph.nodes.queries import Links, statement_nodes
 from exporter.graph.nodes.told import Told
 from exporter.openlineage.statement import Statement, statement
 from exporter.queries.identifiers import segment
+from exporter.recent import Recent
 from exporter.things.answers import Answers
 
 if TYPE_CHECKING:
@@ -27,12 +28,11 @@ if TYPE_CHECKING:
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.queries.facts import Content
     from exporter.queries.spoken import Spelled
+    from exporter.steps.job import Job
     from exporter.things.answers import Dataset
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-_STATEMENTS: Final = 5_000
-"""Statements that a partition remembers; one is some KB."""
+_STATEMENTS: Final = 15_000
+"""Statements that a process remembers; one is some KB."""
 _MARK: Final = "\ue000"
 """A character for private use, with which marks are made; where rows have it themselves the texts will not agree."""
 
@@ -48,53 +48,65 @@ class Filled(NamedTuple):
 
 
 class Recurring:
-    """What the statements of a partition say; ``render``: all nodes of a statement, in each syntax."""
+    """What statements say; ``render``: all nodes of a statement, in each syntax."""
 
     def __init__(self, render: Callable[[list[Node]], list[str]]) -> None:
         self._render = render
-        self._seen: dict[tuple[int, str], Content] = {}
-        self._templates: dict[tuple[int, str], tuple[Content, _Template | None]] = {}
-        self._statements: dict[tuple[int, str], tuple[Content, Statement]] = {}
+        self._accounts: dict[str, _OfAccount] = {}
 
     def filled(self, told: Told) -> Filled | None:
         """The statement's nodes; None where it is not remembered, and they are to be made."""
-        known = self._templates.get((id(told.content), told.iris.account))
-        if known is None or known[0] is not told.content or known[1] is None:
-            return None
-        return known[1].filled(told)
+        known = self._of(told.iris.account).templates.get(told.content)
+        return known.filled(told) if known else None
 
     def met(self, told: Told, texts: list[str], links: Links) -> None:
         """Note a statement whose nodes are sound, with what they came to in this run; the second time, remember it."""
-        key, content = (id(told.content), told.iris.account), told.content
-        if key in self._templates and self._templates[key][0] is content:
+        known, content = self._of(told.iris.account), told.content
+        if known.templates.get(content) is not None:
             return
-        if self._seen.get(key) is not content:
-            _bounded(self._seen)[key] = content
+        if known.seen.get(content) is None:
+            known.seen.keep(content, True)
             return
         marked = _Marked(told)
         nodes, marked_links = statement_nodes(marked.told)
         template = _Template(marked, self._render(nodes), marked_links, len(nodes))
         again = template.filled(told)
         is_right = again is not None and (again.texts, again.links) == (texts, links)
-        _bounded(self._templates)[key] = content, template if is_right else None
+        known.templates.keep(content, template if is_right else False)
 
     def statement(
         self, content: Content, account: str, datasets: Mapping[Spelled, Dataset], settings: OpenLineageSettings
     ) -> Statement:
         """What every event of the statement tells."""
-        key = id(content), account
-        known = self._statements.get(key)
-        if known is not None and known[0] is content:
-            return known[1]
-        made = statement(content, datasets, settings)
-        _bounded(self._statements)[key] = content, made
-        return made
+        known = self._of(account).statements
+        made = known.get(content)
+        return known.keep(content, statement(content, datasets, settings)) if made is None else made
+
+    def _of(self, account: str) -> _OfAccount:
+        found = self._accounts.get(account)
+        if found is None:
+            found = self._accounts[account] = _OfAccount()
+        return found
 
 
-def _bounded(known: dict[Key, Value]) -> dict[Key, Value]:
-    if len(known) >= _STATEMENTS:
-        known.clear()
-    return known
+class _OfAccount:
+    """What is remembered of an account's statements; a template is False where none can be made."""
+
+    def __init__(self) -> None:
+        self.seen: Recent[bool] = Recent(_STATEMENTS)
+        self.templates: Recent[_Template | Literal[False]] = Recent(_STATEMENTS)
+        self.statements: Recent[Statement] = Recent(_STATEMENTS)
+
+
+_of_turn: Final[dict[str, Recurring]] = {}
+
+
+def recurring_of(job: Job, render: Callable[[list[Node]], list[str]]) -> Recurring:
+    """What this process has met of a job's statements in this turn: the partitions that it works on share it."""
+    if job.turn not in _of_turn:
+        _of_turn.clear()
+        _of_turn[job.turn] = Recurring(render)
+    return _of_turn[job.turn]
 
 
 class _Marked:

@@ -28,6 +28,7 @@ from exporter.messages import (
 from exporter.queries.build import account_of, disagree, distinct, query_facts
 from exporter.queries.facts import NO_HISTORY, History, QueryFacts
 from exporter.queries.mentions import add
+from exporter.recent import Recent
 from exporter.rows.history import latest
 from exporter.rows.reading import read_line
 from exporter.rows.row import Row
@@ -40,7 +41,6 @@ from exporter.things.mentioned import said
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.queries.facts import Content
     from exporter.steps.job import Job
 
 KNOWN, DATASETS, SAME_NAMES, MENTION = range(4)
@@ -82,6 +82,10 @@ read_known: Final = msgspec.msgpack.Decoder(Known).decode
 _row: Final = msgspec.msgpack.Decoder(tuple[Place, str]).decode
 _history: Final = msgspec.msgpack.Decoder(History).decode
 _Placed = tuple[Row, Place, str]
+
+
+_prepared: Final[Recent[list[tuple[str, bytes, bytes | None, bytes]]]] = Recent(_PREPARED)
+"""By content, for all partitions that a process works on."""
 
 
 class _Heard:
@@ -162,7 +166,6 @@ class _Teller:
         self._known: dict[tuple[str, str], Known] = {}
         self._profiles: dict[tuple[str, str], Profile] = {}
         self._people = People()
-        self._prepared: dict[int, tuple[Content, list[tuple[str, bytes, bytes | None, bytes]]]] = {}
         self.tally = Tally()
 
     def query(self, account: str, query_id: str, heard: _Heard, history: History) -> Iterator[Message]:
@@ -230,19 +233,17 @@ class _Teller:
                 yield Message(OBJECT, key, begins, started)
                 yield Message(OBJECT, key, ends, ended)
 
-    def _prepare(self, facts: QueryFacts) -> list[tuple[str, bytes, bytes | None, bytes]]:
+    @staticmethod
+    def _prepare(facts: QueryFacts) -> list[tuple[str, bytes, bytes | None, bytes]]:
         """What the content of a query says to objects, encoded: at its start, at its end, and both at once."""
-        known = self._prepared.get(id(facts.content))
-        if known is not None and known[0] is facts.content:
-            return known[1]
+        known = _prepared.get(facts.content)
+        if known is not None:
+            return known
         made = [
             (key, encode((started, None)), None if ended is None else encode((None, ended)), encode((started, ended)))
             for key, started, ended in said(facts)
         ]
-        if len(self._prepared) >= _PREPARED:
-            self._prepared.clear()
-        self._prepared[id(facts.content)] = facts.content, made
-        return made
+        return _prepared.keep(facts.content, made)
 
     def _objects(self) -> Iterator[Message]:
         for (account, object_key), known in self._known.items():

@@ -27,7 +27,7 @@ from exporter.openlineage.events import events_of, run_events
 from exporter.queries.tables import rows_of
 from exporter.steps.cataloguing import of_query as to_catalog
 from exporter.steps.reading import AS_PARENT
-from exporter.steps.recurring import Recurring
+from exporter.steps.recurring import recurring_of
 from exporter.steps.saying import Saying, refusal
 from exporter.steps.spellings import Spellings
 from exporter.steps.telling import ANSWER, FACTS_OF, held, read_told
@@ -106,8 +106,7 @@ class _Writer:
         self._job = job
         self.saying = Saying(job)
         # What a user's shapes look at is not known: with them each node is validated as it is.
-        may_recur = not (job.in_order or job.shapes)
-        self._recurring = Recurring(self.saying.rendered) if may_recur else None
+        self._recurring = None if job.in_order or job.shapes else recurring_of(job, self.saying.rendered)
         self._iris: dict[str, Iris] = {}
 
     def query(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:

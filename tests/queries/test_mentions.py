@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from exporter.queries import mentions
 from exporter.queries.mentions import add, merge
+from exporter.recent import Recent
 from exporter.things.lives import Profile
 from tests.histories import histories
 from tests.queries.told import GOOD, facts_of, queries_of, row
@@ -147,8 +148,7 @@ def test_nothing_depends_on_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> Non
         for number in range(50)
     ]
     whole = known(*queries)
-    monkeypatch.setattr(mentions, "_CONTENTS", 2)
-    monkeypatch.setattr(mentions, "_mentions", mentions._Recent().of)
+    monkeypatch.setattr(mentions, "_recent", Recent(2))
     assert known(*queries) == whole
-    monkeypatch.setattr(mentions, "_COLUMNS", -1)
+    monkeypatch.setattr(mentions, "_WIDE", -1)
     assert known(*queries) == whole

@@ -1,0 +1,51 @@
+"""Workers that are started by others, on whatever machines: what they must have is told before anything is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from exporter import __version__
+from exporter.engine import session
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from exporter.publication import Publication
+
+_CAUSES: Final = ("ModuleNotFoundError", "ImportError", "PYTHON_VERSION_MISMATCH", "Cannot run program")
+
+
+def check(spark: SparkSession, new: Publication) -> None:
+    """Raise UsageError where workers elsewhere cannot reach DIR, or do not have this program."""
+    if not session.has_far_workers(spark):
+        return
+    if not new.is_uri:
+        raise UsageError(
+            f"{new.shown}: Spark's workers may be on other machines, so give --out as a URI that all of them reach: "
+            "hdfs:, s3a:, abfs:, gs:, or file:///… for a disk that they share"
+        )
+    try:
+        (theirs,) = (row["version"] for row in spark.range(1).mapInArrow(_version, "version string").collect())
+    except Exception as error:  # noqa: BLE001 - Spark's, Java's or gRPC's: whatever comes of a worker that cannot work
+        raise UsageError(f"Spark's workers cannot run this program ({_cause(error)}); {_REMEDY}") from None
+    if theirs != __version__:
+        raise UsageError(f"Spark's workers have version {theirs} of this program, and this is {__version__}; {_REMEDY}")
+
+
+_REMEDY: Final = "docs/cluster.md says how they get it"
+
+
+def _version(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Of the program as a worker has it; that it is found by its name is half of the test."""
+    for _ in batches:
+        yield pa.RecordBatch.from_pydict({"version": [__version__]})
+
+
+def _cause(error: Exception) -> str:
+    lines = str(error).splitlines() or [""]
+    return next((line[line.index(cause) :] for line in lines for cause in _CAUSES if cause in line), lines[0])
