@@ -18,8 +18,9 @@ class Job:
     """``account``, ``base``: of the export. ``events``, ``graph`` …: which outputs are asked for; ``syntaxes`` of the
     graph. ``validate``: whether nodes are validated; ``shapes``: folders of a user's own. ``in_order``: whether texts
     are put in an order for people, one by one; where they are many, they are written as they come. ``begun``: when each
-    account's first query started (microseconds), and ``load``, a digest of the queries: known once all rows are read. ``turn``: another one
-    for each time that the rounds are made, so that what a process remembers of one is not taken for another's.
+    account's first query started (microseconds), and ``load``, a digest of the queries: known once all rows are read.
+    ``turn``: another text each time that the rounds are made, so that what a process remembers of one is not taken for
+    another's.
     """
 
     account: str
