@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Names = tuple[tuple[int, str], ...]
 Value = TypeVar("Value", str, "str | None")
 _ANY_TIME: Final = (0, 0)
-_CONTENTS: Final = 20_000
+_CONTENTS: Final = 6_000
 _WIDE: Final = 1_000
 """Contents that are kept with what they say, for statements recur; one with more columns than this is not."""
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
     from exporter.things.answers import Dataset
 
-_STATEMENTS: Final = 15_000
+_STATEMENTS: Final = 6_000
 """Statements that a process remembers; one is some KB."""
 _MARK: Final = "\ue000"
 """A character for private use, with which marks are made; where rows have it themselves the texts will not agree."""

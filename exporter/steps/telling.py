@@ -50,7 +50,7 @@ FACTS_OF, ANSWER, JOB_NAME = range(3)
 DISAGREE: Final = "the rows of this query id name different users"
 _FLUSH: Final = 50_000
 """Objects that are added up before they are sent; a partition seldom names as many."""
-_PREPARED: Final = 20_000
+_PREPARED: Final = 6_000
 """Contents whose mentions are kept, for statements recur."""
 
 
