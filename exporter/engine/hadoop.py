@@ -6,17 +6,24 @@ gateway.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 
 from exporter.engine import session
-from exporter.errors import UsageError
+from exporter.errors import ExporterError, UsageError
 from exporter.rows import forms
 from exporter.rows.forms import uri
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -69,12 +76,31 @@ class HadoopPlace:
             stream.close()
 
     def described(self, folder: str) -> list[dict[str, Any]]:
-        """By Spark's workers, each of which holds a file as a whole."""
-        files = session.start(None).read.format("binaryFile").option("recursiveFileLookup", "true").load(folder)
-        rows = files.select("path", "length", F.sha2("content", 256).alias("sha256")).collect()
+        """Read by Spark's workers, line by line: a file may be larger than their memory."""
+        sizes = self._sizes(folder)
+        spark = session.start(None)
+        with _unsplit(spark, max(sizes.values(), default=1)):
+            lines = spark.read.option("recursiveFileLookup", "true").text(folder, lineSep="\n")
+            read = lines.select(F.col("_metadata.file_path").alias("file"), F.col("value").cast("binary").alias("line"))
+            sums = read.mapInArrow(partial(_sums, sizes), "path string, sha256 string").collect()
         root = self._files.makeQualified(self._path(folder)).toString()
-        found = [(row["path"].removeprefix(f"{root}/"), row["length"], row["sha256"]) for row in rows]
-        return [{"path": path, "bytes": length, "sha256": digest} for path, length, digest in sorted(found)]
+        found = {path: sha256().hexdigest() for path, size in sizes.items() if not size}
+        found |= {row["path"]: row["sha256"] for row in sums}
+        if found.keys() != sizes.keys():
+            raise ExporterError(f"{root}: {len(sizes)} files were written, and {len(found)} can be read")
+        return [
+            {"path": path.removeprefix(f"{root}/"), "bytes": size, "sha256": found[path]}
+            for path, size in sorted(sizes.items())
+        ]
+
+    def _sizes(self, folder: str) -> dict[str, int]:
+        """The bytes of all files below a folder."""
+        sizes: dict[str, int] = {}
+        found = self._files.listFiles(self._path(folder), True)
+        while found.hasNext():
+            one = found.next()
+            sizes[one.getPath().toString()] = one.getLen()
+        return sizes
 
     def delete(self, folder: str) -> None:
         self._files.delete(self._path(folder), True)
@@ -94,6 +120,49 @@ class HadoopPlace:
     def _rename(self, path: str, to: str) -> None:
         if not self._files.rename(self._path(path), self._path(to)):
             raise OSError(f"{path} cannot be renamed to {to}")
+
+
+@contextmanager
+def _unsplit(spark: SparkSession, largest: int) -> Iterator[None]:
+    """Let each file be read by one task; ``largest``: bytes of the largest."""
+    wanted = {"spark.sql.files.maxPartitionBytes": str(largest), "spark.sql.files.minPartitionNum": "1"}
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, told in before.items():
+            if told is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, told)
+
+
+def _sums(sizes: Mapping[str, int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """In the workers: lines with the URL of their file, those of a file in their order -> its path and sha256."""
+    for url, of_file in groupby(chain.from_iterable(map(_lines, batches)), itemgetter(0)):
+        path, digest, done = unquote(url), sha256(), -1
+        for _, lines in of_file:
+            content = b"\n".join(lines)
+            digest.update(content if done < 0 else b"\n" + content)
+            done += len(content) + 1
+        if done < sizes[path]:
+            digest.update(b"\n")
+            done += 1
+        if done != sizes[path]:
+            raise ExporterError(f"{path}: has {sizes[path]} bytes, and {done} of them can be read")
+        yield pa.RecordBatch.from_pydict({"path": [path], "sha256": [digest.hexdigest()]})
+
+
+def _lines(batch: pa.RecordBatch) -> Iterator[tuple[str, list[bytes]]]:
+    """Files with their lines in a batch; most batches are of a single file."""
+    files, lines = batch.columns
+    if files[0] == files[-1]:
+        yield files[0].as_py(), lines.to_pylist()
+        return
+    for file, of_file in groupby(zip(files.to_pylist(), lines.to_pylist(), strict=True), itemgetter(0)):
+        yield file, [line for _, line in of_file]
 
 
 def size(spark: SparkSession, sources: Iterable[forms.Source]) -> int | None:
