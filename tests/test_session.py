@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from pyspark.sql import functions as F
@@ -127,12 +128,49 @@ def test_what_the_user_told_spark_goes_first(
     assert "spark.log.level" in asked
 
 
+@pytest.mark.parametrize("master", ["spark://host:7077", "yarn", "k8s://https://host", "local-cluster[2,1,1024]"])
+def test_a_cluster_keeps_its_own_settings(
+    master: str, sessions: Sessions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """That a driver listens to this machine alone, or where files are local, is right for a session of ours only."""
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    (tmp_path / "spark-defaults.conf").write_text(f"spark.master {master}\nspark.pyspark.python = /env/bin/python\n")
+    assert asked_for(sessions, 0).keys() == {"spark.ui.showConsoleProgress", "spark.log.level"}
+    assert os.environ["PYSPARK_PYTHON"] == "/env/bin/python"
+
+
+@pytest.mark.parametrize(("master", "is_far"), [("local", False), ("local[*]", False), ("yarn", True), (None, True)])
+def test_workers_are_far_unless_they_are_ours(master: str | None, *, is_far: bool) -> None:
+    """A session of Spark Connect has no context to ask."""
+    given = SimpleNamespace() if master is None else SimpleNamespace(sparkContext=SimpleNamespace(master=master))
+    assert session.has_far_workers(cast("SparkSession", given)) == is_far
+
+
 @pytest.mark.parametrize("name", ["PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"])
 def test_a_session_that_the_environment_names_is_used_as_it_is(
     name: str, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "1")
     assert asked_for(sessions, 0) == {}
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        ("[CONNECT] UNAVAILABLE\nmore", "Spark does not answer: [CONNECT] UNAVAILABLE"),
+        ("An error occurred while calling o1.x.\n: java.io.IOException: no\n\tat x", "java.io.IOException: no"),
+        ("", "Spark does not answer: "),
+    ],
+)
+def test_where_a_given_spark_does_not_answer_words_say_so(
+    failure: str, words: str, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host")
+    sessions.failure = RuntimeError(failure)
+    with pytest.raises(UsageError) as told:
+        session.start(0)
+    assert str(told.value).endswith(words)
 
 
 def test_where_spark_does_not_start_words_say_what_to_do(sessions: Sessions) -> None:

@@ -1,4 +1,4 @@
-"""Hadoop's file systems (hdfs:, s3a:, abfs:, gs:), reached through the one that Spark has: DIR there, and sizes.
+"""DIR on one of Hadoop's file systems (hdfs:, s3a:, abfs:, gs:), reached through the one that Spark has.
 
 PySpark has no public way to them: this is the one module that goes through its gateway to Java. Spark Connect has no
 gateway.
@@ -19,11 +19,9 @@ from pyspark.sql import functions as F
 
 from exporter.engine import session
 from exporter.errors import ExporterError, UsageError
-from exporter.rows import forms
-from exporter.rows.forms import uri
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -165,28 +163,9 @@ def _lines(batch: pa.RecordBatch) -> Iterator[tuple[str, list[bytes]]]:
         yield file, [line for _, line in of_file]
 
 
-def size(spark: SparkSession, sources: Iterable[forms.Source]) -> int | None:
-    """About how many bytes of text the sources hold; None where nobody knows: of tables, and over Spark Connect.
-
-    Raises UsageError where one is not there, or cannot be reached.
-    """
-    total = 0
-    for source in sources:
-        if source.form == forms.TABLE or _gateway(spark) is None:
-            return None
-        for path in source.paths:
-            java, files = _reached(spark, uri(path))
-            found = files.globStatus(java.Path(uri(path)))
-            if not found:
-                raise UsageError(f"{path}: there is no such file or folder")
-            lengths = (files.getContentSummary(one.getPath()).getLength() for one in found)
-            total += forms.text_bytes(path, sum(lengths))
-    return total
-
-
 def _reached(spark: SparkSession, where: str) -> tuple[Any, Any]:
     """Java's package of file systems, and the one of a URI; raises UsageError where there is no way to it."""
-    gateway = _gateway(spark)
+    gateway = getattr(getattr(spark, "sparkContext", None), "_jvm", None)
     if gateway is None:
         raise UsageError(
             f"{where}: over Spark Connect DIR is a folder of a disk that this machine and Spark's share: give it as "
@@ -198,10 +177,5 @@ def _reached(spark: SparkSession, where: str) -> tuple[Any, Any]:
         files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001 - see above
         files.exists(path)  # the first that asks a server
     except Exception as error:  # noqa: BLE001 - whatever Java raises, by whichever connector
-        first = (str(getattr(error, "java_exception", error)).splitlines() or [""])[0]
-        raise UsageError(f"{where}: Spark cannot reach it: {first}") from None
+        raise UsageError(f"{where}: Spark cannot reach it: {session.cause(error)}") from None
     return java, files
-
-
-def _gateway(spark: SparkSession) -> Any:
-    return getattr(getattr(spark, "sparkContext", None), "_jvm", None)

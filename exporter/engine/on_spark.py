@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from exporter.engine import hadoop, local, rounds, session, workers
+from exporter.engine import local, rounds, session, workers
 from exporter.engine.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.engine.records import read_back, records
+from exporter.engine.records import size as size_of
 from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched
 from exporter.messages import CATALOG, RESULT, TALLY
 from exporter.queries.tables import FACTS
@@ -43,7 +44,7 @@ def run(came: forms.Came, job: Job, new: Publication, progress: Progress) -> Out
         spark = session.start(came.size)
         progress.watch(spark)
         workers.check(spark, new)
-    size = came.size if came.size is not None else hadoop.size(spark, came.sources)
+    size = came.size if came.size is not None else size_of(spark, came.sources)
     job = replace(job, in_order=session.is_small(size))
     engine = SparkEngine(spark, uri(new.work), _partitions(spark, size))
     if job.in_order:

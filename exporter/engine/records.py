@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
+from exporter.engine import session
 from exporter.errors import UsageError
 from exporter.rows import forms
 from exporter.rows.files import REQUIRED, REQUIRED_OF_HISTORY, check_columns
@@ -16,7 +17,7 @@ from exporter.rows.reading import rows_of_document
 from exporter.steps.reading import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -48,6 +49,22 @@ def records(spark: SparkSession, source: forms.Source, *, is_history: bool = Fal
         is_record.alias("is_record"),
         F.lit(is_document).alias("is_document"),
     )
+
+
+def size(spark: SparkSession, sources: Iterable[forms.Source]) -> int | None:
+    """About how many bytes of text the sources hold, asked of their file system; None where one is a table.
+
+    Raises UsageError where one is not there, or cannot be reached.
+    """
+    paths = [uri(path) for source in sources for path in source.paths]
+    if any(source.form == forms.TABLE for source in sources):
+        return None
+    try:
+        files = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(paths)
+        ending, length = F.regexp_extract("path", r"\.\w+$", 0).alias("ending"), F.sum("length").alias("bytes")
+        return sum(forms.text_bytes(row["ending"], row["bytes"]) for row in files.groupBy(ending).agg(length).collect())
+    except Exception as error:  # noqa: BLE001 - whatever Java raises, by whichever connector
+        raise UsageError(f"{', '.join(paths[:3])}: Spark cannot reach it: {session.cause(error)}") from None
 
 
 def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:

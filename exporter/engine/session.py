@@ -66,8 +66,11 @@ def start(input_bytes: int | None, *, app_name: str = "access-history-exporter")
     where no Spark starts, or none answers.
     """
     spark = SparkSession.getActiveSession() or _started(input_bytes, app_name)
-    for name, value in _MEANING.items():
-        spark.conf.set(name, value)
+    try:
+        for name, value in _MEANING.items():
+            spark.conf.set(name, value)
+    except Exception as error:  # noqa: BLE001 - PySpark, py4j and gRPC raise all kinds
+        raise UsageError(f"Spark does not answer: {cause(error)}") from None
     return spark
 
 
@@ -81,8 +84,8 @@ def _started(input_bytes: int | None, app_name: str) -> SparkSession:
     if _is_given():
         try:
             return builder.getOrCreate()
-        except Exception as error:  # noqa: BLE001 - PySpark, py4j and gRPC raise all kinds
-            raise UsageError(f"Spark does not answer: {_first_line(error)}") from None
+        except Exception as error:  # noqa: BLE001 - as above
+            raise UsageError(f"Spark does not answer: {cause(error)}") from None
     for name, value in _wanted(input_bytes, _told_by_user()).items():
         builder = builder.config(name, value)
     try:
@@ -90,7 +93,7 @@ def _started(input_bytes: int | None, app_name: str) -> SparkSession:
             return builder.getOrCreate()
     except Exception as error:  # noqa: BLE001 - as above
         raise UsageError(
-            f"Spark does not start: {_first_line(error)} It needs Java 17 or later: install one, or correct JAVA_HOME; "
+            f"Spark does not start: {cause(error)} It needs Java 17 or later: install one, or correct JAVA_HOME; "
             f"or give --engine local, which needs none. {said()}".rstrip()
         ) from None
 
@@ -115,8 +118,10 @@ def has_far_workers(spark: SparkSession) -> bool:
     return context is None or not _is_local(context.master)
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [""])[0]
+def cause(error: Exception) -> str:
+    """The first line of what PySpark, Java or gRPC raised that says something."""
+    lines = (line.lstrip(": ") for line in str(error).splitlines())
+    return next((line for line in lines if line and not line.startswith("An error occurred while calling")), "")
 
 
 def _is_given() -> bool:

@@ -47,5 +47,6 @@ def _version(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _cause(error: Exception) -> str:
-    lines = str(error).splitlines() or [""]
-    return next((line[line.index(cause) :] for line in lines for cause in _CAUSES if cause in line), lines[0])
+    lines = str(error).splitlines()
+    found = [line[line.index(cause) :] for line in lines for cause in _CAUSES if cause in line]
+    return found[-1] if found else session.cause(error)

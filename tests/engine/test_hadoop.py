@@ -13,7 +13,6 @@ from exporter.engine import hadoop
 from exporter.engine.hadoop import HadoopPlace
 from exporter.errors import ExporterError, UsageError
 from exporter.publication import Publication
-from exporter.rows import forms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,22 +170,3 @@ def test_a_whole_file_system_is_no_folder(out: str) -> None:
 def test_a_file_system_that_spark_does_not_know_is_named() -> None:
     with pytest.raises(UsageError, match=r"^nowhere://host/out: Spark cannot reach it: .*nowhere"):
         HadoopPlace("nowhere://host/out")
-
-
-def test_sizes_are_asked_of_the_file_system(spark: SparkSession, tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for name, length in (("a.ndjson", 7), ("b.ndjson", 5), ("c.ndjson.gz", 3)):
-        (folder / name).write_bytes(b"x" * length)
-
-    def size(*paths: str, form: str = forms.NDJSON) -> int | None:
-        return hadoop.size(spark, [forms.Source(form, (path,)) for path in paths])
-
-    assert size(f"file://{folder}/a.ndjson", f"{folder}/b.ndjson") == 12
-    assert size(f"file://{folder}/*.ndjson") == 12
-    assert size(f"file://{folder}") == 15
-    assert size(f"{folder}/c.ndjson.gz") == forms.text_bytes("c.gz", 3) > 3
-    assert size("a_table", form=forms.TABLE) is None
-    for path in ("nothing.ndjson", "nothing*.ndjson"):
-        with pytest.raises(UsageError, match=r"nothing.*: there is no such file"):
-            size(f"file://{folder}/{path}")

@@ -1,0 +1,58 @@
+"""How much there is to read, asked of the file system that it is on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter.engine.records import size
+from exporter.errors import UsageError
+from exporter.rows import forms
+from exporter.rows.forms import Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, length in (("a.ndjson", 7), ("b.ndjson", 5), ("c.ndjson.gz", 3), ("below/d.parquet", 4), ("_SUCCESS", 9)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x" * length)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("paths", "bytes_"),
+    [
+        (("file://{}/a.ndjson", "{}/b.ndjson"), 12),
+        (("file://{}/*.ndjson",), 12),
+        (("{}/c.ndjson.gz",), forms.text_bytes("c.gz", 3)),
+        (("file://{}",), 12 + forms.text_bytes("c.gz", 3) + forms.text_bytes("d.parquet", 4)),
+    ],
+)
+def test_sizes_are_those_of_the_files(paths: tuple[str, ...], bytes_: int, spark: SparkSession, folder: Path) -> None:
+    named = [path.format(folder) for path in paths]
+    assert size(spark, [Source(forms.NDJSON, (path,)) for path in named]) == bytes_
+    assert size(spark, [Source(forms.NDJSON, tuple(named))]) == bytes_
+
+
+def test_nobody_knows_the_size_of_a_table(spark: SparkSession, folder: Path) -> None:
+    sources = [Source(forms.NDJSON, (f"{folder}/a.ndjson",)), Source(forms.TABLE, ("a_table",))]
+    assert size(spark, sources) is None
+
+
+@pytest.mark.parametrize("path", ["file://{}/nothing.ndjson", "file://{}/nothing*.ndjson", "nowhere://host/x.ndjson"])
+def test_what_is_not_there_is_named(path: str, spark: SparkSession, folder: Path) -> None:
+    named = path.format(folder)
+    with pytest.raises(UsageError, match=r"Spark cannot reach it: .*(PATH_NOT_FOUND|scheme)") as told:
+        size(spark, [Source(forms.NDJSON, (named,))])
+    assert str(told.value).startswith(named)
+
+
+def test_packed_rows_are_more_than_their_file() -> None:
+    assert forms.text_bytes("rows.ndjson", 100) == 100
+    assert forms.text_bytes("rows.ndjson.GZ", 100) == forms.text_bytes("rows.parquet", 100) > 500
