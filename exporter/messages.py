@@ -97,8 +97,9 @@ decode: Final[Callable[[bytes], Any]] = msgspec.msgpack.Decoder().decode
 
 
 HOME_END: Final = "\0"
-"""What ends the part of a key that says where its messages meet: keys of one home meet in one partition. A query's id
-is the home of all that it hears, so that what is told once for the queries of a partition reaches all of them.
+"""What ends the part of a key that says where its messages meet: keys of one home meet in one partition, so that what
+is told once for a home reaches all of them. Until a query is told, its id is its home; it is written where queries of
+the same statement are (:mod:`exporter.steps.homes`).
 """
 
 

@@ -36,7 +36,7 @@ a table's too and is kept apart.
 """
 
 
-class Spelling(Struct, frozen=True):
+class Spelling(Struct, frozen=True, gc=False):
     """A name and an account beside it under which rows may show an object, also none of either, and the dataset that
     it is under them. ``is_seen``: not where a name or an account is known, but left out.
     """
@@ -94,7 +94,7 @@ def as_thing(profile: Profile) -> Thing:
     )
 
 
-class DatasetProfile(Struct):
+class DatasetProfile(Struct, gc=False):
     """A dataset, as the objects tell that are it. ``is_seen``: whether rows show it under its name; ``columns``: of all
     its objects; ``things``: the objects by their keys. The others: see :data:`DatasetKey`.
     """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from exporter.things.answers import Answers
 
 
-class Event(Struct, frozen=True):
+class Event(Struct, frozen=True, gc=False):
     """An event. ``time``: microseconds since 1970 in UTC; ``type``: START, COMPLETE or DATASET; ``job_name``: None for
     the event of a dataset; ``body``: its JSON.
     """

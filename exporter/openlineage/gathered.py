@@ -22,7 +22,7 @@ Source = tuple[str, str, str, str, bool]
 """A written column, the dataset (namespace, name) and column that it comes from, and whether that is a base source."""
 
 
-class Output(Struct, frozen=True):
+class Output(Struct, frozen=True, gc=False):
     """A dataset that is written or changed: in how many ways, and by which objects that are it (``keys``, sorted).
     ``state``: what became of it, as ``lifecycleStateChange`` has it; ``is_written``: whether it was given data.
     """
@@ -35,7 +35,7 @@ class Output(Struct, frozen=True):
     is_written: bool
 
 
-class Gathered(Struct, frozen=True):
+class Gathered(Struct, frozen=True, gc=False):
     """A statement by its datasets.
 
     ``inputs``: those that the view lists as read, and how; ``unlisted``: those that it only names as the source of a

@@ -139,7 +139,7 @@ def job_namespace(account: str, settings: OpenLineageSettings) -> str:
     return settings.job_namespace or account_namespace(account)
 
 
-class Job(Struct, frozen=True):
+class Job(Struct, frozen=True, gc=False):
     """Everything that tells a job from another.
 
     ``prefixes``: texts that go before its name; ``verbs``: the DDL operations; ``inputs``, ``outputs``: the datasets;

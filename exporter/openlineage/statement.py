@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from exporter.queries.facts import Access, Content, Join, PolicyReference, Thing
 
 
-class Statement(Struct, frozen=True):
+class Statement(Struct, frozen=True, gc=False):
     """The parts of an event that follow from the content and its datasets alone, as JSON.
 
     ``job``: without what QUERY_HISTORY puts before its name; ``facets``: an object, of the run; ``inputs``: an array;

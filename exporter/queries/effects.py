@@ -23,7 +23,7 @@ SettingKey = tuple[str, str | None, str, str]
 """Change key, column (None: the object itself), property, key of the tag or policy."""
 
 
-class Effect(Struct, frozen=True):
+class Effect(Struct, frozen=True, gc=False):
     """What one query does to one object.
 
     When the query starts:
@@ -81,7 +81,7 @@ def is_rename(setting: Setting) -> bool:
     return setting.value not in {setting.column_name, TRUNCATED} and setting.value.strip(" ") != ""
 
 
-class _Draft(Struct):
+class _Draft(Struct, gc=False):
     """An :class:`Effect` while it is gathered."""
 
     is_read: bool = False

@@ -17,7 +17,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Thing(Struct, frozen=True, order=True):
+class Thing(Struct, frozen=True, order=True, gc=False):
     """An object as a row names it. ``domain`` in upper case; ``object_id`` digits; ``account``: the one beside it."""
 
     key: str
@@ -32,14 +32,14 @@ class Thing(Struct, frozen=True, order=True):
     account: str | None = None
 
 
-class Column(Struct, frozen=True, order=True):
+class Column(Struct, frozen=True, order=True, gc=False):
     """A column that a row lists; its id where the row gives one."""
 
     name: str
     column_id: str | None = None
 
 
-class Access(Struct, frozen=True):
+class Access(Struct, frozen=True, gc=False):
     """An object read. ``access``: DIRECT, BASE, PROVIDER_BASE; columns by name (view, direct_objects_accessed)."""
 
     access: str
@@ -47,14 +47,14 @@ class Access(Struct, frozen=True):
     columns: tuple[Column, ...] = ()
 
 
-class Write(Struct, frozen=True):
+class Write(Struct, frozen=True, gc=False):
     """An object written, and its columns that were (view, objects_modified)."""
 
     thing: Thing
     columns: tuple[Column, ...] = ()
 
 
-class Derivation(Struct, frozen=True):
+class Derivation(Struct, frozen=True, gc=False):
     """A source of a written column. ``source_type``: DIRECT or BASE; ``source_column`` is None of a function or
     procedure (guide, "Column lineage").
     """
@@ -67,7 +67,7 @@ class Derivation(Struct, frozen=True):
     source_column: str | None
 
 
-class PolicyReference(Struct, frozen=True):
+class PolicyReference(Struct, frozen=True, gc=False):
     """A policy that was enforced on an object, or on a column of it. ``policy_kind``: MASKING_POLICY,
     ROW_ACCESS_POLICY, or another (view, policies_referenced).
     """
@@ -82,7 +82,7 @@ class PolicyReference(Struct, frozen=True):
     provider: bool
 
 
-class Join(Struct, frozen=True):
+class Join(Struct, frozen=True, gc=False):
     """A join between two objects that a query read (guide, "Joins")."""
 
     left_key: str
@@ -91,7 +91,7 @@ class Join(Struct, frozen=True):
     right: Thing
 
 
-class Setting(Struct, frozen=True):
+class Setting(Struct, frozen=True, gc=False):
     """A thing that a change says: an atomic property (``element`` None, ``value`` its value) or one element of a
     compound one. ``column_name``: the column that it is set on, None for the object itself. ``element_key``: the object
     key of a tag or policy. ``sub_operation``: ADD, DROP, ALTER.
@@ -108,7 +108,7 @@ class Setting(Struct, frozen=True):
     value: str | None
 
 
-class Other(Struct, frozen=True):
+class Other(Struct, frozen=True, gc=False):
     """The other object of a change: what was swapped with, or made from."""
 
     key: str
@@ -117,7 +117,7 @@ class Other(Struct, frozen=True):
     name: str | None
 
 
-class Change(Struct, frozen=True):
+class Change(Struct, frozen=True, gc=False):
     """A DDL change (view, object_modified_by_ddl). ``operation``: the view's word in upper case; ``properties``: the
     JSON as it came. ``swap_*``, ``source_*``: see :class:`Other`; each field as the row says it, ``*_key`` None where
     it names nothing.
@@ -141,7 +141,7 @@ class Change(Struct, frozen=True):
     settings: tuple[Setting, ...] = ()
 
 
-class Agent(Struct, frozen=True):
+class Agent(Struct, frozen=True, gc=False):
     """A software agent of agents_info."""
 
     agent_type: str | None
@@ -149,7 +149,7 @@ class Agent(Struct, frozen=True):
     agent_name: str | None
 
 
-class Content(Struct, frozen=True):
+class Content(Struct, frozen=True, gc=False):
     """What a statement did: the same whenever, and by whom, it is run. Every tuple is sorted by its key and holds each
     key once. ``incomplete``: ``PLACE REASON`` of what Snowflake cut away or left unnamed, sorted.
     """
@@ -164,7 +164,7 @@ class Content(Struct, frozen=True):
     incomplete: tuple[str, ...] = ()
 
 
-class History(Struct, frozen=True):
+class History(Struct, frozen=True, gc=False):
     """A query's line of QUERY_HISTORY. ``end_time`` microseconds since 1970; ``total_elapsed_time`` milliseconds."""
 
     query_text: str | None = None
@@ -191,7 +191,7 @@ class History(Struct, frozen=True):
 NO_HISTORY = History()
 
 
-class QueryFacts(Struct, frozen=True):
+class QueryFacts(Struct, frozen=True, gc=False):
     """A query: who ran it and when, what it did. ``start``: the earliest time of its rows; ``row_count``: rows of the
     view that tell of it, exact duplicates once.
     """

@@ -7,51 +7,63 @@ Sources: view, "objectId", "objectName", "objectDomain"; guide, "Swap a table"; 
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from msgspec import Struct, field
 
 from exporter.queries.effects import is_rename
 from exporter.queries.facts import Thing
 from exporter.queries.identifiers import named
 from exporter.recent import Recent
-from exporter.things.lives import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from exporter.queries.facts import Change, Content, QueryFacts, Setting
-Names = tuple[tuple[int, str], ...]
+
 Value = TypeVar("Value", str, "str | None")
-_ANY_TIME: Final = (0, 0)
 _CONTENTS: Final = 6_000
 _WIDE: Final = 1_000
 """Contents that are kept with what they say, for statements recur; one with more columns than this is not."""
 
 
-def add(profiles: dict[tuple[str, str], Profile], facts: QueryFacts) -> tuple[str, ...]:
-    """Add what the query says to the profiles, by account and object key; a new object gets one. Gives the keys of all
-    objects that the query names, sorted.
-    """
-    said, _, taught = _mentions(facts.content)
-    seen = facts.start, facts.start
-    for key, more in said.items():
-        profile = profiles.get((facts.account, key))
-        if profile is None:
-            profiles[facts.account, key] = profile = Profile(facts.account, key)
-        if taught.get(key) is not profile:
-            _learn(profile, more)
-            taught[key] = profile
-        for name in more.names:
-            _see(profile.names, name, seen)
-    return tuple(said)
+Names = tuple[tuple[int, str], ...]
+Values = dict[Value, None] | tuple[()]
+"""Values, each once; none are shared, since most things have none of most kinds."""
 
 
-def merge(one: Profile, other: Profile) -> None:
-    """Add to the one what the other knows of the same object; in any order and grouping it comes to the same. The other
-    stays as it is.
-    """
-    _learn(one, other)
-    for name, seen in other.names.items():
-        _see(one.names, name, seen)
+class Said(Struct, gc=False):
+    """What one query says of an object; the fields of :class:`exporter.things.lives.Profile`, without times."""
+
+    object_id: str | None = None
+    domains: Values[str] = ()
+    signatures: Values[str] = ()
+    data_types: Values[str] = ()
+    stage_kinds: Values[str] = ()
+    locations: Values[str] = ()
+    accounts: Values[str] = ()
+    names: Values[str] = ()
+    columns: dict[str, Values[str]] = field(default_factory=dict)
+    renamed_from: dict[str, Values[str]] = field(default_factory=dict)
+    old_names: dict[str, Values[str | None]] = field(default_factory=dict)
+    given: Values[str] = ()
+
+
+class Mentions(NamedTuple):
+    """``said``: by object key, sorted; ``names``: what :func:`sightings` gives."""
+
+    said: dict[str, Said]
+    names: dict[str, Names]
+
+
+def mentions(content: Content) -> Mentions:
+    """What the content says of objects; made once for contents that recur, so it is not to be changed."""
+    known = _recent.get(content)
+    if known is not None:
+        return known
+    made = _made(content)
+    is_wide = sum(len(one.columns) for one in made.said.values()) > _WIDE
+    return made if is_wide else _recent.keep(content, made)
 
 
 def sightings(facts: QueryFacts) -> Mapping[str, Names]:
@@ -60,75 +72,31 @@ def sightings(facts: QueryFacts) -> Mapping[str, Names]:
 
     Not to be changed: it is the same for all queries with the same content.
     """
-    _, names, _ = _mentions(facts.content)
-    return names
+    return mentions(facts.content).names
 
 
-def _see(names: dict[str, tuple[int, int]], name: str, seen: tuple[int, int]) -> None:
-    known = names.get(name)
-    if known is None:
-        names[name] = seen
-    elif seen[0] < known[0] or seen[1] > known[1]:
-        names[name] = min(known[0], seen[0]), max(known[1], seen[1])
-
-
-def _learn(one: Profile, other: Profile) -> None:
-    """All but the times of names."""
-    one.object_id = one.object_id or other.object_id
-    one.domains |= other.domains
-    _join(one.columns, other.columns)
-    if other.given or other.old_names or other.renamed_from:
-        one.given |= other.given
-        _join(one.renamed_from, other.renamed_from)
-        _join(one.old_names, other.old_names)
-    one.signatures |= other.signatures
-    one.data_types |= other.data_types
-    one.stage_kinds |= other.stage_kinds
-    one.locations |= other.locations
-    one.accounts |= other.accounts
-
-
-def _join(one: dict[str, set[Value]], other: dict[str, set[Value]]) -> None:
-    for name, values in other.items():
-        known = one.get(name)
-        if known is None:
-            one[name] = set(values)
-        elif values:
-            known |= values
-
-
-def _mentions(content: Content) -> _Mentions:
-    known = _recent.get(content)
-    if known is not None:
-        return known
-    made = _made(content)
-    is_wide = sum(len(one.columns) for one in made[0].values()) > _WIDE
-    return made if is_wide else _recent.keep(content, made)
-
-
-def _made(content: Content) -> _Mentions:
-    said = _Profiles()
+def _made(content: Content) -> Mentions:
+    said = _Each()
     for thing in chain(_objects(content), _beside(content)):
         _describe(said[thing.key], thing)
     _columns(content, said)
     for change in content.changes:
-        profile = said[change.thing.key]
-        _new_names(change, profile)
+        of_thing = said[change.thing.key]
+        _new_names(change, of_thing)
         for setting in change.settings:
-            _column_of(setting, profile)
-    profiles = {key: said[key] for key in sorted(said)}
-    names = {key: _names(one) for key, one in profiles.items() if one.names or one.given}
-    return profiles, names, {}
+            _column_of(setting, of_thing)
+    each = {key: said[key] for key in sorted(said)}
+    return Mentions(each, {key: _names(one) for key, one in each.items() if one.names or one.given})
 
 
-def _names(said: Profile) -> Names:
-    return tuple(sorted([(int(name in said.given), name) for name in said.names.keys() | said.given]))
+def _names(said: Said) -> Names:
+    return tuple(sorted([(int(name in said.given), name) for name in {*said.names, *said.given}]))
 
 
-class _Profiles(dict[str, Profile]):
-    def __missing__(self, key: str) -> Profile:
-        self[key] = profile = Profile("", key)
-        return profile
+class _Each(dict[str, Said]):
+    def __missing__(self, key: str) -> Said:
+        self[key] = said = Said()
+        return said
 
 
 def _objects(content: Content) -> Iterator[Thing]:
@@ -160,23 +128,29 @@ def _thing(key: str, domain: str | None, object_id: str | None, name: str | None
     return Thing(key, key.split("/", 1)[0], domain, object_id, name)
 
 
-def _describe(said: Profile, thing: Thing) -> None:
+def _describe(said: Said, thing: Thing) -> None:
     said.object_id = thing.object_id or said.object_id
-    if thing.name is not None:
-        said.names[thing.name] = _ANY_TIME
-    for values, value in (
-        (said.domains, thing.domain),
-        (said.signatures, thing.signature),
-        (said.data_types, thing.data_type),
-        (said.stage_kinds, thing.stage_kind),
-        (said.locations, thing.location),
-        (said.accounts, thing.account),
-    ):
-        if value is not None:
-            values.add(value)
+    said.domains = _with(said.domains, thing.domain)
+    said.names = _with(said.names, thing.name)
+    said.signatures = _with(said.signatures, thing.signature)
+    said.data_types = _with(said.data_types, thing.data_type)
+    said.stage_kinds = _with(said.stage_kinds, thing.stage_kind)
+    said.locations = _with(said.locations, thing.location)
+    said.accounts = _with(said.accounts, thing.account)
 
 
-def _columns(content: Content, said: _Profiles) -> None:
+def _with(values: Values[str], value: str | None) -> Values[str]:
+    return values if value is None else _with_any(values, value)
+
+
+def _with_any(values: Values[Value], value: Value) -> Values[Value]:
+    if isinstance(values, dict):
+        values[value] = None
+        return values
+    return {value: None}
+
+
+def _columns(content: Content, said: _Each) -> None:
     """Columns that are read, written, source or target, or protected."""
     for access in content.accesses:
         for column in access.columns:
@@ -191,29 +165,23 @@ def _columns(content: Content, said: _Profiles) -> None:
         _column(said[policy.protected.key], policy.column_name, policy.column_id)
 
 
-def _column(said: Profile, name: str | None, column_id: str | None) -> None:
+def _column(said: Said, name: str | None, column_id: str | None) -> None:
     if name is not None:
-        ids = said.columns.setdefault(name, set())
-        if column_id is not None:
-            ids.add(column_id)
+        said.columns[name] = _with(said.columns.get(name, ()), column_id)
 
 
-def _column_of(setting: Setting, said: Profile) -> None:
+def _column_of(setting: Setting, said: Said) -> None:
     _column(said, setting.column_name, setting.element_id if setting.property == "columns" else None)
     if is_rename(setting) and setting.column_name is not None and setting.value is not None:
-        said.renamed_from.setdefault(setting.value, set()).add(setting.column_name)
+        said.renamed_from[setting.value] = _with(said.renamed_from.get(setting.value, ()), setting.column_name)
 
 
-def _new_names(change: Change, said: Profile) -> None:
+def _new_names(change: Change, said: Said) -> None:
     """A name that RENAME or SWAP gives; it is told of objects with an id alone, for others are their names."""
     if change.new_name is not None:
-        said.old_names.setdefault(change.new_name, set()).add(change.thing.name)
+        said.old_names[change.new_name] = _with_any(said.old_names.get(change.new_name, ()), change.thing.name)
     if change.thing.object_id is not None:
-        said.given |= {name for name in (change.new_name, change.swap_name) if name is not None}
+        said.given = _with(_with(said.given, change.new_name), change.swap_name)
 
 
-_Mentions = tuple[dict[str, Profile], dict[str, Names], dict[str, Profile]]
-"""By object key, sorted: what is said of it, but for the account and the times; the names of :func:`sightings`; the
-profile that heard it last, which need not hear the same again: a profile forgets nothing.
-"""
-_recent: Final[Recent[_Mentions]] = Recent(_CONTENTS)
+_recent: Final[Recent[Mentions]] = Recent(_CONTENTS)

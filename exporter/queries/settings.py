@@ -27,7 +27,7 @@ _policies: Final = re.compile(r"([a-zA-Z]+)Policies").fullmatch
 _word_begins: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-class Place(Struct, frozen=True):
+class Place(Struct, frozen=True, gc=False):
     """Where a setting stands: its change, the object, the column (None: the object itself)."""
 
     change_key: str

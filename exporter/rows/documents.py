@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 Text = str | int | float | bool | None
 
 
-class SourceDocument(Struct, rename="camel"):
+class SourceDocument(Struct, rename="camel", gc=False):
     """A source of a written column."""
 
     column_name: Text = None
@@ -26,14 +26,14 @@ class SourceDocument(Struct, rename="camel"):
     data_type: Text = None
 
 
-class ColumnDocument(Struct, rename="camel"):
+class ColumnDocument(Struct, rename="camel", gc=False):
     """A column that was read."""
 
     column_id: Text = None
     column_name: Text = None
 
 
-class SourcedColumnDocument(Struct, rename="camel"):
+class SourcedColumnDocument(Struct, rename="camel", gc=False):
     """A column that was written, with its sources in their new and old spellings."""
 
     column_id: Text = None
@@ -44,7 +44,7 @@ class SourcedColumnDocument(Struct, rename="camel"):
     base_source_columns: list[SourceDocument | None] | None = None
 
 
-class PolicyDocument(Struct, rename="camel"):
+class PolicyDocument(Struct, rename="camel", gc=False):
     """A policy that was enforced."""
 
     policy_name: Text = None
@@ -52,7 +52,7 @@ class PolicyDocument(Struct, rename="camel"):
     policy_kind: Text = None
 
 
-class GuardedColumnDocument(Struct, rename="camel"):
+class GuardedColumnDocument(Struct, rename="camel", gc=False):
     """A column with the policies that were enforced on it."""
 
     column_id: Text = None
@@ -60,7 +60,7 @@ class GuardedColumnDocument(Struct, rename="camel"):
     policies: list[PolicyDocument | None] | None = None
 
 
-class JoinedDocument(Struct, rename="camel"):
+class JoinedDocument(Struct, rename="camel", gc=False):
     """The other side of a join."""
 
     object_domain: Text = None
@@ -72,7 +72,7 @@ class JoinedDocument(Struct, rename="camel"):
     account_name: Text = None
 
 
-class JoinDocument(Struct, rename="camel"):
+class JoinDocument(Struct, rename="camel", gc=False):
     """A join: its type and other side, each in two spellings."""
 
     join_type: Text = None
@@ -81,7 +81,7 @@ class JoinDocument(Struct, rename="camel"):
     join_object: JoinedDocument | None = None
 
 
-class ObjectDocument(Struct, rename="camel"):
+class ObjectDocument(Struct, rename="camel", gc=False):
     """What all objects of the arrays have."""
 
     object_domain: Text = None
@@ -120,7 +120,7 @@ class GuardedDocument(ObjectDocument, rename="camel"):
     policies: list[PolicyDocument | None] | None = None
 
 
-class ChangeDocument(Struct, rename="camel"):
+class ChangeDocument(Struct, rename="camel", gc=False):
     """A DDL change; its properties are kept as they came."""
 
     object_domain: Text = None
@@ -131,7 +131,7 @@ class ChangeDocument(Struct, rename="camel"):
     properties: Raw = Raw(b"null")
 
 
-class AgentDocument(Struct, rename="camel"):
+class AgentDocument(Struct, rename="camel", gc=False):
     """A software agent that acted for the user."""
 
     agent_type: Text = None
@@ -139,7 +139,7 @@ class AgentDocument(Struct, rename="camel"):
     agent_name: Text = None
 
 
-class Document(Struct, array_like=True):
+class Document(Struct, array_like=True, gc=False):
     """The structured columns of a row, in the order of :data:`exporter.rows.row.STRUCTURED`."""
 
     direct: list[DirectDocument | None] | None = None

@@ -19,7 +19,7 @@ STRUCTURED: Final = (
 """The columns of a row that hold JSON; ``content`` of :class:`Row` is an array of their values, in this order."""
 
 
-class Row(Struct, frozen=True, array_like=True):
+class Row(Struct, frozen=True, array_like=True, gc=False):
     """A good row. ``start``: query_start_time, microseconds since 1970 in UTC. ``content``: the JSON text of an array
     of the columns of :data:`STRUCTURED`, each in the documents' form or null. ``additional_properties``,
     ``invoker_identity``: JSON in one spelling (no white space, numbers as they were). Texts as the row has them: it is
@@ -40,7 +40,7 @@ class Row(Struct, frozen=True, array_like=True):
     invoker_identity: str | None = None
 
 
-class Unreadable(Struct, frozen=True, array_like=True):
+class Unreadable(Struct, frozen=True, array_like=True, gc=False):
     """A row that cannot be read, and why: sentences for the person who reads the quarantine."""
 
     problems: tuple[str, ...]

@@ -35,10 +35,11 @@ from exporter.openlineage.datasets import spellings
 from exporter.queries.facts import Agent
 from exporter.queries.tables import rows_of_object
 from exporter.steps.cataloguing import of_object
+from exporter.steps.homes import asked, written_at
 from exporter.steps.saying import Saying
 from exporter.steps.telling import ANSWER, DATASETS, KNOWN, MENTION, SAME_NAMES, Known, read_known
 from exporter.steps.texts import facts_of
-from exporter.things.stories import Answer, Ended, Started, Story
+from exporter.things.stories import Answer, Asker, Ended, Started, Story
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -75,8 +76,8 @@ def _object(key: str, group: Iterator[Message], job: Job, saying: Saying) -> Ite
     for message in group:
         if rank(message) == MENTION:
             yield from heard.replies(job)
-            for query_id, one in _told(story, message):
-                yield Message(WRITTEN, within(account, query_id), order(ANSWER), encode(one))
+            for (query_id, address), one in _told(story, message):
+                yield Message(WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(one))
         else:
             heard.hear(message)
     profile = heard.known.profile
@@ -90,13 +91,14 @@ def _object(key: str, group: Iterator[Message], job: Job, saying: Saying) -> Ite
             yield Message(facts_of(table), "", b"", msgspec.json.encode(row))
 
 
-def _told(story: Story, message: Message) -> Iterator[tuple[str, Answer]]:
+def _told(story: Story, message: Message) -> Iterator[tuple[Asker, Answer]]:
     started, ended = _read_mention(message.body)
-    at, query_id = time_and_query(message.order)
+    at, query = time_and_query(message.order)
+    asker = Asker(*asked(query))
     if started is not None:
-        yield from story.starts(query_id, at, started)
+        yield from story.starts(asker, at, started)
     if ended is not None:
-        yield from story.ends(query_id, at, ended)
+        yield from story.ends(asker, at, ended)
 
 
 class _Heard:
@@ -120,7 +122,7 @@ class _Heard:
             self.same_names.extend(decode(message.body))
 
     def replies(self, job: Job) -> Iterator[Message]:
-        """Tell each partition that speaks of the object, once, what it is called, however a row shows it."""
+        """Tell each home where queries speak of the object, once, what it is called, however a row shows it."""
         if self._replied or not job.events:
             return
         self._replied = True
@@ -130,12 +132,11 @@ class _Heard:
             for one in spellings(profile, job.openlineage)
         ]
         body = encode((profile.key, told))
-        for to, replies in (
-            (NAMED_FOR_QUERY, self.known.replies),
-            (NAMED_FOR_PARENT, self.known.replies_to_parents),
-        ):
-            for reply in replies:
-                yield Message(to, reply, b"", body)
+        account = profile.account
+        for home in sorted(self.known.homes):
+            yield Message(NAMED_FOR_QUERY, within(account, home), b"", body)
+        for parent in sorted(self.known.parents):
+            yield Message(NAMED_FOR_PARENT, parent, b"", body)
 
 
 # --- who ran queries, and where ---------------------------------------------------------------------------------------

@@ -29,10 +29,10 @@ from exporter.messages import (
 from exporter.openlineage import check
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_of, told_by
 from exporter.queries.identifiers import canonical_name
-from exporter.queries.mentions import merge
 from exporter.steps.people import to_owners
 from exporter.steps.tallies import Tally
 from exporter.steps.telling import DATASETS, KNOWN, SAME_NAMES, Known, read_known
+from exporter.things.profiles import merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,8 +62,8 @@ def _together(each: Iterator[Known]) -> Known:
     whole = next(each)
     for one in each:
         merge(whole.profile, one.profile)
-        whole.replies.extend(one.replies)
-        whole.replies_to_parents.extend(one.replies_to_parents)
+        whole.homes |= one.homes
+        whole.parents |= one.parents
     return whole
 
 

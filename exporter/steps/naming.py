@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exporter.messages import NAMED_FOR_PARENT, WRITTEN, Message, by_key, encode, order, within
+from exporter.messages import NAMED_FOR_PARENT, WRITTEN, Message, by_key, decode, encode, order, rank
 from exporter.openlineage.jobs import job_of
 from exporter.openlineage.naming import job_name
 from exporter.steps.spellings import Spellings
-from exporter.steps.telling import JOB_NAME, read_told
+from exporter.steps.telling import FACTS_OF, JOB_NAME, read_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 
 
 def name_jobs(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """The names of parents' jobs, to their children."""
+    """The names of parents' jobs, to where their children are written; of a parent without a row nothing is known."""
     spellings = Spellings()
     for to, key, group in by_key(messages):
+        name = None
         for message in group:
             if to == NAMED_FOR_PARENT:
                 spellings.hear(key, message.body)
-                continue
-            told = read_told(message.body)
-            facts = told.facts()
-            named = job_of(facts.content, spellings.of(told.account), facts.history, job.openlineage)
-            name = job_name(named)
-            for role, child in told.heirs:
-                yield Message(WRITTEN, within(told.account, child), order(JOB_NAME), encode((role, name)))
+            elif rank(message) == FACTS_OF:
+                told = read_told(message.body)
+                facts = told.facts()
+                named = job_of(facts.content, spellings.of(told.account), facts.history, job.openlineage)
+                name = job_name(named)
+            elif name is not None:
+                role, child = decode(message.body)
+                yield Message(WRITTEN, child, order(JOB_NAME), encode((role, name)))

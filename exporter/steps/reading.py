@@ -87,9 +87,20 @@ def _row(row: Row, record: Record, number: int, job: Job) -> Iterator[Message]:
     place = record.file, record.block, number, record.unit
     # The text alone: to read it again takes less than to carry the row beside it.
     yield Message(QUERY, row.query_id, order(ROW), encode((place, record.text)))
-    parent, root = named(row.parent_query_id), named(row.root_query_id)
-    has_parent = parent is not None and parent != row.query_id
-    for role, query_id in ((AS_PARENT, parent), (AS_ROOT, root)):
-        if query_id is not None:
-            note = account, row.query_id, role, has_parent
-            yield Message(QUERY, query_id, order(CHILD, 0, row.query_id), encode(note))
+    named_for = {role for role, _ in relatives(row)}
+    for role, query_id in _relatives(row):
+        note = account, row.query_id, role, role in named_for
+        yield Message(QUERY, query_id, order(CHILD, 0, row.query_id), encode(note))
+
+
+def relatives(row: Row) -> list[tuple[str, str]]:
+    """The role and the id of the queries for whose jobs a row's query is named: none where it has no parent, or is it
+    itself.
+    """
+    found = _relatives(row)
+    return found if found and found[0][0] == AS_PARENT and found[0][1] != row.query_id else []
+
+
+def _relatives(row: Row) -> list[tuple[str, str]]:
+    each = (AS_PARENT, named(row.parent_query_id)), (AS_ROOT, named(row.root_query_id))
+    return [(role, query_id) for role, query_id in each if query_id is not None]

@@ -114,9 +114,9 @@ class _Marked:
 
     def __init__(self, told: Told) -> None:
         answers = told.answers
-        self.states = list(answers.states)
-        self.columns = list(answers.columns)
-        self.priors = list(answers.column_priors)
+        self.states = tuple(answers.states)
+        self.columns = tuple(answers.columns)
+        self.priors = tuple(answers.column_priors)
         numbers = iter(range(len(self.states) + len(self.columns) + len(self.priors)))
         self.mark = segment(_MARK)
 
@@ -135,22 +135,22 @@ class _Template:
     """The texts of marked nodes, in pieces, with the number of the value that goes between."""
 
     def __init__(self, marked: _Marked, texts: Sequence[str], links: Links, nodes: int) -> None:
-        self._marked = marked
+        self._states, self._columns, self._priors = marked.states, marked.columns, marked.priors
         self._id = f"{marked.mark}id{marked.mark}"
         find = re.compile(f"version/{marked.mark}([0-9]+){marked.mark}|{self._id}")
-        self._texts = [_pieces(text, find) for text in texts]
+        self._texts = tuple([_pieces(text, find) for text in texts])
         self._links = links
         self._nodes = nodes
 
     def filled(self, told: Told) -> Filled | None:
         """The texts of this run; None where an answer is missing, or a query met what it made itself."""
-        answers, marked = told.answers, self._marked
-        if len(answers.column_priors) != len(marked.priors):
+        answers = told.answers
+        if len(answers.column_priors) != len(self._priors):
             return None
         try:
-            values = [answers.states[key] for key in marked.states]
-            values += [answers.columns[key] for key in marked.columns]
-            values += [answers.column_priors[key] for key in marked.priors]
+            values = [answers.states[key] for key in self._states]
+            values += [answers.columns[key] for key in self._columns]
+            values += [answers.column_priors[key] for key in self._priors]
         except KeyError:
             return None
         if told.version in values:
@@ -170,7 +170,7 @@ class _Template:
         return Links(own(links.usages), own(links.enforcements), own(links.joins), derived)
 
 
-def _pieces(text: str, find: re.Pattern[str]) -> tuple[list[str], list[tuple[int, int]]]:
+def _pieces(text: str, find: re.Pattern[str]) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
     """The text around the marks, with empty pieces at their places, and for each place the number of its value; the
     last value is the query's.
     """
@@ -181,11 +181,11 @@ def _pieces(text: str, find: re.Pattern[str]) -> tuple[list[str], list[tuple[int
         pieces += [text[at : found.start()], ""]
         holes.append((len(pieces) - 1, -1 if found[1] is None else int(found[1])))
         at = found.end()
-    return [*pieces, text[at:]], holes
+    return (*pieces, text[at:]), tuple(holes)
 
 
-def _fill(pieces: list[str], holes: list[tuple[int, int]], values: list[str]) -> str:
-    filled = pieces.copy()
+def _fill(pieces: tuple[str, ...], holes: tuple[tuple[int, int], ...], values: list[str]) -> str:
+    filled = list(pieces)
     for place, number in holes:
         filled[place] = values[number]
     return "".join(filled)

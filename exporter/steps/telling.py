@@ -27,16 +27,18 @@ from exporter.messages import (
 )
 from exporter.queries.build import account_of, disagree, distinct, query_facts
 from exporter.queries.facts import NO_HISTORY, History, QueryFacts
-from exporter.queries.mentions import add
 from exporter.recent import Recent
 from exporter.rows.history import latest
 from exporter.rows.reading import read_line
 from exporter.rows.row import Row
+from exporter.steps import reading
+from exporter.steps.homes import Addresses, asking, home, written_at
 from exporter.steps.people import People
-from exporter.steps.reading import CHILD, HOLD, LINE, ROW, Place, aside
+from exporter.steps.reading import CHILD, HOLD, LINE, ROW, aside, relatives
 from exporter.steps.tallies import Tally
 from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it
 from exporter.things.mentioned import said
+from exporter.things.profiles import add
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,6 +49,8 @@ KNOWN, DATASETS, SAME_NAMES, MENTION = range(4)
 """What an object hears, by rank: what is known of it, its datasets, objects of its name, its mentions in order."""
 FACTS_OF, ANSWER, JOB_NAME = range(3)
 """What a query that is written hears, by rank: its facts, answers of objects, the names of its relatives' jobs."""
+HEIR: Final = 1
+"""What a parent hears after its facts: where a child is written that its job is named for."""
 DISAGREE: Final = "the rows of this query id name different users"
 _FLUSH: Final = 50_000
 """Objects that are added up before they are sent; a partition seldom names as many."""
@@ -54,34 +58,33 @@ _PREPARED: Final = 6_000
 """Contents whose mentions are kept, for statements recur."""
 
 
-class Told(Struct, array_like=True):
-    """The facts of a query on their way; ``heirs``: role and query id of its children."""
+class Told(Struct, array_like=True, gc=False):
+    """The facts of a query on their way."""
 
     account: str
     rows: list[Row]
     history: History
-    heirs: list[tuple[str, str]]
 
     def facts(self) -> QueryFacts:
         """The same facts wherever they are made."""
         return query_facts(self.account, self.rows, self.history)
 
 
-class Known(Struct, array_like=True):
-    """What a partition knows of an object. ``reply``: the query to which the partition wants to be told what the object
-    is called; ``reply_to_parent``: the same for naming the jobs of parents.
+class Known(Struct, array_like=True, gc=False):
+    """What a partition knows of an object. ``homes``: where queries that speak of it are written, and have to be told
+    what it is called; ``parents``: a query for each partition where jobs of parents that speak of it are named.
     """
 
     profile: Profile
-    replies: list[str]
-    replies_to_parents: list[str]
+    homes: set[str]
+    parents: set[str]
 
 
 read_told: Final = msgspec.msgpack.Decoder(Told).decode
 read_known: Final = msgspec.msgpack.Decoder(Known).decode
-_row: Final = msgspec.msgpack.Decoder(tuple[Place, str]).decode
+_row: Final = msgspec.msgpack.Decoder(tuple[reading.Place, str]).decode
 _history: Final = msgspec.msgpack.Decoder(History).decode
-_Placed = tuple[Row, Place, str]
+_Placed = tuple[Row, reading.Place, str]
 
 
 _prepared: Final[Recent[list[tuple[str, bytes, bytes | None, bytes]]]] = Recent(_PREPARED)
@@ -158,6 +161,14 @@ def held(facts: QueryFacts, reason: str) -> Message:
     return Message(HELD, within(facts.account, facts.query_id), b"", encode(body))
 
 
+def _to_parents(told: Told, address: str) -> Iterator[Message]:
+    """A query tells its parent and its root where it is written: there it needs the names of their jobs."""
+    for row in told.rows:
+        for role, relative in relatives(row):
+            body = encode((role, written_at(address, told.account, row.query_id)))
+            yield Message(PARENT, within(told.account, relative), order(HEIR, 0, row.query_id), body)
+
+
 class _Teller:
     """Tells queries one after the other, and keeps what is told once for all of them."""
 
@@ -165,7 +176,9 @@ class _Teller:
         self._job = job
         self._known: dict[tuple[str, str], Known] = {}
         self._profiles: dict[tuple[str, str], Profile] = {}
+        self._learned: Recent[str] = Recent(_PREPARED)
         self._people = People()
+        self._addresses = Addresses()
         self.tally = Tally()
 
     def query(self, account: str, query_id: str, heard: _Heard, history: History) -> Iterator[Message]:
@@ -186,8 +199,7 @@ class _Teller:
             self.tally.count("held", 1)
             yield held(query_facts(account, kept, history), DISAGREE)
         else:
-            heirs = [(role, child) for role, child, wants_name in children if wants_name]
-            yield from self._told(Told(account, kept, history, heirs))
+            yield from self._told(Told(account, kept, history), has_heirs=any(wants for _, _, wants in children))
 
     def _aside(self, rows: list[_Placed], reason: str) -> Iterator[Message]:
         """The rows of a query that is held back, each once, at its first place."""
@@ -198,32 +210,36 @@ class _Teller:
             if id(row) in kept:
                 yield aside(place, reason, text)
 
-    def _told(self, told: Told) -> Iterator[Message]:
-        facts = told.facts()
-        key, body = within(facts.account, facts.query_id), encode(told)
-        yield Message(WRITTEN, key, order(FACTS_OF), body)
-        is_parent = bool(told.heirs) and self._job.events
-        if is_parent:
+    def _told(self, told: Told, *, has_heirs: bool) -> Iterator[Message]:
+        facts, address = told.facts(), self._addresses.of(told.rows)
+        account, body = facts.account, encode(told)
+        yield Message(WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
+        parent = within(account, facts.query_id) if has_heirs and self._job.events else None
+        if parent is not None:
             self.tally.count("parents", 1)
-            yield Message(PARENT, key, order(FACTS_OF), body)
+            yield Message(PARENT, parent, order(FACTS_OF), body)
+        if self._job.events:
+            yield from _to_parents(told, address)
         self.tally.told(facts)
         self._people.hear(facts)
-        for object_key in add(self._profiles, facts):
-            self._wants(facts.account, object_key, key, is_parent=is_parent)
-        yield from self._mentions(facts)
+        at = home(address)
+        for object_key in add(self._profiles, facts, self._learned):
+            self._wants(account, object_key, at, parent)
+        yield from self._mentions(facts, address)
         if len(self._profiles) > _FLUSH:
             yield from self._objects()
 
-    def _wants(self, account: str, object_key: str, reply: str, *, is_parent: bool) -> None:
+    def _wants(self, account: str, object_key: str, at: str, parent: str | None) -> None:
         known = self._known.get((account, object_key))
         if known is None:
-            known = Known(self._profiles[account, object_key], [reply], [])
-            self._known[account, object_key] = known
-        if is_parent and not known.replies_to_parents:
-            known.replies_to_parents.append(reply)
+            self._known[account, object_key] = known = Known(self._profiles[account, object_key], set(), set())
+        known.homes.add(at)
+        if parent is not None and not known.parents:
+            known.parents.add(parent)
 
-    def _mentions(self, facts: QueryFacts) -> Iterator[Message]:
-        begins, ends = order(MENTION, facts.start, facts.query_id, 0), order(MENTION, facts.end, facts.query_id, 1)
+    def _mentions(self, facts: QueryFacts, address: str) -> Iterator[Message]:
+        asks = asking(facts.query_id, address)
+        begins, ends = order(MENTION, facts.start, asks, 0), order(MENTION, facts.end, asks, 1)
         at_once = facts.end == facts.start
         for object_key, started, ended, both in self._prepare(facts):
             key = within(facts.account, object_key)
@@ -250,6 +266,7 @@ class _Teller:
             yield Message(PROFILE, within(account, object_key), b"", encode(known))
         self._known.clear()
         self._profiles.clear()
+        self._learned = Recent(_PREPARED)
 
     def sums(self) -> Iterator[Message]:
         """What the partition knows of objects and people."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 
-class Ending(Struct, frozen=True):
+class Ending(Struct, frozen=True, gc=False):
     """What became of a version. ``until``: when the next was made or the object dropped; ``query_id``, ``at``: the
     DROP that ended it. Times in microseconds since 1970, UTC.
     """
@@ -21,7 +21,7 @@ class Ending(Struct, frozen=True):
     at: int | None = None
 
 
-class Dataset(Struct, frozen=True):
+class Dataset(Struct, frozen=True, gc=False):
     """The dataset that an object is under one of its spellings. ``facets``: JSON text of an object, what every event
     tells of the dataset itself (schema, type, hierarchy, data source).
     """
@@ -31,7 +31,7 @@ class Dataset(Struct, frozen=True):
     facets: bytes
 
 
-class Answers(Struct):
+class Answers(Struct, gc=False):
     """All answers to one query.
 
     ``states``        object key -> the version in force when the query started: of what it read, and of policies

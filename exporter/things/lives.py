@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from exporter.things.answers import Ending  # noqa: TC001 - msgspec reads it
 
 
-class Profile(Struct):
+class Profile(Struct, gc=False):
     """An object, as all rows together tell of it, in no order (what :class:`Life` adds needs the order of time).
 
     Sets of all values that the rows show: ``domains``, ``signatures``, ``data_types``, ``stage_kinds``, ``locations``,
@@ -38,7 +38,7 @@ class Profile(Struct):
         return self.key.split("/", 1)[0]
 
 
-class Named(Struct, frozen=True, order=True):
+class Named(Struct, frozen=True, order=True, gc=False):
     """A name that an object had: from ``since`` on, until another was seen (None: it holds), last seen at ``seen``."""
 
     since: int
@@ -47,7 +47,7 @@ class Named(Struct, frozen=True, order=True):
     seen: int
 
 
-class Life(Struct):
+class Life(Struct, gc=False):
     """What the order of time adds. ``names``: the names and when. ``unrecorded``: states that no query on record made
     and that something refers to -> what became of them. ``unrecorded_columns``: (column, state) that were only known
     to have been there. ``same_names``: keys of the objects with an id that had this name, where the name is the key.

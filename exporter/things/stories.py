@@ -15,7 +15,7 @@ What a story keeps is bounded by what its object is (its columns, names, setting
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -32,7 +32,7 @@ SettingKey = tuple[str | None, str, str | None]
 """Column, property, element: what a later setting takes the place of."""
 
 
-class Started(Struct, array_like=True, frozen=True):
+class Started(Struct, array_like=True, frozen=True, gc=False):
     """What a query that starts says to an object. ``reads``: whether it asks for the version in force; ``columns`` that
     it takes data from; ``names`` of the object that it shows (0) or gives (1); ``settings``: change key, column,
     property, element.
@@ -44,7 +44,7 @@ class Started(Struct, array_like=True, frozen=True):
     settings: tuple[tuple[str, str | None, str, str | None], ...] = ()
 
 
-class Ended(Struct, array_like=True, frozen=True):
+class Ended(Struct, array_like=True, frozen=True, gc=False):
     """What it has done to the object when it ends. ``renamed``: former names of columns; ``written``: columns, and
     whether they are new.
     """
@@ -56,7 +56,7 @@ class Ended(Struct, array_like=True, frozen=True):
     written: tuple[tuple[str, bool], ...] = ()
 
 
-class Answer(Struct, array_like=True):
+class Answer(Struct, array_like=True, gc=False):
     """What an object answers to a query, in part: see :class:`exporter.things.answers.Answers`."""
 
     object_key: str
@@ -68,6 +68,13 @@ class Answer(Struct, array_like=True):
     settings: list[tuple[str, str | None, str, str | None, int]] | None = None
 
 
+class Asker(NamedTuple):
+    """A query that speaks to an object; ``address``: where its answers go, which means nothing to the story."""
+
+    query_id: str
+    address: str
+
+
 class Story:
     """The story of the object ``key``; hear :class:`Started` and :class:`Ended` in the order of time, then
     :meth:`told`.
@@ -75,77 +82,77 @@ class Story:
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self._made: str | None = None  # the query that made the version in force, None where it was dropped or unmade
+        self._made: Asker | None = None  # the query that made the version in force, None where it was dropped or unmade
         self._dropped: str | None = None  # the query that dropped it last, where that came after the last version
         self._last_made = INITIAL
         self._last_created: str | None = None
         self._columns: dict[str, str] = {}
-        self._settings: dict[SettingKey, tuple[str, tuple[str, str | None, str, str | None]]] = {}
+        self._settings: dict[SettingKey, tuple[Asker, tuple[str, str | None, str, str | None]]] = {}
         self._unrecorded: dict[str, Ending | None] = {}
         self._unrecorded_columns: set[tuple[str, str]] = set()
         self._names = _Names()
 
     # --- what a query says when it starts -----------------------------------------------------------------------------
 
-    def starts(self, query_id: str, at: int, said: Started) -> Iterator[tuple[str, Answer]]:
+    def starts(self, asker: Asker, at: int, said: Started) -> Iterator[tuple[Asker, Answer]]:
         """Answers to this query, and to others that had to wait; ``at``: when the query started (microseconds)."""
         if said.names:
             self._names.hear(at, said.names)
         for setting in said.settings:
-            yield from self._set(query_id, at, setting)
+            yield from self._set(asker, at, setting)
         if said.reads or said.columns:
             state = self._touched(self._in_force())
             columns = {column: self._column(column) for column in said.columns}
-            yield query_id, Answer(self.key, state, columns or None)
+            yield asker, Answer(self.key, state, columns or None)
 
     def _set(
-        self, query_id: str, at: int, setting: tuple[str, str | None, str, str | None]
-    ) -> Iterator[tuple[str, Answer]]:
+        self, asker: Asker, at: int, setting: tuple[str, str | None, str, str | None]
+    ) -> Iterator[tuple[Asker, Answer]]:
         before = self._settings.get(setting[1:])
         if before is not None:
             yield before[0], Answer(self.key, settings=[(*before[1], at)])
-        self._settings[setting[1:]] = query_id, setting
+        self._settings[setting[1:]] = asker, setting
 
     # --- what it has done when it ends --------------------------------------------------------------------------------
 
-    def ends(self, query_id: str, at: int, done: Ended) -> Iterator[tuple[str, Answer]]:
+    def ends(self, asker: Asker, at: int, done: Ended) -> Iterator[tuple[Asker, Answer]]:
         """The same for what it did: columns are renamed, the object is dropped, a version is made, columns written."""
         columns = {column: self._column(column) for column in done.renamed}
         if columns:
             self._touched(self._in_force())
         if done.drops:
-            yield from self._drop(query_id, at)
+            yield from self._drop(asker, at)
         prior = None
         if done.makes:
             yield from self._next(Ending(until=at))
             prior = None if done.creates else self._touched(self._last_made)
-            self._make(query_id, creates=done.creates)
+            self._make(asker, creates=done.creates)
         priors = {}
         for column, is_new in done.written:
-            is_kept = not (is_new or self._last_created == query_id)
-            before = self._write(query_id, column, is_kept=is_kept)
+            is_kept = not (is_new or self._last_created == asker.query_id)
+            before = self._write(asker.query_id, column, is_kept=is_kept)
             if is_kept:
                 priors[column] = before
         if columns or prior or priors:
-            yield query_id, Answer(self.key, None, columns or None, prior, priors or None)
+            yield asker, Answer(self.key, None, columns or None, prior, priors or None)
 
-    def _drop(self, query_id: str, at: int) -> Iterator[tuple[str, Answer]]:
+    def _drop(self, asker: Asker, at: int) -> Iterator[tuple[Asker, Answer]]:
         state = self._touched(self._in_force())
-        yield from self._next(Ending(at, query_id, at))
+        yield from self._next(Ending(at, asker.query_id, at))
         if state == INITIAL:
-            self._unrecorded[state] = Ending(None, query_id, at)
-        self._made, self._dropped = None, query_id
+            self._unrecorded[state] = Ending(None, asker.query_id, at)
+        self._made, self._dropped = None, asker.query_id
 
-    def _next(self, ending: Ending) -> Iterator[tuple[str, Answer]]:
+    def _next(self, ending: Ending) -> Iterator[tuple[Asker, Answer]]:
         """Tell the query that made the version in force what became of it."""
         if self._made is not None:
             yield self._made, Answer(self.key, ending=ending)
 
-    def _make(self, query_id: str, *, creates: bool) -> None:
-        self._made, self._dropped = query_id, None
-        self._last_made = _version(query_id)
+    def _make(self, asker: Asker, *, creates: bool) -> None:
+        self._made, self._dropped = asker, None
+        self._last_made = _version(asker.query_id)
         if creates:
-            self._last_created = query_id
+            self._last_created = asker.query_id
             self._columns = {}
 
     def _write(self, query_id: str, column: str, *, is_kept: bool) -> str:

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from exporter.queries import content
-from exporter.queries.mentions import add
 from exporter.rows import documents
 from exporter.rows.row import STRUCTURED
+from exporter.things.profiles import add
 from tests.queries.told import facts_of, row, tables
 
 TABLE: Final = {"objectDomain": "Table", "objectId": 5, "objectName": "D.S.T"}

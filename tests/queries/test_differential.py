@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from hypothesis import given, settings
 
-from exporter.queries.mentions import add, sightings
+from exporter.queries.mentions import sightings
 from exporter.queries.tables import FACTS
+from exporter.things.profiles import add
 from tests import golden
 from tests.facts import plain_reading as plain
 from tests.histories import histories, random_history

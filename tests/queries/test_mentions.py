@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.queries import mentions
-from exporter.queries.mentions import add, merge
 from exporter.recent import Recent
 from exporter.things.lives import Profile
+from exporter.things.profiles import add, merge
 from tests.histories import histories
 from tests.queries.told import GOOD, facts_of, queries_of, row
 

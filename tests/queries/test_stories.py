@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.queries.mentions import add, sightings
+from exporter.queries.mentions import sightings
+from exporter.things.profiles import add
 from tests.queries.told import GOOD, micros, queries_of, tables
 
 if TYPE_CHECKING:

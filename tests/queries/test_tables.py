@@ -8,9 +8,9 @@ import pytest
 
 from exporter.queries.build import query_facts
 from exporter.queries.facts import History
-from exporter.queries.mentions import add
 from exporter.queries.tables import FACTS, QUERY_HISTORY, ddl, rows_of, rows_of_object, utc
 from exporter.things.lives import Life, Named, Profile
+from exporter.things.profiles import add
 from tests.queries.told import ACCOUNT, facts_of, row
 
 NAMED: Final = {"objectDomain": "Function", "objectName": "d.s.f", "argumentSignature": "(N NUMBER)"}

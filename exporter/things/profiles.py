@@ -1,0 +1,82 @@
+"""What all queries together say of an object, added up in any order and grouping."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from exporter.queries.mentions import mentions
+from exporter.things.lives import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from exporter.queries.facts import QueryFacts
+    from exporter.queries.mentions import Said
+    from exporter.recent import Recent
+
+Value = TypeVar("Value", str, "str | None")
+
+
+def add(
+    profiles: dict[tuple[str, str], Profile], facts: QueryFacts, learned: Recent[str] | None = None
+) -> tuple[str, ...]:
+    """Add what the query says to the profiles, by account and object key; a new object gets one. Gives the keys of all
+    objects that the query names, sorted. ``learned``: contents that these profiles have learned from, and of
+    which account: they need not be heard again but for their times.
+    """
+    said, account = mentions(facts.content).said, facts.account
+    is_known = learned is not None and learned.get(facts.content) == account
+    seen = facts.start, facts.start
+    for key, one in said.items():
+        profile = profiles.get((account, key))
+        if profile is None:
+            profiles[account, key] = profile = Profile(account, key)
+        if not is_known:
+            _learn(profile, one)
+        for name in one.names:
+            _see(profile.names, name, seen)
+    if learned is not None and not is_known:
+        learned.keep(facts.content, account)
+    return tuple(said)
+
+
+def merge(one: Profile, other: Profile) -> None:
+    """Add to the one what the other knows of the same object; in any order and grouping it comes to the same. The other
+    stays as it is.
+    """
+    _learn(one, other)
+    for name, seen in other.names.items():
+        _see(one.names, name, seen)
+
+
+def _see(names: dict[str, tuple[int, int]], name: str, seen: tuple[int, int]) -> None:
+    known = names.get(name)
+    if known is None:
+        names[name] = seen
+    elif seen[0] < known[0] or seen[1] > known[1]:
+        names[name] = min(known[0], seen[0]), max(known[1], seen[1])
+
+
+def _learn(one: Profile, other: Profile | Said) -> None:
+    """All but the times of names."""
+    one.object_id = one.object_id or other.object_id
+    one.domains.update(other.domains)
+    _join(one.columns, other.columns)
+    if other.given or other.old_names or other.renamed_from:
+        one.given.update(other.given)
+        _join(one.renamed_from, other.renamed_from)
+        _join(one.old_names, other.old_names)
+    one.signatures.update(other.signatures)
+    one.data_types.update(other.data_types)
+    one.stage_kinds.update(other.stage_kinds)
+    one.locations.update(other.locations)
+    one.accounts.update(other.accounts)
+
+
+def _join(one: dict[str, set[Value]], other: Mapping[str, Collection[Value]]) -> None:
+    for name, values in other.items():
+        known = one.get(name)
+        if known is None:
+            one[name] = set(values)
+        elif values:
+            known.update(values)
