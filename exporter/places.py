@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -84,7 +85,9 @@ class LocalPlace:
 
     def described(self, folder: str) -> list[dict[str, Any]]:
         root = Path(folder)
-        return [_described(path, root) for path in sorted(root.rglob("*")) if path.is_file()]
+        paths = [path for path in sorted(root.rglob("*")) if path.is_file()]
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            return list(threads.map(lambda path: _described(path, root), paths))
 
     def delete(self, folder: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)

@@ -12,7 +12,7 @@ from exporter.engine import local, rounds, session, workers
 from exporter.engine.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.engine.records import read_back, records
 from exporter.engine.records import size as size_of
-from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched
+from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched, kept
 from exporter.messages import CATALOG, RESULT, TALLY
 from exporter.queries.tables import FACTS
 from exporter.rows.forms import uri
@@ -66,7 +66,9 @@ def _records(spark: SparkSession, came: forms.Came) -> DataFrame:
 def _partitions(spark: SparkSession, size: int | None) -> int:
     if size is None:
         return int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-    return min(max(4, size // _PARTITION), _PARTITIONS)
+    # As many as all cores work on at once, some times over: else some of them wait for the last ones.
+    cores = session.cores(spark)
+    return min(max(1, -(-size // (_PARTITION * cores))) * cores, _PARTITIONS)
 
 
 def _alone(engine: SparkEngine, came: DataFrame, job: Job) -> tuple[Outcome, list[str]]:
@@ -89,7 +91,8 @@ def _in_rounds(engine: SparkEngine, came: DataFrame, job: Job, progress: Progres
 
 def _read(job: Job, batches: Batches) -> Batches:
     local.seldom_collected()
-    return batched(read(read_back(batches), job))
+    yield from batched(read(read_back(batches), job))
+    kept()
 
 
 def _take(spark: SparkSession, new: Publication, name: str, job: Job) -> None:

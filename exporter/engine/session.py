@@ -31,6 +31,8 @@ _MEANING: Final = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # All outputs of a task are written side by side: else their texts would be sorted, and lose their order.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
+    # Parts of files of this size are read by a task: small, so that all cores are busy until the last one.
+    "spark.sql.files.maxPartitionBytes": "32m",
     # A record may have some KB: a batch of them is to be some MB.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
 }
@@ -55,7 +57,13 @@ _SMALL: Final = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
 }
-_LARGE: Final = {"spark.driver.extraJavaOptions": "-XX:+UseParallelGC", "spark.driver.memory": "1536m"}
+_MIDDLE: Final = {
+    # As above: the full compiler takes more of the first minutes than it gives back in them.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
+    "spark.driver.memory": "1536m",
+}
+_LARGE: Final = {**_MIDDLE, "spark.driver.extraJavaOptions": "-XX:+UseParallelGC"}
+_LARGE_FROM: Final = 1 << 30
 
 
 def start(input_bytes: int | None, *, app_name: str = "access-history-exporter") -> SparkSession:
@@ -104,8 +112,14 @@ def _wanted(input_bytes: int | None, told: Mapping[str, str]) -> dict[str, str]:
     if not _is_local(told.get("spark.master", "local")):
         wanted = _FAR
     else:
-        wanted = {"spark.master": "local[*]", **_LOCAL, **(_SMALL if is_small(input_bytes) else _LARGE)}
+        wanted = {"spark.master": "local[*]", **_LOCAL, **_for_size(input_bytes)}
     return {name: value for name, value in wanted.items() if name not in told}
+
+
+def _for_size(input_bytes: int | None) -> dict[str, str]:
+    if is_small(input_bytes):
+        return _SMALL
+    return _LARGE if input_bytes is None or input_bytes >= _LARGE_FROM else _MIDDLE
 
 
 def _is_local(master: str) -> bool:
@@ -116,6 +130,12 @@ def has_far_workers(spark: SparkSession) -> bool:
     """Whether rows are worked on by other processes than those that we start here: they may be on other machines."""
     context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none, and is far itself
     return context is None or not _is_local(context.master)
+
+
+def cores(spark: SparkSession) -> int:
+    """How many tasks run at once, as far as Spark says; 2 where it does not."""
+    context = getattr(spark, "sparkContext", None)
+    return max(2, context.defaultParallelism) if context is not None else 2
 
 
 def cause(error: Exception) -> str:

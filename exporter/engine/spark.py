@@ -4,6 +4,7 @@ partitions; the steps run in Python workers, over Arrow batches. No meaning is i
 
 from __future__ import annotations
 
+import gc
 from base64 import b64encode
 from functools import partial, reduce
 from itertools import starmap
@@ -98,7 +99,15 @@ def _in_order(messages: DataFrame, step: Step, job: Job) -> DataFrame:
 
 def _carry(step: Step, job: Job, batches: Batches) -> Batches:
     seldom_collected()
-    return batched(step(_messages(batches), job))
+    yield from batched(step(_messages(batches), job))
+    kept()
+
+
+def kept() -> None:
+    """What this process keeps for its next task has no cycles: PySpark, which collects after each, is not to look at
+    all of it each time.
+    """
+    gc.freeze()
 
 
 def _messages(batches: Batches) -> Iterator[Message]:
