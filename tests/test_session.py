@@ -94,18 +94,14 @@ def asked_for(sessions: Sessions, size: int | None) -> dict[str, str]:
 
 
 def test_size_decides_how_the_session_is_tuned(sessions: Sessions) -> None:
-    tiny, small, large, unknown = (asked_for(sessions, size) for size in (0, session.SMALL - 1, session.SMALL, None))
+    sizes = 0, session.SMALL - 1, session.SMALL, session.LARGE - 1, session.LARGE, None
+    tiny, small, middle, under, large, unknown = (asked_for(sessions, size) for size in sizes)
     assert tiny["spark.sql.shuffle.partitions"] == "1"
-    assert "TieredStopAtLevel=1" in small[OPTIONS]
+    assert all("TieredStopAtLevel=1" in one[OPTIONS] for one in (small, middle))
     assert "TieredStopAtLevel" not in large[OPTIONS]
-    assert "spark.sql.shuffle.partitions" not in large
-    assert large == unknown
-    assert [session.is_small(size) for size in (0, session.SMALL - 1, session.SMALL, None)] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    assert all("spark.sql.shuffle.partitions" not in one for one in (middle, large))
+    assert (middle, large) == (under, unknown)
+    assert [session.is_small(size) for size in sizes] == [True, True, False, False, False, False]
 
 
 def test_a_local_session_listens_to_nobody(sessions: Sessions) -> None:

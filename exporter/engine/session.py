@@ -31,8 +31,6 @@ _MEANING: Final = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # All outputs of a task are written side by side: else their texts would be sorted, and lose their order.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
-    # Parts of files of this size are read by a task: small, so that all cores are busy until the last one.
-    "spark.sql.files.maxPartitionBytes": "32m",
     # A record may have some KB: a batch of them is to be some MB.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
 }
@@ -43,6 +41,8 @@ _LOCAL: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    # Parts of files of this size are read by a task: small, so that all cores are busy until the last one.
+    "spark.sql.files.maxPartitionBytes": "32m",
     # No .crc files beside the output, and no marks of success: it becomes visible as a whole folder later.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
@@ -63,7 +63,7 @@ _MIDDLE: Final = {
     "spark.driver.memory": "1536m",
 }
 _LARGE: Final = {**_MIDDLE, "spark.driver.extraJavaOptions": "-XX:+UseParallelGC"}
-_LARGE_FROM: Final = 1 << 30
+LARGE: Final = 1 << 30
 
 
 def start(input_bytes: int | None, *, app_name: str = "access-history-exporter") -> SparkSession:
@@ -119,7 +119,7 @@ def _wanted(input_bytes: int | None, told: Mapping[str, str]) -> dict[str, str]:
 def _for_size(input_bytes: int | None) -> dict[str, str]:
     if is_small(input_bytes):
         return _SMALL
-    return _LARGE if input_bytes is None or input_bytes >= _LARGE_FROM else _MIDDLE
+    return _LARGE if input_bytes is None or input_bytes >= LARGE else _MIDDLE
 
 
 def _is_local(master: str) -> bool:

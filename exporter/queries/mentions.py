@@ -19,7 +19,7 @@ from exporter.recent import Recent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from exporter.queries.facts import Change, Content, QueryFacts, Setting
+    from exporter.queries.facts import Access, Change, Content, QueryFacts, Setting, Write
 
 Value = TypeVar("Value", str, "str | None")
 _CONTENTS: Final = 6_000
@@ -132,18 +132,21 @@ def _describe(said: Said, thing: Thing) -> None:
     said.object_id = thing.object_id or said.object_id
     said.domains = _with(said.domains, thing.domain)
     said.names = _with(said.names, thing.name)
-    said.signatures = _with(said.signatures, thing.signature)
-    said.data_types = _with(said.data_types, thing.data_type)
-    said.stage_kinds = _with(said.stage_kinds, thing.stage_kind)
-    said.locations = _with(said.locations, thing.location)
-    said.accounts = _with(said.accounts, thing.account)
+    if thing.signature is not None:
+        said.signatures = _with(said.signatures, thing.signature)
+    if thing.data_type is not None:
+        said.data_types = _with(said.data_types, thing.data_type)
+    if thing.stage_kind is not None:
+        said.stage_kinds = _with(said.stage_kinds, thing.stage_kind)
+    if thing.location is not None:
+        said.locations = _with(said.locations, thing.location)
+    if thing.account is not None:
+        said.accounts = _with(said.accounts, thing.account)
 
 
-def _with(values: Values[str], value: str | None) -> Values[str]:
-    return values if value is None else _with_any(values, value)
-
-
-def _with_any(values: Values[Value], value: Value) -> Values[Value]:
+def _with(values: Values[Value], value: Value | None) -> Values[Value]:
+    if value is None:
+        return values
     if isinstance(values, dict):
         values[value] = None
         return values
@@ -152,12 +155,14 @@ def _with_any(values: Values[Value], value: Value) -> Values[Value]:
 
 def _columns(content: Content, said: _Each) -> None:
     """Columns that are read, written, source or target, or protected."""
-    for access in content.accesses:
-        for column in access.columns:
-            _column(said[access.thing.key], column.name, column.column_id)
-    for write in content.writes:
-        for column in write.columns:
-            _column(said[write.thing.key], column.name, column.column_id)
+    shown: Iterator[Access | Write] = chain(content.accesses, content.writes)
+    for one in shown:
+        columns = said[one.thing.key].columns
+        for name, column_id in [(column.name, column.column_id) for column in one.columns]:
+            if column_id is None:
+                columns.setdefault(name, ())
+            else:
+                columns[name] = _with(columns.get(name, ()), column_id)
     for derivation in content.derivations:
         _column(said[derivation.target_key], derivation.target_column, None)
         _column(said[derivation.source.key], derivation.source_column, None)
@@ -179,7 +184,8 @@ def _column_of(setting: Setting, said: Said) -> None:
 def _new_names(change: Change, said: Said) -> None:
     """A name that RENAME or SWAP gives; it is told of objects with an id alone, for others are their names."""
     if change.new_name is not None:
-        said.old_names[change.new_name] = _with_any(said.old_names.get(change.new_name, ()), change.thing.name)
+        former = said.old_names.get(change.new_name, ())
+        said.old_names[change.new_name] = dict.fromkeys((*former, change.thing.name))
     if change.thing.object_id is not None:
         said.given = _with(_with(said.given, change.new_name), change.swap_name)
 
