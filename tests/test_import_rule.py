@@ -1,4 +1,6 @@
-"""Imports point one way: rows <- queries <- things <- {graph, openlineage} <- steps <- engine <- pipeline <- cli."""
+"""Imports point one way: rows <- queries <- things <- {graph, openlineage} <- steps <- engine <- pipeline <-
+commands <- cli.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +34,7 @@ LAYERS: Final = (
     {"accounting"},
     {"pipeline"},
     {"terminal"},
+    {"commands"},
     {"cli"},
     {"__main__"},
 )

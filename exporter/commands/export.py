@@ -1,0 +1,82 @@
+"""Rows to events and graph: the main job."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from exporter.commands import command
+
+
+def add(commands: Any) -> None:
+    """Declare it."""
+    parser = command(
+        commands, "export", _run, "turn rows into checked events and a checked graph",
+        "exporter export rows.ndjson.gz --account MYORG-MYACCOUNT --out lineage",
+    )  # fmt: skip
+    parser.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="INPUT",
+        help="files, folders and globs of NDJSON, JSON, CSV, Parquet (also .gz), or a Spark table",
+    )
+    parser.add_argument(
+        "--out", required=True, metavar="DIR", help="the folder to write, or its URI; it appears whole or not at all"
+    )
+    parser.add_argument(
+        "--account",
+        metavar="ORG-ACCOUNT",
+        help="the account the rows are from: names are below snowflake://ORG-ACCOUNT",
+    )
+    parser.add_argument("--query-history", metavar="PATH", help="rows of QUERY_HISTORY, in the same forms")
+    parser.add_argument("--outputs", metavar="LIST", help="events,graph (default), catalog, facts, or some of them")
+    parser.add_argument("--graph-format", metavar="LIST", help="turtle (default), ntriples, nquads, jsonld, or several")
+    parser.add_argument(
+        "--base", metavar="IRI", help="what the graph's IRIs begin with (default snowflake://ORG-ACCOUNT/)"
+    )
+    parser.add_argument(
+        "--query-text", action="store_true", default=None, help="keep SQL text, which can hold personal data"
+    )
+    parser.add_argument(
+        "--engine", choices=("spark", "local"), help="spark (default); local: some MB of files, without Spark and Java"
+    )
+    parser.add_argument(
+        "--shapes", action="append", metavar="DIR", help="your own SHACL shapes beside the shipped ones; several times"
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML")
+    parser.add_argument("--strict", action="store_true", default=None, help="exit 1 where any row was set aside")
+    parser.add_argument(
+        "--replace", action="store_true", default=None, help="put the new output in place of an older one"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON on standard output")
+    parser.add_argument("--no-validate", action="store_false", dest="validate", default=None, help=argparse.SUPPRESS)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from exporter import settings, terminal
+    from exporter.pipeline import export
+    from exporter.progress import Progress
+
+    given = {
+        name: getattr(arguments, name)
+        for name in (
+            "out",
+            "account",
+            "query_history",
+            "outputs",
+            "graph_format",
+            "base",
+            "query_text",
+            "strict",
+            "replace",
+            "validate",
+            "engine",
+            "shapes",
+        )
+    }
+    chosen = settings.load({**given, "inputs": tuple(arguments.inputs)}, arguments.config)
+    terminal.warn(terminal.advice(chosen))
+    report = export(chosen, Progress())
+    print(report.json() if arguments.json else terminal.summary(report))
+    return 1 if report.violations or (chosen.strict and report.quarantined) else 0

@@ -1,0 +1,38 @@
+"""Events to a backend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exporter.commands import command
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(commands: Any) -> None:
+    """Declare it."""
+    from exporter.openlineage.push.profiles import PROFILES
+
+    parser = command(
+        commands, "push", _run, "send the events of a folder to a backend",
+        "OPENLINEAGE_URL=http://localhost:5000 exporter push lineage",
+    )  # fmt: skip
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what export wrote")
+    parser.add_argument("--runs", choices=("all", "latest"), help="every run (default), or the latest of each job")
+    parser.add_argument(
+        "--profile", choices=tuple(PROFILES), help="keep to what this backend takes (default: as the address tells)"
+    )
+    parser.add_argument("--concurrency", type=int, metavar="N", help="events at once, at most (default 8)")
+    parser.add_argument("--rate", type=float, metavar="N", help="events a second, at most (default: no limit)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML; its table [push] is read")
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON on standard output")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from exporter import settings
+    from exporter.openlineage.push.command import push
+
+    given = {name: getattr(arguments, name) for name in ("runs", "profile", "concurrency", "rate")}
+    return push(arguments.folder, settings.load_push(given, arguments.config), as_json=arguments.json)

@@ -1,0 +1,24 @@
+"""The shipped questions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from exporter.commands import command
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(commands: Any) -> None:
+    """Declare it."""
+    parser = command(commands, "queries", _run, "list the shipped questions", "exporter queries")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from exporter.graph.ask.questions import questions
+    from exporter.terminal import listed
+
+    print(listed(questions(), as_json=arguments.json))
+    return 0
