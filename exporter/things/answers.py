@@ -1,9 +1,9 @@
 """What things tell a query: all that it needs beside its own facts.
 
 An object answers each query that mentions it; what ends a version or a setting is known later than its start, and comes
-as an answer of its own. A *state* is the path of a version without its object: ``version/QUERY``, ``initial-version``
-before the first on record, ``version-after-drop/QUERY`` where an object is read that was last seen dropped. The version
-of a column is ``STATE/column/NAME``.
+as an answer of its own. A *state* is the path of a version without its object: ``version/QUERY``; ``before/QUERY``
+for what was there before the first query on record that speaks of the object; ``version-after-drop/QUERY`` where an
+object is read that was last seen dropped. The version of a column is ``STATE/column/NAME``.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from exporter.things.lives import Life, Named
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-INITIAL: Final = "initial-version"
+_BEFORE: Final = "before/"
 _GONE: Final = "version-after-drop/"
 SettingKey = tuple[str | None, str, str | None]
 """Column, property, element: what a later setting takes the place of."""
@@ -84,7 +84,8 @@ class Story:
         self.key = key
         self._made: Asker | None = None  # the query that made the version in force, None where it was dropped or unmade
         self._dropped: str | None = None  # the query that dropped it last, where that came after the last version
-        self._last_made = INITIAL
+        self._first: str | None = None  # the query that mentioned it first: what was there before is named by it
+        self._last_made: str | None = None
         self._last_created: str | None = None
         self._columns: dict[str, str] = {}
         self._settings: dict[SettingKey, tuple[Asker, tuple[str, str | None, str, str | None]]] = {}
@@ -96,6 +97,7 @@ class Story:
 
     def starts(self, asker: Asker, at: int, said: Started) -> Iterator[tuple[Asker, Answer]]:
         """Answers to this query, and to others that had to wait; ``at``: when the query started (microseconds)."""
+        self._first = self._first or asker.query_id
         if said.names:
             self._names.hear(at, said.names)
         for setting in said.settings:
@@ -117,6 +119,7 @@ class Story:
 
     def ends(self, asker: Asker, at: int, done: Ended) -> Iterator[tuple[Asker, Answer]]:
         """The same for what it did: columns are renamed, the object is dropped, a version is made, columns written."""
+        self._first = self._first or asker.query_id
         columns = {column: self._column(column) for column in done.renamed}
         if columns:
             self._touched(self._in_force())
@@ -125,7 +128,7 @@ class Story:
         prior = None
         if done.makes:
             yield from self._next(Ending(until=at))
-            prior = None if done.creates else self._touched(self._last_made)
+            prior = None if done.creates else self._touched(self._last_made or self._initial())
             self._make(asker, creates=done.creates)
         priors = {}
         for column, is_new in done.written:
@@ -139,7 +142,7 @@ class Story:
     def _drop(self, asker: Asker, at: int) -> Iterator[tuple[Asker, Answer]]:
         state = self._touched(self._in_force())
         yield from self._next(Ending(at, asker.query_id, at))
-        if state == INITIAL:
+        if state.startswith(_BEFORE):
             self._unrecorded[state] = Ending(None, asker.query_id, at)
         self._made, self._dropped = None, asker.query_id
 
@@ -169,8 +172,13 @@ class Story:
 
     def _in_force(self) -> str:
         if self._made is not None:
-            return self._last_made
-        return INITIAL if self._dropped is None else _GONE + segment(self._dropped)
+            return _version(self._made.query_id)
+        return self._initial() if self._dropped is None else _GONE + segment(self._dropped)
+
+    def _initial(self) -> str:
+        """What was there before the record begins: other periods of the same account have another one."""
+        assert self._first is not None, "nobody mentioned the object"
+        return _BEFORE + segment(self._first)
 
     def _touched(self, state: str) -> str:
         """The state; one that no query on record made has a node of its own because something refers to it."""
@@ -179,7 +187,7 @@ class Story:
         return state
 
     def _chain(self) -> str:
-        return INITIAL if self._last_created is None else _version(self._last_created)
+        return self._initial() if self._last_created is None else _version(self._last_created)
 
     def _column(self, column: str) -> str:
         """The state that wrote what the column holds."""

@@ -124,25 +124,25 @@ def test_columns_and_those_that_have_another_name_now() -> None:
 
 
 def test_versions_that_no_query_on_record_made() -> None:
-    life = Life(unrecorded={"version-after-drop/q2": None, "initial-version": Ending(None, "q2", TEN)})
+    life = Life(unrecorded={"version-after-drop/q2": None, "before/q-1": Ending(None, "q2", TEN)})
     nodes = made(life=life)
     assert of_class(nodes, "ah:UnrecordedVersion") == {
-        "table/1/initial-version": {
+        "table/1/before/q-1": {
             "prov:specializationOf": ("table/1",),
             "prov:wasInvalidatedBy": ("query/q2",),
             "prov:invalidatedAtTime": (TEN,),
         },
         "table/1/version-after-drop/q2": {"prov:specializationOf": ("table/1",)},
     }
-    assert nodes["table/1/initial-version"].types == ("ah:UnrecordedVersion", "ah:Version", "prov:Entity")
+    assert nodes["table/1/before/q-1"].types == ("ah:UnrecordedVersion", "ah:Version", "prov:Entity")
 
 
 def test_a_column_that_nobody_wrote_since_its_table_was_made_is_unrecorded() -> None:
-    nodes = made(life=Life(unrecorded_columns={("X", "version/q2"), ("A B", "initial-version")}))
+    nodes = made(life=Life(unrecorded_columns={("X", "version/q2"), ("A B", "before/q-1")}))
     assert of_class(nodes, "ah:UnrecordedColumnVersion") == {
-        "table/1/initial-version/column/A%20B": {
+        "table/1/before/q-1/column/A%20B": {
             "prov:specializationOf": ("table/1/column/A%20B",),
-            "dcterms:isPartOf": ("table/1/initial-version",),
+            "dcterms:isPartOf": ("table/1/before/q-1",),
         },
         "table/1/version/q2/column/X": {
             "prov:specializationOf": ("table/1/column/X",),

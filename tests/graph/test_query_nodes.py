@@ -121,8 +121,8 @@ def test_users_and_queries_without_a_row() -> None:
 COPY: Final = copied(A, "X", B, "Z")
 COPY_ANSWERS: Final = Answers(
     {"table/1": "version/q0"},
-    {("table/1", "X"): "initial-version"},
-    {"table/2": "initial-version"},
+    {("table/1", "X"): "before/q-1"},
+    {"table/2": "before/q-1"},
     {("table/2", "Z"): "version/q-1"},
 )
 
@@ -144,7 +144,7 @@ def test_a_read_is_of_the_version_in_force() -> None:
 
 def test_a_column_under_two_ids_is_read_once() -> None:
     access = Access("DIRECT", A, (Column("X", "1"), Column("X", "2"), Column("Y")))
-    nodes = told(query(Content(accesses=(access,))), Answers({"table/1": "initial-version"}))
+    nodes = told(query(Content(accesses=(access,))), Answers({"table/1": "before/q-1"}))
     read = nodes["query/q1/access/direct/table/1"].values["ah:readColumn"]
     assert read == ("table/1/column/X", "table/1/column/Y")
 
@@ -152,9 +152,9 @@ def test_a_column_under_two_ids_is_read_once() -> None:
 def test_a_place_is_read_as_itself_and_its_version_is_below_the_account() -> None:
     place = Thing("location/s3%3A%2F%2Fb%2Fc", "location", location="s3://b/c")
     content = Content(accesses=(Access("DIRECT", place),))
-    nodes = told(query(content), Answers({place.key: "initial-version"}))
+    nodes = told(query(content), Answers({place.key: "before/q-1"}))
     assert nodes["query/q1/access/direct/location/s3%3A%2F%2Fb%2Fc"].values == {
-        "prov:entity": ("location/s3%3A%2F%2Fb%2Fc/initial-version",),
+        "prov:entity": ("location/s3%3A%2F%2Fb%2Fc/before/q-1",),
         "ah:accessType": ("DIRECT",),
         "ah:accessedObject": ("s3://b/c",),
     }
@@ -168,7 +168,7 @@ def test_a_write_makes_a_version_that_comes_from_all_that_was_read() -> None:
         "prov:specializationOf": ("table/2",),
         "prov:wasGeneratedBy": ("query/q1",),
         "prov:generatedAtTime": (NINE,),
-        "ah:priorVersion": ("table/2/initial-version",),
+        "ah:priorVersion": ("table/2/before/q-1",),
         "prov:wasDerivedFrom": ("table/1/version/q0",),
         "ah:derivedFromBase": ("table/1/version/q0",),
         "prov:qualifiedDerivation": ("table/2/version/q1/derivation/Z/direct/table/1/column/X",),
@@ -186,7 +186,7 @@ def test_a_derivation_is_of_what_the_column_held() -> None:
         "ah:sourceObject": ("table/1",),
         "ah:sourceName": ("A",),
         "ah:sourceColumn": ("table/1/column/X",),
-        "ah:sourceColumnVersion": ("table/1/initial-version/column/X",),
+        "ah:sourceColumnVersion": ("table/1/before/q-1/column/X",),
         "ah:targetColumn": ("table/2/column/Z",),
         "ah:targetColumnVersion": ("table/2/version/q1/column/Z",),
         "ah:targetName": ("B",),
@@ -198,7 +198,7 @@ def test_a_derivation_is_of_what_the_column_held() -> None:
         "dcterms:isPartOf": ("table/2/version/q1",),
         "prov:wasGeneratedBy": ("query/q1",),
         "ah:priorColumnVersion": ("table/2/version/q-1/column/Z",),
-        "prov:wasDerivedFrom": ("table/1/initial-version/column/X",),
+        "prov:wasDerivedFrom": ("table/1/before/q-1/column/X",),
     }
 
 
@@ -207,9 +207,9 @@ def test_a_function_is_a_source_without_a_column() -> None:
     content = Content(
         writes=(Write(B, columns("Z")),), derivations=(Derivation(B.key, None, "Z", "DIRECT", routine, None),)
     )
-    nodes = told(query(content), Answers({"function/3": "initial-version"}))
+    nodes = told(query(content), Answers({"function/3": "before/q-1"}))
     assert nodes["table/2/version/q1/derivation/Z/direct/function/3"].values == {
-        "prov:entity": ("function/3/initial-version",),
+        "prov:entity": ("function/3/before/q-1",),
         "prov:hadActivity": ("query/q1",),
         "ah:sourceType": ("DIRECT",),
         "ah:sourceObject": ("function/3",),
@@ -218,7 +218,7 @@ def test_a_function_is_a_source_without_a_column() -> None:
         "ah:targetColumnVersion": ("table/2/version/q1/column/Z",),
     }
     assert "prov:wasDerivedFrom" not in nodes["table/2/version/q1/column/Z"].values
-    assert nodes["table/2/version/q1"].values["prov:wasDerivedFrom"] == ("function/3/initial-version",)
+    assert nodes["table/2/version/q1"].values["prov:wasDerivedFrom"] == ("function/3/before/q-1",)
     assert "ah:derivedFromBase" not in nodes["table/2/version/q1"].values
 
 

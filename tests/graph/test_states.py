@@ -17,6 +17,7 @@ from tests.histories import random_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from tests.graph.ask.plain_history import State
 
@@ -27,14 +28,26 @@ Pair = tuple[str, str]
 
 def states_used(rows: list[plain.Json], ends: dict[str, str], base: str) -> Iterator[Pair]:
     """The IRIs of each query and of each version that it met."""
-    for query in History(rows, ends).queries.values():
+    history = History(rows, ends)
+    first = first_queries(history)
+    for query in history.queries.values():
         for state in query.data.values():
-            yield f"{base}query/{plain.segment(query.query_id)}", f"{base}{path_of(state)}"
+            yield f"{base}query/{plain.segment(query.query_id)}", f"{base}{path_of(state, first)}"
 
 
-def path_of(state: State) -> str:
+def first_queries(history: History) -> dict[str, str]:
+    """By object, the first query on record that speaks of it."""
+    found: dict[str, tuple[datetime, str]] = {}
+    for row in history.rows:
+        query = history.queries[row["query_id"]]
+        for key, _ in history.names.named(row):
+            found[key] = min(found.get(key, (query.start, query.query_id)), (query.start, query.query_id))
+    return {key: query_id for key, (_, query_id) in found.items()}
+
+
+def path_of(state: State, first: dict[str, str]) -> str:
     if state.query_id is None:
-        return f"{state.key}/initial-version"
+        return f"{state.key}/before/{plain.segment(first[state.key])}"
     return f"{state.key}/{'version-after-drop' if state.dropped else 'version'}/{plain.segment(state.query_id)}"
 
 

@@ -43,11 +43,11 @@ def of_hard(text: str, number: int, iris: Iris = IRIS) -> list[Node]:
     whole = Content(
         content.accesses, content.writes, content.derivations, changes=(change,), agents=(Agent(text, text, text),)
     )
-    state = {source.key: "initial-version"}
-    answers = Answers(state, {(source.key, text): "initial-version"}, endings={target.key: Ending(TEN, text, TEN)})
+    state = {source.key: "before/q-1"}
+    answers = Answers(state, {(source.key, text): "before/q-1"}, endings={target.key: Ending(TEN, text, TEN)})
     facts = query(whole, f"{number}{text}", history=History(query_text=text, end_time=TEN, rows_inserted=2**40))
     profile = Profile(ACCOUNT, target.key, "1", {"TABLE"}, {text}, locations={text}, columns={text: {"1", text}})
-    life = Life([Named(NINE, text, TEN, NINE)], {"initial-version": None}, {(text, "initial-version")})
+    life = Life([Named(NINE, text, TEN, NINE)], {"before/q-1": None}, {(text, "before/q-1")})
     return [*of_query(facts, answers, iris), *of_object(profile, life, iris)]
 
 

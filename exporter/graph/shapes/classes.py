@@ -29,7 +29,7 @@ _OF_QUERY: Final = {
 }
 """``query/ID/…/``"""
 _OF_OBJECT: Final = ("ah:Column", "ah:ObjectName", "ah:ColumnDerivation", "ah:ColumnVersion", "ah:Version")
-_STATES_WITH_KEY: Final = ("version", "version-after-drop")
+_STATES: Final = ("version", "version-after-drop", "before")
 _SINGLE: Final = {"account": "ah:Account", "organization": "ah:Organization"}
 
 
@@ -142,8 +142,8 @@ def _of_part(rest: list[str]) -> str | None:
         found = "ah:Column" if count == 2 and rest[1] else None
     elif head == "called":
         found = "ah:ObjectName" if count == 3 and rest[1] and rest[2] else None
-    elif head == "initial-version" or (head in _STATES_WITH_KEY and count > 1 and rest[1]):
-        found = _of_state(head, rest[1:] if head == "initial-version" else rest[2:])
+    elif head in _STATES and count > 1 and rest[1]:
+        found = _of_state(head, rest[2:])
     return found
 
 

@@ -30,7 +30,7 @@ class Copy:
 
 def graph_of(copies: list[Copy], folder: Path) -> Path:
     """The graph of queries ``q0001``, ``q0002`` … a minute apart; objects that begin with S are stages."""
-    states: dict[str, str] = defaultdict(lambda: "initial-version")
+    states: dict[str, str] = defaultdict(lambda: "before/q-1")
     blocks = []
     for number, copy in enumerate(copies, start=1):
         blocks.append(_query(number, copy, states[copy.source], states[copy.target]))
@@ -80,6 +80,6 @@ def _object(name: str) -> str:
 <{key}/called/first/{name}> a ah:ObjectName ; ah:nameText "{name}" ;
   ah:validFrom "2026-01-01T00:00:00Z"^^xsd:dateTime ; ah:lastSeen "2026-01-01T00:00:00Z"^^xsd:dateTime .
 <{key}/column/C> a ah:Column ; ah:columnName "C" ; ah:columnOf <{key}> .
-<{key}/initial-version> a ah:Version, ah:UnrecordedVersion ; prov:specializationOf <{key}> .
+<{key}/before/q-1> a ah:Version, ah:UnrecordedVersion ; prov:specializationOf <{key}> .
 <user/ETL> a ah:User ; ah:userName "ETL" .
 """

@@ -155,8 +155,8 @@ def test_a_column_begins_anew_where_it_was_added(whole: Store) -> None:
     """Two versions of A.X, of which neither comes after the other; what was there before the first is not on record."""
     prior = answers(of("dropped", whole), "?now ah:priorColumnVersion ?before ; dcterms:isPartOf ?version")
     assert prior == [
-        ("table/2/version/q1/column/X", "table/2/initial-version/column/X", "table/2/version/q1"),
-        ("table/3/version/q4/column/Z", "table/3/initial-version/column/Z", "table/3/version/q4"),
+        ("table/2/version/q1/column/X", "table/2/before/q1/column/X", "table/2/version/q1"),
+        ("table/3/version/q4/column/Z", "table/3/before/q4/column/Z", "table/3/version/q4"),
     ]
 
 
