@@ -150,7 +150,7 @@ def run(lines: Iterable[str], job: Job) -> tuple[int, Timed]:
         with clock.step("read"):
             rows = list(read(records, job))
         engine.count("read", records, rows)
-        made = rounds.export(engine, rows, job)
+        made = rounds.export(engine, [rows], job)
         texts = [message for part in made.outputs for message in part if is_text(message.to)]
         with clock.step("pieces of files"):
             put = list(pieces(texts, job))

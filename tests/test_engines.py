@@ -146,7 +146,7 @@ class InParts(LocalEngine):
 
 
 def exported(engine: LocalEngine, records: list[Record], job: Job) -> Exported[list[Message]]:
-    return rounds.export(engine, list(read(records, job)), job)
+    return rounds.export(engine, [list(read(records, job))], job)
 
 
 def texts(made: Exported[list[Message]]) -> Counter[tuple[str, bytes]]:

@@ -60,13 +60,14 @@ def seldom_collected() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-def run(records: Iterable[Record], job: Job) -> Iterator[Message]:
-    """The whole export of these records: the texts of all outputs, each in an order for people; the results of the
-    checks; and the counts as one message (:mod:`exporter.engine.outcome`).
+def run(records: Iterable[Record], job: Job, known: Iterable[Message] = ()) -> Iterator[Message]:
+    """The whole export of these records and of what earlier runs left: the texts of all outputs, each in an order for
+    people; the results of the checks; the state; and the counts as one message (:mod:`exporter.engine.outcome`).
     """
     seldom_collected()
-    made = rounds.export(LocalEngine(), list(read(records, job)), job)
+    made = rounds.export(LocalEngine(), [list(read(records, job)), list(known)], job)
     yield from pieces(sorted(one for part in made.outputs for one in part if is_text(one.to)), job)
     for results in made.results:
         yield from results
+    yield from made.state
     yield numbers(made.counts, made.refused)

@@ -84,7 +84,7 @@ def _work_alone(job: Job, batches: Batches) -> Batches:
 
 
 def _in_rounds(engine: SparkEngine, came: DataFrame, job: Job, progress: Progress) -> tuple[Outcome, list[str]]:
-    made = rounds.export(engine, came.mapInArrow(partial(_read, job), SCHEMA), job, progress)
+    made = rounds.export(engine, [came.mapInArrow(partial(_read, job), SCHEMA)], job, progress)
     found = [row["body"] for part in made.results for row in part.select("body").limit(LIMIT).collect()]
     return Outcome(made.counts, made.refused, results_of(map(bytes, found))), made.names
 

@@ -29,6 +29,7 @@ from exporter.messages import (
     PROFILE,
     REFUSED,
     RESULT,
+    STATE,
     THINGS,
     WRITTEN,
 )
@@ -88,7 +89,7 @@ class Engine(Protocol[Messages]):
 class Exported(Generic[Messages]):
     """What an export comes to. ``outputs``: the texts of all outputs, and the ``names`` that they were stored under;
     ``results`` of the checks, of all turns; ``counts``: of the last turn; ``refused``: results that refuse, by shape,
-    of all turns.
+    of all turns; ``state``: what the next update has to know.
     """
 
     outputs: list[Messages]
@@ -96,6 +97,7 @@ class Exported(Generic[Messages]):
     results: list[Messages]
     counts: Counts
     refused: dict[str, int]
+    state: Messages
 
 
 class Watch(Protocol):
@@ -120,17 +122,19 @@ class Nobody:
 
 def export(
     engine: Engine[Messages],
-    read: Messages,
+    read: Sequence[Messages],
     job: Job,
     watch: Watch = Nobody(),  # noqa: B008 - it holds nothing
 ) -> Exported[Messages]:
-    """All rounds, as often as it takes until the shapes refuse nothing."""
+    """All rounds, as often as it takes until the shapes refuse nothing. ``read``: what was read, and what earlier runs
+    left.
+    """
     holds: list[Messages] = []
     results: list[Messages] = []
     refused: dict[str, int] = {}
     for turn in range(_TURNS):
         with watch.stage("read"):
-            told = engine.kept(engine.met([read, *holds], tell, job), f"told-{turn}")
+            told = engine.kept(engine.met([*read, *holds], tell, job), f"told-{turn}")
             counts = engine.counts(told)
         watch.counted("rows", counts["rows"])
         if counts["held"]:
@@ -150,7 +154,8 @@ def export(
             refused[shape] = refused.get(shape, 0) + times
         if not (counts["held"] or counts["refused"]):
             texts = {f"outputs-{turn}": stored, **_catalogue(engine, answered, stored, known)}
-            return Exported(list(texts.values()), list(texts), results, counts, refused)
+            state = engine.only(told, [STATE])
+            return Exported(list(texts.values()), list(texts), results, counts, refused, state)
         holds.append(engine.each(engine.only(stored, [HELD]), hold, job))
         if counts["refused"]:
             holds.append(_of_things(engine, told, answered, job, turn))

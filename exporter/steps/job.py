@@ -20,7 +20,7 @@ class Job:
     are put in an order for people, one by one; where they are many, they are written as they come. ``begun``: when each
     account's first query started (microseconds), and ``load``, a digest of the queries: known once all rows are read.
     ``turn``: another text each time that the rounds are made, so that what a process remembers of one is not taken for
-    another's.
+    another's. ``run``: the number of this run where it adds to what earlier ones left; 0 where it stands alone.
     """
 
     account: str
@@ -38,6 +38,7 @@ class Job:
     begun: Mapping[str, int] = field(default_factory=dict)
     load: int = 0
     turn: str = ""
+    run: int = 0
 
     @classmethod
     def of(cls, settings: Settings) -> Job:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from exporter.messages import ASIDE, PLACE, QUARANTINE, Message, by_key, decode
+from exporter.steps.reading import file_of
 from exporter.steps.tallies import Tally
 
 if TYPE_CHECKING:
@@ -15,22 +16,23 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 
-def number(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+def number(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     """A file hears how many records its blocks have, then the rows that are set aside; their places count over all
     blocks of the file, from 1.
     """
     tally = Tally()
     before: dict[tuple[str, int], int] = {}
     so_far: dict[str, int] = {}
-    for _to, file, group in by_key(messages):
+    for _to, label, group in by_key(messages):
+        file, run = file_of(label)
         for message in group:
             if message.to == PLACE:
                 block, count = decode(message.body)
-                before[file, block] = so_far.get(file, 0)
-                so_far[file] = before[file, block] + count
+                before[label, block] = so_far.get(label, 0)
+                so_far[label] = before[label, block] + count
             elif message.to == ASIDE:
                 block, index, unit, reason, text = decode(message.body)
-                line = {"file": file, unit: before.get((file, block), 0) + index, "reason": reason, "as_it_came": text}
-                tally.count("quarantined")
-                yield Message(QUARANTINE, file, message.order, orjson.dumps(line))
+                line = {"file": file, unit: before.get((label, block), 0) + index, "reason": reason, "as_it_came": text}
+                tally.count("quarantined", run == job.run)
+                yield Message(QUARANTINE, label, message.order, orjson.dumps(line))
     yield tally.message()

@@ -53,9 +53,9 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
                 if query_id is not None:
                     # SQL text can hold personal data: where it is not asked for it goes no further than this.
                     kept = history if job.query_text else structs.replace(history, query_text=None)
-                    yield Message(QUERY, query_id, order(LINE), encode(kept))
+                    yield Message(QUERY, query_id, order(LINE, job.run), encode(kept))
             continue
-        place = record.file, record.block
+        place = labelled(record.file, job.run), record.block
         number = counts[place] = counts.get(place, 0) + 1
         row = read_line(record.text) if record.is_record else _NOT_A_RECORD
         if row is None:
@@ -65,7 +65,7 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
             bad += 1
             yield aside((*place, number, record.unit), "; ".join(row.problems), record.text)
         else:
-            yield from _row(row, record, number, job)
+            yield from _row(row, (*place, number, record.unit), record.text, job)
     for (file, block), count in counts.items():
         yield Message(PLACE, file, order(0, block), encode((block, count)))
     told = {"rows": rows, "unreadable": bad, "history_rows": lines, "history_unreadable": unreadable}
@@ -73,7 +73,19 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
 
 
 Place = tuple[str, int, int, str]
-"""Where a row came from: file, block, its number within the block, and what that counts."""
+"""Where a row came from: file with its run, block, its number within the block, and what that counts."""
+_OF_RUN: Final = "\0"
+
+
+def labelled(file: str, run: int) -> str:
+    """A file as one run read it: the next may find others rows under the same name."""
+    return f"{file}{_OF_RUN}{run}" if run else file
+
+
+def file_of(label: str) -> tuple[str, int]:
+    """The file and the run that :func:`labelled` was given."""
+    file, _, run = label.partition(_OF_RUN)
+    return file, int(run or 0)
 
 
 def aside(place: Place, reason: str, text: str) -> Message:
@@ -82,15 +94,19 @@ def aside(place: Place, reason: str, text: str) -> Message:
     return Message(ASIDE, file, order(1, block, f"{number:012}"), encode((block, number, unit, reason, text)))
 
 
-def _row(row: Row, record: Record, number: int, job: Job) -> Iterator[Message]:
+def _row(row: Row, place: Place, text: str, job: Job) -> Iterator[Message]:
     account = account_of(row, job.account)
-    place = record.file, record.block, number, record.unit
     # The text alone: to read it again takes less than to carry the row beside it.
-    yield Message(QUERY, row.query_id, order(ROW), encode((place, record.text)))
+    yield row_message(row.query_id, place, text, job)
     named_for = {role for role, _ in relatives(row)}
     for role, query_id in _relatives(row):
         note = account, row.query_id, role, role in named_for
-        yield Message(QUERY, query_id, order(CHILD, 0, row.query_id), encode(note))
+        yield Message(QUERY, query_id, order(CHILD, job.run, row.query_id), encode(note))
+
+
+def row_message(query_id: str, place: Place, text: str, job: Job) -> Message:
+    """A row, to its query."""
+    return Message(QUERY, query_id, order(ROW, job.run), encode((place, text)))
 
 
 def relatives(row: Row) -> list[tuple[str, str]]:

@@ -32,9 +32,9 @@ class Tally:
             self._begun[facts.account] = facts.start
         self._load ^= load_digest(facts.account, facts.query_id)
 
-    def written(self, facts: QueryFacts) -> None:
-        """A query that is exported."""
-        self.count("exported", facts.row_count)
+    def written(self, facts: QueryFacts, rows: int) -> None:
+        """A query that is exported, with so many rows."""
+        self.count("exported", rows)
         self.count("queries")
         self.count("truncated", any(one.endswith(TRUNCATED) for one in facts.content.incomplete))
 

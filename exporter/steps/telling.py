@@ -10,9 +10,11 @@ import msgspec
 from msgspec import Struct
 
 from exporter.messages import (
+    ASIDE,
     HELD,
     OBJECT,
     PARENT,
+    PLACE,
     PROFILE,
     QUERY,
     STATEMENT,
@@ -34,7 +36,8 @@ from exporter.rows.row import Row
 from exporter.steps import reading
 from exporter.steps.homes import Addresses, asking, home, written_at
 from exporter.steps.people import People
-from exporter.steps.reading import CHILD, HOLD, LINE, ROW, aside, relatives
+from exporter.steps.reading import CHILD, HOLD, LINE, ROW, aside, file_of, relatives, row_message
+from exporter.steps.state import kept, run_of
 from exporter.steps.tallies import Tally
 from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it
 from exporter.things.mentioned import said
@@ -59,11 +62,12 @@ _PREPARED: Final = 6_000
 
 
 class Told(Struct, array_like=True, gc=False):
-    """The facts of a query on their way."""
+    """The facts of a query on their way; ``new``: how many of the rows came with this run."""
 
     account: str
     rows: list[Row]
     history: History
+    new: int
 
     def facts(self) -> QueryFacts:
         """The same facts wherever they are made."""
@@ -106,24 +110,35 @@ def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     teller = _Teller(job)
     for to, query_id, group in by_key(messages):
         if to != QUERY:
-            yield from group
+            yield from _passed(group, job)
             continue
-        heard, lines = _heard(group, job)
-        history = NO_HISTORY
-        if lines:
-            history = latest(lines)
-            teller.tally.count("history_doubled", len(lines) - 1)
+        heard, lines, news = _heard(group, job)
+        yield from news
+        history = latest(lines) if lines else NO_HISTORY
+        teller.tally.count("history_doubled", max(len(lines) - 1, 0))
         for account, one in heard.items():
             yield from teller.query(account, query_id, one, history)
     yield from teller.sums()
     yield teller.tally.message()
 
 
-def _heard(group: Iterator[Message], job: Job) -> tuple[dict[str, _Heard], list[History]]:
+def _passed(group: Iterator[Message], job: Job) -> Iterator[Message]:
+    """Rows that are set aside, and the places of all."""
+    for message in group:
+        yield message
+        if job.run and message.to in {ASIDE, PLACE} and file_of(message.key)[1] == job.run:
+            yield kept(message)
+
+
+def _heard(group: Iterator[Message], job: Job) -> tuple[dict[str, _Heard], list[History], list[Message]]:
+    """By account, what a query heard; its lines of QUERY_HISTORY; and what of both is new, for the state."""
     heard: dict[str, _Heard] = {}
     lines: list[History] = []
+    news: dict[bytes, Message] = {}
     for message in group:
         what = rank(message)
+        if job.run and what in {LINE, CHILD} and message.body not in news:
+            news[message.body] = message
         if what == ROW:
             place, text = _row(message.body)
             row = read_line(text)
@@ -141,7 +156,7 @@ def _heard(group: Iterator[Message], job: Job) -> tuple[dict[str, _Heard], list[
                 one.without.add(child)
             else:
                 one.reasons.append(reason)
-    return heard, lines
+    return heard, lines, [kept(one) for one in news.values() if run_of(one) == job.run]
 
 
 def hold(messages: Iterable[Message], _: Job) -> Iterator[Message]:
@@ -189,25 +204,37 @@ class _Teller:
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
             return
         rows = [row for row, _, _ in heard.rows]
-        kept = distinct(rows) if len(rows) > 1 else rows
-        self.tally.count("duplicates", len(rows) - len(kept))
+        each = distinct(rows) if len(rows) > 1 else rows
+        new = list(self._new(heard.rows, each))
+        self.tally.count("duplicates", sum(self._is_new(place) for _, place, _ in heard.rows) - len(new))
+        if self._job.run:
+            yield from (kept(row_message(query_id, place, text, self._job)) for _, place, text in new)
         if heard.reasons:
             if children:
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
             yield from self._aside(heard.rows, min(heard.reasons))
-        elif len(kept) > 1 and disagree(kept):
+        elif len(each) > 1 and disagree(each):
             self.tally.count("held", 1)
-            yield held(query_facts(account, kept, history), DISAGREE)
+            yield held(query_facts(account, each, history), DISAGREE)
         else:
-            yield from self._told(Told(account, kept, history), has_heirs=any(wants for _, _, wants in children))
+            told = Told(account, each, history, len(new))
+            yield from self._told(told, has_heirs=any(wants for _, _, wants in children))
+
+    def _is_new(self, place: reading.Place) -> bool:
+        return file_of(place[0])[1] == self._job.run
+
+    def _new(self, came: list[_Placed], each: list[Row]) -> Iterator[_Placed]:
+        """Of the rows of a query, each once, those that came with this run; known ones are before them."""
+        kept_rows = {id(row) for row in each}
+        return (one for one in came if id(one[0]) in kept_rows and self._is_new(one[1]))
 
     def _aside(self, rows: list[_Placed], reason: str) -> Iterator[Message]:
         """The rows of a query that is held back, each once, at its first place."""
         in_order = sorted(rows, key=lambda one: one[1])
-        kept = {id(row) for row in distinct([row for row, _, _ in in_order])}
-        self.tally.count("aside", len(kept))
+        each = {id(row) for row in distinct([row for row, _, _ in in_order])}
+        self.tally.count("aside", len(each))
         for row, place, text in in_order:
-            if id(row) in kept:
+            if id(row) in each:
                 yield aside(place, reason, text)
 
     def _told(self, told: Told, *, has_heirs: bool) -> Iterator[Message]:

@@ -55,22 +55,24 @@ def write(messages: Iterable[Message], job: Job) -> Iterator[Message]:
             for message in group:
                 spellings.hear(key, message.body)
         elif to == WRITTEN:
-            facts, answers = _together(group)
+            facts, answers, new = _together(group)
             answers.datasets = spellings.of(facts.account)
-            yield from writer.query(facts, answers)
+            yield from writer.query(facts, answers, new)
         else:
             yield from group
     yield writer.saying.tally.message()
 
 
-def _together(group: Iterator[Message]) -> tuple[QueryFacts, Answers]:
-    answers, facts = Answers(), None
+def _together(group: Iterator[Message]) -> tuple[QueryFacts, Answers, int]:
+    """Facts, answers, and how many of the query's rows are new."""
+    answers, facts, new = Answers(), None, 0
     for message in group:
         what = rank(message)
         if what == ANSWER:
             _add(answers, _read_answer(message.body))
         elif what == FACTS_OF:
-            facts = read_told(message.body).facts()
+            told = read_told(message.body)
+            facts, new = told.facts(), told.new
         else:
             role, name = decode(message.body)
             if role == AS_PARENT:
@@ -78,7 +80,7 @@ def _together(group: Iterator[Message]) -> tuple[QueryFacts, Answers]:
             else:
                 answers.root_job = name
     assert facts is not None, "an answer to a query that nobody told of"
-    return facts, answers
+    return facts, answers, new
 
 
 def _add(answers: Answers, told: Answer) -> None:
@@ -109,8 +111,8 @@ class _Writer:
         self._recurring = None if job.in_order or job.shapes else recurring_of(job, self.saying.rendered)
         self._iris: dict[str, Iris] = {}
 
-    def query(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:
-        """A query's nodes and events, or that it is held back and why."""
+    def query(self, facts: QueryFacts, answers: Answers, new: int) -> Iterator[Message]:
+        """A query's nodes and events, or that it is held back and why; ``new``: how many of its rows are counted."""
         saying, job = self.saying, self._job
         results, texts = self._nodes(Told(facts, answers, self._of(facts.account))) if saying.is_asked else ([], ())
         yield from saying.results(results)
@@ -120,7 +122,7 @@ class _Writer:
             saying.tally.count("held")
             yield held(facts, reason)
             return
-        saying.tally.written(facts)
+        saying.tally.written(facts, new)
         yield from texts
         saying.tally.count("events", len(events))
         for event in events:
