@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from exporter import __version__
+from exporter import MODEL, __version__
 from exporter.errors import ExporterError
 from exporter.graph.report import shacl_report
 
@@ -50,6 +50,7 @@ class Report:
         """What was read, by which version, with which settings; the files follow when they are complete."""
         return {
             "version": self.version,
+            "model": MODEL,
             "input": list(settings.inputs),
             "rows_in": self.rows_in,
             "settings": settings.shown(),

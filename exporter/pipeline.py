@@ -7,10 +7,12 @@ this is done.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from exporter.accounting import check, summarise
-from exporter.engine.run import run
+from exporter.earlier import CHANGES, Earlier, Given, earlier, log
+from exporter.engine.run import changes, run
 from exporter.errors import UsageError
 from exporter.places import place_of
 from exporter.publication import Publication
@@ -29,13 +31,29 @@ def export(settings: Settings, progress: Progress) -> Report:
     job = Job.of(settings)
     if job.validate:
         checks(job.shapes)
+    place = place_of(settings.out)
     history = forms.find([settings.query_history]) if settings.query_history else None
     came = forms.Came(forms.find(settings.inputs), history)
-    with Publication(place_of(settings.out), replace=settings.replace) as new:
-        outcome = run(came, job, new, progress, settings.engine)
+    left = earlier(place, settings) if settings.update and not settings.replace else Earlier()
+    job = replace(job, run=left.run if settings.update else 0)
+    with Publication(place, replace=settings.replace or bool(left.runs)) as new:
+        outcome = run(Given(came, left), job, new, progress, settings.engine)
         if not outcome.counts["rows"]:
             raise UsageError(f"there are no rows in {came.rows.named}; nothing was written")
         report = summarise(settings, came.rows, outcome, new, progress)
         check(report)
-        new.publish(report.manifest(settings))
+        if settings.update:
+            _add(settings, left, report, new)
+        if not settings.dry_run:
+            new.publish(report.manifest(settings))
     return report
+
+
+def _add(settings: Settings, left: Earlier, report: Report, new: Publication) -> None:
+    """What an update keeps beside the outputs: all that earlier runs left, what this one changed, and the log."""
+    for name in left.state:
+        new.carry(name)
+    if settings.changes:
+        new.carry(CHANGES)
+        changes(settings, new, is_local=settings.engine == "local")
+    new.text("log.json", log(left, report))

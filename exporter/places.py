@@ -41,6 +41,15 @@ class Place(Protocol):
     def write(self, path: str, content: str) -> None:
         """Write a small file."""
 
+    def read(self, name: str) -> str | None:
+        """The text of a small file of DIR; None where it is not there."""
+
+    def carry(self, name: str, folder: str) -> None:
+        """Put what DIR has under a name into a folder, too, as it is."""
+
+    def inside(self, name: str) -> str:
+        """The path of what DIR has under a name."""
+
     def described(self, folder: str) -> list[dict[str, Any]]:
         """Path, bytes and sha256 of all files below a folder, in order."""
 
@@ -83,6 +92,16 @@ class LocalPlace:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(content, encoding="utf-8")
 
+    def read(self, name: str) -> str | None:
+        path = self._out / name
+        return path.read_text(encoding="utf-8") if path.is_file() else None
+
+    def carry(self, name: str, folder: str) -> None:
+        shutil.copytree(self._out / name, Path(folder, name), copy_function=_linked, dirs_exist_ok=True)
+
+    def inside(self, name: str) -> str:
+        return str(self._out / name)
+
     def described(self, folder: str) -> list[dict[str, Any]]:
         root = Path(folder)
         paths = [path for path in sorted(root.rglob("*")) if path.is_file()]
@@ -106,6 +125,15 @@ def _described(path: Path, folder: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": digest}
+
+
+def _linked(source: str, to: str) -> str:
+    """One file under two names, where the file system can: what is carried on is never changed."""
+    try:
+        os.link(source, to)
+    except OSError:
+        shutil.copyfile(source, to)
+    return to
 
 
 def _umask() -> int:

@@ -84,6 +84,35 @@ class Publication:
     def _parts(self, folder: str) -> list[str]:
         return [part for part in self._place.listed(folder) if part.rpartition("/")[2].startswith("part-")]
 
+    def take_state(self, folder: str, run: int) -> None:
+        """Give the state of a run, files of Parquet in ``folder``, its place."""
+        for number, part in enumerate(self._parts(folder)):
+            self._place.move(part, f"{self.folder}/state/run-{run:05d}/part-{number:05d}.parquet")
+
+    def take_changes(self, folder: str, number: int) -> None:
+        """Give the files of an update's changes their places: single files, or folders that Spark wrote one into."""
+        for path in self._place.listed(folder):
+            name = path.rpartition("/")[2]
+            parts = self._parts(path)
+            self._place.move(parts[0] if parts else path, f"{self.folder}/changes/{number}/{name}")
+
+    def carry(self, name: str) -> None:
+        """Take over what the DIR before has under a name, where it has it."""
+        if self.has_before(name):
+            self._place.carry(name, self.folder)
+
+    def has_before(self, name: str) -> bool:
+        """Whether the DIR before has something under a name, which may have a folder before it."""
+        return self._place.exists() and bool(self._place.listed(self._place.inside(name)))
+
+    def numbered(self, name: str) -> int:
+        """How many folders that count from 1 the DIR before has below one."""
+        return len(self._place.listed(self._place.inside(name))) if self.has_before(name) else 0
+
+    def before(self, name: str) -> str:
+        """The path of what the DIR before has under a name."""
+        return self._place.inside(name)
+
     def text(self, name: str, content: str) -> None:
         """A small file."""
         self._place.write(f"{self.folder}/{name}", content)

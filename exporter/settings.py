@@ -38,8 +38,9 @@ class Settings:
     """``inputs``: files, folders, globs or tables. ``account``: ORG-ACCOUNT, for rows that do not name their own.
     ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``query_text``: whether SQL text, which can
     hold personal data, is kept. ``strict``: whether a row set aside makes the exit code 1. ``out``: the folder to
-    write, a path or a URI. ``engine``: ``spark``, or ``local`` without it. ``shapes``: folders of the user's
-    own SHACL shapes.
+    write, a path or a URI. ``update``: whether the rows are added to what DIR has; ``changes``: whether what that
+    changes is written beside it; ``dry_run``: whether it is only told. ``engine``: ``spark``, or ``local`` without it.
+    ``shapes``: folders of the user's own SHACL shapes.
     """
 
     inputs: tuple[str, ...]
@@ -52,6 +53,9 @@ class Settings:
     query_text: bool = False
     strict: bool = False
     replace: bool = False
+    update: bool = False
+    dry_run: bool = False
+    changes: bool = True
     validate: bool = True
     engine: str = ENGINES[0]
     shapes: tuple[str, ...] = ()
@@ -102,6 +106,8 @@ _FROM_FILE: Final = {
     "query_text": _FLAG,
     "strict": _FLAG,
     "replace": _FLAG,
+    "update": _FLAG,
+    "changes": _FLAG,
     "engine": _TEXT,
     "shapes": _TEXTS,
 }

@@ -49,6 +49,19 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--replace", action="store_true", default=None, help="put the new output in place of an older one"
     )
+    parser.add_argument(
+        "--update", action="store_true", default=None, help="add the rows to what is in DIR; start it with this, too"
+    )
+    parser.add_argument(
+        "--no-changes",
+        action="store_false",
+        dest="changes",
+        default=None,
+        help="with --update: do not write what changed to changes/",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", default=None, help="with --update: say what would be new, write nothing"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON on standard output")
     parser.add_argument("--no-validate", action="store_false", dest="validate", default=None, help=argparse.SUPPRESS)
 
@@ -70,6 +83,9 @@ def _run(arguments: argparse.Namespace) -> int:
             "query_text",
             "strict",
             "replace",
+            "update",
+            "changes",
+            "dry_run",
             "validate",
             "engine",
             "shapes",

@@ -73,6 +73,24 @@ class HadoopPlace:
         finally:
             stream.close()
 
+    def read(self, name: str) -> str | None:
+        path = self._path(self.inside(name))
+        if not self._files.exists(path):
+            return None
+        stream = self._files.open(path)
+        try:
+            return bytes(stream.readAllBytes()).decode()
+        finally:
+            stream.close()
+
+    def carry(self, name: str, folder: str) -> None:
+        to, configuration = self._path(f"{folder}/{name}"), self._files.getConf()
+        self.make(f"{folder}/{name}".rpartition("/")[0])
+        self._java.FileUtil.copy(self._files, self._path(self.inside(name)), self._files, to, False, configuration)
+
+    def inside(self, name: str) -> str:
+        return f"{self._out}/{name}"
+
     def described(self, folder: str) -> list[dict[str, Any]]:
         """Read by Spark's workers, line by line: a file may be larger than their memory."""
         sizes = self._sizes(folder)

@@ -10,13 +10,16 @@ from pyspark.sql import functions as F
 
 from exporter.engine import local, rounds, session, workers
 from exporter.engine.outcome import LIMIT, Outcome, outcome, results_of
+from exporter.engine.parquet import STATE_COLUMN
 from exporter.engine.records import read_back, records
 from exporter.engine.records import size as size_of
 from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched, kept
-from exporter.messages import CATALOG, RESULT, TALLY
+from exporter.messages import CATALOG, RESULT, STATE, TALLY
 from exporter.queries.tables import FACTS
+from exporter.rows import forms
 from exporter.rows.forms import uri
 from exporter.steps.reading import read
+from exporter.steps.state import known as known_messages
 from exporter.steps.texts import facts_of
 
 if TYPE_CHECKING:
@@ -25,9 +28,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from exporter.earlier import Given
     from exporter.progress import Progress
     from exporter.publication import Publication
-    from exporter.rows import forms
     from exporter.steps.job import Job
 
     Batches = Iterator[pa.RecordBatch]
@@ -38,20 +41,26 @@ _PARTITIONS: Final = 10_000
 """At most: an exchange has as many parts as partitions before it times partitions after it."""
 
 
-def run(came: forms.Came, job: Job, new: Publication, progress: Progress) -> Outcome:
+def run(given: Given, job: Job, new: Publication, progress: Progress) -> Outcome:
     """Make all outputs of the job below ``new``."""
+    came, left = given.came, given.left
+    before = forms.text_bytes(".parquet", left.bytes)
     with progress.stage("session"):
-        spark = session.start(came.size)
+        spark = session.start(None if came.size is None else came.size + before)
         progress.watch(spark)
         workers.check(spark, new)
     size = came.size if came.size is not None else size_of(spark, came.sources)
+    size = None if size is None else size + before
     job = replace(job, in_order=session.is_small(size))
+    known = [uri(new.before(name)) for name in left.state]
     engine = SparkEngine(spark, uri(new.work), _partitions(spark, size))
     if job.in_order:
         with progress.stage("export"):
-            made, stored = _alone(engine, _records(spark, came), job)
+            made, stored = _alone(engine, _records(spark, came), known, job, new)
     else:
-        made, stored = _in_rounds(engine, _records(spark, came), job, progress)
+        made, stored = _in_rounds(
+            engine, [_read(job, _records(spark, came)), *_known(spark, known)], job, new, progress
+        )
     for name in stored:
         _take(spark, new, name, job)
     return made
@@ -71,25 +80,56 @@ def _partitions(spark: SparkSession, size: int | None) -> int:
     return min(max(1, -(-size // (_PARTITION * cores))) * cores, _PARTITIONS)
 
 
-def _alone(engine: SparkEngine, came: DataFrame, job: Job) -> tuple[Outcome, list[str]]:
+def _alone(
+    engine: SparkEngine, came: DataFrame, known: list[str], job: Job, new: Publication
+) -> tuple[Outcome, list[str]]:
     """The local runner in one task; where its texts are stored."""
-    stored = engine.stored([came.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], "outputs")
+    # An input is small together with what was known before, which can go with the task.
+    before = [bytes(row[0]) for row in _state(engine.spark, known).collect()] if known else []
+    stored = engine.stored([came.coalesce(1).mapInArrow(partial(_work_alone, job, before), SCHEMA)], "outputs")
     told = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
     bodies = {to: [bytes(row["body"]) for row in told if row["to"] == to] for to in (RESULT, TALLY)}
+    _keep_state(stored.filter(F.col("to") == STATE), job, new)
     return outcome(bodies[TALLY][0], bodies[RESULT]), ["outputs"]
 
 
-def _work_alone(job: Job, batches: Batches) -> Batches:
-    return batched(as_text(local.run(read_back(batches), job)))
+def _work_alone(job: Job, before: list[bytes], batches: Batches) -> Batches:
+    return batched(as_text(local.run(read_back(batches), job, known_messages(before))))
 
 
-def _in_rounds(engine: SparkEngine, came: DataFrame, job: Job, progress: Progress) -> tuple[Outcome, list[str]]:
-    made = rounds.export(engine, [came.mapInArrow(partial(_read, job), SCHEMA)], job, progress)
+def _in_rounds(
+    engine: SparkEngine, read: list[DataFrame], job: Job, new: Publication, progress: Progress
+) -> tuple[Outcome, list[str]]:
+    made = rounds.export(engine, read, job, progress)
     found = [row["body"] for part in made.results for row in part.select("body").limit(LIMIT).collect()]
+    _keep_state(made.state, job, new)
     return Outcome(made.counts, made.refused, results_of(map(bytes, found))), made.names
 
 
-def _read(job: Job, batches: Batches) -> Batches:
+def _state(spark: SparkSession, folders: list[str]) -> DataFrame:
+    return spark.read.schema(f"{STATE_COLUMN} binary").parquet(*folders)
+
+
+def _known(spark: SparkSession, folders: list[str]) -> list[DataFrame]:
+    return [_state(spark, folders).mapInArrow(_messages, SCHEMA)] if folders else []
+
+
+def _messages(batches: Batches) -> Batches:
+    return batched(known_messages(body for batch in batches for body in batch.column(0).to_pylist()))
+
+
+def _keep_state(messages: DataFrame, job: Job, new: Publication) -> None:
+    if job.run:
+        bodies = messages.select(F.col("body").alias(STATE_COLUMN))
+        bodies.write.option("compression", "zstd").parquet(uri(f"{new.work}/{STATE}"))
+        new.take_state(f"{new.work}/{STATE}", job.run)
+
+
+def _read(job: Job, came: DataFrame) -> DataFrame:
+    return came.mapInArrow(partial(_rows, job), SCHEMA)
+
+
+def _rows(job: Job, batches: Batches) -> Batches:
     local.seldom_collected()
     yield from batched(read(read_back(batches), job))
     kept()

@@ -42,7 +42,7 @@ class SparkEngine:
     """
 
     def __init__(self, spark: SparkSession, work: str, partitions: int) -> None:
-        self._spark = spark
+        self.spark = spark
         self._work = work
         self._partitions = partitions
 
@@ -64,7 +64,7 @@ class SparkEngine:
         # No dictionary: hardly a body comes twice, and to look for that costs as much as all else.
         options = {"compression": "lz4", "parquet.enable.dictionary": "false"}
         messages.write.mode("overwrite").partitionBy("to").options(**options).parquet(path)
-        return self._spark.read.schema(SCHEMA).parquet(path).select(*_COLUMNS)
+        return self.spark.read.schema(SCHEMA).parquet(path).select(*_COLUMNS)
 
     def output(self, step: Step) -> Step:
         return partial(_in_pieces, step)
@@ -76,7 +76,7 @@ class SparkEngine:
         texts.write.mode("overwrite").partitionBy("to").text(path)
         none = F.lit("")
         return (
-            self._spark.read.schema("value string, to string")
+            self.spark.read.schema("value string, to string")
             .text(path)
             .select("to", none.alias("key"), none.cast("binary").alias("order"), F.unbase64("value").alias("body"))
         )
