@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from exporter import MODEL, __version__
 from exporter.errors import ExporterError
 from exporter.graph.report import shacl_report
+from exporter.steps.screening import LEFT_OUT
 
 if TYPE_CHECKING:
     from exporter.engine.outcome import Outcome
+    from exporter.privacy.filters import Filters
     from exporter.progress import Progress
     from exporter.publication import Publication
     from exporter.rows.forms import Inputs
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Report:
     """``report.json``. ``rows_in = exported + duplicates + quarantined``; ``quarantined`` counts rows that cannot be
-    read and rows of queries that were held back. ``truncated``: exported queries that Snowflake cut. Seconds by stage.
+    read and rows of queries that were held back. ``filtered``: what the filters left out and ``rows_in`` does not count,
+    None without filters: ``rows`` by filter, ``reduced`` rows that lost some of their ``objects``, and lines of
+    ``query_history``. ``truncated``: exported queries that Snowflake cut. Seconds by stage.
     """
 
     rows_in: int
@@ -41,6 +45,7 @@ class Report:
     version: str = __version__
     skipped_files: list[str] = field(default_factory=list)
     query_history: dict[str, int] | None = None
+    filtered: dict[str, Any] | None = None
 
     def json(self) -> str:
         """The report as the program prints it with ``--json``."""
@@ -77,6 +82,7 @@ def summarise(settings: Settings, found: Inputs, outcome: Outcome, new: Publicat
         out=str(settings.out),
         skipped_files=list(found.skipped),
         query_history=_of_history(settings, counts.numbers),
+        filtered=_filtered(settings.privacy.filters, counts.numbers),
     )
     new.text("report.json", report.json() + "\n")
     new.text("shacl-report.ttl", shacl_report(outcome.results, conforms=not outcome.refused))
@@ -92,6 +98,17 @@ def _of_history(settings: Settings, numbers: dict[str, int]) -> dict[str, int] |
         return None
     told = {"rows_in": "history_rows", "doubled": "history_doubled", "unreadable": "history_unreadable"}
     return {name: numbers.get(number, 0) for name, number in told.items()}
+
+
+def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | None:
+    if not filters.any:
+        return None
+    return {
+        "rows": {one: numbers.get(f"{LEFT_OUT}{one}", 0) for one in filters.given},
+        "reduced": numbers.get("reduced", 0),
+        "objects": numbers.get("objects_left_out", 0),
+        "query_history": numbers.get("history_left_out", 0),
+    }
 
 
 def check(report: Report) -> None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
-from exporter import __version__
+from exporter import __version__, printable
 from exporter.commands import export, push, queries, query, validate
 from exporter.errors import ExporterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import FrameType
 
 _EPILOG: Final = """examples:
   exporter export rows.ndjson.gz --account MYORG-MYACCOUNT --out lineage
@@ -32,12 +34,25 @@ delivered, 4 a fault of the program, 130 interrupted"""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code and never raises for what a person did."""
+    if argv is None:  # a program, and not a call in somebody else's
+        signal.signal(signal.SIGTERM, _ended)
+    with printable.guarded():
+        return _run(argv)
+
+
+def _ended(number: int, frame: FrameType | None) -> None:
+    """Ended by another program (a cluster's manager, a scheduler) is interrupted as by a person: nothing is left."""
+    interrupt = signal.getsignal(signal.SIGINT)  # PySpark's, which ends its jobs, once there is a session
+    (interrupt if callable(interrupt) else signal.default_int_handler)(number, frame)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = _parser().parse_args(argv)
         command: Callable[[argparse.Namespace], int] = arguments.command
         return command(arguments)
     except ExporterError as error:
-        print(f"exporter: {error}", file=sys.stderr)
+        print(f"exporter: {printable.of_several_lines(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("exporter: interrupted; nothing was published", file=sys.stderr)

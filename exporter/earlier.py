@@ -7,7 +7,7 @@ refused; so is one that was made without ``--update``, for it does not have its 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,12 +29,12 @@ _MEANING: Final = ("account", "base", "outputs", "graph_format", "query_text", "
 
 @dataclass(frozen=True)
 class Earlier:
-    """``runs``: of each run what :func:`entry` says, the first one first; ``state``: folders, by their names in DIR;
-    ``bytes`` of them on disk.
+    """``runs``: of each run what :func:`log` says, the first one first; ``days``: all days of DIR, each with the later
+    ones for which it left something open; ``bytes`` of the state on disk.
     """
 
     runs: tuple[dict[str, Any], ...] = ()
-    state: tuple[str, ...] = ()
+    days: dict[str, list[str]] = field(default_factory=dict)
     bytes: int = 0
 
     @property
@@ -65,9 +65,8 @@ def earlier(place: Place, settings: Settings) -> Earlier:
             "--update and --replace"
         )
     _check(place.shown, manifest, settings)
-    files = [one for one in manifest["files"] if one["path"].startswith(f"{STATE}/")]
-    folders = sorted({one["path"].rpartition("/")[0] for one in files})
-    return Earlier(tuple(log), tuple(folders), sum(one["bytes"] for one in files))
+    state = sum(one["bytes"] for one in manifest["files"] if one["path"].startswith(f"{STATE}/"))
+    return Earlier(tuple(log), log[-1]["days"], state)
 
 
 def _read(place: Place, name: str) -> Any:
@@ -99,7 +98,7 @@ def _shown(value: Any) -> str:
     return json.dumps(value, default=list) if isinstance(value, dict | list | tuple) else str(value)
 
 
-def log(left: Earlier, report: Report) -> str:
+def log(left: Earlier, report: Report, days: dict[str, list[str]]) -> str:
     """The log of DIR with this run: what came, what of it was new, what was set aside, when and by which version."""
     entry = {
         "run": left.run,
@@ -109,5 +108,6 @@ def log(left: Earlier, report: Report) -> str:
         "queries": report.queries,
         "events": report.events,
         "nodes": report.nodes,
+        "days": days,
     }
     return json.dumps([*left.runs, entry], indent=1) + "\n"

@@ -2,7 +2,7 @@
 
 ::
 
-    ExporterError          exit 4   a fault of the program
+    ExporterError          exit 4   a fault of the program, or of what it runs on (exporter/faults.py has the words)
     ├── UsageError         exit 2   arguments, settings or input that cannot be used
     ├── RefusedError       exit 1   the shapes refused the output, or rows were set aside under --strict
     └── DeliveryError      exit 3   the backend did not take all events

@@ -49,8 +49,10 @@ PLACE: Final = "aside-0"  # how many records each block of a file has, keyed by 
 ASIDE: Final = "aside-1"  # a row that is set aside, keyed by its file
 QUARANTINE: Final = "quarantine"  # the same, with its line or row
 HELD: Final = "held"  # a query that is held back: account, id, parent and root, reason
-STATE: Final = "state"  # what the next update has to know: a message, kept as it is
+SNAPSHOT: Final = "snapshot"  # a message that a thing wants to hear when it goes on the next day
+OPEN: Final = "open"  # a message that is heard the next day, for its query has not ended
 REFUSED: Final = "refused"  # a thing with a node that the shapes refuse: who mentions it is held back
+AROUND: Final = "around"  # an object hears of its surroundings, for the shapes that look around objects
 RESULT: Final = "result"  # of a check
 TALLY: Final = "tally"  # counts of one partition
 

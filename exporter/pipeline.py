@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from exporter import guard
 from exporter.accounting import check, summarise
-from exporter.earlier import CHANGES, Earlier, Given, earlier, log
+from exporter.earlier import CHANGES, LOG, Earlier, Given, earlier, log
 from exporter.engine.run import changes, run
-from exporter.errors import UsageError
 from exporter.places import place_of
 from exporter.publication import Publication
 from exporter.rows import forms
@@ -22,6 +22,7 @@ from exporter.steps.saying import checks
 
 if TYPE_CHECKING:
     from exporter.accounting import Report
+    from exporter.places import Place
     from exporter.progress import Progress
     from exporter.settings import Settings
 
@@ -34,26 +35,28 @@ def export(settings: Settings, progress: Progress) -> Report:
     place = place_of(settings.out)
     history = forms.find([settings.query_history]) if settings.query_history else None
     came = forms.Came(forms.find(settings.inputs), history)
+    with place.held():
+        return _published(settings, job, place, came, progress)
+
+
+def _published(settings: Settings, job: Job, place: Place, came: forms.Came, progress: Progress) -> Report:
     left = earlier(place, settings) if settings.update and not settings.replace else Earlier()
     job = replace(job, run=left.run if settings.update else 0)
     with Publication(place, replace=settings.replace or bool(left.runs)) as new:
         outcome = run(Given(came, left), job, new, progress, settings.engine)
-        if not outcome.counts["rows"]:
-            raise UsageError(f"there are no rows in {came.rows.named}; nothing was written")
         report = summarise(settings, came.rows, outcome, new, progress)
         check(report)
+        guard.check(settings, report, new, came.rows.named)
         if settings.update:
-            _add(settings, left, report, new)
+            _add(settings, log(left, report, outcome.days), new)
         if not settings.dry_run:
             new.publish(report.manifest(settings))
     return report
 
 
-def _add(settings: Settings, left: Earlier, report: Report, new: Publication) -> None:
-    """What an update keeps beside the outputs: all that earlier runs left, what this one changed, and the log."""
-    for name in left.state:
-        new.carry(name)
+def _add(settings: Settings, log_text: str, new: Publication) -> None:
+    """What an update keeps beside the outputs: what each changed, and the log."""
     if settings.changes:
         new.carry(CHANGES)
         changes(settings, new, is_local=settings.engine == "local")
-    new.text("log.json", log(left, report))
+    new.text(LOG, log_text)

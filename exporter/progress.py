@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, TextIO
 
+from exporter.printable import bare
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _WORDS = {
     "session": "starting Spark",
+    "names": "finding user names",
     "export": "exporting",
     "read": "reading rows",
     "answer": "ordering what happened to each object",
@@ -33,7 +36,7 @@ class Progress:
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = stream or sys.stderr
+        self.stream = stream or bare(sys.stderr)
         self.seconds: dict[str, float] = {}
         self.begun = time.monotonic()
         self._running: list[str] = []

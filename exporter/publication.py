@@ -5,8 +5,7 @@ An old folder stays readable until the new one takes its place; a run that fails
 
 from __future__ import annotations
 
-import json
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
@@ -19,16 +18,21 @@ if TYPE_CHECKING:
     from exporter.places import Place
 
 _MARKS: Final = ("manifest.json", "report.json")
+_BEGINNING: Final = 1 << 20
+"""Bytes of a file, where its beginning is asked for."""
 _ENDINGS: Final = {EVENTS: "ndjson", QUARANTINE: "ndjson"}
 
 
-def path_of(to: str, number: int) -> str | None:
-    """Where the texts of an output are in DIR; None of what is no file of it."""
+def path_of(to: str, number: int, day: str = "") -> str | None:
+    """Where the texts of an output are in DIR; None of what is no file of it. ``day``: whose they are, in a DIR that is
+    added to by days: a folder, or the beginning of a file's name in the quarantine.
+    """
     kind, _, name = to.partition("-")
     if kind == CATALOG:
         return name
     ending = name if kind == GRAPH else _ENDINGS.get(kind)
-    return None if ending is None else f"{kind}/part-{number:05d}.{ending}"
+    of_day = f"{day}-" if day and kind == QUARANTINE else f"{day}/" if day else ""
+    return None if ending is None else f"{kind}/{of_day}part-{number:05d}.{ending}"
 
 
 class Publication:
@@ -44,6 +48,7 @@ class Publication:
         self.shown, self.is_uri = place.shown, place.is_uri
         if place.exists() and not self._may_take(replace=replace):
             raise UsageError(_refusal(place.shown, replace=replace or place.names() is None))
+        self._is_published = False
         self.folder = place.beside(f".{place.name}.{uuid4().hex[:12]}")
         self.work = f"{self.folder}/.work"
 
@@ -54,7 +59,10 @@ class Publication:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with nullcontext() if error is None else suppress(Exception):  # the first failure is the one to tell
+        # The first failure is the one to tell; and once all is published nothing fails any more: what cannot be removed
+        # now the next run removes.
+        quiet = (Exception,) if error is not None else (Exception, KeyboardInterrupt) if self._is_published else ()
+        with suppress(*quiet):
             self._place.delete(self.folder)
 
     def _may_take(self, *, replace: bool) -> bool:
@@ -63,13 +71,15 @@ class Publication:
             return False
         return not names or (replace and any(mark in names for mark in _MARKS))
 
-    def take(self, texts: str) -> None:
-        """Give the texts below ``texts`` their places: ``to=events/part-…`` becomes ``events/part-00000.ndjson``."""
+    def take(self, texts: str, day: str = "") -> None:
+        """Give the texts below ``texts`` their places: ``to=events/part-…`` becomes ``events/part-00000.ndjson``;
+        ``day``: as :func:`path_of` has it.
+        """
         taken: set[str] = set()
         for folder in self._place.listed(texts):
             to = folder.rpartition("/")[2].removeprefix("to=")
             for number, part in enumerate(self._parts(folder)):
-                path = path_of(to, number)
+                path = path_of(to, number, day)
                 if path in taken:
                     raise ExporterError(f"{path} was written twice; please report this")
                 if path is not None:
@@ -84,11 +94,6 @@ class Publication:
     def _parts(self, folder: str) -> list[str]:
         return [part for part in self._place.listed(folder) if part.rpartition("/")[2].startswith("part-")]
 
-    def take_state(self, folder: str, run: int) -> None:
-        """Give the state of a run, files of Parquet in ``folder``, its place."""
-        for number, part in enumerate(self._parts(folder)):
-            self._place.move(part, f"{self.folder}/state/run-{run:05d}/part-{number:05d}.parquet")
-
     def take_changes(self, folder: str, number: int) -> None:
         """Give the files of an update's changes their places: single files, or folders that Spark wrote one into."""
         for path in self._place.listed(folder):
@@ -97,13 +102,24 @@ class Publication:
             self._place.move(parts[0] if parts else path, f"{self.folder}/changes/{number}/{name}")
 
     def carry(self, name: str) -> None:
-        """Take over what the DIR before has under a name, where it has it."""
-        if self.has_before(name):
+        """Take over what the DIR before has under a name, where it has it; a ``*`` at the end stands for any."""
+        above, _, last = name.rpartition("/")
+        if last.endswith("*"):
+            paths = self._place.listed(self._place.inside(above)) if self._place.exists() else []
+            found = [path.rpartition("/")[2] for path in paths]
+            for one in found:
+                if one.startswith(last[:-1]):
+                    self._place.carry(f"{above}/{one}", self.folder)
+        elif self.has_before(name):
             self._place.carry(name, self.folder)
 
     def has_before(self, name: str) -> bool:
         """Whether the DIR before has something under a name, which may have a folder before it."""
         return self._place.exists() and bool(self._place.listed(self._place.inside(name)))
+
+    def has(self, name: str) -> bool:
+        """Whether the new DIR has something in a folder already."""
+        return bool(self._place.listed(f"{self.folder}/{name}"))
 
     def numbered(self, name: str) -> int:
         """How many folders that count from 1 the DIR before has below one."""
@@ -113,16 +129,25 @@ class Publication:
         """The path of what the DIR before has under a name."""
         return self._place.inside(name)
 
+    def text_before(self, name: str) -> str | None:
+        """The text of a small file of the DIR before; None where it does not have it."""
+        return self._place.read(name) if self._place.exists() else None
+
+    def beginning(self, name: str) -> str:
+        """How the first file begins that is in a folder of the new one; empty where there is none."""
+        paths = self._place.listed(f"{self.folder}/{name}")
+        return self._place.beginning(paths[0], _BEGINNING) if paths else ""
+
     def text(self, name: str, content: str) -> None:
         """A small file."""
         self._place.write(f"{self.folder}/{name}", content)
 
     def publish(self, manifest: dict[str, Any]) -> None:
-        """Write the manifest, drop what was only for the work, and move the folder to its place."""
+        """Drop what was only for the work, and move the folder to its place, with the manifest of its files."""
         self._place.delete(self.work)
         listed = self._place.described(self.folder)
-        self.text("manifest.json", json.dumps({**manifest, "files": listed}, indent=1, default=str) + "\n")
-        self._place.swap(self.folder)
+        self._place.swap(self.folder, {**manifest, "files": listed})
+        self._is_published = True
 
 
 def _refusal(shown: str, *, replace: bool) -> str:

@@ -17,6 +17,7 @@ from exporter.errors import UsageError
 from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
 from exporter.openlineage.push.choices import Choices
 from exporter.openlineage.settings import OpenLineageSettings
+from exporter.privacy.settings import FILTER, PRIVACY, Privacy, privacy_of
 from exporter.rows.forms import is_remote
 
 DEFAULT_ACCOUNT: Final = UNNAMED_ACCOUNT
@@ -40,7 +41,9 @@ class Settings:
     hold personal data, is kept. ``strict``: whether a row set aside makes the exit code 1. ``out``: the folder to
     write, a path or a URI. ``update``: whether the rows are added to what DIR has; ``changes``: whether what that
     changes is written beside it; ``dry_run``: whether it is only told. ``engine``: ``spark``, or ``local`` without it.
-    ``shapes``: folders of the user's own SHACL shapes.
+    ``shapes``: folders of the user's own SHACL shapes. ``allow_empty``: whether an export of no row is published;
+    ``min_rows``: under so many exported rows it is not, None for half of what it replaces; ``force``: in any case.
+    ``privacy``: pseudonyms and filters.
     """
 
     inputs: tuple[str, ...]
@@ -56,10 +59,14 @@ class Settings:
     update: bool = False
     dry_run: bool = False
     changes: bool = True
+    allow_empty: bool = False
+    min_rows: int | None = None
+    force: bool = False
     validate: bool = True
     engine: str = ENGINES[0]
     shapes: tuple[str, ...] = ()
     openlineage: OpenLineageSettings = field(default_factory=OpenLineageSettings)
+    privacy: Privacy = field(default_factory=Privacy)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be right, naming the setting."""
@@ -79,12 +86,20 @@ class Settings:
             wrong = [name for name in given if name not in known]
             if wrong or not given:
                 raise UsageError(f"{key}: {', '.join(wrong) or 'none'} is not one of {', '.join(known)}")
+        if self.min_rows is not None and self.min_rows < 0:
+            raise UsageError(f"min_rows: {self.min_rows} is no number of rows; give 0 or more")
+        if self.query_text and self.privacy.filters.of_objects:
+            raise UsageError(
+                "query_text: SQL text names the objects that lists of databases or schemas leave out, so it cannot be "
+                "kept with them; leave out query_text, or the lists in [filter]"
+            )
         if self.engine == "local" and is_remote(self.out):
             raise UsageError(f"out: {self.out}: without Spark only a folder of this machine can be written")
 
     def shown(self) -> dict[str, Any]:
         """The settings for the manifest; none of them is a secret."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("openlineage", "out")}
+        apart = ("openlineage", "out", "privacy")
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
         events = {one.name: getattr(self.openlineage, one.name) for one in fields(self.openlineage)}
         return {
             **plain,
@@ -93,10 +108,11 @@ class Settings:
             "graph_format": list(self.graph_format),
             "shapes": list(self.shapes),
             "openlineage": dict(events),
+            **self.privacy.shown(),
         }
 
 
-_TEXT, _TEXTS, _FLAG = "a text", "a text or a list of texts", "true or false"
+_TEXT, _TEXTS, _FLAG, _NUMBER = "a text", "a text or a list of texts", "true or false", "a whole number"
 _FROM_FILE: Final = {
     "account": _TEXT,
     "base": _TEXT,
@@ -108,8 +124,13 @@ _FROM_FILE: Final = {
     "replace": _FLAG,
     "update": _FLAG,
     "changes": _FLAG,
+    "allow_empty": _FLAG,
+    "min_rows": _NUMBER,
     "engine": _TEXT,
     "shapes": _TEXTS,
+    "pseudonyms": _TEXT,
+    "since": _TEXT,
+    "until": _TEXT,
 }
 
 
@@ -118,12 +139,17 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     file = _file(config, environ) if config else {}
     table = file.pop("openlineage", {})
     file.pop("push", None)
+    filters = _lists(file.pop("filter", {}), "filter", FILTER, config)
+    privacy = _lists(file.pop("privacy", {}), "privacy", PRIVACY, config)
     values = {**_typed(_checked(file, tuple(_FROM_FILE), config, ""), config), **_environment(environ)}
     values.update({name: value for name, value in given.items() if value is not None})
     values["outputs"] = _names(values.get("outputs", DEFAULT_OUTPUTS))
     values["graph_format"] = _names(values.get("graph_format", GRAPH_FORMATS[:1]))
     values["shapes"] = _names(values.get("shapes", ()))
-    return Settings(**values, openlineage=_openlineage(table, config, query_text=bool(values.get("query_text"))))
+    times = values.pop("since", None), values.pop("until", None)
+    hidden = privacy_of(values.pop("pseudonyms", None), times, filters, privacy)
+    events = _openlineage(table, config, query_text=bool(values.get("query_text")))
+    return Settings(**values, openlineage=events, privacy=hidden)
 
 
 def load_push(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Choices:
@@ -140,6 +166,17 @@ def load_push(given: Mapping[str, Any], config: Path | None, environ: Mapping[st
 
 _PUSH: Final = {"runs": str, "profile": str, "concurrency": int, "rate": int | float}
 _PUSH_WORDS: Final = {str: "a text", int: "a whole number", int | float: "a number"}
+
+
+def _lists(table: Any, name: str, known: tuple[str, ...], config: Path | None) -> dict[str, tuple[str, ...]]:
+    """A table of the file whose settings are lists of texts."""
+    if not isinstance(table, dict):
+        raise UsageError(f"{config}: {name} is a table of settings, [{name}]")
+    values = _checked(table, known, config, f"{name}.")
+    for key, value in values.items():
+        if not (isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))):
+            raise UsageError(f"{config}: {name}.{key} must be {_TEXTS}, and is {value!r}")
+    return {key: (value,) if isinstance(value, str) else tuple(value) for key, value in values.items()}
 
 
 def _openlineage(table: Any, config: Path | None, *, query_text: bool) -> OpenLineageSettings:
@@ -209,6 +246,7 @@ def _typed(values: dict[str, Any], config: Path | None) -> dict[str, Any]:
         kinds = {
             _TEXT: isinstance(value, str),
             _FLAG: isinstance(value, bool),
+            _NUMBER: isinstance(value, int) and not isinstance(value, bool),
             _TEXTS: isinstance(value, str) or is_texts,
         }
         if not kinds[_FROM_FILE[key]]:
@@ -218,8 +256,11 @@ def _typed(values: dict[str, Any], config: Path | None) -> dict[str, Any]:
 
 def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
     found = {name: environ[f"EXPORTER_{name.upper()}"] for name in _FROM_FILE if f"EXPORTER_{name.upper()}" in environ}
+    read = {_FLAG: _flag, _NUMBER: _number}
     return {
-        name: _flag(name, text) if name in ("query_text", "strict", "replace") else text for name, text in found.items()
+        name: read[kind](name, found[name]) if kind in read else found[name]
+        for name, kind in _FROM_FILE.items()
+        if name in found
     }
 
 
@@ -227,6 +268,12 @@ def _flag(name: str, text: str) -> bool:
     if text.lower() not in ("1", "0", "true", "false", "yes", "no"):
         raise UsageError(f"EXPORTER_{name.upper()} must be true or false, and is {text!r}")
     return text.lower() in ("1", "true", "yes")
+
+
+def _number(name: str, text: str) -> int:
+    if not re.fullmatch(r"\d{1,15}", text):
+        raise UsageError(f"EXPORTER_{name.upper()} must be a whole number, and is {text!r}")
+    return int(text)
 
 
 def _names(outputs: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:

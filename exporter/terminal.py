@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from exporter import faults
 from exporter.settings import DEFAULT_ACCOUNT
 
 if TYPE_CHECKING:
@@ -25,23 +26,26 @@ def warn(lines: Iterable[str]) -> None:
 
 
 def fault(error: Exception) -> str:
-    """What a fault of the program is told as: never a traceback. What Spark said is in a file that only its owner can
-    read, for it can hold values of the rows.
+    """What a fault of the program, or of what it runs on, is told as: never a traceback. What Spark said is in a file
+    that only its owner can read, for it can hold values of the rows.
     """
+    around = faults.words(error, "nothing was published, and what was there before is as it was")
     first = (str(error).splitlines() or [""])[0][:300]
-    told = f"a fault of the program, nothing was published: {type(error).__name__}: {first}"
+    told = around or f"a fault of the program, nothing was published: {type(error).__name__}: {first}"
     session = sys.modules.get("exporter.engine.session")  # a command without Spark has not loaded it
     said = session.said() if session else ""
     if said:
         told += f"\n{said}"
-    return f"{told}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
+    return told if around else f"{told}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
 
 
 def advice(settings: Settings) -> list[str]:
     """What is allowed and seldom meant."""
+    told = list(settings.privacy.advice)
     if settings.account != DEFAULT_ACCOUNT:
-        return []
+        return told
     return [
+        *told,
         f"no --account was given, so names are below snowflake://{DEFAULT_ACCOUNT}, where graphs of two accounts meet"
     ]
 
@@ -57,6 +61,7 @@ def summary(report: Report) -> str:
         ("graph nodes", f"{report.nodes:>{_WIDTH},}   {report.out}/graph, {_checked(report)}"),
         ("seconds", f"{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}"),
     ]
+    rows[1:1] = _left_out(report)
     lines = [f"  {name:<12}{value}".rstrip() for name, value in rows]
     return "\n".join([*_skipped(report), *lines, *_shapes(report), "", f"Written to {report.out}", _next(report)])
 
@@ -73,6 +78,17 @@ def counted(number: int, one: str, several: str) -> str:
 def _of_rows(report: Report) -> str:
     cut = f", {report.truncated:,} of them cut short by Snowflake" if report.truncated else ""
     return f"{counted(report.queries, 'query', 'queries')}{cut}"
+
+
+def _left_out(report: Report) -> list[tuple[str, str]]:
+    """What the filters left out, which does not count as rows in."""
+    if report.filtered is None:
+        return []
+    rows: dict[str, int] = report.filtered["rows"]
+    told = [f"{name} {number:,}" for name, number in rows.items() if number]
+    reduced = report.filtered["reduced"]
+    told += [f"and objects taken out of {counted(reduced, 'row', 'rows')} more"] if reduced else []
+    return [("filtered", f"{sum(rows.values()):>{_WIDTH},}   {', '.join(told) or 'nothing'}")]
 
 
 def _set_aside(report: Report) -> str:

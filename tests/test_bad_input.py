@@ -218,7 +218,10 @@ def test_a_csv_record_that_is_cut_off_is_set_aside(engine: str, tmp_path: Path) 
 def test_nothing_but_bad_rows(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "rows.ndjson").write_text("\n".join(line for line, _ in BAD_ROWS[:3]), encoding="utf-8")
     given = ["export", str(tmp_path / "rows.ndjson"), "--out", str(tmp_path / "out"), "--engine", engine, "--json"]
-    assert main(given) == 0
+    assert main(given) == 2
+    assert "none of the 3 rows can be exported" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*given, "--allow-empty"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["rows_in"], report["exported"], report["quarantined"]) == (3, 0, 3)
     assert len(exports.quarantine(tmp_path / "out")) == 3

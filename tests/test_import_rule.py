@@ -22,16 +22,17 @@ MODULES: Final = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 LAYERS: Final = (
-    {"errors", "messages", "recent", "resources"},
+    {"errors", "faults", "locks", "manifest", "messages", "printable", "recent", "resources", "swap"},
     {"rows"},
     {"queries"},
+    {"privacy"},
     {"things"},
     {"graph"},
     {"openlineage"},
     {"settings", "progress"},
     {"steps"},
     {"publication", "places", "engine"},  # the engine fills a publication, and a place may be of Spark's file systems
-    {"accounting"},
+    {"accounting", "guard"},
     {"pipeline"},
     {"terminal"},
     {"commands"},

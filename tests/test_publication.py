@@ -67,7 +67,7 @@ def test_an_existing_folder_is_refused_and_replaced_on_demand(
     assert exports.export([rows], out) == 2
     assert "--replace" in capsys.readouterr().err
     assert files(out) == before
-    assert exports.export([rows], out, "--replace", "--outputs", "graph") == 0
+    assert exports.export([rows], out, "--replace", "--force", "--outputs", "graph") == 0
     assert exports.report(out)["rows_in"] == 1
     assert not (out / "events").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "rows.ndjson"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter import cli, terminal
+from exporter.commands import queries
 from exporter.engine import session
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ValueError("no such thing\nand more lines")
 
     monkeypatch.delenv("EXPORTER_DEBUG", raising=False)
-    monkeypatch.setattr(cli, "_queries", fail)
+    monkeypatch.setattr(queries, "_run", fail)
 
 
 @pytest.mark.usefixtures("broken")

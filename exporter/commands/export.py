@@ -44,6 +44,11 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--shapes", action="append", metavar="DIR", help="your own SHACL shapes beside the shipped ones; several times"
     )
+    parser.add_argument("--since", metavar="TIME", help="leave out queries that started before: a day or a time, UTC")
+    parser.add_argument("--until", metavar="TIME", help="leave out queries that started then or later")
+    parser.add_argument(
+        "--pseudonyms", metavar="KEYFILE", help="pseudonyms in the place of user names, made with the key in this file"
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML")
     parser.add_argument("--strict", action="store_true", default=None, help="exit 1 where any row was set aside")
     parser.add_argument(
@@ -62,6 +67,16 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", default=None, help="with --update: say what would be new, write nothing"
     )
+    parser.add_argument(
+        "--allow-empty", action="store_true", default=None, help="publish even where no row can be exported"
+    )
+    parser.add_argument(
+        "--min-rows",
+        type=int,
+        metavar="N",
+        help="publish N exported rows or more (default: half of what --replace replaces)",
+    )
+    parser.add_argument("--force", action="store_true", default=None, help="publish whatever the number of rows")
     parser.add_argument("--json", action="store_true", help="print the report as JSON on standard output")
     parser.add_argument("--no-validate", action="store_false", dest="validate", default=None, help=argparse.SUPPRESS)
 
@@ -86,9 +101,15 @@ def _run(arguments: argparse.Namespace) -> int:
             "update",
             "changes",
             "dry_run",
+            "allow_empty",
+            "min_rows",
+            "force",
             "validate",
             "engine",
             "shapes",
+            "since",
+            "until",
+            "pseudonyms",
         )
     }
     chosen = settings.load({**given, "inputs": tuple(arguments.inputs)}, arguments.config)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentTypeError
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.commands import command
 from exporter.errors import UsageError
+from exporter.printable import bare
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+
+_LONGEST: Final = 7 * 86_400.0
+"""Seconds: a week."""
 
 
 def add(commands: Any) -> None:
@@ -30,17 +36,44 @@ def add(commands: Any) -> None:
         "--param", action="append", default=[], metavar="name=value", help="a parameter; may be given several times"
     )
     parser.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    parser.add_argument(
+        "--timeout", type=_seconds, default=60.0, metavar="SECONDS", help="how long the answer may take (default 60)"
+    )
+    parser.add_argument(
+        "--max-rows", type=_rows, default=1_000_000, metavar="N", help="rows of the answer at most (default 1000000)"
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from exporter.graph.ask.answers import render
-    from exporter.graph.ask.questions import answer
+    from exporter.graph.ask.limited import answer
 
-    found = answer(arguments.question, arguments.graph, _parameters(arguments.param))
+    parameters = _parameters(arguments.param)
+    found = answer(arguments.question, arguments.graph, parameters, arguments.timeout, arguments.max_rows)
     for note in found.notes:
         print(note, file=sys.stderr)
-    sys.stdout.write(render(found, arguments.format))
+    _written(render(found, arguments.format), arguments.format)
     return 0
+
+
+def _written(text: str, fmt: str) -> None:
+    """CSV is data: only on a terminal is it guarded like all else."""
+    stream = sys.stdout if fmt != "csv" or sys.stdout.isatty() else bare(sys.stdout)
+    stream.write(text)
+
+
+def _seconds(text: str) -> float:
+    with suppress(ValueError):
+        if 0 < float(text) <= _LONGEST:
+            return float(text)
+    raise ArgumentTypeError(f"{text} is no number of seconds above 0 (and up to a week)")
+
+
+def _rows(text: str) -> int:
+    with suppress(ValueError):
+        if int(text) > 0:
+            return int(text)
+    raise ArgumentTypeError(f"{text} is no whole number above 0")
 
 
 def _parameters(pairs: Sequence[str]) -> dict[str, str]:

@@ -1,19 +1,27 @@
-"""Turtle against the shapes."""
+"""Turtle against the shapes, and what an export left against its manifest."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.commands import command
 
 if TYPE_CHECKING:
     import argparse
 
+NOTHING: Final = '{"conforms": false, "results": []}'
+
 
 def add(commands: Any) -> None:
     """Declare it."""
-    parser = command(commands, "validate", _run, "validate Turtle with the shapes", "exporter validate lineage")
+    parser = command(
+        commands,
+        "validate",
+        _run,
+        "validate Turtle with the shapes, and the files with the manifest",
+        "exporter validate lineage",
+    )
     parser.add_argument("path", type=Path, metavar="DIR|FILE", help="what export wrote, or a folder or file of Turtle")
     parser.add_argument(
         "--shapes", action="append", default=[], type=Path, metavar="DIR", help="your own, beside the shipped ones"
@@ -25,10 +33,21 @@ def add(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from exporter import manifest, terminal
+    from exporter.errors import UsageError
     from exporter.graph.validate import validate
 
-    conforms, text = validate(
-        arguments.path, by=arguments.by, shapes_dirs=tuple(arguments.shapes), as_json=arguments.json
-    )
+    damaged = manifest.problems(arguments.path)
+    terminal.warn(damaged)
+    try:
+        conforms, text = validate(
+            arguments.path, by=arguments.by, shapes_dirs=tuple(arguments.shapes), as_json=arguments.json
+        )
+    except UsageError as error:
+        if not damaged:
+            raise
+        # The files are not what the export left: that is the answer, and a graph that cannot be read follows from it.
+        terminal.warn([str(error)])
+        conforms, text = False, NOTHING if arguments.json else "The graph cannot be validated"
     print(text)
-    return 0 if conforms else 1
+    return 0 if conforms and not damaged else 1

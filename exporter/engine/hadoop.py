@@ -1,34 +1,31 @@
-"""DIR on one of Hadoop's file systems (hdfs:, s3a:, abfs:, gs:), reached through the one that Spark has.
-
-PySpark has no public way to them: this is the one module that goes through its gateway to Java. Spark Connect has no
-gateway.
-"""
+"""DIR by a URI, on one of Hadoop's file systems: how an output is published there, and one run at a time."""
 
 from __future__ import annotations
 
+import json
+import re
 from contextlib import contextmanager
-from functools import partial
-from hashlib import sha256
-from itertools import chain, groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-from pyspark.sql import functions as F
-
+from exporter import manifest
 from exporter.engine import session
-from exporter.errors import ExporterError, UsageError
+from exporter.engine.beside import placed, stale
+from exporter.engine.files import HadoopFiles
+from exporter.engine.lease import Lease
+from exporter.engine.sums import sums
+from exporter.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from pyspark.sql import SparkSession
+Json = dict[str, Any]
+_DIGITS: Final = 12
+"""Of the mark at the end of a work folder's name, which files of its run get where their names are taken."""
 
 
 class HadoopPlace:
-    """DIR by its URI. It is complete when its manifest is there, which comes last: a folder is renamed at once on HDFS,
-    and is copied file by file on an object store.
+    """DIR by its URI. Few of these file systems can put a folder in the place of another in one step. So a new output
+    is put beside the old one in DIR, and the manifest, which is replaced in one step, says which files count.
     """
 
     is_uri = True
@@ -40,160 +37,100 @@ class HadoopPlace:
         self._above, _, self.name = self._out.rpartition("/")
         if not self._above or self._above.endswith(":/"):
             raise UsageError(f"{out}: give a folder below it")
-        self._java, self._files = _reached(session.start(None), self._out)
+        self._files = HadoopFiles(self._out)
+        self._lease: Lease | None = None
+        self.make, self.listed, self.delete = self._files.make, self._files.listed, self._files.delete
+        self.move, self.write, self.beginning = self._files.rename, self._files.write, self._files.beginning
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        self._lease = Lease(self._files, self.beside(f".{self.name}.lock"), self.shown)
+        with self._lease.held():
+            self._recover()
+            yield
 
     def exists(self) -> bool:
-        return bool(self._files.exists(self._path(self._out)))
+        return self._files.exists(self._out)
 
     def names(self) -> list[str] | None:
-        if not self._files.getFileStatus(self._path(self._out)).isDirectory():
+        if not self._files.is_folder(self._out):
             return None
         return sorted(path.rpartition("/")[2] for path in self.listed(self._out))
 
     def beside(self, name: str) -> str:
         return f"{self._above}/{name}"
 
-    def make(self, folder: str) -> None:
-        self._files.mkdirs(self._path(folder))
-
-    def listed(self, folder: str) -> list[str]:
-        path = self._path(folder)
-        if not self._files.exists(path):
-            return []
-        return sorted(status.getPath().toString() for status in self._files.listStatus(path))
-
-    def move(self, path: str, to: str) -> None:
-        self.make(to.rpartition("/")[0])
-        self._rename(path, to)
-
-    def write(self, path: str, content: str) -> None:
-        stream = self._files.create(self._path(path), True)
-        try:
-            stream.write(bytearray(content.encode()))
-        finally:
-            stream.close()
-
-    def read(self, name: str) -> str | None:
-        path = self._path(self.inside(name))
-        if not self._files.exists(path):
-            return None
-        stream = self._files.open(path)
-        try:
-            return bytes(stream.readAllBytes()).decode()
-        finally:
-            stream.close()
-
-    def carry(self, name: str, folder: str) -> None:
-        to, configuration = self._path(f"{folder}/{name}"), self._files.getConf()
-        self.make(f"{folder}/{name}".rpartition("/")[0])
-        self._java.FileUtil.copy(self._files, self._path(self.inside(name)), self._files, to, False, configuration)
-
     def inside(self, name: str) -> str:
         return f"{self._out}/{name}"
 
-    def described(self, folder: str) -> list[dict[str, Any]]:
-        """Read by Spark's workers, line by line: a file may be larger than their memory."""
-        sizes = self._sizes(folder)
-        spark = session.start(None)
-        with _unsplit(spark, max(sizes.values(), default=1)):
-            lines = spark.read.option("recursiveFileLookup", "true").text(folder, lineSep="\n")
-            read = lines.select(F.col("_metadata.file_path").alias("file"), F.col("value").cast("binary").alias("line"))
-            sums = read.mapInArrow(partial(_sums, sizes), "path string, sha256 string").collect()
-        root = self._files.makeQualified(self._path(folder)).toString()
-        found = {path: sha256().hexdigest() for path, size in sizes.items() if not size}
-        found |= {row["path"]: row["sha256"] for row in sums}
-        if found.keys() != sizes.keys():
-            raise ExporterError(f"{root}: {len(sizes)} files were written, and {len(found)} can be read")
+    def read(self, name: str) -> str | None:
+        return self._files.text(self.inside(name))
+
+    def carry(self, name: str, folder: str) -> None:
+        self.make(f"{folder}/{name}".rpartition("/")[0])
+        self._files.copy(self.inside(name), f"{folder}/{name}")
+
+    def described(self, folder: str) -> list[Json]:
+        sizes, root = self._files.sizes(folder), self._files.full(folder)
+        found = sums(session.start(None), folder, {f"{root}/{path}": size for path, size in sizes.items()})
         return [
-            {"path": path.removeprefix(f"{root}/"), "bytes": size, "sha256": found[path]}
-            for path, size in sorted(sizes.items())
+            {"path": path, "bytes": size, "sha256": found[f"{root}/{path}"]} for path, size in sorted(sizes.items())
         ]
 
-    def _sizes(self, folder: str) -> dict[str, int]:
-        """The bytes of all files below a folder."""
-        sizes: dict[str, int] = {}
-        found = self._files.listFiles(self._path(folder), True)
-        while found.hasNext():
-            one = found.next()
-            sizes[one.getPath().toString()] = one.getLen()
-        return sizes
+    def swap(self, folder: str, told: Json) -> None:
+        if self._lease is not None:
+            self._lease.check()
+        old = (self._manifest(self._out) or {}).get("files", [])
+        files = placed(told["files"], old, folder[-_DIGITS:])
+        text = manifest.text({**told, "files": files})
+        # For a run that finds this one dead: which files it had.
+        self.write(f"{folder}/{manifest.NAME}", text)
+        known, there = {(one["path"], one["sha256"]) for one in old}, self._files.sizes(self._out)
+        for one in files:
+            path = one["path"]
+            if (path, one["sha256"]) not in known or path not in there:
+                self.delete(self.inside(path))  # a copy that is found by its name, and does not count
+                self.move(f"{folder}/{manifest.plain(path)}", self.inside(path))
+        self._files.put(text, self.inside(manifest.NAME), f"{folder}/{manifest.NAME}.new")
+        self._tidy(files)
 
-    def delete(self, folder: str) -> None:
-        self._files.delete(self._path(folder), True)
+    def _tidy(self, files: list[Json]) -> None:
+        """Remove what does not count any more, and put what is found by its name there."""
+        for path, name in manifest.copies(files).items():
+            self._files.copy(self.inside(path), self.inside(name))
+        there = self._files.sizes(self._out)
+        gone = stale(there, files)
+        for path in gone:
+            self.delete(self.inside(path))
+        kept = {folder for path in there.keys() - set(gone) for folder in _above(path)}
+        for folder in {folder for path in gone for folder in _above(path)} - kept:
+            self.delete(self.inside(folder))
 
-    def swap(self, folder: str) -> None:
-        old, manifest, aside = f"{folder}.old", "manifest.json", f"{folder}.manifest.json"
-        self._rename(f"{folder}/{manifest}", aside)
-        if self.exists():
-            self._rename(self._out, old)
-        self._rename(folder, self._out)
-        self._rename(aside, f"{self._out}/{manifest}")
-        self.delete(old)
+    def _recover(self) -> None:
+        """Take DIR up where dead runs left it: what they had put there and what does not count goes."""
+        own = re.compile(rf"\.{re.escape(self.name)}\.[0-9a-f]{{{_DIGITS}}}")
+        for left in [path for path in self.listed(self._above) if own.fullmatch(path.rpartition("/")[2])]:
+            journal, now = self._manifest(left), self._manifest(self._out)
+            if journal and now:
+                self._tidy(now["files"])
+            elif journal:  # it died before DIR had a manifest, so there was no DIR before
+                for one in journal["files"]:
+                    self.delete(self.inside(one["path"]))
+                if not self._files.sizes(self._out):
+                    self.delete(self._out)
+            self.delete(left)
 
-    def _path(self, path: str) -> Any:
-        return self._java.Path(path)
-
-    def _rename(self, path: str, to: str) -> None:
-        if not self._files.rename(self._path(path), self._path(to)):
-            raise OSError(f"{path} cannot be renamed to {to}")
-
-
-@contextmanager
-def _unsplit(spark: SparkSession, largest: int) -> Iterator[None]:
-    """Let each file be read by one task; ``largest``: bytes of the largest."""
-    wanted = {"spark.sql.files.maxPartitionBytes": str(largest), "spark.sql.files.minPartitionNum": "1"}
-    before = {name: spark.conf.get(name, None) for name in wanted}
-    try:
-        for name, value in wanted.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, told in before.items():
-            if told is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, told)
-
-
-def _sums(sizes: Mapping[str, int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """In the workers: lines with the URL of their file, those of a file in their order -> its path and sha256."""
-    for url, of_file in groupby(chain.from_iterable(map(_lines, batches)), itemgetter(0)):
-        path, digest, done = unquote(url), sha256(), -1
-        for _, lines in of_file:
-            content = b"\n".join(lines)
-            digest.update(content if done < 0 else b"\n" + content)
-            done += len(content) + 1
-        if done < sizes[path]:
-            digest.update(b"\n")
-            done += 1
-        if done != sizes[path]:
-            raise ExporterError(f"{path}: has {sizes[path]} bytes, and {done} of them can be read")
-        yield pa.RecordBatch.from_pydict({"path": [path], "sha256": [digest.hexdigest()]})
+    def _manifest(self, folder: str) -> Json | None:
+        """The manifest of a folder; None where it has none, or one that was not written to its end."""
+        try:
+            told = json.loads(self._files.text(f"{folder}/{manifest.NAME}") or "")
+        except ValueError:
+            return None
+        return told if isinstance(told, dict) else None
 
 
-def _lines(batch: pa.RecordBatch) -> Iterator[tuple[str, list[bytes]]]:
-    """Files with their lines in a batch; most batches are of a single file."""
-    files, lines = batch.columns
-    if files[0] == files[-1]:
-        yield files[0].as_py(), lines.to_pylist()
-        return
-    for file, of_file in groupby(zip(files.to_pylist(), lines.to_pylist(), strict=True), itemgetter(0)):
-        yield file, [line for _, line in of_file]
-
-
-def _reached(spark: SparkSession, where: str) -> tuple[Any, Any]:
-    """Java's package of file systems, and the one of a URI; raises UsageError where there is no way to it."""
-    gateway = getattr(getattr(spark, "sparkContext", None), "_jvm", None)
-    if gateway is None:
-        raise UsageError(
-            f"{where}: over Spark Connect DIR is a folder of a disk that this machine and Spark's share: give it as "
-            "file:///…, or run with spark-submit"
-        )
-    java = gateway.org.apache.hadoop.fs
-    try:
-        path = java.Path(where)
-        files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001 - see above
-        files.exists(path)  # the first that asks a server
-    except Exception as error:  # noqa: BLE001 - whatever Java raises, by whichever connector
-        raise UsageError(f"{where}: Spark cannot reach it: {session.cause(error)}") from None
-    return java, files
+def _above(path: str) -> Iterator[str]:
+    """The folders that a path is in."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path

@@ -6,6 +6,7 @@ For tests, for some MB of rows by ``--engine local``, and inside the one task of
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,10 @@ class LocalEngine:
         wanted = frozenset(to)
         return [message for message in messages if message.to in wanted]
 
+    def same(self, messages: list[Message], others: Sequence[list[Message]]) -> list[Message]:
+        heard = {one[:2] for one in chain.from_iterable(others)}
+        return [message for message in messages if message[:2] in heard]
+
     def kept(self, messages: list[Message], name: str) -> list[Message]:  # noqa: ARG002 - they are in memory
         return messages
 
@@ -60,14 +65,13 @@ def seldom_collected() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-def run(records: Iterable[Record], job: Job, known: Iterable[Message] = ()) -> Iterator[Message]:
-    """The whole export of these records and of what earlier runs left: the texts of all outputs, each in an order for
-    people; the results of the checks; the state; and the counts as one message (:mod:`exporter.engine.outcome`).
+def run(records: Iterable[Record], job: Job) -> Iterator[Message]:
+    """The whole export of these records: the texts of all outputs, each in an order for people; the results of the
+    checks; and the counts as one message (:mod:`exporter.engine.outcome`).
     """
     seldom_collected()
-    made = rounds.export(LocalEngine(), [list(read(records, job)), list(known)], job)
+    made = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None))
     yield from pieces(sorted(one for part in made.outputs for one in part if is_text(one.to)), job)
     for results in made.results:
         yield from results
-    yield from made.state
     yield numbers(made.counts, made.refused)

@@ -6,29 +6,29 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 
-from exporter.engine import local, rounds, session, workers
+from exporter.engine import days, local, rounds, session, users, workers
+from exporter.engine.kept_on_spark import SparkStore
 from exporter.engine.outcome import LIMIT, Outcome, outcome, results_of
-from exporter.engine.parquet import STATE_COLUMN
 from exporter.engine.records import read_back, records
 from exporter.engine.records import size as size_of
 from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched, kept
-from exporter.messages import CATALOG, RESULT, STATE, TALLY
+from exporter.messages import CATALOG, RESULT, TALLY
 from exporter.queries.tables import FACTS
 from exporter.rows import forms
 from exporter.rows.forms import uri
 from exporter.steps.reading import read
-from exporter.steps.state import known as known_messages
 from exporter.steps.texts import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from exporter.earlier import Given
+    from exporter.earlier import Earlier, Given
+    from exporter.graph.shapes.results import Result
     from exporter.progress import Progress
     from exporter.publication import Publication
     from exporter.steps.job import Job
@@ -44,23 +44,25 @@ _PARTITIONS: Final = 10_000
 def run(given: Given, job: Job, new: Publication, progress: Progress) -> Outcome:
     """Make all outputs of the job below ``new``."""
     came, left = given.came, given.left
-    before = forms.text_bytes(".parquet", left.bytes)
     with progress.stage("session"):
-        spark = session.start(None if came.size is None else came.size + before)
+        spark = session.start(came.size)
         progress.watch(spark)
         workers.check(spark, new)
     size = came.size if came.size is not None else size_of(spark, came.sources)
-    size = None if size is None else size + before
-    job = replace(job, in_order=session.is_small(size))
-    known = [uri(new.before(name)) for name in left.state]
+    job = replace(job, in_order=session.is_small(size) and not job.run)
     engine = SparkEngine(spark, uri(new.work), _partitions(spark, size))
+    rows = _records(spark, came)
+    if users.are_hidden(job):
+        with progress.stage("names"):
+            job = users.knowing(job, _user_names(rows, job), new)
+    if job.run:
+        return _in_days(engine, _read(job, rows), left, replace(job, screen=None), new, progress)
     if job.in_order:
         with progress.stage("export"):
-            made, stored = _alone(engine, _records(spark, came), known, job, new)
+            made, stored = _alone(engine, rows, job)
     else:
-        made, stored = _in_rounds(
-            engine, [_read(job, _records(spark, came)), *_known(spark, known)], job, new, progress
-        )
+        read_rows, job = _read(job, rows), replace(job, screen=None)
+        made, stored = _in_rounds(engine, read_rows, job, progress)
     for name in stored:
         _take(spark, new, name, job)
     return made
@@ -80,49 +82,33 @@ def _partitions(spark: SparkSession, size: int | None) -> int:
     return min(max(1, -(-size // (_PARTITION * cores))) * cores, _PARTITIONS)
 
 
-def _alone(
-    engine: SparkEngine, came: DataFrame, known: list[str], job: Job, new: Publication
-) -> tuple[Outcome, list[str]]:
+def _alone(engine: SparkEngine, came: DataFrame, job: Job) -> tuple[Outcome, list[str]]:
     """The local runner in one task; where its texts are stored."""
-    # An input is small together with what was known before, which can go with the task.
-    before = [bytes(row[0]) for row in _state(engine.spark, known).collect()] if known else []
-    stored = engine.stored([came.coalesce(1).mapInArrow(partial(_work_alone, job, before), SCHEMA)], "outputs")
+    stored = engine.stored([came.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], "outputs")
     told = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
     bodies = {to: [bytes(row["body"]) for row in told if row["to"] == to] for to in (RESULT, TALLY)}
-    _keep_state(stored.filter(F.col("to") == STATE), job, new)
     return outcome(bodies[TALLY][0], bodies[RESULT]), ["outputs"]
 
 
-def _work_alone(job: Job, before: list[bytes], batches: Batches) -> Batches:
-    return batched(as_text(local.run(read_back(batches), job, known_messages(before))))
+def _work_alone(job: Job, batches: Batches) -> Batches:
+    return batched(as_text(local.run(read_back(batches), job)))
 
 
-def _in_rounds(
-    engine: SparkEngine, read: list[DataFrame], job: Job, new: Publication, progress: Progress
-) -> tuple[Outcome, list[str]]:
-    made = rounds.export(engine, read, job, progress)
-    found = [row["body"] for part in made.results for row in part.select("body").limit(LIMIT).collect()]
-    _keep_state(made.state, job, new)
-    return Outcome(made.counts, made.refused, results_of(map(bytes, found))), made.names
+def _in_rounds(engine: SparkEngine, read: DataFrame, job: Job, progress: Progress) -> tuple[Outcome, list[str]]:
+    made = rounds.export(engine, [read], job, progress)
+    return Outcome(made.counts, made.refused, _results(made.results)), made.names
 
 
-def _state(spark: SparkSession, folders: list[str]) -> DataFrame:
-    return spark.read.schema(f"{STATE_COLUMN} binary").parquet(*folders)
+def _in_days(
+    engine: SparkEngine, read: DataFrame, left: Earlier, job: Job, new: Publication, progress: Progress
+) -> Outcome:
+    made = days.update(engine, SparkStore(engine.spark, new), read, job, progress, left.days)
+    return Outcome(made.counts, made.refused, _results(made.results), made.days, made.new)
 
 
-def _known(spark: SparkSession, folders: list[str]) -> list[DataFrame]:
-    return [_state(spark, folders).mapInArrow(_messages, SCHEMA)] if folders else []
-
-
-def _messages(batches: Batches) -> Batches:
-    return batched(known_messages(body for batch in batches for body in batch.column(0).to_pylist()))
-
-
-def _keep_state(messages: DataFrame, job: Job, new: Publication) -> None:
-    if job.run:
-        bodies = messages.select(F.col("body").alias(STATE_COLUMN))
-        bodies.write.option("compression", "zstd").parquet(uri(f"{new.work}/{STATE}"))
-        new.take_state(f"{new.work}/{STATE}", job.run)
+def _results(each: list[DataFrame]) -> list[Result]:
+    found = [row["body"] for part in each for row in part.select("body").limit(LIMIT).collect()]
+    return results_of(map(bytes, found))
 
 
 def _read(job: Job, came: DataFrame) -> DataFrame:
@@ -133,6 +119,17 @@ def _rows(job: Job, batches: Batches) -> Batches:
     local.seldom_collected()
     yield from batched(read(read_back(batches), job))
     kept()
+
+
+def _user_names(came: DataFrame, job: Job) -> list[str]:
+    """As many as the account has users: they go to all workers."""
+    names = came.mapInArrow(partial(_told_names, job), "name binary").distinct().collect()
+    return [bytes(row["name"]).decode("utf-8", "surrogatepass") for row in names]
+
+
+def _told_names(job: Job, batches: Batches) -> Batches:
+    names = [name.encode("utf-8", "surrogatepass") for name in users.told(read_back(batches), job)]
+    yield pa.RecordBatch.from_pydict({"name": pa.array(names, pa.binary())})
 
 
 def _take(spark: SparkSession, new: Publication, name: str, job: Job) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -22,12 +22,15 @@ _read_result: Final = msgspec.json.Decoder(Result).decode
 @dataclass(frozen=True)
 class Outcome:
     """``counts``: of all partitions; ``refused``: results that refuse, by shape, of all turns; ``results``: the first
-    :data:`LIMIT` of all.
+    :data:`LIMIT` of all. Of an update, ``days``: all days of DIR, each with the later ones that it left something open
+    for; ``new``: by day, the rows that are new.
     """
 
     counts: Counts
     refused: dict[str, int]
     results: list[Result]
+    days: dict[str, list[str]] = field(default_factory=dict)
+    new: dict[str, int] = field(default_factory=dict)
 
 
 def results_of(bodies: Iterable[bytes]) -> list[Result]:

@@ -1,10 +1,8 @@
-"""Tables of facts, and the state, as Parquet, without Spark."""
+"""Tables of facts as Parquet, without Spark."""
 
 from __future__ import annotations
 
 import json
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -14,15 +12,12 @@ from pyarrow import parquet
 from exporter.queries.tables import FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 _COLUMNS: Final = pa.list_(pa.struct([("column_name", pa.string()), ("column_id", pa.string())]))
 _AGENTS: Final = pa.list_(
     pa.struct([("agent_type", pa.string()), ("agent_id", pa.string()), ("agent_name", pa.string())])
 )
-STATE_COLUMN: Final = "message"
-_STATE: Final = pa.schema([(STATE_COLUMN, pa.binary())])
-_MESSAGES: Final = 10_000
 _TIME: Final = pa.timestamp("us", tz="UTC")
 _TYPES: Final = {
     "string": pa.string(),
@@ -44,27 +39,6 @@ def write(table: str, lines: Path, folder: Path) -> None:
     arrays = [_array([row.get(name) for row in rows], kind) for name, kind in types.items()]
     folder.mkdir(parents=True)
     parquet.write_table(pa.Table.from_arrays(arrays, names=list(types)), folder / "part-00000.parquet")
-
-
-def write_state(bodies: Iterable[bytes], folder: Path) -> None:
-    """The messages of a run's state, in a file of ``folder``; none where there are none."""
-    each = iter(bodies)
-    first = list(islice(each, _MESSAGES))
-    if not first:
-        return
-    folder.mkdir(parents=True)
-    with parquet.ParquetWriter(folder / "part-00000.parquet", _STATE, compression="zstd", use_dictionary=False) as file:
-        while first:
-            file.write_batch(pa.RecordBatch.from_arrays([pa.array(first, pa.binary())], schema=_STATE))
-            first = list(islice(each, _MESSAGES))
-
-
-def read_state(folders: Iterable[str]) -> Iterator[bytes]:
-    """The messages that the folders hold."""
-    for folder in folders:
-        for path in sorted(Path(folder).glob("*.parquet")):
-            for batch in parquet.ParquetFile(path).iter_batches(columns=[STATE_COLUMN]):
-                yield from batch.column(0).to_pylist()
 
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:

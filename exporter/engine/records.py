@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from exporter.engine import session
 from exporter.errors import UsageError
 from exporter.rows import forms
-from exporter.rows.files import REQUIRED, REQUIRED_OF_HISTORY, check_columns
+from exporter.rows.files import DAMAGE, NOT_UTF8, REPLACED, REQUIRED, REQUIRED_OF_HISTORY, check_columns
 from exporter.rows.forms import uri
 from exporter.rows.reading import rows_of_document
 from exporter.steps.reading import Record
@@ -41,6 +41,7 @@ def records(spark: SparkSession, source: forms.Source, *, is_history: bool = Fal
         text = F.to_json(F.struct(*[_as_json(came, name).alias(name) for name in _named(came)]))
         if source.form == forms.CSV:
             is_record, text = F.col(_REST).isNull(), F.coalesce(F.col(_REST), text)
+        text = F.when(is_record, F.replace(text, F.lit(REPLACED), F.lit(DAMAGE))).otherwise(text)
     return came.select(
         *_place(source),
         F.lit("line" if source.form == forms.NDJSON else "row").alias("unit"),
@@ -76,7 +77,7 @@ def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:
             path = paths.get(file)
             if path is None:
                 path = paths[file] = _path(file)
-            decoded = text.decode("utf-8", "replace").removeprefix("\ufeff")
+            decoded = text.decode("utf-8", NOT_UTF8).removeprefix("\ufeff")
             for one in rows_of_document(decoded) if is_document else (decoded,):
                 yield Record(path, block, unit, one, is_history, is_record)
 

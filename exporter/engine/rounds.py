@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from exporter.errors import ExporterError
 from exporter.messages import (
+    AROUND,
     ASIDE,
     ENTRY,
     HELD,
@@ -29,7 +30,6 @@ from exporter.messages import (
     PROFILE,
     REFUSED,
     RESULT,
-    STATE,
     THINGS,
     WRITTEN,
 )
@@ -39,6 +39,7 @@ from exporter.steps.cataloguing import catalogue
 from exporter.steps.gathering import gather, settle
 from exporter.steps.naming import name_jobs
 from exporter.steps.numbering import number
+from exporter.steps.surrounding import deliver, looks_around, looks_at_others, share, surround
 from exporter.steps.telling import hold, tell
 from exporter.steps.texts import texts_of
 from exporter.steps.writing import write
@@ -72,6 +73,9 @@ class Engine(Protocol[Messages]):
     def only(self, messages: Messages, to: Sequence[str]) -> Messages:
         """The messages that one of these hears."""
 
+    def same(self, messages: Messages, others: Sequence[Messages]) -> Messages:
+        """The messages that somebody hears (``to`` and ``key``) whom one of the others goes to."""
+
     def kept(self, messages: Messages, name: str) -> Messages:
         """The messages, computed and kept under a name, since several read them."""
 
@@ -89,7 +93,7 @@ class Engine(Protocol[Messages]):
 class Exported(Generic[Messages]):
     """What an export comes to. ``outputs``: the texts of all outputs, and the ``names`` that they were stored under;
     ``results`` of the checks, of all turns; ``counts``: of the last turn; ``refused``: results that refuse, by shape,
-    of all turns; ``state``: what the next update has to know.
+    of all turns; ``made``: all messages of the last turn, for what the next day has to know.
     """
 
     outputs: list[Messages]
@@ -97,7 +101,21 @@ class Exported(Generic[Messages]):
     results: list[Messages]
     counts: Counts
     refused: dict[str, int]
-    state: Messages
+    made: list[Messages]
+
+
+@dataclass(frozen=True)
+class Before(Generic[Messages]):
+    """What a day goes on from: what things ``knew`` at the end of the day before, and what is ``due`` of queries that
+    had not ended then.
+    """
+
+    knew: Messages
+    due: Messages
+
+
+class NotByDay(Exception):  # noqa: N818 - no error: it is made otherwise
+    """A thing is refused, so who mentions it is held back, on whatever day: the days cannot be made one by one."""
 
 
 class Watch(Protocol):
@@ -125,16 +143,17 @@ def export(
     read: Sequence[Messages],
     job: Job,
     watch: Watch = Nobody(),  # noqa: B008 - it holds nothing
+    before: Before[Messages] | None = None,
 ) -> Exported[Messages]:
-    """All rounds, as often as it takes until the shapes refuse nothing. ``read``: what was read, and what earlier runs
-    left.
+    """All rounds, as often as it takes until the shapes refuse nothing. ``read``: what was read; ``before``: what a day
+    goes on from, which may raise :class:`NotByDay`.
     """
     holds: list[Messages] = []
     results: list[Messages] = []
     refused: dict[str, int] = {}
     for turn in range(_TURNS):
         with watch.stage("read"):
-            told = engine.kept(engine.met([*read, *holds], tell, job), f"told-{turn}")
+            told = engine.kept(engine.met([*read, *holds], tell, job), f"{job.day}told-{turn}")
             counts = engine.counts(told)
         watch.counted("rows", counts["rows"])
         if counts["held"]:
@@ -142,29 +161,41 @@ def export(
             continue
         known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex)
         with watch.stage("answer"):
-            answered = engine.kept(_answered(engine, told, known), f"answered-{turn}")
+            answered = engine.kept(_answered(engine, told, known, before), f"{job.day}answered-{turn}")
             counts.join(engine.counts(answered))
         with watch.stage("write"):
-            stored = engine.stored(_outputs(engine, told, answered, known, counts), f"outputs-{turn}")
+            stored = engine.stored(
+                _outputs(engine, [told, answered], known, counts, before), f"{job.day}outputs-{turn}"
+            )
             counts.join(engine.counts(stored))
         for what in ("nodes", "events"):
             watch.counted(what, counts[what])
-        results += [engine.only(one, [RESULT]) for one in (answered, stored)]
+        made = [answered, stored]
+        if looks_around(job) and not (counts["held"] or counts["refused"]):
+            with watch.stage("surround"):
+                made.append(engine.kept(_surrounded(engine, made, known), f"surrounded-{turn}"))
+                counts.join(engine.counts(made[-1]))
+        results += [engine.only(one, [RESULT]) for one in made]
         for shape, times in counts.violations().items():
             refused[shape] = refused.get(shape, 0) + times
         if not (counts["held"] or counts["refused"]):
-            texts = {f"outputs-{turn}": stored, **_catalogue(engine, answered, stored, known)}
-            state = engine.only(told, [STATE])
-            return Exported(list(texts.values()), list(texts), results, counts, refused, state)
-        holds.append(engine.each(engine.only(stored, [HELD]), hold, job))
+            texts = {f"{job.day}outputs-{turn}": stored, **_catalogue(engine, answered, stored, known)}
+            return Exported(list(texts.values()), list(texts), results, counts, refused, [told, answered, stored])
+        holds += [engine.each(engine.only(one, [HELD]), hold, job) for one in made[1:]]
+        if counts["refused"] and before:
+            raise NotByDay
         if counts["refused"]:
-            holds.append(_of_things(engine, told, answered, job, turn))
+            holds.append(_of_things(engine, told, made, job, turn))
     raise ExporterError(f"after {_TURNS} turns the shapes still refuse more queries; please report this")
 
 
-def _outputs(engine: Engine[Messages], told: Messages, answered: Messages, job: Job, counts: Counts) -> list[Messages]:
-    """Texts of queries and of things, and what was set aside."""
-    written = _written(engine, told, answered, job, has_parents=bool(counts["parents"]))
+def _outputs(
+    engine: Engine[Messages], heard: list[Messages], job: Job, counts: Counts, before: Before[Messages] | None
+) -> list[Messages]:
+    """Texts of queries and of things, and what was set aside; ``heard``: what was told and answered."""
+    told, answered = heard
+    due = [before.due] if before else []
+    written = _written(engine, [*heard, *due], job, has_parents=bool(counts["parents"]))
     outputs = [written, engine.each(engine.only(answered, texts_of(job)), engine.output(_as_it_is), job)]
     if counts["aside"] or counts["unreadable"]:
         outputs.append(engine.met([engine.only(told, [PLACE, ASIDE])], engine.output(number), job))
@@ -183,28 +214,44 @@ def _as_it_is(messages: Iterable[Message], _: Job) -> Iterator[Message]:
     yield from messages
 
 
-def _answered(engine: Engine[Messages], told: Messages, job: Job) -> Messages:
+def _answered(engine: Engine[Messages], told: Messages, job: Job, before: Before[Messages] | None) -> Messages:
     """Objects are gathered, datasets and names hear of them and settle what they are; then things hear everything in
     the order of time, and answer.
     """
-    gathered = engine.met([engine.only(told, [PROFILE])], gather, job)
-    settled = engine.met([gathered], settle, job)
-    return engine.met([engine.only(told, THINGS), settled], answer, job)
+    profiles, things = [engine.only(told, [PROFILE])], [engine.only(told, THINGS)]
+    if before is None:
+        settled = engine.met([engine.met(profiles, gather, job)], settle, job)
+        return engine.met([*things, settled], answer, job)
+    known = [engine.same(before.knew, profiles)]
+    gathered = engine.kept(engine.met([*profiles, *known], gather, job), f"{job.day}gathered")
+    known = [engine.same(before.knew, [gathered])]
+    settled = engine.kept(engine.met([gathered, *known], settle, job), f"{job.day}settled")
+    things += [settled, engine.only(before.due, THINGS)]
+    return engine.met([*things, engine.same(before.knew, things)], answer, job)
 
 
-def _written(engine: Engine[Messages], told: Messages, answered: Messages, job: Job, *, has_parents: bool) -> Messages:
+def _written(engine: Engine[Messages], each: Sequence[Messages], job: Job, *, has_parents: bool) -> Messages:
     """Parents name their jobs for their children; then each query has all that it needs, and is written."""
-    heard = [engine.only(one, [WRITTEN, NAMED_FOR_QUERY]) for one in (told, answered)]
+    heard = [engine.only(one, [WRITTEN, NAMED_FOR_QUERY]) for one in each]
     if has_parents:
-        of_parents = [engine.only(one, [PARENT, NAMED_FOR_PARENT]) for one in (told, answered)]
+        of_parents = [engine.only(one, [PARENT, NAMED_FOR_PARENT]) for one in each]
         heard.append(engine.met(of_parents, name_jobs, job))
     return engine.met(heard, engine.output(write), job)
 
 
-def _of_things(engine: Engine[Messages], told: Messages, answered: Messages, job: Job, turn: int) -> Messages:
+def _surrounded(engine: Engine[Messages], made: Sequence[Messages], job: Job) -> Messages:
+    """What the shapes find that look around objects: nodes meet at the objects in whose surroundings they are."""
+    delivered = [engine.each(engine.only(one, [AROUND]), deliver, job) for one in made]
+    if looks_at_others(job):
+        delivered = [engine.met(delivered, share, job)]
+    return engine.met(delivered, surround, job)
+
+
+def _of_things(engine: Engine[Messages], told: Messages, made: Sequence[Messages], job: Job, turn: int) -> Messages:
     """What holds back the queries that mention things with a refused node."""
     mentions = engine.each(engine.only(told, [WRITTEN]), mention, job)
-    accused = engine.kept(engine.met([engine.only(answered, [REFUSED]), mentions], accuse, job), f"accused-{turn}")
+    refused = [engine.only(one, [REFUSED]) for one in made]
+    accused = engine.kept(engine.met([*refused, mentions], accuse, job), f"accused-{turn}")
     if not engine.counts(accused)["held"]:
         raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
     return engine.each(engine.only(accused, [HELD]), hold, job)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from exporter.earlier import CHANGES
 from exporter.engine import changes as changes_here
-from exporter.engine import local
-from exporter.engine.outcome import Outcome, outcome
-from exporter.messages import RESULT, STATE, TALLY, is_text
-from exporter.publication import path_of
+from exporter.engine import days, local, users
+from exporter.engine.outcome import Outcome, outcome, results_of
+from exporter.engine.rounds import Nobody
+from exporter.engine.texts import write_texts
+from exporter.messages import RESULT, TALLY, is_text
 from exporter.queries.tables import FACTS
 from exporter.rows.files import REQUIRED_OF_HISTORY, records
-from exporter.steps.reading import Record
-from exporter.steps.state import known as known_messages
+from exporter.steps.reading import Record, read
 from exporter.steps.texts import facts_of as to_facts
 
 if TYPE_CHECKING:
@@ -54,19 +53,26 @@ def changes(settings: Settings, new: Publication, *, is_local: bool) -> None:
 
 
 def _locally(given: Given, job: Job, new: Publication) -> Outcome:
-    state: list[bytes] = []
-    if not (job.run or job.facts):
-        return _taken(local.run(_records(given.came), job), new, state)
-    from exporter.engine import parquet  # noqa: PLC0415 - slow to import, and seldom asked for
-
-    known = known_messages(parquet.read_state(map(new.before, given.left.state)))
-    made = _taken(local.run(_records(given.came), job, known), new, state)
+    if users.are_hidden(job):
+        job = users.knowing(job, users.told(_records(given.came), job), new)
     if job.run:
-        parquet.write_state(state, Path(new.work, STATE))
-        new.take_state(f"{new.work}/{STATE}", job.run)
+        return _updated(given, job, new)
+    made = _taken(local.run(_records(given.came), job), new)
     for table in FACTS if job.facts else ():
+        from exporter.engine import parquet  # noqa: PLC0415 - slow to import, and seldom asked for
+
         parquet.write(table, Path(new.work, f"{to_facts(table)}.ndjson"), Path(new.folder, "facts", table))
     return made
+
+
+def _updated(given: Given, job: Job, new: Publication) -> Outcome:
+    from exporter.engine.kept import LocalStore  # noqa: PLC0415 - as above
+
+    local.seldom_collected()
+    rows = list(read(_records(given.came), job))
+    made = days.update(local.LocalEngine(), LocalStore(new, job), rows, job, Nobody(), given.left.days)
+    results = results_of(message.body for part in made.results for message in part)
+    return Outcome(made.counts, made.refused, results, made.days, made.new)
 
 
 def _records(came: Came) -> Iterator[Record]:
@@ -78,27 +84,16 @@ def _records(came: Came) -> Iterator[Record]:
             yield Record(one.file, 0, one.unit, one.text, is_history=True)
 
 
-def _taken(messages: Iterable[Message], new: Publication, state: list[bytes]) -> Outcome:
-    """Write the texts, and gather the rest; ``state`` takes what the next update has to know."""
-    tally, results = b"", []
-    with ExitStack() as stack:
-        files: dict[str, IO[bytes]] = {}
-        for message in messages:
-            if is_text(message.to):
-                if message.to not in files:
-                    files[message.to] = stack.enter_context(_opened(message.to, new))
-                files[message.to].write(message.body + b"\n")
-            elif message.to == STATE:
-                state.append(message.body)
-            elif message.to == RESULT:
-                results.append(message.body)
-            elif message.to == TALLY:
-                tally = message.body
-    return outcome(tally, results)
+def _taken(messages: Iterable[Message], new: Publication) -> Outcome:
+    """Write the texts, and gather the rest."""
+    others: dict[str, list[bytes]] = {}
+    write_texts(_texts(messages, others), new)
+    return outcome(others[TALLY][0], others.get(RESULT, []))
 
 
-def _opened(to: str, new: Publication) -> IO[bytes]:
-    path = path_of(to, 0)
-    file = Path(new.folder, path) if path else Path(new.work, f"{to}.ndjson")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    return file.open("wb")
+def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Iterator[Message]:
+    for message in messages:
+        if is_text(message.to):
+            yield message
+        else:
+            others.setdefault(message.to, []).append(message.body)

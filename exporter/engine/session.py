@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shlex
 import sys
 import tempfile
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from pyspark.sql import SparkSession
 
+from exporter.engine import connect
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,11 +91,13 @@ def is_small(input_bytes: int | None) -> TypeGuard[int]:
 
 def _started(input_bytes: int | None, app_name: str) -> SparkSession:
     builder = SparkSession.builder.appName(app_name)
+    logging.getLogger().addFilter(_is_no_trace_of_gateway)
     if _is_given():
+        connect.check()
         try:
             return builder.getOrCreate()
         except Exception as error:  # noqa: BLE001 - as above
-            raise UsageError(f"Spark does not answer: {cause(error)}") from None
+            raise UsageError(f"Spark does not answer: {cause(error)}{connect.remedy(error)}") from None
     for name, value in _wanted(input_bytes, _told_by_user()).items():
         builder = builder.config(name, value)
     try:
@@ -126,10 +130,19 @@ def _is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
+def _is_no_trace_of_gateway(record: logging.LogRecord) -> bool:
+    """An interrupted call of Java is no fault: its traceback, which py4j logs by the root logger, helps nobody."""
+    return record.module != "java_gateway"
+
+
 def has_far_workers(spark: SparkSession) -> bool:
     """Whether rows are worked on by other processes than those that we start here: they may be on other machines."""
-    context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none, and is far itself
-    return context is None or not _is_local(context.master)
+    return is_remote(spark) or not _is_local(spark.sparkContext.master)
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Whether it is a session of Spark Connect, which has no context."""
+    return getattr(spark, "sparkContext", None) is None
 
 
 def cores(spark: SparkSession) -> int:
@@ -140,8 +153,10 @@ def cores(spark: SparkSession) -> int:
 
 def cause(error: Exception) -> str:
     """The first line of what PySpark, Java or gRPC raised that says something."""
-    lines = (line.lstrip(": ") for line in str(error).splitlines())
-    return next((line for line in lines if line and not line.startswith("An error occurred while calling")), "")
+    lines = [line.strip(": \t") for line in str(error).splitlines()]
+    of_grpc = (line for line in lines if line.startswith("details = "))
+    others = (line for line in lines if line and not line.startswith("An error occurred while calling"))
+    return next(chain(of_grpc, others), "").removeprefix("details = ")
 
 
 def _is_given() -> bool:

@@ -25,9 +25,10 @@ def check(spark: SparkSession, new: Publication) -> None:
     if not session.has_far_workers(spark):
         return
     if not new.is_uri:
+        uris = "" if session.is_remote(spark) else "hdfs:, s3a:, abfs:, gs:, or "
         raise UsageError(
             f"{new.shown}: Spark's workers may be on other machines, so give --out as a URI that all of them reach: "
-            "hdfs:, s3a:, abfs:, gs:, or file:///… for a disk that they share"
+            f"{uris}file:///… for a disk that they share"
         )
     try:
         (theirs,) = (row["version"] for row in spark.range(1).mapInArrow(_version, "version string").collect())

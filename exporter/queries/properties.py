@@ -34,7 +34,7 @@ def members(text: str | None) -> Members | None:
         return None
     try:
         return {name: as_text(raw) for name, raw in _members(text).items()}
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 

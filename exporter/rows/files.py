@@ -19,6 +19,7 @@ import msgspec
 
 from exporter.errors import UsageError
 from exporter.rows import delimited, forms
+from exporter.rows.limits import LONGEST_RECORD
 from exporter.rows.reading import rows_of_document
 from exporter.rows.row import STRUCTURED
 
@@ -31,6 +32,14 @@ REQUIRED: Final = ("query_id", "query_start_time", "user_name")
 """Columns without which there is no row."""
 REQUIRED_OF_HISTORY: Final = ("query_id",)
 """The same of QUERY_HISTORY."""
+NOT_UTF8: Final = "surrogateescape"
+"""What becomes of bytes that are not UTF-8: halves of surrogate pairs (:func:`exporter.rows.fitting.is_damaged`)."""
+REPLACED: Final = "\ufffd"
+"""What readers of CSV and Parquet put in the place of such bytes."""
+DAMAGE: Final = "\\udcff"
+"""The same as JSON writes half of a pair."""
+_LONGEST: Final = LONGEST_RECORD + 2
+_AT_ONCE: Final = 1 << 20
 _NULL_IN_CSV: Final = "\\N"
 _OBJECTS: Final = frozenset(STRUCTURED) - {"object_modified_by_ddl", "agents_info"}
 
@@ -79,24 +88,33 @@ def check_columns(names: Iterable[str], source: Source, required: tuple[str, ...
 
 
 def _lines(path: str, _source: Source, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
-    with _opened(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None) as lines:
-        for line in lines:
+    with _opened(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors=NOT_UTF8, newline=None) as lines:
+        while line := lines.readline(_LONGEST):
+            if len(line) == _LONGEST:
+                _skip_line(lines)
             yield line.removesuffix("\n").removeprefix("\ufeff"), True
 
 
+def _skip_line(lines: io.TextIOWrapper) -> None:
+    """The rest of a line of which enough has been read to set it aside."""
+    while (rest := lines.readline(_AT_ONCE)) and not rest.endswith("\n"):
+        pass
+
+
 def _document(path: str, _source: Source, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
-    for row in rows_of_document(_whole(path)):
+    for row in rows_of_document(_whole(path, NOT_UTF8)):
         yield row, True
 
 
 def _csv(path: str, source: Source, required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
     check_columns(source.columns, source, required)
-    rows = delimited.records(_whole(path), source.delimiter)
+    rows = delimited.records(_whole(path, "replace"), source.delimiter)
     next(rows, None)
     for values, text in rows:
         if len(values) == len(source.columns):
             given = zip(source.columns, values, strict=True)
-            yield json_text({name: value for name, value in given if value is not None and value != _NULL_IN_CSV}), True
+            there = {name: value for name, value in given if value is not None and value != _NULL_IN_CSV}
+            yield with_damage(json_text(there)), True
         else:
             yield text, not text.strip(" ")
 
@@ -106,7 +124,7 @@ def _parquet(path: str, source: Source, required: tuple[str, ...]) -> Iterator[t
 
     check_columns(parquet.columns(path), source, required)
     for record in parquet.records(path):
-        yield json_text(record), True
+        yield with_damage(json_text(record)), True
 
 
 _READERS: Final[Mapping[str, Callable[[str, Source, tuple[str, ...]], Iterator[tuple[str, bool]]]]] = {
@@ -117,9 +135,13 @@ _READERS: Final[Mapping[str, Callable[[str, Source, tuple[str, ...]], Iterator[t
 }
 
 
-def _whole(path: str) -> str:
+def _whole(path: str, errors: str) -> str:
     with _opened(path) as file:
-        return file.read().decode("utf-8", errors="replace").removeprefix("\ufeff")
+        content = file.read(forms.DOCUMENT_LIMIT + 1)
+    if len(content) > forms.DOCUMENT_LIMIT:
+        limit = forms.DOCUMENT_LIMIT >> 20
+        raise UsageError(f"{path}: has over {limit} MiB, too much to hold in memory; use --engine spark, or NDJSON")
+    return content.decode("utf-8", errors=errors).removeprefix("\ufeff")
 
 
 @contextmanager
@@ -136,6 +158,13 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
                 yield file
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from None
+
+
+def with_damage(text: str) -> str:
+    """A record as JSON, whose bytes that are not UTF-8 a reader has replaced already: each becomes half of a surrogate
+    pair, so that nothing is named by what is not known any more.
+    """
+    return text.replace(REPLACED, DAMAGE)
 
 
 _CONTROL: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]")

@@ -6,6 +6,7 @@ that Snowflake leaves of a list that it cut away; an object takes an object.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -14,7 +15,7 @@ import msgspec
 from msgspec import Raw, inspect
 
 from exporter.rows.documents import Document
-from exporter.rows.lenient import Elements, Members, Number, Value, spelt
+from exporter.rows.lenient import Elements, Members, NotJsonError, Number, Value, parse_first, spelt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +33,22 @@ _check: Final = msgspec.json.Decoder(Raw).decode
 
 class MisfitError(ValueError):
     """A value is not what the documents have in its place."""
+
+
+class DamagedError(MisfitError):
+    """A text is none."""
+
+
+DAMAGED: Final = "bytes that are not UTF-8, or half of a surrogate pair, where a text belongs"
+"""Two such texts cannot be told apart once they are written, so nothing is named by one."""
+_half: Final = re.compile("[\ud800-\udfff]").search
+
+
+def is_damaged(value: Value) -> bool:
+    """Whether it is a text with a part that is no character: half of a surrogate pair, or a byte that is not UTF-8
+    (which Python decodes to such a half).
+    """
+    return isinstance(value, str) and not value.isascii() and _half(value) is not None
 
 
 @dataclass(frozen=True)
@@ -81,6 +98,8 @@ def plain_text(value: Value) -> str | None:
 def _fitted(value: Value, kind: Kind) -> Any:
     if value is None:
         return None
+    if is_damaged(value):
+        raise DamagedError
     if isinstance(kind, _Text):
         return _in_text(value)
     if isinstance(kind, _Kept):
@@ -102,9 +121,13 @@ def _in_text(value: Value) -> str | None:
 
 
 def _kept(value: Value) -> str | Raw:
-    """As JSON, or, where a decoder would not take that, as a text that holds it."""
+    """As JSON, or, where a decoder would not take that, as a text that holds it. Raises DamagedError where a part of it
+    is no text: names of things are read from it later.
+    """
     if isinstance(value, str):
+        _refuse_damaged(_inside(value))
         return plain_text(value) or ""
+    _refuse_damaged(value)
     text = spelt(value)
     if text.count("[") + text.count("{") > _MOST_BRACKETS:
         return text
@@ -112,6 +135,29 @@ def _kept(value: Value) -> str | Raw:
         return _check(text)
     except msgspec.DecodeError:
         return text
+
+
+def _inside(text: str) -> Value:
+    """The JSON that a text holds; None for other texts."""
+    if not text.lstrip(" \t\r\n").startswith(("{", "[")):
+        return None
+    try:
+        return parse_first(text)[0]
+    except NotJsonError:
+        return None
+
+
+def _refuse_damaged(value: Value) -> None:
+    """Look through all names and values, which may be deep."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if is_damaged(one):
+            raise DamagedError
+        if isinstance(one, Members):
+            left += [part for member in one for part in member]
+        elif isinstance(one, Elements):
+            left += one
 
 
 def _kind(info: inspect.Type) -> Kind:

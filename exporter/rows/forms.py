@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
+from exporter.rows.packed import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -162,9 +163,11 @@ def _files(name: str, skipped: list[str]) -> list[Path]:
     if path.is_dir():
         return _in_folder(path, skipped)
     if path.exists():
+        if not path.is_file():
+            raise UsageError(f"{name}: is no file but a pipe or a device; write the rows to a file first")
         return [path]
     found = sorted(Path(one) for one in _matching(name))
-    files = [file for one in found for file in (_in_folder(one, skipped) if one.is_dir() else [one])]
+    files = [file for one in found for file in _files(str(one), skipped)]
     if not files:
         what = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
         raise UsageError(f"{name}: {what}")
@@ -176,13 +179,20 @@ def _matching(pattern: str) -> list[str]:
 
 
 def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
-    """The files with rows in a folder, at any depth; hidden ones and markers (``_SUCCESS``) do not count at all."""
+    """The files with rows in a folder, at any depth; hidden ones and markers (``_SUCCESS``) do not count at all, and
+    links that lead out of the folder are skipped: who may write into it shall not choose what is read elsewhere.
+    """
     every = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path, folder))
-    rows = [path for path in every if _form_by_name(path.name)]
+    rows = [path for path in every if _form_by_name(path.name) and not _leads_out(path, folder)]
     skipped.extend(str(path) for path in every if path not in set(rows))
     if not rows:
-        raise UsageError(f"{folder}: the folder holds no NDJSON, JSON, CSV or Parquet file")
+        links = ", but for links out of it: name their files" if any(_leads_out(path, folder) for path in every) else ""
+        raise UsageError(f"{folder}: the folder holds no NDJSON, JSON, CSV or Parquet file{links}")
     return rows
+
+
+def _leads_out(path: Path, folder: Path) -> bool:
+    return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
 
 
 def _is_hidden(path: Path, folder: Path) -> bool:
@@ -192,6 +202,7 @@ def _is_hidden(path: Path, folder: Path) -> bool:
 def _source(path: Path, required: str) -> Source:
     """The form of one local file, from its first bytes; its ending decides only where those do not."""
     first = _first_bytes(path)
+    size = unpacked(path) if path.suffix.lower() == ".gz" else path.stat().st_size
     if first.startswith(b"PAR1"):
         return Source(PARQUET, (str(path),), types=_parquet_types(path))
     if _form_by_name(path.name) == PARQUET:
@@ -200,7 +211,7 @@ def _source(path: Path, required: str) -> Source:
         raise UsageError(f"{path}: is UTF-16; write it as UTF-8")
     text = first.decode("utf-8", errors="ignore").lstrip("\ufeff")
     if text.lstrip()[:1] in ("{", "[") or _form_by_name(path.name) == NDJSON:
-        return Source(_json_form(path, text), (str(path),))
+        return Source(_json_form(path, text, size), (str(path),))
     return _csv(path, text, required)
 
 
@@ -212,8 +223,8 @@ def _first_bytes(path: Path) -> bytes:
                 return file.read(_FIRST_BYTES)
         if path.suffix.lower() != ".gz":
             raise UsageError(f"{path}: is gzip, but its name does not end in .gz; rename it")
-        with gzip.open(path) as unpacked:
-            return unpacked.read(_FIRST_BYTES)
+        with gzip.open(path) as file:
+            return file.read(_FIRST_BYTES)
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from None
 
@@ -238,12 +249,14 @@ def _refuse_twice(path: Path, columns: list[str]) -> None:
         raise UsageError(f"{path}: has several columns called {twice}; names count in any case, so keep one of them")
 
 
-def _json_form(path: Path, text: str) -> str:
-    """One object a line, or one document for the whole file (an array of rows, or a row over several lines)."""
+def _json_form(path: Path, text: str, size: int) -> str:
+    """One object a line, or one document for the whole file (an array of rows, or a row over several lines). ``size``:
+    bytes of text.
+    """
     line, newline, _ = text.lstrip().partition("\n")
     opens = line.rstrip().endswith(("{", "[", ","))
     is_document = line.startswith("[") or (bool(newline) and opens and not _is_json(line)) or _wraps_rows(line)
-    if is_document and path.stat().st_size > DOCUMENT_LIMIT:
+    if is_document and size > DOCUMENT_LIMIT:
         limit = DOCUMENT_LIMIT // 1024**2
         raise UsageError(f"{path}: a JSON document of over {limit} MiB; write one object a line (NDJSON)")
     return JSON_DOCUMENT if is_document else NDJSON

@@ -11,9 +11,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.queries.facts import NO_HISTORY, History
-from exporter.rows import patient
+from exporter.rows import limits, patient
 from exporter.rows.columns import NOT_DECODED, lower_name, texts_of
-from exporter.rows.fitting import plain_text
+from exporter.rows.fitting import is_damaged, plain_text
 from exporter.rows.times import parse_time
 
 if TYPE_CHECKING:
@@ -51,11 +51,12 @@ UNREADABLE: Final = HistoryLine(None, NO_HISTORY, is_unreadable=True)
 
 def read_history(line: str) -> HistoryLine | None:
     """What a line of JSON says of a query; None for a blank line."""
-    texts = _texts(line)
+    texts = None if limits.too_long(line) else _texts(line)
     if texts is None:
         return UNREADABLE if line.strip("\ufeff \t\r\n") else None
     said = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
     query_id = said.pop("query_id", None)
+    query_id = None if is_damaged(query_id) else query_id
     values = {name: _value(name, text) for name, text in said.items()}
     is_unreadable = query_id is None or None in values.values()
     return HistoryLine(query_id, History(**values), is_unreadable)  # type: ignore[arg-type] # each as its column is
@@ -83,13 +84,16 @@ def _texts_patiently(line: str) -> dict[str, str | None] | None:
     members = patient.members_of(line.removeprefix("\ufeff"))
     if members is None:
         return None
-    return {name: plain_text(one.value) for one in members if (name := lower_name(one.name)) in _KNOWN}
+    named = ((lower_name(one.name), one.value) for one in members)
+    return {name: value if is_damaged(value) else plain_text(value) for name, value in named if name in _KNOWN}  # type: ignore[misc] # a text is damaged
 
 
 def _value(name: str, text: str) -> str | int | None:
     if name == _TIME:
         return parse_time(text)
-    return _whole(text) if name in _NUMBERS else text
+    if name in _NUMBERS:
+        return _whole(text)
+    return None if is_damaged(text) else text
 
 
 def _whole(text: str) -> int | None:

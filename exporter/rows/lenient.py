@@ -50,6 +50,10 @@ class NotJsonError(ValueError):
     """The text is no JSON, even with patience."""
 
 
+class TooDeepError(NotJsonError):
+    """Arrays and objects are nested deeper than :data:`DEEPEST`."""
+
+
 _NUMBER: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?+"
 _WORD: Final = r"true|false|null|undefined|NaN|[+-]?(?:Infinity|INF)"
 _TOKEN: Final = re.compile(
@@ -117,8 +121,10 @@ class _Reader:
         return _unquoted(kind, token)
 
     def _opened(self, mark: str) -> Value:
-        if mark not in "[{" or len(self.open) >= DEEPEST:
-            raise NotJsonError("no value, or too deep a one")
+        if mark not in "[{":
+            raise NotJsonError("no value")
+        if len(self.open) >= DEEPEST:
+            raise TooDeepError("too deep")
         self.open.append(Elements() if mark == "[" else Members())
         return self.open.pop() if self._skips("]" if mark == "[" else "}") else _OPENED
 

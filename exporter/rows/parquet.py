@@ -35,11 +35,27 @@ def records(path: str) -> Iterator[dict[str, Any]]:
         with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             legacy = {column.name for column in map(file.schema.column, range(len(file.schema))) if _is_int96(column)}
             for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
-                for record in _with_times(batch, legacy).to_pylist(maps_as_pydicts="lossy"):
+                for record in _rows(_with_times(batch, legacy)):
                     yield _plain(record)
     except (pa.ArrowException, OSError) as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         raise UsageError(f"{path}: cannot be read: {first_line}") from None
+
+
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    try:
+        return list(batch.to_pylist(maps_as_pydicts="lossy"))
+    except UnicodeDecodeError:
+        return list(_as_bytes(batch).to_pylist(maps_as_pydicts="lossy"))
+
+
+def _as_bytes(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """With texts as the bytes that they are: a file can say that they are UTF-8 where they are not."""
+    for at, field in enumerate(batch.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            kind = pa.large_binary() if pa.types.is_large_string(field.type) else pa.binary()
+            batch = batch.set_column(at, field.with_type(kind), batch.column(at).cast(kind))
+    return batch
 
 
 def _is_int96(column: parquet.ColumnSchema) -> bool:

@@ -12,12 +12,13 @@ from typing import Any, Final
 import msgspec
 
 from exporter.rows import fitting, lenient
-from exporter.rows.lenient import Elements, Members, NotJsonError, Value
+from exporter.rows.lenient import Elements, Members, NotJsonError, TooDeepError, Value
 from exporter.rows.row import STRUCTURED, Unreadable
 
 NOTHING: Final = frozenset({"", "\\N", "null", "undefined"})
 """What exports write for a structured column that is null."""
 NOT_ONE_OBJECT: Final = "the line is not one JSON object (or, in CSV, not one record)"
+TOO_DEEP: Final = f"the JSON is nested more than {lenient.DEEPEST:,} levels deep"
 
 _CHANGE: Final = "object_modified_by_ddl"
 WRAPPINGS: Final = 2
@@ -28,11 +29,19 @@ _AFTER_ROW: Final = " \t\r\n,]}"
 
 def members_of(text: str) -> Members | None:
     """The names and values of a line; None where it is not one JSON object."""
+    found = members_or_reason(text)
+    return found if isinstance(found, Members) else None
+
+
+def members_or_reason(text: str) -> Members | str:
+    """The names and values of a line, or why it has none."""
     try:
         row, end = lenient.parse_first(text)
+    except TooDeepError:
+        return TOO_DEEP
     except NotJsonError:
-        return None
-    return row if isinstance(row, Members) and not text[end:].strip(_AFTER_ROW) else None
+        return NOT_ONE_OBJECT
+    return row if isinstance(row, Members) and not text[end:].strip(_AFTER_ROW) else NOT_ONE_OBJECT
 
 
 def content_of(columns: dict[str, Value]) -> bytes | Unreadable:
@@ -46,6 +55,10 @@ def content_of(columns: dict[str, Value]) -> bytes | Unreadable:
             problem = _misplaced(name, opened)
             try:
                 content[place] = _fitted(name, opened, place) if problem is None else None
+            except fitting.DamagedError:
+                problem = f"{name} holds {fitting.DAMAGED}"
+            except TooDeepError:
+                problem = f"{name}: {TOO_DEEP}"
             except (NotJsonError, fitting.MisfitError):
                 problem = f"{name} holds {_wanted(name)} that is not as the documents describe it"
             problems += [problem] if problem else []

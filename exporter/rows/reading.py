@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from exporter.rows import lenient, patient
+from exporter.rows import lenient, limits, patient
 from exporter.rows.columns import NOT_DECODED, columns_of, lower_name
 from exporter.rows.fits import fits
-from exporter.rows.fitting import plain_text
-from exporter.rows.patient import NOT_ONE_OBJECT, NOTHING, WRAPPINGS
+from exporter.rows.fitting import DAMAGED, is_damaged, plain_text
+from exporter.rows.patient import NOTHING, WRAPPINGS
 from exporter.rows.raw import raw_json, raw_text, text_of
 from exporter.rows.row import STRUCTURED, Row, Unreadable
 from exporter.rows.times import parse_time
@@ -74,6 +74,18 @@ _check: Final = msgspec.json.Decoder(Raw).decode
 
 def read_line(text: str) -> Row | Unreadable | None:
     """The row that a line of JSON holds, or why it cannot be read; None for a blank line."""
+    return _read(text) if len(text) <= limits.LONGEST_NAME else _read_long(text)
+
+
+def _read_long(text: str) -> Row | Unreadable | None:
+    """The same of a line in which something may be too long."""
+    why = limits.too_long(text)
+    row = Unreadable((why,)) if why else _read(text)
+    names = limits.long_names(row) if isinstance(row, Row) else []
+    return Unreadable(tuple(names)) if names else row
+
+
+def _read(text: str) -> Row | Unreadable | None:
     try:
         line = _decode_line(text)
     except NOT_DECODED:
@@ -145,13 +157,15 @@ def _opened(value: bytes) -> bytes:
 
 
 def _read_patiently(text: str) -> Row | Unreadable:
-    given = patient.members_of(text)
-    if given is None:
-        return Unreadable((NOT_ONE_OBJECT,))
+    given = patient.members_or_reason(text)
+    if isinstance(given, str):
+        return Unreadable((given,))
     columns = {lower_name(one.name): one.value for one in given}
     content = patient.content_of(columns)
-    if isinstance(content, Unreadable):
-        return content
+    damaged = [name for name in (*_TEXTS, *_KEPT) if is_damaged(columns.get(name))]
+    if isinstance(content, Unreadable) or damaged:
+        others = content.problems if isinstance(content, Unreadable) else ()
+        return Unreadable((*(f"{name} holds {DAMAGED}" for name in damaged), *others))
     is_text = any(isinstance(columns.get(name), str) for name in STRUCTURED)
     texts = {name: plain_text(columns[name]) for name in (*_TEXTS, *_KEPT) if name in columns}
     return _finished(_said(texts, is_own="query_id" in given.last() and not is_text), content)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import Struct
 
 from exporter.graph import nodes
 from exporter.graph.catalog_entries import entry
@@ -25,6 +26,7 @@ from exporter.messages import (
     by_key,
     decode,
     encode,
+    is_text,
     order,
     parts,
     rank,
@@ -35,11 +37,14 @@ from exporter.openlineage.datasets import spellings
 from exporter.queries.facts import Agent
 from exporter.queries.tables import rows_of_object
 from exporter.steps.cataloguing import of_object
-from exporter.steps.homes import asked, written_at
-from exporter.steps.saying import Saying
-from exporter.steps.telling import ANSWER, DATASETS, KNOWN, MENTION, SAME_NAMES, Known, read_known
+from exporter.steps.homes import asked, is_later, written_at
+from exporter.steps.saying import Saying, thing
+from exporter.steps.state import later, snapshot
+from exporter.steps.surrounding import ToObjects
+from exporter.steps.telling import ANSWER, BEFORE, DATASETS, KNOWN, MENTION, SAME_NAMES, Known, read_known
 from exporter.steps.texts import facts_of
-from exporter.things.stories import Answer, Asker, Ended, Started, Story
+from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it
+from exporter.things.stories import Answer, Asker, Chapter, Ended, Started, Story
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -55,13 +60,16 @@ _read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
 
 def answer(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     """What things answer and say; what is not for things passes through."""
-    saying = Saying(job)
+    saying, around = Saying(job), ToObjects(job)
     for to, key, group in by_key(messages):
         if to == OBJECT:
-            yield from _object(key, group, job, saying)
+            yield from _object(key, group, job, saying, around)
         elif to in THINGS:
-            said = list(_NODES[to](key, group, job))
-            yield from saying.of_thing(to, key, said)
+            every = dict.fromkeys(group)
+            if job.day:
+                yield from map(snapshot, every)
+            said = list(_NODES[to](key, iter(every), job))
+            yield from _said(saying.of_thing(to, key, said), to, key, job)
         else:
             yield from group
     yield saying.tally.message()
@@ -70,25 +78,38 @@ def answer(messages: Iterable[Message], job: Job) -> Iterator[Message]:
 # --- objects ----------------------------------------------------------------------------------------------------------
 
 
-def _object(key: str, group: Iterator[Message], job: Job, saying: Saying) -> Iterator[Message]:
+def _object(key: str, group: Iterator[Message], job: Job, saying: Saying, around: ToObjects) -> Iterator[Message]:
     account, object_key = parts(key)
     story, heard = Story(object_key), _Heard()
     for message in group:
         if rank(message) == MENTION:
             yield from heard.replies(job)
             for (query_id, address), one in _told(story, message):
-                yield Message(WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(one))
+                told = Message(WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(one))
+                yield later(told) if is_later(address, job.day) else told
         else:
-            heard.hear(message)
+            heard.hear(message, story)
+    yield from heard.replies(job)
     profile = heard.known.profile
     life = story.told(profile.names)
-    life.same_names = heard.same_names
-    yield from saying.of_thing(OBJECT, key, nodes.of_object(profile, life, Iris(account, job.account, job.base)))
+    life.same_names = sorted(heard.same_names)
+    if job.day:
+        yield snapshot(Message(OBJECT, key, order(BEFORE), encode(_Before(story.chapter(), profile, life.same_names))))
+    said = list(nodes.of_object(profile, life, Iris(account, job.account, job.base))) if saying.is_asked else []
+    yield from _said(saying.of_thing(OBJECT, key, said), OBJECT, key, job)
+    yield from around.of_object(key, said)
     if job.catalog:
         yield from of_object(entry(profile, life))
     if job.facts:
         for table, row in rows_of_object(profile, life):
             yield Message(facts_of(table), "", b"", msgspec.json.encode(row))
+
+
+def _said(messages: Iterable[Message], to: str, key: str, job: Job) -> Iterator[Message]:
+    """What is said of a thing: of days the last one that speaks of it says all."""
+    for message in messages:
+        is_kept = job.day and is_text(message.to)
+        yield snapshot(Message(message.to, thing(to, key), b"", message.body)) if is_kept else message
 
 
 def _told(story: Story, message: Message) -> Iterator[tuple[Asker, Answer]]:
@@ -101,29 +122,45 @@ def _told(story: Story, message: Message) -> Iterator[tuple[Asker, Answer]]:
         yield from story.ends(asker, at, ended)
 
 
+class _Before(Struct, array_like=True, gc=False):
+    """What an object knew the day before."""
+
+    chapter: Chapter
+    profile: Profile
+    same_names: list[str]
+
+
+_read_before: Final = msgspec.msgpack.Decoder(_Before).decode
+
+
 class _Heard:
     """What an object hears before its story: who it is, its datasets, and who has its name."""
 
     known: Known
 
     def __init__(self) -> None:
-        self.same_names: list[str] = []
+        self.same_names: set[str] = set()
         self._datasets: dict[DatasetKey, bytes] = {}
         self._replied = False
 
-    def hear(self, message: Message) -> None:
+    def hear(self, message: Message, story: Story) -> None:
         what = rank(message)
-        if what == KNOWN:
+        if what == BEFORE:
+            before = _read_before(message.body)
+            story.going_on(before.chapter)
+            self.known = Known(before.profile, set(), set())
+            self.same_names.update(before.same_names)
+        elif what == KNOWN:
             self.known = read_known(message.body)
         elif what == DATASETS:
             dataset, facets = decode(message.body)
             self._datasets[tuple(dataset)] = facets
         elif what == SAME_NAMES:
-            self.same_names.extend(decode(message.body))
+            self.same_names.update(decode(message.body))
 
     def replies(self, job: Job) -> Iterator[Message]:
         """Tell each home where queries speak of the object, once, what it is called, however a row shows it."""
-        if self._replied or not job.events:
+        if self._replied or not job.events or not (self.known.homes or self.known.parents):
             return
         self._replied = True
         profile = self.known.profile
@@ -134,7 +171,8 @@ class _Heard:
         body = encode((profile.key, told))
         account = profile.account
         for home in sorted(self.known.homes):
-            yield Message(NAMED_FOR_QUERY, within(account, home), b"", body)
+            named = Message(NAMED_FOR_QUERY, within(account, home), b"", body)
+            yield later(named) if is_later(home, job.day) else named
         for parent in sorted(self.known.parents):
             yield Message(NAMED_FOR_PARENT, parent, b"", body)
 

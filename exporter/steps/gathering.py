@@ -30,6 +30,7 @@ from exporter.openlineage import check
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_of, told_by
 from exporter.queries.identifiers import canonical_name
 from exporter.steps.people import to_owners
+from exporter.steps.state import snapshot
 from exporter.steps.tallies import Tally
 from exporter.steps.telling import DATASETS, KNOWN, SAME_NAMES, Known, read_known
 from exporter.things.profiles import merge
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from exporter.things.lives import Profile
 
 _NAMELESS, _HAS_ID = range(2)
+_NOBODY: Final = ""
+"""Who tells of a dataset what was known of it the day before."""
 _read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decode
 
 
@@ -52,6 +55,8 @@ def gather(messages: Iterable[Message], job: Job) -> Iterator[Message]:
             continue
         known = _together(read_known(message.body) for message in group)
         yield Message(OBJECT, key, order(KNOWN), encode(known))
+        if job.day:
+            yield snapshot(Message(PROFILE, key, b"", encode(Known(known.profile, set(), set()))))
         if job.events:
             yield from _to_datasets(known.profile, job)
         yield from _to_names(known.profile)
@@ -100,24 +105,28 @@ def settle(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     tally = Tally()
     for to, key, group in by_key(messages):
         if to == DATASET:
-            yield from _dataset(parts(key)[0], group, job, tally)
+            yield from _dataset(key, group, job, tally)
         elif to == NAME:
-            yield from _name(parts(key)[0], group)
+            yield from _name(key, group, job)
         else:
             yield from group
     yield tally.message()
 
 
-def _dataset(account: str, group: Iterator[Message], job: Job, tally: Tally) -> Iterator[Message]:
-    each = [_read_dataset(message.body) for message in group]
+def _dataset(key: str, group: Iterator[Message], job: Job, tally: Tally) -> Iterator[Message]:
+    account, bodies = parts(key)[0], [message.body for message in group]
+    each = [_read_dataset(body) for body in bodies]
+    before = _read_dataset(bodies[0])[1] if not each[0][0] else None
     dataset = each[0][1]
     for _, one in each[1:]:
         dataset.hear(one)
+    if job.day:
+        yield snapshot(Message(DATASET, key, order(0), encode((_NOBODY, dataset))))
     facets = orjson.dumps(facets_of(dataset, job.openlineage))
     answer = encode((dataset.key, facets))
-    for object_key in sorted({key for key, _ in each}):
+    for object_key in sorted({key for key, _ in each} - {_NOBODY}):
         yield Message(OBJECT, within(account, object_key), order(DATASETS), answer)
-    if job.openlineage.dataset_events and dataset.is_sent:
+    if job.openlineage.dataset_events and dataset.is_sent and dataset != before:
         yield from _event(dataset, job.begun[account], job, tally)
 
 
@@ -130,10 +139,14 @@ def _event(dataset: DatasetProfile, begun: int, job: Job, tally: Tally) -> Itera
     yield Message(EVENTS, "", order(0, event.time), event.body)
 
 
-def _name(account: str, group: Iterator[Message]) -> Iterator[Message]:
+def _name(key: str, group: Iterator[Message], job: Job) -> Iterator[Message]:
+    account = parts(key)[0]
     nameless: set[str] = set()
     known: set[str] = set()
-    for message in group:
+    every = dict.fromkeys(group)
+    if job.day:
+        yield from map(snapshot, every)
+    for message in every:
         (nameless if rank(message) == _NAMELESS else known).add(decode(message.body))
     if known:
         for object_key in sorted(nameless):

@@ -11,15 +11,18 @@ from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from exporter.messages import HOME_END, within
+from exporter.messages import HOME_END, parts, within
 
 if TYPE_CHECKING:
     from exporter.rows.row import Row
 
 _MOST: Final = 500
 """Queries of one statement, of one partition, that go to one home: one that is most of an account has many homes."""
-_HOME: Final = 4
-"""Hexadecimal digits of a home: 65,536 homes, so that what an object is told for each stays small."""
+_SHELF: Final = 12
+"""Hexadecimal digits of a shelf; the four before are a home: 65,536 of them, so that what an object is told for each
+stays small.
+"""
+_OPEN: Final = "!"
 
 
 class Addresses:
@@ -28,24 +31,35 @@ class Addresses:
     def __init__(self) -> None:
         self._queries: Counter[bytes] = Counter()
 
-    def of(self, rows: list[Row]) -> str:
-        """Where a query with these rows is written."""
+    def of(self, rows: list[Row], day: str = "") -> str:
+        """Where a query with these rows is written; ``day``: on which later day, where it has not ended on this one."""
         digest = blake2b(rows[0].content, digest_size=8).digest()
         number = self._queries[digest]
         self._queries[digest] = number + 1
         if number >= _MOST:
             digest = blake2b(digest, digest_size=8, salt=(number // _MOST).to_bytes(8, "big")).digest()
-        return digest.hex()
+        return f"{_OPEN}{day}{digest.hex()}" if day else digest.hex()
+
+
+def is_later(address: str, day: str) -> bool:
+    """Whether an address, a home or a key there is of a day after this one."""
+    return address.startswith(_OPEN) and address[1 : 1 + len(day)] > day > ""
 
 
 def home(address: str) -> str:
     """The home of an address."""
-    return address[:_HOME]
+    return address[:-_SHELF]
 
 
 def written_at(address: str, account: str, query_id: str) -> str:
     """The key of a query that is written there."""
-    return f"{address[:_HOME]}{HOME_END}{address[_HOME:]}{within(account, query_id)}"
+    return f"{address[:-_SHELF]}{HOME_END}{address[-_SHELF:]}{within(account, query_id)}"
+
+
+def written_of(key: str) -> tuple[str, str]:
+    """The account and the query id of a key that :func:`written_at` made."""
+    account, rest = parts(key)
+    return account, rest.partition(HOME_END)[2][_SHELF:]
 
 
 def asking(query_id: str, address: str) -> str:

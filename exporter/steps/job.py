@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from exporter.openlineage.settings import OpenLineageSettings
+from exporter.steps.screening import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +22,8 @@ class Job:
     account's first query started (microseconds), and ``load``, a digest of the queries: known once all rows are read.
     ``turn``: another text each time that the rounds are made, so that what a process remembers of one is not taken for
     another's. ``run``: the number of this run where it adds to what earlier ones left; 0 where it stands alone.
+    ``day``: the one that is made, where they are made one after the other, and ``until`` when it lasts (microseconds).
+    ``screen``: filters and pseudonyms, which are for the first step alone; None without.
     """
 
     account: str
@@ -39,6 +42,9 @@ class Job:
     load: int = 0
     turn: str = ""
     run: int = 0
+    day: str = ""
+    until: int = 0
+    screen: Screen | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Job:
@@ -55,4 +61,5 @@ class Job:
             validate=settings.validate,
             shapes=settings.shapes,
             openlineage=settings.openlineage,
+            screen=Screen.of(settings.privacy, query_text=settings.query_text),
         )

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from exporter.messages import NAMED_FOR_PARENT, WRITTEN, Message, by_key, decode, encode, order, rank
 from exporter.openlineage.jobs import job_of
 from exporter.openlineage.naming import job_name
+from exporter.steps.homes import is_later
 from exporter.steps.spellings import Spellings
+from exporter.steps.state import later
 from exporter.steps.telling import FACTS_OF, JOB_NAME, read_told
 
 if TYPE_CHECKING:
@@ -31,4 +33,5 @@ def name_jobs(messages: Iterable[Message], job: Job) -> Iterator[Message]:
                 name = job_name(named)
             elif name is not None:
                 role, child = decode(message.body)
-                yield Message(WRITTEN, child, order(JOB_NAME), encode((role, name)))
+                named_for = Message(WRITTEN, child, order(JOB_NAME), encode((role, name)))
+                yield later(named_for) if is_later(child, job.day) else named_for

@@ -10,17 +10,21 @@ from exporter.messages import ASIDE, PLACE, QUERY, TALLY, Message, encode, order
 from exporter.queries.build import account_of
 from exporter.queries.identifiers import named
 from exporter.rows.history import read_history
+from exporter.rows.limits import shortened
 from exporter.rows.patient import NOT_ONE_OBJECT
 from exporter.rows.reading import read_line
 from exporter.rows.row import Row, Unreadable
+from exporter.steps.screening import Screened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.steps.job import Job
 
-ROW, LINE, CHILD, HOLD = range(4)
-"""What a query hears, by rank: its rows, its lines of QUERY_HISTORY, its children, and that it is held back."""
+ROW, LINE, CHILD, HOLD, CONTEXT = range(5)
+"""What a query hears, by rank: its rows, its lines of QUERY_HISTORY, its children, that it is held back; and the rows
+of an earlier day, where it is only asked for the name of its job.
+"""
 _NOT_A_RECORD: Final = Unreadable((NOT_ONE_OBJECT,))
 AS_PARENT, AS_ROOT = "parent", "root"
 
@@ -43,6 +47,7 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
     """Rows, lines of QUERY_HISTORY and notes of children, to their queries; and how many records each block has."""
     counts: dict[tuple[str, int], int] = {}
     rows = bad = lines = unreadable = 0
+    screen, screened = job.screen, Screened()
     for record in records:
         if record.is_history:
             line = read_history(record.text)
@@ -52,24 +57,40 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
                 unreadable += is_unreadable
                 if query_id is not None:
                     # SQL text can hold personal data: where it is not asked for it goes no further than this.
-                    kept = history if job.query_text else structs.replace(history, query_text=None)
-                    yield Message(QUERY, query_id, order(LINE, job.run), encode(kept))
+                    said = history if job.query_text else structs.replace(history, query_text=None)
+                    kept = said if screen is None else screened.line(screen.line(said, record.text))
+                    if kept is not None:
+                        yield Message(QUERY, query_id, order(LINE, job.run), encode(kept))
             continue
         place = labelled(record.file, job.run), record.block
         number = counts[place] = counts.get(place, 0) + 1
-        row = read_line(record.text) if record.is_record else _NOT_A_RECORD
+        if screen is None:
+            row, text = read_line(record.text) if record.is_record else _NOT_A_RECORD, record.text
+        else:
+            row, text = screened.row(screen.look(record))
         if row is None:
             continue
         rows += 1
         if isinstance(row, Unreadable):
             bad += 1
-            yield aside((*place, number, record.unit), "; ".join(row.problems), record.text)
+            yield aside((*place, number, record.unit), "; ".join(row.problems), text)
         else:
-            yield from _row(row, (*place, number, record.unit), record.text, job)
+            yield from _row(row, (*place, number, record.unit), text, job)
     for (file, block), count in counts.items():
         yield Message(PLACE, file, order(0, block), encode((block, count)))
-    told = {"rows": rows, "unreadable": bad, "history_rows": lines, "history_unreadable": unreadable}
+    told = {"rows": rows, "unreadable": bad, "history_rows": lines, "history_unreadable": unreadable, **screened.counts}
     yield Message(TALLY, "", b"", encode(told))
+
+
+def _writable(text: str) -> str:
+    """The text with a replacement character for each byte that is not UTF-8; in a row that is read they are in fields
+    that are not.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text
 
 
 Place = tuple[str, int, int, str]
@@ -91,32 +112,38 @@ def file_of(label: str) -> tuple[str, int]:
 def aside(place: Place, reason: str, text: str) -> Message:
     """A row for the quarantine."""
     file, block, number, unit = place
-    return Message(ASIDE, file, order(1, block, f"{number:012}"), encode((block, number, unit, reason, text)))
+    told = block, number, unit, reason, _writable(shortened(text))
+    return Message(ASIDE, file, order(1, block, f"{number:012}"), encode(told))
 
 
 def _row(row: Row, place: Place, text: str, job: Job) -> Iterator[Message]:
-    account = account_of(row, job.account)
     # The text alone: to read it again takes less than to carry the row beside it.
     yield row_message(row.query_id, place, text, job)
-    named_for = {role for role, _ in relatives(row)}
-    for role, query_id in _relatives(row):
+    yield from children_of(row, job)
+
+
+def children_of(row: Row, job: Job) -> Iterator[Message]:
+    """Notes to the parent and the root of a row's query."""
+    account, named_for = account_of(row, job.account), {role for role, _ in relatives(row)}
+    for role, query_id in all_relatives(row):
         note = account, row.query_id, role, role in named_for
         yield Message(QUERY, query_id, order(CHILD, job.run, row.query_id), encode(note))
 
 
 def row_message(query_id: str, place: Place, text: str, job: Job) -> Message:
     """A row, to its query."""
-    return Message(QUERY, query_id, order(ROW, job.run), encode((place, text)))
+    return Message(QUERY, query_id, order(ROW, job.run), encode((place, _writable(text))))
 
 
 def relatives(row: Row) -> list[tuple[str, str]]:
     """The role and the id of the queries for whose jobs a row's query is named: none where it has no parent, or is it
     itself.
     """
-    found = _relatives(row)
+    found = all_relatives(row)
     return found if found and found[0][0] == AS_PARENT and found[0][1] != row.query_id else []
 
 
-def _relatives(row: Row) -> list[tuple[str, str]]:
+def all_relatives(row: Row) -> list[tuple[str, str]]:
+    """The same, whether or not a job is named for it."""
     each = (AS_PARENT, named(row.parent_query_id)), (AS_ROOT, named(row.root_query_id))
     return [(role, query_id) for role, query_id in each if query_id is not None]

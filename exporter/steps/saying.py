@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 def checks(folders: tuple[str, ...]) -> Checks:
     """The checks of the shipped shapes and of those in the folders, loaded once by a process.
 
-    Raises UsageError where a shape cannot be compiled, or looks beyond a single node.
+    Raises UsageError where a shape cannot be compiled, or looks further than the surroundings of one object.
     """
     loaded = Checks.load([Path(folder) for folder in folders])
     if loaded.needs_graph:
         raise UsageError(
-            f"{loaded.needs_graph[0]}: an export validates node by node; keep this shape for "
-            "exporter validate --shapes, which has the whole graph"
+            f"{loaded.needs_graph[0]}. An export validates each node and each object's surroundings (docs/shapes.md); "
+            "keep this shape for exporter validate --shapes, which has the whole graph"
         )
     return loaded
 
@@ -98,6 +98,11 @@ class Saying:
         for to, render, _ in self._writers:
             for node in nodes:
                 yield Message(to, "", node.iri.encode(), render(node).encode())
+
+    def more(self, nodes: list[Node]) -> Iterator[Message]:
+        """More triples of nodes that were said, and counted, on an earlier day."""
+        for (to, _, _), text in zip(self._writers, self.rendered(nodes), strict=True):
+            yield Message(to, "", b"", text.encode())
 
     def joined(self, texts: list[str], nodes: int) -> Iterator[Message]:
         """So many nodes as :meth:`rendered` made them."""

@@ -25,6 +25,10 @@ class Tally:
         if number:
             self._numbers[what] = self._numbers.get(what, 0) + number
 
+    def named(self, what: str) -> None:
+        """It is to be known that there is one, however many."""
+        self._numbers.setdefault(what, 0)
+
     def told(self, facts: QueryFacts) -> None:
         """A query that is told of, which may be held back later."""
         begun = self._begun.get(facts.account)

@@ -10,11 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from exporter.messages import (
-    ASIDE,
     HELD,
     OBJECT,
     PARENT,
-    PLACE,
     PROFILE,
     QUERY,
     STATEMENT,
@@ -34,10 +32,10 @@ from exporter.rows.history import latest
 from exporter.rows.reading import read_line
 from exporter.rows.row import Row
 from exporter.steps import reading
-from exporter.steps.homes import Addresses, asking, home, written_at
+from exporter.steps.homes import Addresses, asking, home, is_later, written_at
 from exporter.steps.people import People
-from exporter.steps.reading import CHILD, HOLD, LINE, ROW, aside, file_of, relatives, row_message
-from exporter.steps.state import kept, run_of
+from exporter.steps.reading import CHILD, CONTEXT, HOLD, LINE, ROW, aside, file_of, relatives
+from exporter.steps.state import OPEN_DAY, day_of, later
 from exporter.steps.tallies import Tally
 from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it
 from exporter.things.mentioned import said
@@ -48,8 +46,10 @@ if TYPE_CHECKING:
 
     from exporter.steps.job import Job
 
-KNOWN, DATASETS, SAME_NAMES, MENTION = range(4)
-"""What an object hears, by rank: what is known of it, its datasets, objects of its name, its mentions in order."""
+BEFORE, KNOWN, DATASETS, SAME_NAMES, MENTION = range(5)
+"""What an object hears, by rank: where its story stood the day before, what is known of it, its datasets, objects of
+its name, its mentions in order.
+"""
 FACTS_OF, ANSWER, JOB_NAME = range(3)
 """What a query that is written hears, by rank: its facts, answers of objects, the names of its relatives' jobs."""
 HEIR: Final = 1
@@ -62,12 +62,13 @@ _PREPARED: Final = 6_000
 
 
 class Told(Struct, array_like=True, gc=False):
-    """The facts of a query on their way; ``new``: how many of the rows came with this run."""
+    """The facts of a query on their way; ``new``: how many of the rows came with the run of this number."""
 
     account: str
     rows: list[Row]
     history: History
     new: int
+    run: int
 
     def facts(self) -> QueryFacts:
         """The same facts wherever they are made."""
@@ -91,7 +92,8 @@ _history: Final = msgspec.msgpack.Decoder(History).decode
 _Placed = tuple[Row, reading.Place, str]
 
 
-_prepared: Final[Recent[list[tuple[str, bytes, bytes | None, bytes]]]] = Recent(_PREPARED)
+Prepared = list[tuple[str, bytes, bytes | None, bytes]]
+_prepared: Final[Recent[Prepared]] = Recent(_PREPARED)
 """By content, for all partitions that a process works on."""
 
 
@@ -100,6 +102,7 @@ class _Heard:
 
     def __init__(self) -> None:
         self.rows: list[_Placed] = []
+        self.context: list[Row] = []
         self.children: set[tuple[str, str, bool]] = set()
         self.without: set[str] = set()
         self.reasons: list[str] = []
@@ -110,10 +113,9 @@ def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     teller = _Teller(job)
     for to, query_id, group in by_key(messages):
         if to != QUERY:
-            yield from _passed(group, job)
+            yield from group
             continue
-        heard, lines, news = _heard(group, job)
-        yield from news
+        heard, lines = _heard(group, job)
         history = latest(lines) if lines else NO_HISTORY
         teller.tally.count("history_doubled", max(len(lines) - 1, 0))
         for account, one in heard.items():
@@ -122,28 +124,21 @@ def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     yield teller.tally.message()
 
 
-def _passed(group: Iterator[Message], job: Job) -> Iterator[Message]:
-    """Rows that are set aside, and the places of all."""
-    for message in group:
-        yield message
-        if job.run and message.to in {ASIDE, PLACE} and file_of(message.key)[1] == job.run:
-            yield kept(message)
-
-
-def _heard(group: Iterator[Message], job: Job) -> tuple[dict[str, _Heard], list[History], list[Message]]:
-    """By account, what a query heard; its lines of QUERY_HISTORY; and what of both is new, for the state."""
+def _heard(group: Iterator[Message], job: Job) -> tuple[dict[str, _Heard], list[History]]:
+    """By account, what a query heard; and its lines of QUERY_HISTORY."""
     heard: dict[str, _Heard] = {}
     lines: list[History] = []
-    news: dict[bytes, Message] = {}
     for message in group:
         what = rank(message)
-        if job.run and what in {LINE, CHILD} and message.body not in news:
-            news[message.body] = message
-        if what == ROW:
+        if what in {ROW, CONTEXT}:
             place, text = _row(message.body)
             row = read_line(text)
             assert isinstance(row, Row), "a row that was read before"
-            heard.setdefault(account_of(row, job.account), _Heard()).rows.append((row, place, text))
+            one = heard.setdefault(account_of(row, job.account), _Heard())
+            if what == ROW:
+                one.rows.append((row, place, text))
+            else:
+                one.context.append(row)
         elif what == LINE:
             lines.append(_history(message.body))
         elif what == CHILD:
@@ -156,7 +151,7 @@ def _heard(group: Iterator[Message], job: Job) -> tuple[dict[str, _Heard], list[
                 one.without.add(child)
             else:
                 one.reasons.append(reason)
-    return heard, lines, [kept(one) for one in news.values() if run_of(one) == job.run]
+    return heard, lines
 
 
 def hold(messages: Iterable[Message], _: Job) -> Iterator[Message]:
@@ -200,15 +195,15 @@ class _Teller:
         """What a query tells; nothing of it is told when it is held back."""
         children = sorted(one for one in heard.children if one[1] not in heard.without)
         if not heard.rows:
-            if children:
+            if heard.context:
+                yield from self._context(Told(account, distinct(heard.context), history, 0, 0), children)
+            elif children:
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
             return
         rows = [row for row, _, _ in heard.rows]
         each = distinct(rows) if len(rows) > 1 else rows
         new = list(self._new(heard.rows, each))
         self.tally.count("duplicates", sum(self._is_new(place) for _, place, _ in heard.rows) - len(new))
-        if self._job.run:
-            yield from (kept(row_message(query_id, place, text, self._job)) for _, place, text in new)
         if heard.reasons:
             if children:
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
@@ -217,8 +212,19 @@ class _Teller:
             self.tally.count("held", 1)
             yield held(query_facts(account, each, history), DISAGREE)
         else:
-            told = Told(account, each, history, len(new))
+            told = Told(account, each, history, len(new), self._job.run)
             yield from self._told(told, has_heirs=any(wants for _, _, wants in children))
+
+    def _context(self, told: Told, children: list[tuple[str, str, bool]]) -> Iterator[Message]:
+        """A query of an earlier day, which is only asked for the name of its job."""
+        if not self._job.events or not any(wants for _, _, wants in children):
+            return
+        facts = told.facts()
+        parent = within(facts.account, facts.query_id)
+        self.tally.count("parents", 1)
+        yield Message(PARENT, parent, order(FACTS_OF), encode(told))
+        for object_key in add(self._profiles, facts, self._learned):
+            self._wants(facts.account, object_key, None, parent)
 
     def _is_new(self, place: reading.Place) -> bool:
         return file_of(place[0])[1] == self._job.run
@@ -238,9 +244,15 @@ class _Teller:
                 yield aside(place, reason, text)
 
     def _told(self, told: Told, *, has_heirs: bool) -> Iterator[Message]:
-        facts, address = told.facts(), self._addresses.of(told.rows)
-        account, body = facts.account, encode(told)
-        yield Message(WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
+        facts = told.facts()
+        account, body, said = facts.account, encode(told), self._prepare(facts)
+        ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in said)
+        address = self._addresses.of(told.rows, day_of(facts.end) if ends_later and facts.end > facts.start else "")
+        written = Message(WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
+        if is_later(address, self._job.day):
+            self.tally.named(f"{OPEN_DAY}{day_of(facts.end)}")
+            written = later(written)
+        yield written
         parent = within(account, facts.query_id) if has_heirs and self._job.events else None
         if parent is not None:
             self.tally.count("parents", 1)
@@ -252,32 +264,34 @@ class _Teller:
         at = home(address)
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(account, object_key, at, parent)
-        yield from self._mentions(facts, address)
+        yield from self._mentions(facts, address, said)
         if len(self._profiles) > _FLUSH:
             yield from self._objects()
 
-    def _wants(self, account: str, object_key: str, at: str, parent: str | None) -> None:
+    def _wants(self, account: str, object_key: str, at: str | None, parent: str | None) -> None:
         known = self._known.get((account, object_key))
         if known is None:
             self._known[account, object_key] = known = Known(self._profiles[account, object_key], set(), set())
-        known.homes.add(at)
+        if at is not None:
+            known.homes.add(at)
         if parent is not None and not known.parents:
             known.parents.add(parent)
 
-    def _mentions(self, facts: QueryFacts, address: str) -> Iterator[Message]:
+    def _mentions(self, facts: QueryFacts, address: str, said: Prepared) -> Iterator[Message]:
         asks = asking(facts.query_id, address)
         begins, ends = order(MENTION, facts.start, asks, 0), order(MENTION, facts.end, asks, 1)
         at_once = facts.end == facts.start
-        for object_key, started, ended, both in self._prepare(facts):
+        for object_key, started, ended, both in said:
             key = within(facts.account, object_key)
             if ended is None or at_once:
                 yield Message(OBJECT, key, begins, both)
             else:
                 yield Message(OBJECT, key, begins, started)
-                yield Message(OBJECT, key, ends, ended)
+                at_end = Message(OBJECT, key, ends, ended)
+                yield later(at_end) if is_later(address, self._job.day) else at_end
 
     @staticmethod
-    def _prepare(facts: QueryFacts) -> list[tuple[str, bytes, bytes | None, bytes]]:
+    def _prepare(facts: QueryFacts) -> Prepared:
         """What the content of a query says to objects, encoded: at its start, at its end, and both at once."""
         known = _prepared.get(facts.content)
         if known is not None:

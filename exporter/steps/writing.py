@@ -10,6 +10,7 @@ import orjson
 
 from exporter.graph.catalog_entries import remarks
 from exporter.graph.iri import Iris
+from exporter.graph.nodes.endings import ended
 from exporter.graph.nodes.queries import run_nodes, statement_nodes
 from exporter.graph.nodes.told import Told
 from exporter.messages import (
@@ -26,10 +27,12 @@ from exporter.openlineage import check
 from exporter.openlineage.events import events_of, run_events
 from exporter.queries.tables import rows_of
 from exporter.steps.cataloguing import of_query as to_catalog
+from exporter.steps.homes import written_of
 from exporter.steps.reading import AS_PARENT
 from exporter.steps.recurring import recurring_of
 from exporter.steps.saying import Saying, refusal
 from exporter.steps.spellings import Spellings
+from exporter.steps.surrounding import ToObjects
 from exporter.steps.telling import ANSWER, FACTS_OF, held, read_told
 from exporter.steps.texts import facts_of
 from exporter.things.answers import Answers
@@ -55,7 +58,11 @@ def write(messages: Iterable[Message], job: Job) -> Iterator[Message]:
             for message in group:
                 spellings.hear(key, message.body)
         elif to == WRITTEN:
-            facts, answers, new = _together(group)
+            told = list(group)
+            if job.day and rank(told[0]) == ANSWER:
+                yield from writer.ended(key, [_read_answer(message.body) for message in told])
+                continue
+            facts, answers, new = _together(told, job.run)
             answers.datasets = spellings.of(facts.account)
             yield from writer.query(facts, answers, new)
         else:
@@ -63,8 +70,8 @@ def write(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     yield writer.saying.tally.message()
 
 
-def _together(group: Iterator[Message]) -> tuple[QueryFacts, Answers, int]:
-    """Facts, answers, and how many of the query's rows are new."""
+def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, int]:
+    """Facts, answers, and how many of the query's rows came with this run."""
     answers, facts, new = Answers(), None, 0
     for message in group:
         what = rank(message)
@@ -72,7 +79,7 @@ def _together(group: Iterator[Message]) -> tuple[QueryFacts, Answers, int]:
             _add(answers, _read_answer(message.body))
         elif what == FACTS_OF:
             told = read_told(message.body)
-            facts, new = told.facts(), told.new
+            facts, new = told.facts(), told.new if told.run == run else 0
         else:
             role, name = decode(message.body)
             if role == AS_PARENT:
@@ -97,8 +104,8 @@ def _add(answers: Answers, told: Answer) -> None:
             answers.column_priors[key, column] = state
     if told.ending is not None:
         answers.endings[key] = told.ending
-    for change_key, on_column, property_name, element, until in told.settings or ():
-        answers.settings[change_key, on_column, property_name, element] = until
+    for setting, until in told.settings or ():
+        answers.settings[setting[:4]] = until
 
 
 class _Writer:
@@ -106,7 +113,7 @@ class _Writer:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self.saying = Saying(job)
+        self.saying, self._around = Saying(job), ToObjects(job)
         # What a user's shapes look at is not known: with them each node is validated as it is.
         self._recurring = None if job.in_order or job.shapes else recurring_of(job, self.saying.rendered)
         self._iris: dict[str, Iris] = {}
@@ -129,6 +136,11 @@ class _Writer:
             yield Message(EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
         yield from self._more(facts, answers)
 
+    def ended(self, key: str, told: list[Answer]) -> Iterator[Message]:
+        """What became of what a query of an earlier day made and set."""
+        account, query_id = written_of(key)
+        yield from self.saying.more(list(ended(query_id, told, self._of(account))))
+
     def _nodes(self, told: Told) -> tuple[list[Result], Iterable[Message]]:
         """What the shapes say of a query's nodes, and their texts."""
         saying = self.saying
@@ -140,7 +152,8 @@ class _Writer:
         nodes = list(run_nodes(told, links))
         results = saying.checked(nodes) + saying.checked(of_statement)
         if self._recurring is None:
-            return results, saying.texts(nodes + of_statement)
+            every = nodes + of_statement
+            return results, chain(saying.texts(every), self._around.of_query(told.facts, every))
         texts = saying.rendered(of_statement)
         if not results:
             self._recurring.met(told, texts, links)

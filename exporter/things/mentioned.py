@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from exporter.queries.effects import effects
@@ -9,23 +10,39 @@ from exporter.queries.mentions import sightings
 from exporter.things.stories import Ended, Started
 
 if TYPE_CHECKING:
-    from exporter.queries.effects import Effect
-    from exporter.queries.facts import QueryFacts
+    from exporter.queries.effects import Effect, SettingKey
+    from exporter.queries.facts import Content, QueryFacts
 
 
 def said(facts: QueryFacts) -> list[tuple[str, Started, Ended | None]]:
     """Object key, what is said at the start, and at the end (None: it changes nothing), in the order of keys."""
     done, names = effects(facts.content), sightings(facts)
+    elements = _elements(facts.content)
     return [
-        (key, _started(done.get(key), tuple(sorted(names.get(key, ())))), _ended(done.get(key)))
+        (key, _started(done.get(key), tuple(sorted(names.get(key, ()))), elements), _ended(done.get(key)))
         for key in sorted(done.keys() | names.keys())
     ]
 
 
-def _started(effect: Effect | None, names: tuple[tuple[int, str], ...]) -> Started:
+def _elements(content: Content) -> dict[SettingKey, tuple[str, ...]]:
+    """The names under which a change sets a tag or policy."""
+    found: dict[SettingKey, set[str]] = {}
+    for setting in chain.from_iterable(change.settings for change in content.changes):
+        if setting.element_key is not None:
+            key = setting.change_key, setting.column_name, setting.property, setting.element_key
+            names = found.setdefault(key, set())
+            if setting.sub_operation != "DROP" and setting.element is not None:
+                names.add(setting.element)
+    return {key: tuple(sorted(names)) for key, names in found.items()}
+
+
+def _started(
+    effect: Effect | None, names: tuple[tuple[int, str], ...], elements: dict[SettingKey, tuple[str, ...]]
+) -> Started:
     if effect is None:
         return Started(names=names)
-    return Started(effect.is_read, effect.source_columns, names, effect.settings)
+    settings = tuple([(*key, elements[key]) for key in effect.settings])
+    return Started(effect.is_read, effect.source_columns, names, settings)
 
 
 def _ended(effect: Effect | None) -> Ended | None:

@@ -24,24 +24,26 @@ from exporter.things.answers import Ending
 from exporter.things.lives import Life, Named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _BEFORE: Final = "before/"
 _GONE: Final = "version-after-drop/"
 SettingKey = tuple[str | None, str, str | None]
 """Column, property, element: what a later setting takes the place of."""
+Said = tuple[str, str | None, str, str | None, tuple[str, ...]]
+"""A setting: its change, column, property, element, and the names of the element where it is set."""
 
 
 class Started(Struct, array_like=True, frozen=True, gc=False):
     """What a query that starts says to an object. ``reads``: whether it asks for the version in force; ``columns`` that
     it takes data from; ``names`` of the object that it shows (0) or gives (1); ``settings``: change key, column,
-    property, element.
+    property, element, and the names under which the element is set.
     """
 
     reads: bool = False
     columns: tuple[str, ...] = ()
     names: tuple[tuple[int, str], ...] = ()
-    settings: tuple[tuple[str, str | None, str, str | None], ...] = ()
+    settings: tuple[Said, ...] = ()
 
 
 class Ended(Struct, array_like=True, frozen=True, gc=False):
@@ -65,7 +67,7 @@ class Answer(Struct, array_like=True, gc=False):
     prior: str | None = None
     column_priors: dict[str, str] | None = None
     ending: Ending | None = None
-    settings: list[tuple[str, str | None, str, str | None, int]] | None = None
+    settings: list[tuple[Said, int]] | None = None
 
 
 class Asker(NamedTuple):
@@ -73,6 +75,21 @@ class Asker(NamedTuple):
 
     query_id: str
     address: str
+
+
+class Chapter(Struct, array_like=True, gc=False):
+    """A story up to a time, so that it can go on from there."""
+
+    first: str | None
+    made: Asker | None
+    dropped: str | None
+    last_made: str | None
+    last_created: str | None
+    columns: dict[str, str]
+    settings: list[tuple[Asker, Said]]
+    unrecorded: dict[str, Ending | None]
+    unrecorded_columns: list[tuple[str, str]]
+    names: list[tuple[str, int, int]]
 
 
 class Story:
@@ -88,7 +105,7 @@ class Story:
         self._last_made: str | None = None
         self._last_created: str | None = None
         self._columns: dict[str, str] = {}
-        self._settings: dict[SettingKey, tuple[Asker, tuple[str, str | None, str, str | None]]] = {}
+        self._settings: dict[SettingKey, tuple[Asker, Said]] = {}
         self._unrecorded: dict[str, Ending | None] = {}
         self._unrecorded_columns: set[tuple[str, str]] = set()
         self._names = _Names()
@@ -107,13 +124,11 @@ class Story:
             columns = {column: self._column(column) for column in said.columns}
             yield asker, Answer(self.key, state, columns or None)
 
-    def _set(
-        self, asker: Asker, at: int, setting: tuple[str, str | None, str, str | None]
-    ) -> Iterator[tuple[Asker, Answer]]:
-        before = self._settings.get(setting[1:])
+    def _set(self, asker: Asker, at: int, setting: Said) -> Iterator[tuple[Asker, Answer]]:
+        before = self._settings.get(setting[1:4])
         if before is not None:
-            yield before[0], Answer(self.key, settings=[(*before[1], at)])
-        self._settings[setting[1:]] = asker, setting
+            yield before[0], Answer(self.key, settings=[(before[1], at)])
+        self._settings[setting[1:4]] = asker, setting
 
     # --- what it has done when it ends --------------------------------------------------------------------------------
 
@@ -200,6 +215,29 @@ class Story:
         self._unrecorded_columns.add((column, state))
         return state
 
+    def chapter(self) -> Chapter:
+        """Where the story stands: :meth:`going_on` goes on from there."""
+        return Chapter(
+            self._first,
+            self._made,
+            self._dropped,
+            self._last_made,
+            self._last_created,
+            self._columns,
+            list(self._settings.values()),
+            self._unrecorded,
+            sorted(self._unrecorded_columns),
+            self._names.held(),
+        )
+
+    def going_on(self, before: Chapter) -> None:
+        """Go on from where the story stood; nobody was heard yet."""
+        self._first, self._made, self._dropped = before.first, before.made, before.dropped
+        self._last_made, self._last_created, self._columns = before.last_made, before.last_created, before.columns
+        self._settings = {setting[1:4]: (asker, setting) for asker, setting in before.settings}
+        self._unrecorded, self._unrecorded_columns = before.unrecorded, set(before.unrecorded_columns)
+        self._names = _Names(before.names)
+
     def told(self, seen: dict[str, tuple[int, int]]) -> Life:
         """What the story comes to; ``seen``: first and last time of each name that rows show on the object."""
         return Life(
@@ -216,10 +254,15 @@ def _version(query_id: str) -> str:
 class _Names:
     """A name holds from its first sighting, or from the RENAME or SWAP that gave it, until another is seen."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: Iterable[tuple[str, int, int]] = ()) -> None:
         self._at = 0
         self._pending: dict[str, int] = {}
-        self._held: list[tuple[str, int, int]] = []
+        self._held = list(held)
+
+    def held(self) -> list[tuple[str, int, int]]:
+        """The names in their order, each with when it was first and last seen."""
+        self._settle()
+        return self._held
 
     def hear(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
         if at != self._at:

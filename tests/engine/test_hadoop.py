@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+import shutil
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pytest
 
-from exporter.engine import hadoop
+from exporter import manifest
+from exporter.engine import sums
+from exporter.engine.files import HadoopFiles
 from exporter.engine.hadoop import HadoopPlace
 from exporter.errors import ExporterError, UsageError
+from exporter.manifest import plain
 from exporter.publication import Publication
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
@@ -34,7 +40,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def published(place: HadoopPlace, texts: dict[str, str], *, replace: bool = False) -> None:
     """An export whose texts are these, by what its engine calls them."""
-    with Publication(place, replace=replace) as new:
+    with place.held(), Publication(place, replace=replace) as new:
         for name, text in texts.items():
             new.text(f".work/outputs/{name}", text)
         new.take(f"{new.work}/outputs")
@@ -97,10 +103,10 @@ def test_sums_leave_the_session_as_it_was(spark: SparkSession, tmp_path: Path) -
 
 def test_a_file_that_is_not_whole_is_no_file_of_the_manifest() -> None:
     batch = pa.RecordBatch.from_pydict({"file": ["file:/a", "file:/a"], "line": [b"one", b"two"]})
-    (whole,) = hadoop._sums({"file:/a": 8}, iter([batch]))
+    (whole,) = sums._sums({"file:/a": 8}, iter([batch]))
     assert whole.to_pylist() == [{"path": "file:/a", "sha256": hashlib.sha256(b"one\ntwo\n").hexdigest()}]
     with pytest.raises(ExporterError, match="has 20 bytes, and 8"):
-        list(hadoop._sums({"file:/a": 20}, iter([batch])))
+        list(sums._sums({"file:/a": 20}, iter([batch])))
 
 
 def test_an_older_folder_is_refused_and_replaced_on_demand(tmp_path: Path) -> None:
@@ -109,8 +115,11 @@ def test_an_older_folder_is_refused_and_replaced_on_demand(tmp_path: Path) -> No
     with pytest.raises(UsageError, match="--replace"):
         Publication(out, replace=False)
     published(out, {"to=events/part-00000-a.txt": "{}\n"}, replace=True)
-    assert content(tmp_path / "out")["events/part-00000.ndjson"] == b"{}\n"
-    assert "events/part-00001.ndjson" not in content(tmp_path / "out")
+    there = content(tmp_path / "out")
+    (events,) = (path for path in there if path.startswith("events/"))
+    assert there[events] == b"{}\n"
+    assert not manifest.problems(tmp_path / "out")
+    assert sorted(there) == [events, "manifest.json", "report.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -139,26 +148,84 @@ def test_a_run_that_fails_leaves_nothing_and_tells_its_own_failure(
     def lost(*_: object) -> None:
         raise OSError("no connection")
 
-    monkeypatch.setattr(HadoopPlace, "delete", lost)
+    monkeypatch.setattr(HadoopFiles, "delete", lost)
     with pytest.raises(MemoryError, match="full"):
         fail()
 
 
-def test_the_manifest_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = place(tmp_path / "out")
-    published(out, EVENTS)
-    steps: list[tuple[list[str], list[str]]] = []
-    rename = HadoopPlace._rename
+class Killed(BaseException):
+    """The process is no more: nothing of it reaches the file system after that."""
 
-    def watched(self: HadoopPlace, path: str, to: str) -> None:
-        rename(self, path, to)
-        steps.append((sorted(content(tmp_path / "out")), sorted(content(tmp_path))))
 
-    monkeypatch.setattr(HadoopPlace, "_rename", watched)
-    published(out, {"to=events/part-00000-a.txt": "{}\n"}, replace=True)
-    whole = ["events/part-00000.ndjson", "manifest.json", "report.json"]
-    assert [there for there, _ in steps[-2:]] == [["events/part-00000.ndjson", "report.json"], whole]
-    assert all("manifest.json" in there or not there for there, _ in steps[:-2]), "the old one is whole until it goes"
+_CHANGES: Final = ("make", "write", "create", "delete", "copy", "rename", "overwrite")
+
+
+@pytest.fixture
+def dying(monkeypatch: pytest.MonkeyPatch) -> Dying:
+    return Dying(monkeypatch)
+
+
+class Dying:
+    """Kills the runs of this process when they have changed the file system so many times."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left: int | None = None
+        for name in _CHANGES:
+            monkeypatch.setattr(HadoopFiles, name, self._counted(getattr(HadoopFiles, name)))
+
+    def _counted(self, change: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(change)
+        def counted(*given: Any) -> Any:
+            if self.left == 0:
+                raise Killed
+            self.left = None if self.left is None else self.left - 1
+            return change(*given)
+
+        return counted
+
+
+OLD: Final = {**EVENTS, "to=catalog-catalog.ttl/part-00000-a.txt": "<a> <b> <c> .\n", "to=graph-nt/part-0": "1\n"}
+NEW: Final = {"to=events/part-00000-a.txt": "{}\n", "to=catalog-catalog.ttl/part-00000-a.txt": "<d> <b> <c> .\n"}
+
+
+def whole(out: Path) -> dict[str, bytes]:
+    """What DIR has by its manifest: output and content, of files that are as they were when it was written."""
+    told = json.loads((out / "manifest.json").read_text("utf-8"))
+    data = {one["path"]: (out / one["path"]).read_bytes() for one in told["files"]}
+    assert {path: hashlib.sha256(text).hexdigest() for path, text in data.items()} == {
+        one["path"]: one["sha256"] for one in told["files"]
+    }
+    return {plain(path): text for path, text in data.items()}
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_killed_at_any_step_dir_is_the_old_or_the_new_one_and_the_next_run_takes_it_up(
+    *, is_there: bool, dying: Dying, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HadoopPlace, "described", lambda _, folder: manifest.described(Path(folder.partition(":")[2])))
+    published(place(tmp_path / "a" / "out"), NEW)
+    published(place(tmp_path / "b" / "out"), OLD)
+    new, old, seen = whole(tmp_path / "a" / "out"), whole(tmp_path / "b" / "out"), set[str]()
+    for step in range(1000):
+        out = tmp_path / str(step) / "out"
+        if is_there:
+            shutil.copytree(tmp_path / "b", out.parent)
+        dying.left = step
+        try:
+            published(place(out), NEW, replace=is_there)
+        except Killed:
+            dying.left = None
+        else:
+            break
+        if is_there or (out / "manifest.json").exists():
+            assert whole(out) in ((old, new) if is_there else (new,)), step
+            seen.add("old" if is_there and whole(out) == old else "new")
+        published(place(out), NEW, replace=is_there or (out / "manifest.json").exists())
+        assert whole(out) == new
+        assert manifest.problems(out) == []
+        assert {path.name for path in out.parent.iterdir()} == {"out"}
+    assert seen == ({"old", "new"} if is_there else {"new"})
+    assert step > 10
 
 
 @pytest.mark.parametrize("out", ["hdfs:///", "hdfs://host", "s3a://bucket/", "gs://bucket"])

@@ -15,6 +15,8 @@ from tests.bad_rows import GOOD
 
 BASE: Final = '"query_id":"q","query_start_time":"2026-03-01 08:00:00","user_name":"u"'
 NOT_JSON: Final = "the line is not one JSON object (or, in CSV, not one record)"
+TOO_DEEP: Final = "the JSON is nested more than 1,000 levels deep"
+DAMAGED: Final = "holds bytes that are not UTF-8, or half of a surrogate pair, where a text belongs"
 TEXT: Final = "holds text, and an array belongs there"
 OBJECT: Final = "holds an object, and an array belongs there"
 UNLIKE: Final = "holds an array that is not as the documents describe it"

@@ -74,7 +74,7 @@ def test_lines_end_as_spark_ends_them(pack: Any, tmp_path: Path) -> None:
     path.write_bytes(
         pack(b'{"query_id":"1"}\r\n\r{"2":2}\n\n\xef\xbb\xbf{"3":3}\r\r\n\xff\x0b\x0c\xc2\x85 x\xe2\x80\xa8y')
     )
-    lines = ['{"query_id":"1"}', "", '{"2":2}', "", '{"3":3}', "", "\ufffd\x0b\x0c\x85 x\u2028y"]
+    lines = ['{"query_id":"1"}', "", '{"2":2}', "", '{"3":3}', "", "\udcff\x0b\x0c\x85 x\u2028y"]
     assert _records(path) == [Record(str(path), number, "line", line) for number, line in enumerate(lines, start=1)]
 
 

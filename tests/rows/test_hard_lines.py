@@ -11,7 +11,7 @@ from exporter.rows import documents
 from exporter.rows.reading import read_line, rows_of_document
 from exporter.rows.row import Row
 from tests.bad_rows import ARRAYS, GOOD
-from tests.rows.plain_rows import BASE, NOT_JSON, UNLIKE, first_of, line_of, problems, raw_line, read
+from tests.rows.plain_rows import BASE, DAMAGED, NOT_JSON, TOO_DEEP, UNLIKE, first_of, line_of, problems, raw_line, read
 
 THING: Final = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
 
@@ -81,11 +81,37 @@ def test_undefined_is_null_but_for_inside_a_string() -> None:
         assert found["agents_info"] is None
 
 
-def test_single_quotes_control_characters_and_lone_surrogates() -> None:
+def test_single_quotes_and_control_characters() -> None:
     single = "{'query_id':'it\\'s','query_start_time':'2026-03-01 08:00:00','user_name':'\"u\"','agents_info':[]}"
     assert [read(single)[name] for name in ("query_id", "user_name", "agents_info")] == ["it's", '"u"', []]
-    name = first_of(raw_line(direct_objects_accessed='[{"objectName":"a\tb\x00\\ud83e"}]'))["objectName"]
-    assert name == "a\tb\x00?"
+    name = first_of(raw_line(direct_objects_accessed='[{"objectName":"a\tb\x00\\ud83e\\udd96"}]'))["objectName"]
+    assert name == "a\tb\x00🦖"
+
+
+@pytest.mark.parametrize("half", ["\\ud83e", "\\udd96x", "\\ud83ex\\udd96", "\udcff", "\ud83e"])
+def test_what_is_no_character_names_nothing(half: str) -> None:
+    """Half of a pair as JSON writes it, and a byte that is not UTF-8 as Python reads it: written as ``?``, two names
+    would be one.
+    """
+    for column in ("query_id", "user_name", "account_name", "additional_properties"):
+        assert problems(raw_line(**{column: f'"a{half}"'})) == [f"{column} {DAMAGED}"]
+    thing = f'[{{"objectName":"a","columns":[{{"columnName":"{half}"}}]}}]'
+    for value in (thing, json.dumps(thing)):
+        assert problems(raw_line(objects_modified=value)) == [f"objects_modified {DAMAGED}"]
+    named, valued = f'{{"columns":{{"{half}":{{}}}}}}', f'{{"objectName":{{"value":"{half}"}}}}'
+    for properties in (named, valued, json.dumps(named), json.dumps(valued)):
+        change = f'{{"operationType":"ALTER","properties":{properties}}}'
+        assert problems(raw_line(object_modified_by_ddl=change)) == [f"object_modified_by_ddl {DAMAGED}"]
+    harmless = raw_line(of_next_year=f'"{half}"', direct_objects_accessed=f'[{{"of_next_year":"{half}"}}]')
+    assert read(harmless)["direct_objects_accessed"] == [{}]
+
+
+def test_pairs_of_surrogates_are_characters() -> None:
+    pair = '"\\ud83e\\udd96"'
+    assert read(raw_line(user_name=pair))["user_name"] == "🦖"
+    change = f'{{"operationType":"ALTER","properties":{{"objectName":{{"value":{pair}}}}}}}'
+    found = read(raw_line(object_modified_by_ddl=change))["object_modified_by_ddl"]
+    assert found["properties"] == '{"objectName":{"value":"\\uD83E\\uDD96"}}'
 
 
 def test_of_two_values_of_one_name_the_last_counts() -> None:
@@ -140,9 +166,9 @@ def test_what_was_read_is_read_again_from_deeper_down() -> None:
 
 @pytest.mark.parametrize("depth", [1001, 100_000])
 def test_deeper_nesting_is_no_row_and_no_crash(depth: int) -> None:
-    assert problems(raw_line(of_next_year="[" * depth + "]" * depth)) == [NOT_JSON]
-    assert problems(f"{{{BASE}," + '"a":{' * depth) == [NOT_JSON]
-    assert problems(line_of(agents_info="[" * depth + "]" * depth)) == [f"agents_info {UNLIKE}"]
+    assert problems(raw_line(of_next_year="[" * depth + "]" * depth)) == [TOO_DEEP]
+    assert problems(f"{{{BASE}," + '"a":{' * depth) == [TOO_DEEP]
+    assert problems(line_of(agents_info="[" * depth + "]" * depth)) == [f"agents_info: {TOO_DEEP}"]
 
 
 def test_a_hundred_thousand_columns() -> None:
@@ -168,7 +194,7 @@ def test_a_hundred_thousand_columns() -> None:
     ],
 )
 def test_long_rubbish_is_no_row(text: str) -> None:
-    assert problems(text) == [NOT_JSON]
+    assert problems(text) == [TOO_DEEP if text.startswith("[") else NOT_JSON]
 
 
 # --- documents -------------------------------------------------------------------------------------------------------

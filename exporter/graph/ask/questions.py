@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,11 @@ from exporter.graph.ask import movement
 from exporter.graph.ask.answers import Answer, render
 from exporter.graph.ask.parameters import Parameter, bind, check, declared
 from exporter.graph.ask.store import load
+from exporter.graph.ask.untrusted import LONGEST, refuse
 from exporter.resources import queries_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["Answer", "Question", "answer", "find", "questions", "render", "select"]
 Term = NamedNode | BlankNode | Literal | Triple | None
@@ -59,38 +60,60 @@ def find(name_or_file: str) -> Question:
     return shipped[name_or_file]
 
 
-def answer(name_or_file: str, graph: Path, params: Mapping[str, str]) -> Answer:
-    """What ``graph`` answers; the parameters are checked before the graph is loaded, which takes longer."""
+def answer(
+    name_or_file: str,
+    graph: Path,
+    params: Mapping[str, str],
+    most: int | None = None,
+    loaded: Callable[[], None] = lambda: None,
+) -> Answer:
+    """What ``graph`` answers, in ``most`` rows at most; the parameters are checked before the graph is loaded, which
+    takes longer. ``loaded``: is called when it is.
+    """
     question = find(name_or_file)
+    refuse(question.query, question.name)
     check(question.name, question.parameters, params)
     bind(question.query, question.parameters, params)
-    return ask(load(graph), question, params)
+    store = load(graph)
+    loaded()
+    return ask(store, question, params, most)
 
 
-def ask(store: Store, question: Question, params: Mapping[str, str]) -> Answer:
+def ask(store: Store, question: Question, params: Mapping[str, str], most: int | None = None) -> Answer:
     """What a graph that is loaded answers to ``params``, which :func:`answer` has checked."""
     if question.path == queries_dir() / f"{movement.QUESTION}.rq":
-        return Answer(movement.COLUMNS, *movement.rows(store, question.parameters, params))
-    return select(store, bind(question.query, question.parameters, params), question.name)
+        return _cut(Answer(movement.COLUMNS, *movement.rows(store, question.parameters, params)), most)
+    return select(store, bind(question.query, question.parameters, params), question.name, most)
 
 
-def select(store: Store, query: str, name: str) -> Answer:
+def select(store: Store, query: str, name: str, most: int | None = None) -> Answer:
     """The rows of a query of any form; a :class:`UsageError` says where its text is wrong."""
     try:
-        return _answered(store, query)
+        return _cut(_answered(store, query, most), most)
     except SyntaxError as error:
         raise UsageError(f"{name} is no SPARQL 1.1: {_first_line(error)}") from error
     except OSError as error:
-        raise UsageError(f"{name} asks a SERVICE that does not answer: {error}") from error
+        raise UsageError(f"{name} reaches for something outside of the graph, which it may not: {error}") from error
+    except RuntimeError as error:
+        raise UsageError(f"{name} cannot be answered: {error}") from error
 
 
-def _answered(store: Store, query: str) -> Answer:
+def _answered(store: Store, query: str, most: int | None) -> Answer:
+    """The rows, one more than ``most`` where there are more."""
     result = store.query(query)
     if isinstance(result, QueryBoolean):
         return Answer(("answer",), [("true" if result else "false",)])
-    if isinstance(result, QueryTriples):
-        return Answer(("subject", "predicate", "object"), [tuple(_text(term) for term in triple) for triple in result])
-    return Answer(_columns(result), [tuple(_text(term) for term in solution) for solution in result])
+    rows = (tuple(_text(term) for term in one) for one in result)
+    columns = ("subject", "predicate", "object") if isinstance(result, QueryTriples) else _columns(result)
+    return Answer(columns, list(islice(rows, None if most is None else most + 1)))
+
+
+def _cut(found: Answer, most: int | None) -> Answer:
+    """The answer with ``most`` rows, and a note where there are more."""
+    if most is None or len(found.rows) <= most:
+        return found
+    note = f"There are more rows than {most:,}; these are the first ones. --max-rows N gives more."
+    return Answer(found.columns, found.rows[:most], [*found.notes, note])
 
 
 def _columns(result: QuerySolutions) -> tuple[str, ...]:
@@ -110,7 +133,11 @@ def _read(path: Path) -> Question:
 
 
 def _read_own(path: Path) -> Question:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} cannot be read: it is no file.")
     try:
+        if path.stat().st_size > 4 * LONGEST:
+            raise UsageError(f"{path} is too large for a question: it may have {LONGEST:,} characters.")
         return _read(path)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error

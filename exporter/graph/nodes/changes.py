@@ -54,6 +54,7 @@ def _change(change: Change, settings: list[Node], told: Told) -> Values:
 def _setting(change_iri: str, setting: Setting, told: Told) -> Node:
     """``CHANGE/setting/[column/COLUMN/]PROPERTY[/ELEMENT]``."""
     column = None if setting.column_name is None else segment(setting.column_name)
+    iri = setting_iri(change_iri, setting.column_name, setting.property, setting.element)
     values: Values = {
         "ah:property": (setting.property,),
         "ah:settingOn": (told.iris.object(setting.object_key),),
@@ -72,10 +73,14 @@ def _setting(change_iri: str, setting: Setting, told: Told) -> Node:
         until = valid_until(setting, told)
         if until is not None:
             values["ah:validUntil"] = (until,)
-    of_column = "" if column is None else f"column/{column}/"
-    element = "" if setting.element is None else f"/{segment(setting.element)}"
-    iri = f"{change_iri}/setting/{of_column}{segment(setting.property)}{element}"
-    return Node(SETTING, iri, _types(setting.property, is_plain=setting.element is None), values)
+    return Node(SETTING, iri, setting_types(setting.property, is_plain=setting.element is None), values)
+
+
+def setting_iri(change_iri: str, column_name: str | None, property_: str, element: str | None) -> str:
+    """The IRI of a setting of a change."""
+    of_column = "" if column_name is None else f"column/{segment(column_name)}/"
+    of_element = "" if element is None else f"/{segment(element)}"
+    return f"{change_iri}/setting/{of_column}{segment(property_)}{of_element}"
 
 
 def is_set(setting: Setting) -> bool:
@@ -90,7 +95,7 @@ def valid_until(setting: Setting, told: Told) -> int | None:
 
 
 @lru_cache(maxsize=1_000)
-def _types(property_: str, *, is_plain: bool) -> tuple[str, ...]:
+def setting_types(property_: str, *, is_plain: bool) -> tuple[str, ...]:
     """The class of a setting by its property; without an element it is a plain property."""
     if is_plain:
         return "ah:PropertySetting", "ah:Setting"

@@ -64,8 +64,7 @@ def _made(key: str, told: Told) -> Values:
         "prov:generatedAtTime": (told.end,),
     }
     ending, prior = told.answers.endings.get(key), told.answers.priors.get(key)
-    if ending is not None and ending.until is not None:
-        values["ah:validUntil"] = (ending.until,)
+    _add_until(ending, values)
     if prior is not None:
         values["ah:priorVersion"] = (told.iris.state(key, prior),)
     return values
@@ -89,6 +88,19 @@ def _add_write(write: Write, thing: str, values: Values) -> None:
         values["ah:wroteColumn"] = column_iris(thing, write.columns)
     if write.thing.name is not None:
         values["ah:objectName"] = (write.thing.name,)
+
+
+def ending_of(ending: Ending, iris: Iris) -> tuple[tuple[str, ...], Values]:
+    """The types of a version that a query made, and what its ending says of it."""
+    values: Values = {}
+    _add_until(ending, values)
+    _add_drop(ending, iris, values)
+    return _MADE, values
+
+
+def _add_until(ending: Ending | None, values: Values) -> None:
+    if ending is not None and ending.until is not None:
+        values["ah:validUntil"] = (ending.until,)
 
 
 def _add_drop(ending: Ending | None, iris: Iris, values: Values) -> None:

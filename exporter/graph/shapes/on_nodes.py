@@ -10,12 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from exporter.graph.shapes.classes import class_of, superclasses
-from exporter.graph.shapes.near import obstacles
+from exporter.graph.shapes.near import is_near
 from exporter.graph.shapes.on_graph import in_words
+from exporter.graph.shapes.on_object import AroundObjects
 from exporter.graph.shapes.one_node import OneNode, whole
 from exporter.graph.shapes.plans import Plan, Planner
+from exporter.graph.shapes.reach import reach_of
 from exporter.graph.shapes.reading import load
 from exporter.graph.shapes.results import Result, in_order
+from exporter.graph.shapes.ways import TooFarError
 from exporter.graph.terms import AH
 
 if TYPE_CHECKING:
@@ -31,14 +34,14 @@ WRONG_CLASS: Final = f"{AH}ANodeHasTheClassThatItsIriSays"
 
 
 class Checks:
-    """Shapes, ready for nodes. ``needs_graph``: shapes that look beyond a node, with what they look at; they are not
-    checked here, and :func:`exporter.graph.shapes.on_graph.validate` checks them in a whole graph.
+    """Shapes, ready for nodes. ``around``: those that look beyond a node and stay around one object, for the
+    surroundings of objects; ``needs_graph``: those that look further, with what they look at, which
+    :func:`exporter.graph.shapes.on_graph.validate` checks in a whole graph.
     """
 
     def __init__(self, shapes: Shapes) -> None:
-        why = {shape: tuple(obstacles(shape)) for shape in shapes.targeted}
-        self.needs_graph: tuple[str, ...] = tuple(one for reasons in why.values() for one in dict.fromkeys(reasons))
-        self._shapes = tuple(shape for shape, reasons in why.items() if not reasons)
+        self._shapes = tuple(filter(is_near, shapes.targeted))
+        self.around, self.needs_graph = _around([shape for shape in shapes.targeted if not is_near(shape)])
         self._plans: dict[str, dict[NodeClass, dict[tuple[str, ...], Plan]]] = {}
         self._planners: dict[str, Planner] = {}
 
@@ -83,6 +86,17 @@ class Checks:
     def _has_its_class(node: Node, base: str) -> bool:
         said = class_of(node.iri, base)
         return said in node.types or (said == "ah:Query" and "ah:UnrecordedQuery" in node.types)
+
+
+def _around(shapes: list[Shape]) -> tuple[AroundObjects, tuple[str, ...]]:
+    """The shapes that stay around one object, and why the others do not."""
+    found, reasons = [], []
+    for shape in shapes:
+        try:
+            found.append((shape, reach_of(shape)))
+        except TooFarError as error:
+            reasons.append(str(error))
+    return AroundObjects(found), tuple(reasons)
 
 
 def _may_target(shape: Shape, classes: frozenset[str]) -> bool:

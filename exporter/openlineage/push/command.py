@@ -6,8 +6,9 @@ import json
 import os
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from exporter import faults
 from exporter.errors import ExporterError
 from exporter.openlineage.push.answers import shortened
 from exporter.openlineage.push.backend import Backend, Client, client
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from exporter.openlineage.push.secrets import Secrets
 
 Json = dict[str, Any]
+_ON_RECORD: Final = "what was delivered is on record, and the next push goes on from here"
 
 
 def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
@@ -48,7 +50,7 @@ def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
             break
     print(json.dumps(asdict(total)) if as_json else summary(total, told, folder))
     if interrupted:
-        say("interrupted; what was delivered is on record, and the next push goes on from here")
+        say(f"interrupted; {_ON_RECORD}")
         return 130
     return 3 if total.left or total.set_aside or any(one["problem"] for one in told) else 0
 
@@ -145,10 +147,12 @@ def _faults_in_words(secrets: Secrets) -> Iterator[None]:
     except Exception as fault:  # of any kind: whatever it says may hold a secret; told or raised again below
         if os.environ.get("EXPORTER_DEBUG"):
             raise
+        around = faults.words(fault, _ON_RECORD)
+        if around:
+            raise ExporterError(secrets.hide(around)) from fault
         words = shortened(secrets.hide(f"{type(fault).__name__}: {fault}"))
         raise ExporterError(
-            f"a fault of the program: {words}; what was delivered is on record, and the next push goes on from here\n"
-            "Set EXPORTER_DEBUG=1 to see where, and please report it."
+            f"a fault of the program: {words}; {_ON_RECORD}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
         ) from fault
 
 

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
+from exporter.openlineage.push.ledger import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,14 +27,14 @@ _SHAPING: Final = (
 def entry(line: bytes, where: str, leaves_out: Callable[[Json], str | None]) -> Json | str:
     """The entry of an event, or why it is left out.
 
-    Keys: ``is_run`` and ``is_end`` (0 or 1), ``run`` (null for a dataset), ``time``; of runs also ``job`` (namespace
-    and name), ``shape`` (null at the START), ``parent``, ``parent_job``, ``root`` and ``query``, null where there is
-    none.
+    Keys: ``mark`` (its fingerprint), ``is_run`` and ``is_end`` (0 or 1), ``run`` (null for a dataset), ``time``; of
+    runs also ``job`` (namespace and name), ``shape`` (null at the START), ``parent``, ``parent_job``, ``root`` and
+    ``query``, null where there is none.
     Raises UsageError, with ``where``, for a line that is no event.
     """
     try:
         event = json.loads(line)
-        return leaves_out(event) or _row(event)
+        return leaves_out(event) or {"mark": fingerprint(event), **_row(event)}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{where}: is no OpenLineage event; give the folder that exporter export wrote") from None
 

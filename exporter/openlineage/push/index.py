@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.entries import entry
-from exporter.openlineage.push.ledger import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -73,12 +72,11 @@ class Index:
 
     def __init__(self, folder: Path, leaves_out: Callable[[Json], str | None]) -> None:
         """Raises UsageError where there are no events, or a file holds something else."""
-        self._paths = sorted((folder / "events").glob("*.ndjson"))
+        self._paths, self._files = _opened(folder)
         if not self._paths:
             raise UsageError(
                 f"{folder}: holds no events; give the folder that exporter export wrote, with events among its outputs"
             )
-        self._files = [os.open(path, os.O_RDONLY) for path in self._paths]
         # A database without a name is a file that nobody else sees, and that is gone when the process is.
         self._db = sqlite3.connect("", isolation_level=None)
         self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;{_TABLES}")
@@ -114,14 +112,14 @@ class Index:
     def _told(self, leaves_out: Callable[[Json], str | None]) -> Iterator[Json]:
         for number, path in enumerate(self._paths):
             at = 0
-            with path.open("rb") as file:
+            with open(self._files[number], "rb", closefd=False) as file:
                 for count, line in enumerate(file, start=1):
                     if line.strip():
                         told = entry(line, f"{path}, line {count}", leaves_out)
                         if isinstance(told, str):
                             self.left_out[told] += 1
                         else:
-                            yield {**told, "file": number, "at": at, "size": len(line), "mark": fingerprint(line)}
+                            yield {**told, "file": number, "at": at, "size": len(line)}
                     at += len(line)
 
     def _relate(self) -> None:
@@ -208,3 +206,19 @@ class Index:
     def line(self, item: Item) -> bytes:
         """The event's text; from any thread."""
         return os.pread(self._files[item.file], item.size, item.at).rstrip(b"\r\n")
+
+
+def _opened(folder: Path) -> tuple[list[Path], list[int]]:
+    """The files of the events, opened: they stay those of one export, even where another takes its place meanwhile."""
+    files: list[int] = []
+    try:
+        before = folder.stat() if folder.exists() else None
+        paths = sorted((folder / "events").rglob("*.ndjson"))
+        files.extend(os.open(path, os.O_RDONLY) for path in paths)
+        if before is None or os.path.samestat(before, folder.stat()):
+            return paths, files
+    except FileNotFoundError:
+        pass
+    for file in files:
+        os.close(file)
+    raise UsageError(f"{folder}: was replaced by another export just now; start the push again")

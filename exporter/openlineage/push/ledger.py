@@ -3,10 +3,14 @@
 A line is a sign and an event's fingerprint: ``>`` it is on its way, ``+`` it was taken, ``-`` it was not. Whatever ends
 the process leaves at most the last line torn, and that event is sent again. The file is forced to the disk once a
 second and at the end; what a failing machine forgets of the last second is sent again too.
+
+A fingerprint is of what an event says, so what was delivered is known in the events of a later export, too: an export
+that replaces a folder gives the ledger on to the new one (:mod:`exporter.places`).
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -24,11 +28,26 @@ if TYPE_CHECKING:
 SENDING, TAKEN, NOT_TAKEN = ">", "+", "-"
 _SYNC: Final = 1.0
 _DIGITS: Final = 32
+_MAKERS: Final = ("producer", "schemaURL")
+_FACET_MAKERS: Final = ("_producer", "_schemaURL")
 
 
-def fingerprint(line: bytes) -> str:
-    """An event's own, whatever is added to it on the way."""
-    return hashlib.blake2b(line.rstrip(b"\r\n"), digest_size=_DIGITS // 2).hexdigest()
+def fingerprint(event: dict[str, Any]) -> str:
+    """An event's own, by what it says: not by who made it, after which schema, in which order of keys. An event of a
+    dataset has no time of its own, but that of the first query of its export.
+    """
+    left_out = _MAKERS if "run" in event else (*_MAKERS, "eventTime")
+    said = _without_makers({key: value for key, value in event.items() if key not in left_out})
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=_DIGITS // 2).hexdigest()
+
+
+def _without_makers(value: Any) -> Any:
+    """The value without what each facet says of its maker; a column may have such a name, but is no text."""
+    if isinstance(value, dict):
+        kept = {key: one for key, one in value.items() if not (key in _FACET_MAKERS and isinstance(one, str))}
+        return {key: _without_makers(one) for key, one in kept.items()}
+    return [_without_makers(one) for one in value] if isinstance(value, list) else value
 
 
 class Ledger:
@@ -38,6 +57,7 @@ class Ledger:
         """Raises UsageError where the folder cannot be written, or another push is at work in it."""
         self.folder = folder
         self._lock, self._synced = threading.Lock(), time.monotonic()
+        self._appending, self._is_torn = threading.Lock(), False
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = os.open(folder / "ledger.txt", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -76,12 +96,24 @@ class Ledger:
 
     def write(self, sign: str, mark: str) -> None:
         """Add a line; from any thread."""
-        os.write(self._file, f"{sign} {mark}\n".encode("ascii"))
+        self._append(f"{sign} {mark}\n".encode("ascii"))
         now = time.monotonic()
         if now - self._synced > _SYNC:
             with self._lock:
                 self._synced = now
                 os.fsync(self._file)
+
+    def _append(self, line: bytes) -> None:
+        """On a full disk a part of a line may be written: what comes after it must not stick to it."""
+        with self._appending:
+            text = b"\n" + line if self._is_torn else line
+            try:
+                written = os.write(self._file, text)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(self.folder)) from None
+            self._is_torn = written < len(text)
+            if self._is_torn:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
 
     def keep(self, name: str, told: dict[str, Any]) -> None:
         """Add an object to a file of JSON lines."""
@@ -90,6 +122,9 @@ class Ledger:
 
     def close(self, summary: dict[str, Any]) -> None:
         """Write the summary of the push, and let others at the folder."""
-        (self.folder / "summary.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        os.fsync(self._file)
-        os.close(self._file)
+        try:
+            text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
+            (self.folder / "summary.json").write_text(text, "utf-8")
+        finally:
+            os.fsync(self._file)
+            os.close(self._file)

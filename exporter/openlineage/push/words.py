@@ -7,6 +7,8 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from exporter.printable import bare
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -23,7 +25,7 @@ class Progress:
     """Shown on ``stream`` while the push goes on, if it is a terminal. ``advises``: to name ``--runs latest``."""
 
     def __init__(self, stream: TextIO | None = None, *, advises: bool) -> None:
-        self._stream = stream or sys.stderr
+        self._stream = stream or bare(sys.stderr)
         self._advises, self._begun, self._shown = advises, time.monotonic(), 0.0
 
     def show(self, counts: Counts, index: Index) -> None:

@@ -407,13 +407,6 @@ def test_a_query_that_does_not_parse_names_the_place(tmp_path: Path) -> None:
         answer(str(own), VALID, {})
 
 
-def test_a_service_that_does_not_answer_is_said_so(tmp_path: Path) -> None:
-    own = tmp_path / "own.rq"
-    own.write_text("SELECT * WHERE { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", encoding="utf-8")
-    with pytest.raises(UsageError, match="own asks a SERVICE that does not answer: "):
-        answer(str(own), VALID, {})
-
-
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nowhere\.rq cannot be read: No such file"):
         find(str(tmp_path / "nowhere.rq"))

@@ -1,0 +1,213 @@
+"""An update: rows find their days, and the days that they touch are made again, one after the other, each from where
+things stood the day before.
+
+What a day needs of others is kept in DIR's ``state``: ``rows/RUN`` the rows of all days with an index, ``things/DAY``
+what things knew at its end and what is said of them, ``open/DAY`` what queries that had not ended have to hear later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+from exporter.engine import rounds
+from exporter.engine.counts import Counts
+from exporter.engine.rounds import Before, NotByDay
+from exporter.errors import UsageError
+from exporter.messages import (
+    ASIDE,
+    DATASET,
+    NAME,
+    NAMED_FOR_QUERY,
+    OPEN,
+    PLACE,
+    PROFILE,
+    SNAPSHOT,
+    THINGS,
+    WRITTEN,
+    Message,
+    decode,
+)
+from exporter.steps.dating import (
+    DAY,
+    INDEX,
+    LINES,
+    MOVED,
+    as_context,
+    asks_for_context,
+    date,
+    due,
+    rows_again,
+    to_queries,
+)
+from exporter.steps.numbering import number
+from exporter.steps.state import OPEN_DAY, end_of
+from exporter.steps.texts import texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from exporter.engine.rounds import Engine, Watch
+    from exporter.steps.job import Job
+
+Messages = TypeVar("Messages")
+_KNEW: Final = (PROFILE, DATASET, NAME, *THINGS)
+_DUE: Final = (WRITTEN, NAMED_FOR_QUERY, *THINGS)
+THINGS_DAY: Final = "things"
+"""Where in DIR's outputs stands what is said of things: in no day."""
+
+
+class Store(Protocol[Messages]):
+    """What is kept in DIR. Names are those of folders below ``state``."""
+
+    def carry(self, names: Iterable[str]) -> None:
+        """Take over what the DIR before has under paths."""
+
+    def save(self, messages: Sequence[Messages], name: str) -> None:
+        """Keep messages under a name."""
+
+    def load(self, names: Sequence[str], to: Sequence[str]) -> Messages:
+        """The messages to these that are kept under the names; none under one that is not there."""
+
+    def latest(self, names: Sequence[str], to: Sequence[str]) -> Messages:
+        """The same, of each ``to`` and ``key`` those alone that are under the last of the names that has any."""
+
+    def publish(self, messages: Messages, name: str, day: str) -> None:
+        """Give the texts, which the engine stored under a name, their places in DIR as those of a day."""
+
+
+@dataclass
+class Updated(Generic[Messages]):
+    """What an update comes to. ``days``: all days of DIR, each with the later days that it left something open for;
+    ``made``: those that were made again; ``new``: by day, how many rows are new.
+    """
+
+    counts: Counts = field(default_factory=Counts)
+    refused: dict[str, int] = field(default_factory=dict)
+    results: list[Messages] = field(default_factory=list)
+    days: dict[str, list[str]] = field(default_factory=dict)
+    made: list[str] = field(default_factory=list)
+    new: dict[str, int] = field(default_factory=dict)
+
+
+def update(
+    engine: Engine[Messages],
+    store: Store[Messages],
+    read: Messages,
+    job: Job,
+    watch: Watch,
+    left: Mapping[str, list[str]],
+) -> Updated[Messages]:
+    """Add what was read to DIR; ``left``: its days so far, as :class:`Updated` has them."""
+    done: Updated[Messages] = Updated()
+    with watch.stage("date"):
+        read = engine.kept(read, "read")
+        new = _dated(engine, store, read, job, done)
+    first = min(new, default=None)
+    before = {day: later for day, later in left.items() if first is None or day < first}
+    store.carry(path for day in before for path in (f"state/things/{day}", f"state/open/{day}"))
+    store.carry(path for day in before for path in (f"graph/day={day}", f"events/day={day}", f"quarantine/day={day}*"))
+    done.days, done.new = before, new
+    todo = {day for day in left if day not in before} | set(new)
+    todo |= {later for open_days in before.values() for later in open_days if first is not None and later >= first}
+    every = sorted({*left, *new})
+    while todo:
+        day = min(todo)
+        todo.remove(day)
+        _Day(engine, store, day, job).make(every, done, watch)
+        todo.update(later for later in done.days[day] if later > day)
+    with watch.stage("things"):
+        said = store.latest(_named("things", done.days), texts_of(job))
+        stored = engine.stored([engine.each(said, engine.output(_as_they_are), job)], THINGS_DAY)
+        store.publish(stored, THINGS_DAY, THINGS_DAY)
+    return done
+
+
+def _dated(
+    engine: Engine[Messages], store: Store[Messages], read: Messages, job: Job, done: Updated[Messages]
+) -> dict[str, int]:
+    """Keep the new rows under their days; by day how many there are."""
+    runs = [f"rows/{run:05d}" for run in range(1, job.run)]
+    store.carry(f"state/{name}" for name in runs)
+    index = engine.each(store.load(runs, [INDEX]), to_queries, job)
+    dated = engine.kept(engine.met([read, engine.same(index, [read])], date, job), "dated")
+    counts = engine.counts(dated)
+    if counts[MOVED]:
+        raise UsageError(
+            "rows of one query have different days, and rows of earlier runs would have to move; make DIR anew with all "
+            "rows, --update and --replace"
+        )
+    new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
+    store.save([engine.only(dated, [*sorted(new), LINES, INDEX, PLACE])], f"rows/{job.run:05d}")
+    done.counts.join(counts)
+    if counts["unreadable"]:
+        aside = engine.met([engine.only(dated, [PLACE, ASIDE])], engine.output(number), job)
+        stored = engine.stored([aside], "unreadable")
+        done.counts.join(engine.counts(stored))
+        store.publish(stored, "unreadable", f"run={job.run:05d}")
+    store.carry(["quarantine/run=*"])
+    return new
+
+
+def _named(what: str, days: Iterable[str]) -> list[str]:
+    return [f"{what}/{day}" for day in sorted(days)]
+
+
+class _Day(Generic[Messages]):
+    """Makes one day."""
+
+    def __init__(self, engine: Engine[Messages], store: Store[Messages], day: str, job: Job) -> None:
+        self._engine, self._store, self._day = engine, store, day
+        self._job = replace(job, day=day, until=end_of(day), in_order=False, screen=None)
+
+    def make(self, every: Sequence[str], done: Updated[Messages], watch: Watch) -> None:
+        """Make it after those that are done; ``every``: the days that have rows."""
+        engine, store, day, job = self._engine, self._store, self._day, self._job
+        store_before = [one for one in sorted(done.days) if one < day]
+        due_now = engine.each(store.load(_named("open", store_before[-1:]), _DUE), due, job)
+        due_now = engine.kept(due_now, f"{day}due")
+        knew = store.latest(_named("things", store_before), _KNEW)
+        try:
+            made = rounds.export(engine, self._heard(every), job, watch, Before(knew, due_now))
+        except NotByDay as refused:
+            raise UsageError(
+                "the shapes refuse an object, and with it queries of any day: this cannot be said by day; export all "
+                "rows without --update to see what is held back"
+            ) from refused
+        store.save([engine.each(engine.only(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"things/{day}")
+        left = [engine.each(engine.only(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
+        store.save(left, f"open/{day}")
+        store.publish(made.outputs[0], made.names[0], f"day={day}")
+        self._account(made, done)
+
+    def _heard(self, every: Sequence[str]) -> list[Messages]:
+        """The rows of the day, those of the parents of other days, and the lines of QUERY_HISTORY of both."""
+        engine, job = self._engine, self._job
+        own = engine.kept(engine.each(self._rows([self._day]), rows_again, job), f"{self._day}rows")
+        others = engine.each(self._rows([one for one in every if one != self._day]), to_queries, job)
+        asked = engine.each(own, asks_for_context, job)
+        context = engine.kept(engine.each(engine.same(others, [asked]), as_context, job), f"{self._day}context")
+        lines = engine.each(self._rows([LINES]), to_queries, job)
+        return [own, context, engine.same(lines, [own, context]), self._rows([PLACE])]
+
+    def _rows(self, to: Sequence[str]) -> Messages:
+        return self._store.load([f"rows/{run:05d}" for run in range(1, self._job.run + 1)], to)
+
+    def _account(self, made: rounds.Exported[Messages], done: Updated[Messages]) -> None:
+        open_days = {name.removeprefix(OPEN_DAY) for name in made.counts.numbers if name.startswith(OPEN_DAY)}
+        earlier = {later for day, each in done.days.items() if day < self._day for later in each}
+        done.days[self._day] = sorted(one for one in open_days | earlier if one > self._day)
+        done.counts.join(made.counts)
+        done.results += made.results
+        done.made.append(self._day)
+        for shape, times in made.refused.items():
+            done.refused[shape] = done.refused.get(shape, 0) + times
+
+
+def _unwrapped(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    for message in messages:
+        yield Message(*decode(message.body))
+
+
+def _as_they_are(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    yield from messages

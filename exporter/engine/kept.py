@@ -1,0 +1,72 @@
+"""What an update keeps in DIR, without Spark: messages in Parquet, in the folders and columns that Spark gives them."""
+
+from __future__ import annotations
+
+from itertools import chain, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from exporter.engine.texts import write_texts
+from exporter.messages import Message, is_text
+from exporter.steps.texts import pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from exporter.publication import Publication
+    from exporter.steps.job import Job
+
+_SCHEMA: Final = pa.schema([("key", pa.string()), ("order", pa.binary()), ("body", pa.binary())])
+_TO: Final = "to="
+_ROWS: Final = 20_000
+
+
+class LocalStore:
+    """:class:`exporter.engine.days.Store` of a DIR on this machine."""
+
+    def __init__(self, new: Publication, job: Job) -> None:
+        self._new, self._job = new, job
+        self._state = Path(new.folder, "state")
+
+    def carry(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._new.carry(name)
+
+    def save(self, messages: Sequence[list[Message]], name: str) -> None:
+        by_to: dict[str, list[Message]] = {}
+        for message in chain.from_iterable(messages):
+            by_to.setdefault(message.to, []).append(message)
+        for to, each in by_to.items():
+            folder = self._state / name / f"{_TO}{quote(to, safe='')}"
+            folder.mkdir(parents=True, exist_ok=True)
+            with parquet.ParquetWriter(folder / "part-00000.parquet", _SCHEMA, compression="zstd") as file:
+                for start in range(0, len(each), _ROWS):
+                    _, *columns = zip(*each[start : start + _ROWS], strict=True)
+                    arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
+                    file.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
+
+    def load(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
+        found: list[Message] = []
+        for name, one in product(names, to):
+            for path in sorted((self._state / name / f"{_TO}{quote(one, safe='')}").glob("*.parquet")):
+                for batch in parquet.ParquetFile(path).iter_batches():
+                    rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                    found += [Message(one, *row) for row in rows]
+        return found
+
+    def latest(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
+        found: dict[tuple[str, str], list[Message]] = {}
+        for name in names:
+            of_name: dict[tuple[str, str], list[Message]] = {}
+            for message in self.load([name], to):
+                of_name.setdefault(message[:2], []).append(message)
+            found |= of_name
+        return list(chain.from_iterable(found.values()))
+
+    def publish(self, messages: list[Message], name: str, day: str) -> None:  # noqa: ARG002 - they are in memory
+        texts = pieces(sorted(one for one in messages if is_text(one.to)), self._job)
+        write_texts(texts, self._new, day)

@@ -1,0 +1,147 @@
+"""A question that nobody has looked at, asked with limits: of time, of rows, of memory, and of what it may reach.
+
+The engine cannot be stopped once it has begun, so a process of its own answers (:mod:`exporter.graph.ask.worker`), and
+is ended when the time is over. That costs some 40 ms.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Timer
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct
+
+from exporter.errors import ExporterError, UsageError
+from exporter.graph.ask.answers import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MEMORY: Final = 4 << 30
+"""Bytes that the answer to a question may take in memory while it is made."""
+
+
+# --- what the process is told as MessagePack, and the lines of JSON that it tells: Begun, Head, rows as arrays, End; or
+# --- Failed, at any place
+
+
+class Asked(Struct):
+    """A question: its name or file, the folder or file of the graph, the parameters, and the limits: seconds, rows, and
+    bytes of memory.
+    """
+
+    question: bytes
+    graph: bytes
+    params: dict[str, str]
+    seconds: float
+    rows: int
+    memory: int
+
+
+class Begun(Struct, tag=True):
+    """The graph is loaded, and the time begins."""
+
+
+class Head(Struct, tag=True):
+    """The columns of the answer, and what else is to be told."""
+
+    columns: tuple[str, ...]
+    notes: list[str]
+
+
+class End(Struct, tag=True):
+    """All rows have been told."""
+
+
+class Failed(Struct, tag=True):
+    """Why there is no answer. ``is_usage``: it is for the person who asked; else it is a fault of the program."""
+
+    why: str
+    is_usage: bool
+
+
+Told = Begun | Head | End | Failed
+
+_told: Final = msgspec.json.Decoder(Told).decode
+_row: Final = msgspec.json.Decoder(tuple[str | None, ...]).decode
+
+
+def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
+    question: str,
+    graph: Path,
+    params: Mapping[str, str],
+    seconds: float,
+    rows: int,
+    memory: int = MEMORY,
+) -> Answer:
+    """What :func:`exporter.graph.ask.questions.answer` says, within the limits; ``seconds`` from when the graph is
+    loaded. Raises a UsageError where they do not suffice, and for what is wrong with the question.
+    """
+    try:
+        asked = Asked(os.fsencode(question), os.fsencode(graph), dict(params), seconds, rows, memory)
+        request = msgspec.msgpack.encode(asked)
+    except UnicodeEncodeError:
+        raise UsageError("a --param is not UTF-8 text.") from None
+    with _process() as process:
+        clock = Timer(seconds, process.kill)
+        clock.daemon = True
+        try:
+            found = _heard(process, request, clock)
+        finally:
+            is_over = clock.finished.is_set()
+            clock.cancel()
+    if found is None:
+        raise UsageError(_why(asked, is_over=is_over))
+    return found
+
+
+@contextmanager
+def _process() -> Iterator[Popen[bytes]]:
+    """The process, which is gone at the end. It finds modules where this one does, and never in the folder that it is
+    started in, which may be anybody's.
+    """
+    path = [*filter(None, sys.path), str(Path(__file__).parents[3])]
+    code = f"import sys; sys.path[:] = {path!r}; from exporter.graph.ask.worker import main; main()"
+    errors = None if os.environ.get("EXPORTER_DEBUG") else DEVNULL
+    with Popen([sys.executable, "-I", "-S", "-c", code], stdin=PIPE, stdout=PIPE, stderr=errors) as process:  # noqa: S603
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _heard(process: Popen[bytes], request: bytes, clock: Timer) -> Answer | None:
+    """The answer; None where the process ended before its end."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(request)
+    process.stdin.close()
+    found = Answer((), [])
+    for line in process.stdout:
+        if line.startswith(b"["):
+            found.rows.append(_row(line))
+            continue
+        told = _told(line)
+        if isinstance(told, Begun):
+            clock.start()
+        elif isinstance(told, Head):
+            found = Answer(told.columns, [], told.notes)
+        elif isinstance(told, Failed):
+            raise UsageError(told.why) if told.is_usage else ExporterError(f"a fault of the program: {told.why}")
+        elif isinstance(told, End):
+            return found
+    return None
+
+
+def _why(asked: Asked, *, is_over: bool) -> str:
+    name, ask_for_less = os.fsdecode(asked.question), "ask for less (LIMIT, a FILTER)"
+    if is_over:
+        return f"{name} has no answer after {asked.seconds:g} s; {ask_for_less}, or give --timeout."
+    most = f"{asked.memory / (1 << 30):g} GiB of memory"
+    return f"{name} cannot be answered: it takes more than {most}, or is nested too deep; {ask_for_less}."

@@ -1,0 +1,86 @@
+"""Answers one question in a process of its own, which can be ended at any time and can reach nothing.
+
+It is started, and told and heard, by :mod:`exporter.graph.ask.limited`. From when the graph is loaded it opens no file
+and no connection, and takes little more memory than the graph does.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from exporter.errors import UsageError
+from exporter.graph.ask.limited import Asked, Begun, End, Failed, Head, Told
+from exporter.graph.ask.questions import answer
+
+if TYPE_CHECKING:
+    from exporter.graph.ask.answers import Answer
+
+_MARGIN: Final = 10
+"""Seconds of CPU beyond the time limit, after which the process ends though nobody ended it."""
+
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def main() -> None:
+    """Answer the question on standard input."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    asked = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Asked)
+    question, graph = os.fsdecode(asked.question), Path(os.fsdecode(asked.graph))
+    try:
+        _give(answer(question, graph, asked.params, asked.rows, partial(_begin, asked)))
+    except BrokenPipeError:
+        os._exit(0)
+    except UsageError as error:
+        _tell(Failed(str(error), is_usage=True))
+    except MemoryError:
+        os.abort()  # as the engine does where it gets none: who started this process says so
+    except Exception as error:  # noqa: BLE001 - a fault is told in words, by who started this process
+        _tell(Failed(f"{type(error).__name__}: {error}", is_usage=False))
+
+
+def _begin(asked: Asked) -> None:
+    _confine(asked)
+    _tell(Begun())
+
+
+def _give(found: Answer) -> None:
+    _tell(Head(found.columns, found.notes))
+    sys.stdout.buffer.writelines(_encode(row) + b"\n" for row in found.rows)
+    _tell(End())
+
+
+def _tell(what: Told) -> None:
+    sys.stdout.buffer.write(_encode(what) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _confine(asked: Asked) -> None:
+    """Open nothing from here on, and take no more than is allowed. Where the system has no such limits (Windows), the
+    words of :mod:`exporter.graph.ask.untrusted` and the time limit of who started this process are left.
+    """
+    try:
+        import resource  # noqa: PLC0415 - not everywhere
+    except ImportError:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limits = {
+        resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime + asked.seconds) + _MARGIN,
+        resource.RLIMIT_NOFILE: 0,
+        resource.RLIMIT_CORE: 0,
+    }
+    with suppress(OSError):
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        limits[resource.RLIMIT_AS] = int(pages) * resource.getpagesize() + asked.memory
+    for what, most in limits.items():
+        hard = resource.getrlimit(what)[1]
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (allowed, allowed))

@@ -1,0 +1,33 @@
+"""What became of versions and settings after the day on which they were made: said on the day that ends them.
+
+The triples are those that :mod:`exporter.graph.nodes.versions` and :mod:`exporter.graph.nodes.changes` give where all is
+known at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporter.graph.nodes.changes import setting_iri, setting_types
+from exporter.graph.nodes.versions import ending_of
+from exporter.graph.terms import Node
+from exporter.graph.vocabulary import SETTING, VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.graph.iri import Iris
+    from exporter.things.stories import Answer
+
+
+def ended(query_id: str, told: Iterable[Answer], iris: Iris) -> Iterator[Node]:
+    """What answers of a later day say of the versions and settings of a query."""
+    for answer in told:
+        if answer.ending is not None:
+            types, values = ending_of(answer.ending, iris)
+            yield Node(VERSION, iris.version(answer.object_key, query_id), types, values)
+        for (change_key, column, property_, _, names), until in answer.settings or ():
+            for name in names:
+                change = f"{iris.query(query_id)}/change/{change_key}"
+                iri = setting_iri(change, column, property_, name)
+                yield Node(SETTING, iri, setting_types(property_, is_plain=False), {"ah:validUntil": (until,)})

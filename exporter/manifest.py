@@ -1,0 +1,122 @@
+"""``manifest.json``: which files an export left, with their sizes and sums; and whether DIR is still so."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+Json = dict[str, Any]
+NAME: Final = "manifest.json"
+_PART: Final = "part-"
+_MARK: Final = re.compile(r"-[0-9a-f]{12}(?=(\.[^/.]*)+$)")
+"""What a file's name gets where another file has it: see :mod:`exporter.engine.beside`."""
+_REPORT: Final = "report.json"
+DELIVERIES: Final = "push"
+"""The folder in DIR that is a push's, and no part of the output."""
+
+
+def described(folder: Path) -> list[Json]:
+    """Path, bytes and sha256 of all files below a folder, in order."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(lambda path: _described(path, folder), paths))
+
+
+def _described(path: Path, folder: Path) -> Json:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"path": path.relative_to(folder).as_posix(), "bytes": file.tell(), "sha256": digest}
+
+
+def text(told: Json) -> str:
+    """The manifest as it is written."""
+    return json.dumps(told, indent=1, default=str) + "\n"
+
+
+def plain(path: str) -> str:
+    """A path without the mark.
+
+    >>> plain("a/part-00000-0123456789ab.nt.gz"), plain("a/part-00000.ttl")
+    ('a/part-00000.nt.gz', 'a/part-00000.ttl')
+    """
+    return _MARK.sub("", path)
+
+
+def copies(files: Iterable[Json]) -> dict[str, str]:
+    """Path -> the path that people and scripts know, of the marked files that are found by name (``report.json``)."""
+    marked = [one["path"] for one in files if plain(one["path"]) != one["path"]]
+    return {path: plain(path) for path in marked if not path.rpartition("/")[2].startswith(_PART)}
+
+
+def sync(folder: Path) -> None:
+    """Have all of a folder on the disk: a machine that loses its power after that keeps it."""
+    paths = [folder, *folder.rglob("*")]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        list(threads.map(_sync, paths))
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def problems(folder: Path) -> list[str]:
+    """What is not as the manifest has it, a sentence a file; none for a folder that no export left.
+
+    Files that a push leaves are no part of the output. A folder that is replaced meanwhile is looked at again.
+    """
+    while True:
+        before = _text(folder)
+        found = list(_problems(folder, before))
+        if _text(folder) == before:
+            return found
+
+
+def _text(folder: Path) -> str | None:
+    try:
+        return (folder / NAME).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
+    if manifest is None:
+        if (folder / _REPORT).is_file():
+            yield f"{folder / NAME}: is missing or cannot be read, so nothing says which files belong to the export"
+        return
+    try:
+        files = json.loads(manifest)["files"]
+        told = {str(one["path"]): (int(one["bytes"]), str(one["sha256"])) for one in files}
+    except (ValueError, KeyError, TypeError):
+        yield f"{folder / NAME}: is damaged, so nothing says which files belong to the export"
+        return
+    told |= {name: told[path] for path, name in copies(files).items()}
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    for path, (size, digest) in told.items():
+        wrong = _wrong(folder, path, size, digest) if path in there else "is missing"
+        if wrong:
+            yield f"{folder / path}: {wrong}"
+    for path in sorted(there - told.keys() - {NAME}):
+        if not path.startswith(f"{DELIVERIES}/"):
+            yield f"{folder / path}: is not in {NAME}, so it is no part of the export"
+
+
+def _wrong(folder: Path, path: str, size: int, digest: str) -> str | None:
+    try:
+        now = _described(folder / path, folder)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if now["bytes"] != size:
+        return f"has {now['bytes']:,} bytes, and {NAME} says {size:,}"
+    return None if now["sha256"] == digest else f"has been changed: its sha256 is not the one in {NAME}"

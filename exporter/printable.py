@@ -1,0 +1,90 @@
+"""Text for terminals: what could move the cursor, colour, hide or turn round other text is shown and not obeyed.
+
+Names in rows can hold escape sequences, so everything that the commands print goes through here
+(:func:`guarded`, in ``cli.py``), whether it goes to a terminal or to a file that somebody shows on one later.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_INVISIBLE: Final = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls but for tab and line feed
+    "\u00ad\u200b\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # of no width
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # of writing from right to left
+    "\u2028\u2029\ud800-\udfff"  # ends of lines, halves of characters
+)
+_IN_TEXT: Final = re.compile(f"[{_INVISIBLE}]")
+_IN_LINE: Final = re.compile(f"[{_INVISIBLE}\t\n]")
+
+
+def visible(text: str) -> str:
+    r"""The text on one line: controls, tabs and ends of lines too, marks of direction and of no width as escapes.
+
+    >>> visible("a\x1b[31m\u202e\nb")
+    'a\\x1b[31m\\u202e\\nb'
+    """
+    return _IN_LINE.sub(_escaped, text)
+
+
+def visible_text(text: str) -> str:
+    """The same of a text of several lines, which it stays; tabs stay, too."""
+    return _IN_TEXT.sub(_escaped, text)
+
+
+def in_json(text: str) -> str:
+    r"""JSON that says the same, with the same characters as JSON's escapes: ``\u009b``."""
+    return _IN_TEXT.sub(_as_json, text)
+
+
+def of_several_lines(text: str) -> str:
+    """The text with its further lines indented: none of them can be taken for a message of its own."""
+    return text.replace("\n", "\n  ")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return ascii(found[0])[1:-1]
+
+
+def _as_json(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
+
+
+class _Guarded:
+    """A stream whose texts are made visible; what its encoding lacks is escaped."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.bare = stream
+
+    def write(self, text: str) -> int:
+        shown = visible_text(text)
+        try:
+            return self.bare.write(shown)
+        except UnicodeEncodeError as error:
+            return self.bare.write(shown.encode(error.encoding, "backslashreplace").decode(error.encoding))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.bare, name)
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Standard output and standard error, guarded."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast("TextIO", _Guarded(bare(stream))) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def bare(stream: TextIO) -> TextIO:
+    """The stream without its guard: for progress, which moves the cursor itself, and for data that a program reads."""
+    return stream.bare if isinstance(stream, _Guarded) else stream

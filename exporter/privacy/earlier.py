@@ -1,0 +1,78 @@
+"""Users whose names only earlier runs told: their pseudonyms are known, their names are not.
+
+Whether a word is such a name is found by making its pseudonym. So an update hides the users of all days before, and no
+file of DIR has to hold their names. Single words are tried, and up to five in a row (``jane.doe@a.com``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.privacy.key import Key
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_WORDS: Final = 5
+_BETWEEN: Final = 1
+"""Characters between two words of a name at most."""
+_REMEMBERED: Final = 50_000
+_JOINS: Final = frozenset("_$")
+SHORT: Final = 3
+"""A name of fewer letters and digits is found as an identifier alone: ``PK`` is no part of ``PK_ORDERS``."""
+
+
+class Earlier:
+    """Finds names by their pseudonyms."""
+
+    def __init__(self, key: Key, pseudonyms: frozenset[str]) -> None:
+        self._key = key
+        self._pseudonyms = pseudonyms
+        self._tried: dict[str, str | None] = {}
+
+    def whole(self, name: str) -> str | None:
+        """The pseudonym of a user of earlier runs who is called so; None where there is none."""
+        if name not in self._tried:
+            if len(self._tried) >= _REMEMBERED:
+                self._tried.clear()
+            made = self._key.pseudonym(name)
+            self._tried[name] = made if made in self._pseudonyms else None
+        return self._tried[name]
+
+    def in_text(self, text: str) -> str:
+        """The text with pseudonyms in the place of these names."""
+        if not self._pseudonyms:
+            return text
+        whole = self.whole(text)
+        if whole is not None:
+            return whole
+        pieces, at = [], 0
+        for start, end, pseudonym in self._found(text):
+            pieces += [text[at:start], pseudonym]
+            at = end
+        return "".join([*pieces, text[at:]]) if pieces else text
+
+    def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
+        words = [one.span() for one in _WORD.finditer(text)]
+        number = 0
+        while number < len(words):
+            for last in range(min(number + _WORDS, len(words)) - 1, number - 1, -1):
+                start, end = words[number][0], words[last][1]
+                gaps = (words[one + 1][0] - words[one][1] for one in range(number, last))
+                is_tried = all(gap <= _BETWEEN for gap in gaps) and not _is_short_part(text, start, end)
+                pseudonym = self._of(text[start:end]) if is_tried else None
+                if pseudonym is not None:
+                    yield start, end, pseudonym
+                    number = last
+                    break
+            number += 1
+
+    def _of(self, spelled: str) -> str | None:
+        return self.whole(spelled.upper()) or self.whole(spelled) or self.whole(spelled.lower())
+
+
+def _is_short_part(text: str, start: int, end: int) -> bool:
+    """Whether it is a part of an identifier, and too short to be taken for a name there."""
+    return end - start < SHORT and (text[start - 1 : start] in _JOINS or text[end : end + 1] in _JOINS)

@@ -1,0 +1,155 @@
+"""Which user names a record tells: those that stand where a user's name belongs.
+
+They are gathered from all records before the first one is read, so that they are found wherever else they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import json
+
+from exporter.rows import lenient, patient
+from exporter.rows.columns import NOT_DECODED, lower_name, texts_of
+from exporter.rows.fitting import plain_text
+from exporter.rows.lenient import Elements, Members, Number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.rows.row import Row
+
+_MAY_TELL: Final = re.compile(r"user\b|user\$", re.IGNORECASE).search
+_PART: Final = r'(?:"(?:[^"]|"")+"|[^\s".,;:()\[\]{}\'\\/=]+)'
+_of_personal_database: Final = re.compile(
+    r'(?<![\w$".])(?:"USER\$((?:[^"]|"")+)"|USER\$([A-Z_][\w$]*))(?=\.|\Z)', re.IGNORECASE
+)
+"""The database of a user's own worksheets is ``USER$NAME``: the first part of a name."""
+_of_statement: Final = re.compile(
+    r"(?:(?:\A|;)\s*(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|DESC|DESCRIBE)"
+    rf"|\b(?:GRANT|REVOKE)\s+(?:DATABASE\s+)?ROLE\s+{_PART}(?:\.{_PART})*\s+(?:TO|FROM))"
+    rf"\s+USER\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(?!(?:SET|UNSET|IF|RENAME)\b)({_PART})",
+    re.IGNORECASE,
+)
+"""Where SQL names a user (``GRANT ROLE R TO USER NAME``)."""
+_names_user: Final = re.compile(r"user|login|e-?mail", re.IGNORECASE).search
+_OF_OTHERS: Final = ("ROLE", "APPLICATION", "SHARE", "SERVICE", "AGENT")
+
+
+def told_by_row(row: Row) -> Iterator[str]:
+    """The names that a row tells."""
+    yield row.user_name
+    if row.invoker_identity is not None:
+        yield from _of_invoker(row.invoker_identity)
+    content = row.content.decode("utf-8", "replace")
+    if _MAY_TELL(content):
+        yield from _anywhere(json.decode(row.content))
+
+
+def told_by_unreadable(text: str) -> Iterator[str]:
+    """The names that a line tells which is one JSON object, and no row."""
+    given = patient.members_of(text.removeprefix("\ufeff"))
+    for one in given or ():
+        name = lower_name(one.name)
+        if name == "user_name":
+            yield plain_text(one.value) or ""
+        elif name == "invoker_identity":
+            yield from _of_invoker(plain_text(one.value) or "")
+    yield from _anywhere(given)
+
+
+def told_by_history(text: str, *, query_text: bool) -> Iterator[str]:
+    """The names that a line of QUERY_HISTORY tells. ``query_text``: whether SQL text is kept, and looked at."""
+    columns = columns_of_history(text)
+    yield columns.get("user_name") or ""
+    if query_text:
+        yield from _of_sql(columns.get("query_text") or "")
+
+
+def _of_text(text: str) -> Iterator[str]:
+    for found in _of_personal_database.finditer(text):
+        yield found[1].replace('""', '"') if found[1] else found[2].upper()
+
+
+def _of_sql(text: str) -> Iterator[str]:
+    for found in _of_statement.finditer(text):
+        yield _stored(found[1])
+    yield from _of_text(text)
+
+
+def columns_of_history(line: str) -> dict[str, str | None]:
+    """All columns of a line of QUERY_HISTORY, their names in lower case; none where it is not one JSON object."""
+    try:
+        return {lower_name(name): text for name, text in texts_of(line).items()}
+    except NOT_DECODED:
+        given = patient.members_of(line.removeprefix("\ufeff"))
+        return {lower_name(one.name): plain_text(one.value) for one in given or ()}
+
+
+def _of_invoker(text: str) -> Iterator[str]:
+    """The names in an invoker_identity, which the documents do not describe: a name alone, or an object with one."""
+    value = _opened(text)
+    if isinstance(value, str):
+        yield value
+    for one in _objects(value):
+        is_other = any(word in str(one.get(key, "")).upper() for key in ("type", "kind") for word in _OF_OTHERS)
+        for name, said in one.items():
+            if _names_user(name) or (name.lower() == "name" and not is_other):
+                yield from _name(said)
+
+
+def _anywhere(value: Any) -> Iterator[str]:
+    """The names of users' stages, of users that are objects, and of users' own databases in a JSON value."""
+    for one in _objects(value):
+        if str(one.get("stageKind")).strip(" ").lower() == "user":
+            yield from _name(one.get("objectName"))
+            yield from _name(one.get("objectId"))
+        elif str(one.get("objectDomain")).strip(" ").upper() == "USER":
+            yield from _name(one.get("objectName"))
+        for said in one.values():
+            if isinstance(said, str) and _MAY_TELL(said):
+                yield from _of_text(said)
+
+
+def _name(value: Any) -> Iterator[str]:
+    if isinstance(value, str | int | Number) and not isinstance(value, bool):
+        text = value.digits if isinstance(value, Number) else str(value)
+        bare = text.removeprefix("@~").strip("/")
+        yield _stored(bare) if bare.startswith('"') else bare
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object in a JSON value, at any depth, in texts that are JSON, too."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Members):
+            left += [member.value for member in one]
+            yield one.last()
+        elif isinstance(one, dict):
+            left += one.values()
+            yield one
+        elif isinstance(one, Elements | list):
+            left += one
+        elif isinstance(one, str) and one.lstrip("\ufeff \t\r\n").startswith(("{", "[", '"')):
+            opened = _opened(one)
+            left += [] if isinstance(opened, str) else [opened]
+
+
+def _opened(text: str) -> Any:
+    """The JSON value that a text is, without the strings around it; the text where it is none."""
+    value: Any = text
+    while isinstance(value, str) and value.lstrip("\ufeff \t\r\n").startswith(("{", "[", '"')):
+        try:
+            value = lenient.parse(value.lstrip("\ufeff"))
+        except lenient.NotJsonError:
+            return value
+    return value
+
+
+def _stored(identifier: str) -> str:
+    """An identifier of SQL as Snowflake stores it."""
+    if identifier.startswith('"'):
+        return identifier[1:-1].replace('""', '"')
+    return identifier.upper()

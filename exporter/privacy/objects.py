@@ -1,0 +1,208 @@
+"""Objects that a filter leaves out -> taken out of the row that names them, wherever in it they stand.
+
+Where one is taken out, an element that names nothing is left in the column, so that the query says that it is
+incomplete there (``direct_objects_accessed UNNAMED``), as it does for what Snowflake left unnamed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+from msgspec.structs import astuple
+
+from exporter.privacy.patterns import DATABASES, SCHEMAS
+from exporter.queries.ddl import change_of, properties_of
+from exporter.queries.identifiers import normal_domain, usable_id
+from exporter.rows import documents
+from exporter.rows.documents import ChangeDocument, Document, Text, decode, text
+from exporter.rows.row import STRUCTURED, Row
+from exporter.rows.times import iso_micros
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from exporter.privacy.filters import Filters
+    from exporter.queries.facts import Change
+
+_ARRAYS: Final = ("direct", "base", "modified", "policies", "provider_base", "provider_policies")
+_SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
+_IDENTIFIER: Final = r'(?:"(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_$]*)'
+_may_be_name: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+").fullmatch
+_is_in_schema: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER}){{2,}}").fullmatch
+_says_user_stage: Final = re.compile(rb'"stageKind"\s*:\s*"user"', re.IGNORECASE).search
+
+
+class Taken(NamedTuple):
+    """``text``: the row as a line without what was taken out, None where no object of a database stays; ``objects``:
+    how many were taken out, as often as the row names them; ``reason``: which lists did it, of several the databases'.
+    """
+
+    text: str | None
+    objects: int
+    reason: str
+
+
+def taken(row: Row, filters: Filters) -> Taken | None:
+    """The row without the objects that the filters leave out; None where they leave out none."""
+    document, taker = decode(row.content), _Taker(filters)
+    taker.document(document)
+    if not taker.reasons:
+        return None
+    kept = own_form(row, document) if taker.stays else None
+    return Taken(kept, len(taker.reasons), DATABASES if DATABASES in taker.reasons else SCHEMAS)
+
+
+def named_stages(row: Row) -> str | None:
+    """The row as a line in which no user's stage has a number for its id; None where none has. The id of such a stage
+    is the user's name, and a name may be a number: in the place of a name it is known for one.
+    """
+    if not _says_user_stage(row.content):
+        return None
+    document, found = decode(row.content), False
+    for name in _ARRAYS:
+        for one in getattr(document, name) or ():
+            is_stage = one is not None and (text(one.stage_kind) or "").strip(" ").lower() == "user"
+            if is_stage and usable_id(text(one.object_id)):
+                one.object_name = one.object_name or text(one.object_id)
+                one.object_id, found = None, True
+    return own_form(row, document) if found else None
+
+
+def own_form(row: Row, document: Document) -> str:
+    """A line that is read as this row, with this document for its content."""
+    columns = {name: getattr(row, name) for name in row.__struct_fields__ if name not in {"start", "content"}}
+    structured = dict(zip(STRUCTURED, astuple(document), strict=True))
+    return msgspec.json.encode({**columns, "query_start_time": iso_micros(row.start), **structured}).decode()
+
+
+class _Taker:
+    """Takes objects out of a document. ``reasons``: one for each; ``stays``: whether an object of a database stays."""
+
+    def __init__(self, filters: Filters) -> None:
+        self.reasons: list[str] = []
+        self.stays = False
+        self._filters = filters
+
+    def document(self, document: Document) -> None:
+        for name in _ARRAYS:
+            setattr(document, name, self._objects(getattr(document, name)))
+        change = document.change
+        if change is not None:
+            if self._is_change_out(change):
+                document.change = ChangeDocument()
+            else:
+                self._keeps(change.object_domain, change.object_name)
+
+    def _objects(self, given: list[Any] | None) -> list[Any] | None:
+        before = len(self.reasons)
+        kept = self._kept(given, self._is_object_out)
+        for one in kept or ():
+            if one is not None:
+                self._keeps(one.object_domain, one.object_name, one.stage_kind)
+                self._inside(one)
+        return given if len(self.reasons) == before else [*(kept or ()), None]
+
+    def _inside(self, one: Any) -> None:
+        """What an object that stays says of others: its joins, its policies, the sources of its columns."""
+        if isinstance(one, documents.DirectDocument):
+            one.join_objects = self._kept(one.join_objects, self._is_join_out)
+        elif isinstance(one, documents.GuardedDocument):
+            one.policies = self._kept(one.policies, self._is_policy_out)
+            for column in one.columns or ():
+                if column is not None:
+                    column.policies = self._kept(column.policies, self._is_policy_out)
+        elif isinstance(one, documents.WrittenDocument):
+            for written in one.columns or ():
+                for name in _SOURCES if written is not None else ():
+                    setattr(written, name, self._kept(getattr(written, name), self._is_source_out))
+
+    @staticmethod
+    def _kept(given: list[Any] | None, is_out: Callable[[Any], bool]) -> list[Any] | None:
+        return None if given is None else [one for one in given if one is None or not is_out(one)]
+
+    def _keeps(self, domain: Text, name: Text, stage_kind: Text = None) -> None:
+        self.stays = self.stays or self._filters.in_database(normal_domain(text(domain)), text(name), text(stage_kind))
+
+    # --- whether a thing is left out ---------------------------------------------------------------------------------
+
+    def _is_object_out(self, one: documents.ObjectDocument) -> bool:
+        return self._is_out(one.object_domain, one.object_name, one.stage_kind)
+
+    def _is_source_out(self, one: documents.SourceDocument) -> bool:
+        return self._is_out(one.object_domain, one.object_name)
+
+    def _is_join_out(self, one: documents.JoinDocument) -> bool:
+        sides = [side for side in (one.node, one.join_object) if side is not None]
+        return any(self._is_out(side.object_domain, side.object_name) for side in sides)
+
+    def _is_policy_out(self, one: documents.PolicyDocument) -> bool:
+        return self._is_out(one.policy_kind, one.policy_name)
+
+    def _is_change_out(self, document: ChangeDocument) -> bool:
+        """Whether a change is of an object that is left out, or names one: half of a swap would be a false one."""
+        if self._is_out(document.object_domain, document.object_name):
+            return True
+        properties = properties_of(document)
+        change = change_of(document, properties)
+        others = () if change is None else _others(change)
+        return any(self._is_out(domain, name) for domain, name in (*others, *_names(properties)))
+
+    def _is_out(self, domain: Text, name: Text, stage_kind: Text = None) -> bool:
+        reason = self._filters.object(normal_domain(text(domain)), text(name), text(stage_kind))
+        if reason is not None:
+            self.reasons.append(reason)
+        return reason is not None
+
+
+def _others(change: Change) -> Iterator[tuple[str | None, str | None]]:
+    """Domain and name of what a change is about beside its object: its new name, a swap's target, a clone's source."""
+    yield change.thing.domain, change.new_name
+    yield change.swap_domain, change.swap_name
+    yield change.source_domain, change.source_name
+
+
+def _names(properties: str | None) -> Iterator[tuple[str | None, str]]:
+    """Texts in the properties of a change that name an object: tags, policies, what a grant is about. One of two parts
+    is a name where its member is called so.
+    """
+    left: list[tuple[str, Any]] = [("", _opened(properties))]
+    while left:
+        member, value = left.pop()
+        if isinstance(value, dict):
+            yield from _with_domains(value)
+            of_value = member if value.keys() <= {"value"} else ""
+            left += [(of_value if name == "value" else name, one) for name, one in value.items()]
+            left += [("", name) for name in value]
+        elif isinstance(value, list):
+            left += [(member, one) for one in value]
+        elif isinstance(value, str):
+            opened = _opened(value)
+            if not isinstance(opened, str):
+                left.append((member, opened))
+            elif (_may_be_name if member.lower().endswith("name") else _is_in_schema)(value):
+                yield None, value
+
+
+def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
+    """Names beside which their domain stands: ``SECURABLE_OBJECT_DOMAIN`` and ``SECURABLE_OBJECT_NAME``."""
+    domains = {name.lower(): _value(said) for name, said in members.items() if name.lower().endswith("domain")}
+    for name, said in members.items():
+        domain = domains.get(f"{name.lower().removesuffix('name')}domain") if name.lower().endswith("name") else None
+        if isinstance(domain, str) and isinstance(value := _value(said), str):
+            yield normal_domain(domain), value
+
+
+def _value(said: Any) -> Any:
+    return said.get("value") if isinstance(said, dict) else said
+
+
+def _opened(value: str | None) -> Any:
+    """The JSON array or object that a text is; the text where it is none."""
+    if value is None or not value.startswith(("{", "[")):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
+        return value

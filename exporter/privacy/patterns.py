@@ -1,0 +1,95 @@
+"""Names of users, databases and schemas as a person lists them, by Snowflake's rules for identifiers.
+
+``sales`` is SALES, ``"sales"`` is another one, and ``tmp_*`` is every name that begins with TMP_.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from exporter.errors import UsageError
+
+_is_plain: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*").fullmatch
+_PART: Final = r'"(?:[^"]|"")+"|[^."]+'
+_parts_of: Final = re.compile(_PART).findall
+_are_parts: Final = re.compile(rf"(?:{_PART})(?:[.](?:{_PART}))*").fullmatch
+_in_quotes: Final = re.compile(r'"(?:[^"]|"")*"')
+USERS, DATABASES, SCHEMAS = "users", "databases", "schemas"
+_MOST: Final = {USERS: 1, DATABASES: 1, SCHEMAS: 2}
+"""Parts of a pattern: a user's name has one, whatever it holds; a schema's may say the database before it."""
+_DATABASE, _SCHEMA = "DATABASE", "SCHEMA"
+_IN_NO_DATABASE: Final = frozenset(
+    {"ROLE", "USER", "WAREHOUSE", "SHARE", "LISTING", "INTEGRATION", "ACCOUNT", "SESSION", "ORGANIZATION"}
+)
+
+
+class Pattern(NamedTuple):
+    """``parts``: identifiers as Snowflake stores them; ``is_open``: the last one is how names begin."""
+
+    parts: tuple[str, ...]
+    is_open: bool
+
+    def fits(self, *parts: str | None) -> bool:
+        """Whether it is the pattern of a name with these parts; what is not known fits no pattern."""
+        *before, last = self.parts
+        *given, end = parts
+        if before != given or end is None:
+            return False
+        return end.startswith(last) if self.is_open else end == last
+
+
+def pattern(key: str, text: str, kind: str) -> Pattern:
+    """The pattern that a text is, for users, databases or schemas; raises UsageError, which names the key."""
+    is_open = text.endswith("*")
+    bare = text.removesuffix("*")
+    parts = (_stored(bare),) if kind == USERS else _parts(bare)
+    if "*" in _in_quotes.sub("", bare):
+        raise UsageError(f"{key}: {text!r}: a * stands for the rest of a name, so only at the end")
+    if len(parts) > _MOST[kind]:
+        raise UsageError(
+            f"{key}: {text!r} has {len(parts)} parts and may have {_MOST[kind]}; put a name with a dot in double quotes"
+        )
+    if not all(parts[:-1]) or not (parts[-1] or is_open):
+        raise UsageError(f"{key}: {text!r}: a part of it is empty, and so no name")
+    return Pattern(parts, is_open)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    before, dot, end = text.rpartition(".")
+    return (*stored_parts(before), "") if dot and not end else stored_parts(text)
+
+
+def stored_parts(name: str) -> tuple[str, ...]:
+    """The identifiers of a name as Snowflake stores them; of what is no name, what stands between its dots.
+
+    >>> stored_parts('db.S."my.T"')
+    ('DB', 'S', 'my.T')
+    """
+    return tuple(_stored(part) for part in (_parts_of(name) if _are_parts(name) else name.split(".")))
+
+
+def quoted(name: str) -> str:
+    """A stored name as an identifier that says just this name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def place_of(domain: str | None, name: str | None, stage_kind: str | None = None) -> tuple[str | None, str | None]:
+    """The database and the schema of an object; None of what it is not in, or its name does not say.
+
+    ``domain`` as :func:`exporter.queries.identifiers.normal_domain` gives it.
+    """
+    if name is None or domain in _IN_NO_DATABASE or (stage_kind or "").strip(" ").lower() == "user":
+        return None, None
+    parts = stored_parts(name)
+    if domain == _DATABASE:
+        return parts[0], None
+    if len(parts) == 1:
+        return None, (parts[0] if domain == _SCHEMA else None)
+    return parts[0], (parts[1] if len(parts) > 2 or domain == _SCHEMA else None)
+
+
+def _stored(part: str) -> str:
+    if len(part) > 1 and part[0] == part[-1] == '"':
+        return part[1:-1].replace('""', '"')
+    return part.upper() if _is_plain(part) else part

@@ -1,0 +1,86 @@
+"""What a person chose of pseudonyms and filters: ``--pseudonyms``, ``--since``, ``--until``, and in the settings the
+tables ``[filter]`` and ``[privacy]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.errors import UsageError
+from exporter.privacy.filters import LISTS, Filters, filters_of
+from exporter.privacy.key import Key, may_be_read_by_others
+from exporter.privacy.patterns import USERS, pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PRIVACY: Final = ("users", "keep")
+FILTER: Final = LISTS
+KEPT: Final = ("SYSTEM",)
+"""The user that Snowflake runs tasks as is nobody's name."""
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """``key``: of the pseudonyms, None without; ``users``: names beside those that the rows tell, never shown;
+    ``keep``: patterns of users that keep their names; ``advice``: what is allowed and should not be.
+    """
+
+    key: Key | None = None
+    users: frozenset[str] = field(default=frozenset(), repr=False)
+    keep: tuple[str, ...] = KEPT
+    filters: Filters = field(default_factory=Filters)
+    advice: tuple[str, ...] = ()
+
+    def shown(self) -> dict[str, Any]:
+        """For the manifest: which key by its fingerprint, whose names are kept, and the filters. Users that a filter
+        names stand there by their pseudonyms, where there are pseudonyms.
+        """
+        if self.key is None:
+            return {"filter": self.filters.shown(lambda name: name)}
+        hidden = self.filters.shown(self._hidden)
+        return {"pseudonyms": {"key": self.key.fingerprint, "keep": list(self.keep)}, "filter": hidden}
+
+    def _hidden(self, text: str) -> str:
+        one = pattern("filter", text, USERS)
+        if self.key is None or any(pattern("keep", kept, USERS).fits(*one.parts) for kept in self.keep):
+            return text
+        return self.key.pseudonym(one.parts[0]) + ("*" if one.is_open else "")
+
+
+def privacy_of(
+    pseudonyms: str | None,
+    times: tuple[str | None, str | None],
+    lists: Mapping[str, tuple[str, ...]],
+    privacy: Mapping[str, tuple[str, ...]],
+) -> Privacy:
+    """From what was given: the path of a key, since and until, the tables' lists. Raises UsageError."""
+    filters = filters_of(*times, lists)
+    if not pseudonyms:
+        if privacy:
+            raise UsageError(f"privacy.{min(privacy)}: says whose names get pseudonyms, so give --pseudonyms KEYFILE")
+        return Privacy(filters=filters)
+    key, keep = Key.read(pseudonyms), privacy.get("keep", KEPT)
+    for text in keep:
+        pattern("privacy.keep", text, USERS)
+    users = frozenset(name for path in privacy.get("users", ()) for name in _listed(path))
+    return Privacy(key, users, keep, filters, _advice(pseudonyms))
+
+
+def _advice(path: str) -> tuple[str, ...]:
+    if not may_be_read_by_others(path):
+        return ()
+    return (f"{path}: others can read this key, and with it try which name a pseudonym is of; chmod 600 {path}",)
+
+
+def _listed(path: str) -> list[str]:
+    """The names in a file, one a line."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise UsageError(f"privacy.users: {path}: is not UTF-8") from None
+    except OSError as error:
+        raise UsageError(f"privacy.users: {path}: cannot be read: {error.strerror}") from None
+    return [line.strip() for line in lines if line.strip()]

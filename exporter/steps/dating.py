@@ -1,0 +1,147 @@
+"""Rows that came with an update -> the days that they belong to; and rows of a day, heard again.
+
+A query belongs to the day (UTC) on which it starts: the day of the earliest of its rows. What is known already is told
+by an index: of each row its day and a digest, of each line of QUERY_HISTORY a digest, and of each query the days of its
+children, whose jobs are named for it.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from exporter.messages import OBJECT, QUERY, Message, by_key, decode, encode, order, rank, time_and_query
+from exporter.rows.reading import read_line
+from exporter.rows.row import Row
+from exporter.steps.homes import asked, is_later
+from exporter.steps.reading import CHILD, CONTEXT, LINE, ROW, all_relatives, children_of
+from exporter.steps.state import day_of, later
+from exporter.steps.tallies import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.steps.job import Job
+
+INDEX: Final = "index"
+LINES: Final = "lines"
+_INDEXED: Final = 9
+"""The rank of an entry of the index among what a query hears."""
+DAY, MOVED = "day ", "moved"
+"""What is counted: rows that are new on a day, by the day; queries whose day changes."""
+_row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
+
+
+def date(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """New rows under their days, new lines, and new entries of the index; what is known already is only counted."""
+    tally = Tally()
+    for to, query_id, group in by_key(messages):
+        if to == QUERY:
+            yield from _of_query(query_id, list(group), tally)
+        else:
+            yield from group
+    yield tally.message()
+
+
+class _Known:
+    """What the index knows of a query."""
+
+    def __init__(self, entries: Iterable[Message]) -> None:
+        self.digests: set[bytes] = set()
+        self.day: str | None = None
+        self.children: set[str] = set()
+        for entry in entries:
+            what, day, digest = decode(entry.body)
+            if what == CHILD:
+                self.children.add(day)
+            else:
+                self.digests.add(digest)
+                self.day = day if what == ROW else self.day
+
+
+def _of_query(query_id: str, heard: list[Message], tally: Tally) -> Iterator[Message]:
+    known = _Known(one for one in heard if rank(one) == _INDEXED)
+    rows = list(_new(heard, ROW, known))
+    tally.count("duplicates", sum(rank(one) == ROW for one in heard) - len(rows))
+    if rows:
+        read = [read_line(_row(message.body)[1]) for message, _ in rows]
+        each = [row for row in read if isinstance(row, Row)]
+        day = day_of(min(row.start for row in each))
+        tally.count(MOVED, known.day is not None and day != known.day)
+        yield from _dated(query_id, rows, known.day or day)
+        yield from _children(each, known.day or day)
+        tally.count(f"{DAY}{known.day or day}", len(rows))
+        for of_child in sorted(known.children):
+            tally.named(f"{DAY}{of_child}")
+    for message, digest in _new(heard, LINE, known):
+        yield Message(LINES, query_id, message.order, message.body)
+        yield _entry(query_id, LINE, "", digest)
+        if known.day is not None:
+            tally.named(f"{DAY}{known.day}")
+
+
+def _new(heard: Iterable[Message], what: int, known: _Known) -> Iterator[tuple[Message, bytes]]:
+    """The messages of a rank that are not known, each once, with their digests."""
+    for message in heard:
+        if rank(message) == what:
+            said = _row(message.body)[1].encode("utf-8", "surrogatepass") if what == ROW else message.body
+            digest = blake2b(said, digest_size=16, salt=bytes((what,))).digest()
+            if digest not in known.digests:
+                known.digests.add(digest)
+                yield message, digest
+
+
+def _dated(query_id: str, rows: Iterable[tuple[Message, bytes]], day: str) -> Iterator[Message]:
+    for message, digest in rows:
+        yield Message(day, query_id, message.order, message.body)
+        yield _entry(query_id, ROW, day, digest)
+
+
+def _children(rows: Iterable[Row], day: str) -> Iterator[Message]:
+    """Parents and roots know on which days they have children."""
+    for relative in sorted({query_id for row in rows for _, query_id in all_relatives(row)}):
+        yield _entry(relative, CHILD, day, b"")
+
+
+def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
+    return Message(INDEX, query_id, order(_INDEXED), encode((what, day, digest)))
+
+
+# --- what a day hears -------------------------------------------------------------------------------------------------
+
+
+def to_queries(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """What is kept of queries (rows under their day, lines, the index), to the queries again."""
+    for message in messages:
+        yield message._replace(to=QUERY)
+
+
+def rows_again(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """Rows, to their queries, with the notes of children."""
+    for message in messages:
+        yield message._replace(to=QUERY)
+        row = read_line(_row(message.body)[1])
+        assert isinstance(row, Row), "a row that was read before"
+        yield from children_of(row, job)
+
+
+def asks_for_context(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """The queries that have children: where they are of another day, their rows are asked for."""
+    for message in messages:
+        if message.to == QUERY and rank(message) == CHILD:
+            yield message
+
+
+def as_context(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """Rows of other days."""
+    for message in messages:
+        yield Message(QUERY, message.key, order(CONTEXT), message.body)
+
+
+def due(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """What an earlier day left open: heard now, or later still."""
+    for message in messages:
+        address = asked(time_and_query(message.order)[1])[1] if message.to == OBJECT else message.key
+        yield later(message) if is_later(address, job.day) else message

@@ -1,0 +1,215 @@
+"""Filters and pseudonyms, where a record becomes a row: what they take away reaches no later step, and no file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import structs
+
+from exporter.privacy import known
+from exporter.privacy.lines import lines_of
+from exporter.privacy.objects import named_stages, taken
+from exporter.privacy.patterns import USERS, pattern, quoted
+from exporter.rows import patient
+from exporter.rows.columns import lower_name
+from exporter.rows.fitting import plain_text
+from exporter.rows.reading import read_line
+from exporter.rows.row import Row, Unreadable
+from exporter.rows.times import parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from exporter.privacy.filters import Filters
+    from exporter.privacy.key import Key
+    from exporter.privacy.lines import Lines
+    from exporter.privacy.settings import Privacy
+    from exporter.queries.facts import History
+    from exporter.steps.reading import Record
+
+LEFT_OUT: Final = "left_out_"
+"""What the counts of rows that a filter left out begin with."""
+WITHHELD: Final = "its text is withheld, since what must not get out cannot be told from the rest in it"
+_NOT_A_RECORD: Final = Unreadable((patient.NOT_ONE_OBJECT,))
+_NO_NAME: Final = frozenset({"", "TRUNCATED", "null", "undefined", "\\N"})
+
+
+class Seen(NamedTuple):
+    """A record after the screen. ``row``: only its ids are for use; ``text``: what is carried on of it; ``left_out``:
+    which filter left it out, None where it stays; ``objects``: how many objects were taken out of it.
+    """
+
+    row: Row | Unreadable | None
+    text: str
+    left_out: str | None = None
+    objects: int = 0
+
+
+class Screened:
+    """What a partition's filters left out. ``counts``: rows by filter, rows that stay with fewer objects, how many
+    objects those lost, lines of QUERY_HISTORY.
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def row(self, seen: Seen) -> tuple[Row | Unreadable | None, str]:
+        """The row, None where it is left out, and its text."""
+        if seen.left_out is not None:
+            self._count(f"{LEFT_OUT}{seen.left_out}")
+            return None, ""
+        if seen.objects:
+            self._count("reduced")
+            self._count("objects_left_out", seen.objects)
+        return seen.row, seen.text
+
+    def line(self, history: History | None) -> History | None:
+        """The line, None where it is left out."""
+        if history is None:
+            self._count("history_left_out")
+        return history
+
+    def _count(self, what: str, number: int = 1) -> None:
+        self.counts[what] = self.counts.get(what, 0) + number
+
+
+@dataclass(frozen=True)
+class Screen:
+    """``key`` of the pseudonyms, None without; ``keep``: patterns of users that keep their names; ``names``: of the
+    other users, once they are known; ``earlier``: the pseudonyms of users whose names only earlier runs told;
+    ``query_text``: whether SQL text is kept.
+    """
+
+    filters: Filters
+    key: Key | None = None
+    keep: tuple[str, ...] = ()
+    names: frozenset[str] = field(default=frozenset(), repr=False)
+    earlier: frozenset[str] = field(default=frozenset(), repr=False)
+    query_text: bool = False
+
+    @classmethod
+    def of(cls, privacy: Privacy, *, query_text: bool) -> Screen | None:
+        """The screen that was chosen; None where there is nothing to take away."""
+        if privacy.key is None and not privacy.filters.any:
+            return None
+        return cls(privacy.filters, privacy.key, privacy.keep, privacy.users, query_text=query_text)
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    def told(self, record: Record) -> Iterable[str]:
+        """The user names that a record tells."""
+        if record.is_history:
+            return known.told_by_history(record.text, query_text=self.query_text)
+        row = read_line(record.text) if record.is_record else None
+        return known.told_by_row(row) if isinstance(row, Row) else known.told_by_unreadable(record.text)
+
+    def knowing(self, names: Iterable[str], earlier: Iterable[str] = ()) -> Screen:
+        """The screen with these names beside those that were listed, but for users that keep theirs. ``earlier``: what
+        :meth:`pseudonyms` gave in earlier runs.
+        """
+        key = self.key
+        if key is None:
+            return self
+        kept = [pattern("privacy.keep", text, USERS) for text in self.keep]
+        every = {name for name in (*self.names, *names) if name.strip() not in _NO_NAME and not key.made(name)}
+        hidden = frozenset(name for name in every if not any(one.fits(name) for one in kept))
+        others = frozenset(filter(key.made, earlier)) - frozenset(map(key.pseudonym, hidden))
+        return replace(self, names=hidden, earlier=others)
+
+    def pseudonyms(self) -> list[str]:
+        """The pseudonyms of all users that are known, in order."""
+        of_names = () if self.key is None else map(self.key.pseudonym, self.names)
+        return sorted({*of_names, *self.earlier})
+
+    def _lines(self) -> Lines | None:
+        """What replaces names; None without pseudonyms."""
+        return None if self.key is None else lines_of(self.key, self.names, self.earlier)
+
+    # --- rows --------------------------------------------------------------------------------------------------------
+
+    def look(self, record: Record) -> Seen:
+        """A record of ACCESS_HISTORY."""
+        row = read_line(record.text) if record.is_record else _NOT_A_RECORD
+        if row is None:
+            return Seen(None, "")
+        return self._row(row, record.text) if isinstance(row, Row) else self._unreadable(row, record)
+
+    def _row(self, row: Row, text: str) -> Seen:
+        left_out = self.filters.row(row.start, row.user_name)
+        if left_out is not None:
+            return Seen(row, "", left_out)
+        lines = self._lines()
+        row, text = (row, text) if lines is None else _with_named_stages(row, text)
+        objects = 0
+        if self.filters.of_objects:
+            less = taken(row, self.filters)
+            if less is not None and less.text is None:
+                return Seen(row, "", less.reason)
+            if less is not None and less.text is not None:
+                text, objects = less.text, less.objects
+        return Seen(row, text if lines is None else lines.line(text), None, objects)
+
+    def _unreadable(self, row: Unreadable, record: Record) -> Seen:
+        """A line that is no row. Its text is shown where it is one object that names its user and has a time: then its
+        columns are where they belong, and it is known where names may stand.
+        """
+        columns = _columns(record.text) if record.is_record else {}
+        user = (columns.get("user_name") or "").strip() or None
+        start = parse_time(columns.get("query_start_time") or "")
+        left_out = self.filters.row(start, user)
+        if left_out is not None:
+            return Seen(None, "", left_out)
+        is_sure = user is not None and start is not None
+        if self.filters.of_objects or not (is_sure or (self.key is None and not self.filters.of_users)):
+            # What follows a colon is what the row had.
+            problems = [problem.partition(": ")[0] for problem in row.problems]
+            return Seen(Unreadable((*problems, WITHHELD)), "")
+        lines = self._lines()
+        return Seen(row, record.text if lines is None else lines.line(record.text))
+
+    # --- lines of QUERY_HISTORY --------------------------------------------------------------------------------------
+
+    def line(self, history: History, text: str) -> History | None:
+        """What is kept of a line of QUERY_HISTORY, whose text it is; None where its query is left out."""
+        if self.filters.any:
+            columns = known.columns_of_history(text)
+            if self.filters.row(parse_time(columns.get("start_time") or ""), columns.get("user_name")) is not None:
+                return None
+        if self.filters.of_objects:
+            history = self._without_places(history)
+        lines = self._lines()
+        if lines is None:
+            return history
+        said = {name: value for name in _TEXTS if (value := getattr(history, name)) is not None}
+        return structs.replace(history, **{name: lines.text(value) for name, value in said.items()})
+
+    def _without_places(self, history: History) -> History:
+        """Without the database and the schema of the session, where they are left out."""
+        database, schema = (
+            None if name is None else quoted(name) for name in (history.database_name, history.schema_name)
+        )
+        if self.filters.object("DATABASE", database) is not None:
+            return structs.replace(history, database_name=None, schema_name=None)
+        if schema is not None and self.filters.object("SCHEMA", f"{database or quoted('')}.{schema}") is not None:
+            return structs.replace(history, schema_name=None)
+        return history
+
+
+_TEXTS: Final = ("query_text", "query_tag", "role_name", "warehouse_name", "database_name", "schema_name")
+"""Columns of QUERY_HISTORY that may hold a user's name."""
+
+
+def _with_named_stages(row: Row, text: str) -> tuple[Row, str]:
+    named = named_stages(row)
+    again = None if named is None else read_line(named)
+    return (again, named) if named is not None and isinstance(again, Row) else (row, text)
+
+
+def _columns(text: str) -> dict[str, str | None]:
+    """The columns that say whose a line is and of when; none where it is not one JSON object."""
+    given = patient.members_of(text.removeprefix("\ufeff")) or ()
+    return {name: plain_text(one.value) for one in given if (name := lower_name(one.name)) in _OF_FILTERS}
+
+
+_OF_FILTERS: Final = frozenset({"user_name", "query_start_time"})

@@ -1,0 +1,195 @@
+"""Shapes that look around an object. Only where a user gives such, nodes go to the objects in whose surroundings the
+shapes ask for them, and are validated there.
+
+A node goes to the object that it belongs to. Where a shape follows a link from one object to another, the node that
+makes the link goes to both ends, or one end asks the other for its nodes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, json, msgpack
+
+from exporter.graph.shapes.one_node import whole
+from exporter.graph.shapes.surroundings import LINKS, named, object_of
+from exporter.graph.shapes.ways import BEHIND, OWN, REFERRED
+from exporter.graph.terms import Node, Value
+from exporter.graph.vocabulary import OBJECT as THE_OBJECT
+from exporter.messages import AROUND, HELD, OBJECT, REFUSED, RESULT, Message, by_key, encode, order, rank, within
+from exporter.steps.saying import checks, refusal, thing
+from exporter.steps.tallies import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.graph.shapes.on_object import AroundObjects
+    from exporter.graph.shapes.results import Result
+    from exporter.queries.facts import QueryFacts
+    from exporter.steps.job import Job
+
+ASKS, IS_OWN, IS_OTHER = range(3)
+"""What an object hears, by rank: who asks for its nodes, its own nodes, others of its surroundings."""
+_LINKS: Final = tuple(dict.fromkeys((of, other) for (of, _), other in LINKS.items()))
+
+
+class Letter(Struct, array_like=True, gc=False):
+    """A message to an object, by its IRI, as it is stored: of what stands beside texts only the body is kept."""
+
+    iri: str
+    rank: int
+    body: bytes
+
+
+class Source(Struct, array_like=True, frozen=True, order=True, gc=False):
+    """Who is held back where a node is refused: who mentions an object, by the key of its messages; or, where that is
+    empty, the query that the node is of, with its parent and root.
+    """
+
+    object_key: str
+    account: str = ""
+    query_id: str = ""
+    relatives: tuple[str, ...] = ()
+
+
+class Sent(Struct, array_like=True, gc=False):
+    """A node on its way. ``of``: the name of its class."""
+
+    of: str
+    iri: str
+    types: tuple[str, ...]
+    values: dict[str, tuple[Value, ...]]
+    source: Source
+
+    def node(self) -> Node:
+        """The node."""
+        return Node(named(self.of), self.iri, self.types, self.values)
+
+
+class Asked(Struct, array_like=True, frozen=True, order=True, gc=False):
+    """An object, by its IRI, asks for the nodes that a ring of its surroundings needs."""
+
+    asker: str
+    ring: str
+
+
+_read_letter: Final = msgpack.Decoder(Letter).decode
+_read_sent: Final = msgpack.Decoder(Sent).decode
+_read_asked: Final = msgpack.Decoder(Asked).decode
+
+
+def looks_around(job: Job) -> bool:
+    """Whether the job has shapes that look around objects."""
+    return job.validate and bool(checks(job.shapes).around)
+
+
+def looks_at_others(job: Job) -> bool:
+    """Whether one of them looks at the nodes of other objects, which these are asked for."""
+    reach = checks(job.shapes).around.reach
+    return bool(reach.referred or reach.behind)
+
+
+class ToObjects:
+    """Sends nodes to objects; none where no shape looks around one."""
+
+    def __init__(self, job: Job) -> None:
+        self._around: AroundObjects | None = checks(job.shapes).around if looks_around(job) else None
+
+    def of_object(self, key: str, nodes: list[Node]) -> Iterator[Message]:
+        """The nodes of an object, by the key of its messages."""
+        if self._around:
+            (iri,) = (node.iri for node in nodes if node.of is THE_OBJECT)
+            for node in nodes:
+                yield from self._sent(node, iri, Source(key), self._around)
+
+    def of_query(self, facts: QueryFacts, nodes: list[Node]) -> Iterator[Message]:
+        """The nodes of a query that belong to objects."""
+        if self._around:
+            relatives = tuple(one for one in (facts.parent_query_id, facts.root_query_id) if one is not None)
+            source = Source("", facts.account, facts.query_id, relatives)
+            for node in nodes:
+                iri = object_of(node)
+                if iri is not None:
+                    yield from self._sent(node, iri, source, self._around)
+
+    @staticmethod
+    def _sent(node: Node, iri: str, source: Source, around: AroundObjects) -> Iterator[Message]:
+        """What a node of the object ``iri`` is to its own object, and to those that it refers to."""
+        asked = around.asked_of(node)
+        body = encode(Sent(node.of.name, node.iri, node.types, asked.values, source))
+        if any(around.needs(node.of, ring) for ring in (OWN, REFERRED, BEHIND)):
+            yield _letter(iri, IS_OWN, body)
+        for link in _LINKS:
+            for value in node.values.get(link[1], ()) if link[0] is node.of else ():
+                other = str(value)
+                if link in around.reach.referring:
+                    yield _letter(other, IS_OTHER, body)
+                if link in around.reach.referred:
+                    yield _letter(other, ASKS, encode(Asked(iri, REFERRED)))
+                if link in around.reach.behind:
+                    yield _letter(iri, ASKS, encode(Asked(other, BEHIND)))
+
+
+def _letter(iri: str, what: int, body: bytes) -> Message:
+    return Message(AROUND, "", b"", encode(Letter(iri, what, body)))
+
+
+def deliver(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """Letters, as they were stored -> messages to objects."""
+    for message in messages:
+        letter = _read_letter(message.body)
+        yield Message(AROUND, letter.iri, order(letter.rank), letter.body)
+
+
+def share(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """Objects give their nodes to those who ask for them."""
+    around = checks(job.shapes).around
+    for _to, iri, group in by_key(messages):
+        asked: set[Asked] = set()
+        for message in group:
+            if rank(message) == ASKS:
+                asked.add(_read_asked(message.body))
+                continue
+            yield message
+            if asked and rank(message) == IS_OWN:
+                of = named(_read_sent(message.body).of)
+                for one in sorted(asked):
+                    if one.asker != iri and around.needs(of, one.ring):
+                        yield Message(AROUND, one.asker, order(IS_OTHER), message.body)
+
+
+def surround(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """Objects with their surroundings -> what the shapes find there, and who is held back for it."""
+    around, tally = checks(job.shapes).around, Tally()
+    for _to, _iri, group in by_key(messages):
+        nodes: dict[int, list[Node]] = {IS_OWN: [], IS_OTHER: []}
+        sources: dict[str, set[Source]] = {}
+        for message in group:
+            sent = _read_sent(message.body)
+            nodes[rank(message)].append(sent.node())
+            sources.setdefault(whole(sent.iri, job.base), set()).add(sent.source)
+        results = around.check(nodes[IS_OWN], nodes[IS_OTHER], job.base)
+        for result in results:
+            tally.result(result.severity, result.shape)
+            yield Message(RESULT, "", b"", json.encode(result))
+        yield from _held(results, sources, tally)
+    yield tally.message()
+
+
+def _held(results: list[Result], sources: dict[str, set[Source]], tally: Tally) -> Iterator[Message]:
+    """Who is held back: the query whose node is refused; for a node of an object, who mentions the object."""
+    found: dict[Source, list[Result]] = {}
+    for result in results:
+        for source in sources[result.focus]:
+            found.setdefault(source, []).append(result)
+    for source, every in sorted(found.items()):
+        reason = refusal(every)
+        if reason is None:
+            continue
+        if source.object_key:
+            tally.count("refused")
+            yield Message(REFUSED, thing(OBJECT, source.object_key), b"", reason.encode())
+        else:
+            tally.count("held")
+            body = source.account, source.query_id, source.relatives, reason
+            yield Message(HELD, within(source.account, source.query_id), b"", encode(body))

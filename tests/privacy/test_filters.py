@@ -1,0 +1,287 @@
+"""Lists of users, databases and schemas, and the period: what fits them, and what they take out of a row."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from exporter.errors import UsageError
+from exporter.privacy.filters import Filters, filters_of
+from exporter.privacy.objects import named_stages, taken
+from exporter.privacy.patterns import place_of
+from exporter.rows.reading import read_line
+from exporter.rows.row import Row
+from exporter.rows.times import parse_time
+from tests.bad_rows import GOOD
+from tests.rows.plain_rows import plain
+
+
+def filters(**lists: Any) -> Filters:
+    return Filters(**{name: tuple(value) if isinstance(value, list) else value for name, value in lists.items()})
+
+
+# --- the period -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "at", "reason"),
+    [
+        ("2026-03-01", None, "2026-03-01T00:00:00Z", None),
+        ("2026-03-01", None, "2026-02-28T23:59:59.999999Z", "since"),
+        (None, "2026-03-02", "2026-03-01T23:59:59.999999Z", None),
+        (None, "2026-03-02", "2026-03-02T00:00:00Z", "until"),
+        ("2026-03-01 08:00:00 +0100", "2026-03-01T07:00:00.000001Z", "2026-03-01T07:00:00Z", None),
+    ],
+)
+def test_since_counts_and_until_does_not(since: str | None, until: str | None, at: str, reason: str | None) -> None:
+    assert filters_of(since, until, {}).row(parse_time(at), "ANYBODY") == reason
+
+
+def test_a_row_without_a_time_is_not_left_out() -> None:
+    assert filters_of("2026-03-01", "2026-03-02", {}).row(None, None) is None
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "words"),
+    [
+        ("2026-03-02", "2026-03-01", "no query is left"),
+        ("2026-03-01", "2026-03-01T00:00:00Z", "no query is left"),
+        ("yesterday", None, "since: 'yesterday' is no day and no time; write 2026-03-01"),
+        (None, "2026-02-30", "until: '2026-02-30'"),
+        ("", None, "since: '' is no day"),
+    ],
+)
+def test_periods_that_are_none(since: str | None, until: str | None, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        filters_of(since, until, {})
+
+
+# --- lists ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lists", "left_out", "stays"),
+    [
+        ({"deny_users": ["jsmith"]}, ["JSMITH"], ["jsmith", "JSMITH2", "jane.doe@example.com"]),
+        ({"deny_users": ['"jsmith"', "jane.doe@example.com"]}, ["jsmith", "jane.doe@example.com"], ["JSMITH"]),
+        ({"deny_users": ["svc_*", '"Jane "*']}, ["SVC_LOADER", "SVC_", "Jane Doe"], ["svc_loader", "SVC", "JANE D"]),
+        ({"allow_users": ["SVC_*"]}, ["JSMITH"], ["SVC_LOADER"]),
+        ({"allow_users": ["*"], "deny_users": ["JSMITH"]}, ["JSMITH"], ["ANYBODY"]),
+        ({"deny_users": ['"a*"', '"we""ird"']}, ["a*", 'we"ird'], ["ab", "A*"]),
+    ],
+)
+def test_users(lists: dict[str, list[str]], left_out: list[str], stays: list[str]) -> None:
+    one = filters(**lists)
+    assert [one.row(0, name) for name in left_out] == ["users"] * len(left_out)
+    assert [one.row(0, name) for name in stays] == [None] * len(stays)
+
+
+@pytest.mark.parametrize(
+    ("lists", "domain", "name", "reason"),
+    [
+        ({"deny_databases": ["hr"]}, "TABLE", "HR.PAY.SALARIES", "databases"),
+        ({"deny_databases": ["hr"]}, "TABLE", 'hr."pay"."SALARIES"', "databases"),
+        ({"deny_databases": ["hr"]}, "TABLE", '"hr".PAY.SALARIES', None),
+        ({"deny_databases": ["hr"]}, "DATABASE", "HR", "databases"),
+        ({"deny_databases": ["hr"]}, "SCHEMA", "HR.PAY", "databases"),
+        ({"deny_databases": ["hr"]}, "TABLE", "HR", None),
+        ({"deny_databases": ["hr"]}, "ROLE", "HR", None),
+        ({"deny_databases": ["hr"]}, None, "HR.PAY.SALARIES", "databases"),
+        ({"deny_databases": ["hr"]}, "TABLE", 'HR.PAY.SAL"ARIES', "databases"),
+        ({"deny_databases": ["h*"]}, "TABLE", "HR.PAY.T", "databases"),
+        ({"allow_databases": ["sales"]}, "TABLE", "HR.PAY.T", "databases"),
+        ({"allow_databases": ["sales"]}, "TABLE", "SALES.A.T", None),
+        ({"allow_databases": ["sales"]}, "TABLE", None, None),
+        ({"allow_databases": ["sales"]}, "WAREHOUSE", "WH", None),
+        ({"deny_schemas": ["hr.pay"]}, "VIEW", "HR.PAY.V", "schemas"),
+        ({"deny_schemas": ["hr.pay"]}, "SCHEMA", "HR.PAY", "schemas"),
+        ({"deny_schemas": ["hr.pay"]}, "VIEW", "OTHER.PAY.V", None),
+        ({"deny_schemas": ["hr.pay"]}, "DATABASE", "HR", None),
+        ({"deny_schemas": ["pay"]}, "VIEW", "OTHER.PAY.V", "schemas"),
+        ({"deny_schemas": ["hr.tmp_*"]}, "VIEW", "HR.TMP_1.V", "schemas"),
+        ({"deny_schemas": ["hr.*"]}, "VIEW", "HR.X.V", "schemas"),
+        ({"deny_schemas": ['"h.r"."p.*"']}, "VIEW", '"h.r"."p.*".V', "schemas"),
+        ({"allow_schemas": ["sales.mart"]}, "TABLE", "SALES.RAW.T", "schemas"),
+        ({"allow_schemas": ["sales.mart"]}, "TABLE", "SALES.MART.T", None),
+        ({"allow_schemas": ["sales.mart"]}, "DATABASE", "SALES", None),
+        ({"allow_schemas": ["sales.mart"]}, "DATABASE", "HR", "schemas"),
+        ({"allow_schemas": ["mart"]}, "DATABASE", "HR", None),
+        ({"allow_databases": ["hr"], "deny_schemas": ["hr.pay"]}, "TABLE", "HR.PAY.T", "schemas"),
+    ],
+)
+def test_objects(lists: dict[str, list[str]], domain: str | None, name: str | None, reason: str | None) -> None:
+    assert filters(**lists).object(domain, name) == reason
+
+
+def test_a_user_s_stage_is_in_no_database() -> None:
+    assert place_of("STAGE", "jane.doe@example.com", "User") == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("deny_databases", "HR.PAY", "has 2 parts and may have 1"),
+        ("allow_schemas", "A.B.C", "has 3 parts and may have 2"),
+        ("deny_users", "a*b", "only at the end"),
+        ("deny_users", "", "empty"),
+        ("deny_schemas", "HR.", "empty"),
+        ("deny_schemas", ".PAY", "empty"),
+    ],
+)
+def test_what_is_no_name(name: str, text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as error:
+        filters(**{name: [text]})
+    assert f"filter.{name}" in str(error.value)
+
+
+# --- taking objects out of a row --------------------------------------------------------------------------------------
+
+HR: Any = {"objectDomain": "Table", "objectId": 1, "objectName": "HR.PAY.SALARIES", "columns": [{"columnName": "A"}]}
+SALES: Any = {"objectDomain": "Table", "objectId": 2, "objectName": "SALES.S.T", "columns": [{"columnName": "B"}]}
+DENIED = filters(deny_databases=["HR"])
+ALLOWED = filters(allow_databases=["SALES"])
+LISTS = pytest.mark.parametrize("lists", [DENIED, ALLOWED], ids=["denied", "allowed"])
+
+
+def row(**columns: Any) -> Row:
+    read = read_line(json.dumps({**GOOD, "direct_objects_accessed": [], **columns}))
+    assert isinstance(read, Row)
+    return read
+
+
+def written(*sources: Any) -> Any:
+    named = [{**one, "columnName": "A", "columns": None} for one in sources]
+    kinds = ("directSources", "baseSources", "directSourceColumns", "baseSourceColumns")
+    return {**SALES, "columns": [{"columnName": "B", **dict.fromkeys(kinds, named)}]}
+
+
+def policy(name: str) -> Any:
+    return {"policyName": name, "policyId": 5, "policyKind": "MASKING_POLICY"}
+
+
+def guarded(*policies: Any) -> Any:
+    return {**SALES, "policies": list(policies), "columns": [{"columnName": "B", "policies": list(policies)}]}
+
+
+def joined(*others: Any) -> Any:
+    return {**SALES, "joinObjects": [{"joinType": "INNER", key: one} for one in others for key in ("node", "joinObject")]}
+
+
+def change(name: str, **properties: Any) -> Any:
+    return {"objectDomain": "Table", "objectId": 2, "objectName": name, "operationType": "ALTER", "properties": properties}
+
+
+@LISTS
+@pytest.mark.parametrize(
+    ("columns", "place"),
+    [
+        ({"direct_objects_accessed": [SALES, HR]}, "direct_objects_accessed"),
+        ({"direct_objects_accessed": [SALES], "base_objects_accessed": [HR]}, "base_objects_accessed"),
+        ({"direct_objects_accessed": [SALES], "provider_base_objects_accessed": [HR]}, "provider_base_objects_accessed"),
+        ({"objects_modified": [HR, SALES]}, "objects_modified"),
+        ({"objects_modified": [written(HR, SALES)]}, "objects_modified"),
+        ({"policies_referenced": [SALES, HR]}, "policies_referenced"),
+        ({"policies_referenced": [guarded(policy("HR.PAY.MASK"))]}, "policies_referenced"),
+        ({"provider_policies_referenced": [guarded(policy("HR.PAY.MASK"))]}, "provider_policies_referenced"),
+        ({"direct_objects_accessed": [joined(HR)]}, "direct_objects_accessed"),
+        *(
+            ({"objects_modified": [SALES], "object_modified_by_ddl": one}, "object_modified_by_ddl")
+            for one in (
+                change("HR.PAY.SALARIES"),
+                change("SALES.S.T", objectName={"value": "HR.PAY.NEW"}),
+                change("SALES.S.T", swapTargetName={"value": "HR.PAY.T"}, swapTargetDomain={"value": "Table"}),
+                change("SALES.S.T", sourceName={"value": "HR.PAY.T"}),
+                change("SALES.S.T", tags={"HR.TAGS.PII": {"tagValue": "x", "subOperationType": "ADD"}}),
+                change("SALES.S.T", columns={"B": {"maskingPolicies": {"HR.PAY.MASK": {"subOperationType": "ADD"}}}}),
+                change("SALES.S.T", grant={"value": {"SECURABLE_OBJECT_DOMAIN": "DATABASE", "SECURABLE_OBJECT_NAME": "HR"}}),
+                change("SALES.S.T", grant='{"value":{"SECURABLE_OBJECT_NAME":"HR.PAY"}}'),
+                {**change("SALES"), "objectDomain": "Database", "properties": {"swapTargetName": {"value": "HR"}}},
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_left_out_is_nowhere_in_the_row(lists: Filters, columns: Any, place: str) -> None:
+    """Neither its name nor its id, and the place says that something is not named there."""
+    less = taken(row(**columns), lists)
+    assert less is not None
+    assert less.text is not None
+    assert (less.reason, less.objects > 0) == ("databases", True)
+    assert "HR" not in less.text
+    assert '"objectId":1,' not in less.text
+    again = read_line(less.text)
+    assert isinstance(again, Row)
+    assert again.start == row(**columns).start
+    found = msgspec.json.decode(less.text)[place]
+    assert found == [*found[:-1], None] if isinstance(found, list) else not any(found.values())
+
+
+@LISTS
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"direct_objects_accessed": [HR]},
+        {"objects_modified": [HR, {"location": "s3://bucket/hr/salaries.csv"}]},
+        {"object_modified_by_ddl": change("HR.PAY.SALARIES")},
+        {"object_modified_by_ddl": {**change("HR"), "objectDomain": "Database"}},
+        {"direct_objects_accessed": [HR], "objects_modified": [{"objectName": "JSMITH", "stageKind": "User"}]},
+    ],
+)
+def test_a_query_of_nothing_else_is_left_out_whole(lists: Filters, columns: Any) -> None:
+    less = taken(row(**columns), lists)
+    assert less is not None
+    assert less.text is None
+
+
+@LISTS
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"direct_objects_accessed": [SALES], "objects_modified": [written(SALES)]},
+        {"direct_objects_accessed": [joined(SALES)], "policies_referenced": [guarded(policy("SALES.S.MASK"))]},
+        {"objects_modified": [{"location": "s3://bucket/a.csv"}, {"objectName": "J", "stageKind": "User"}]},
+        {"direct_objects_accessed": [{"objectDomain": "Table", "objectId": 7}]},
+        {"object_modified_by_ddl": change("SALES.S.T", comment={"value": "see HR.PAY.T and more"}, n={"value": 1.5})},
+        {"object_modified_by_ddl": change("SALES.S.T", file={"value": "data.csv"})},
+        {},
+    ],
+)
+def test_a_row_without_what_is_left_out_stays_as_it_came(lists: Filters, columns: Any) -> None:
+    assert taken(row(**columns), lists) is None
+
+
+def test_what_stays_is_the_same() -> None:
+    """All but the objects that are taken out: numbers, texts, the properties of a change to the letter."""
+    given = row(
+        direct_objects_accessed=[SALES, HR],
+        objects_modified=[written(SALES)],
+        object_modified_by_ddl=change("SALES.S.T", n={"value": 1.50}, big={"value": 12345678901234567890123}),
+        agents_info=[{"agentType": "CORTEX_AGENT", "agentId": 7}],
+        additional_properties={"irc_event_type": "LoadTable", "n": 1.0},
+        invoker_identity="SOMEBODY",
+        parent_query_id="p",
+        organization_name="ORG",
+        account_name="ACC",
+    )
+    less = taken(given, DENIED)
+    assert less is not None
+    assert less.text is not None
+    again = read_line(less.text)
+    assert isinstance(again, Row)
+    before, after = plain(given), plain(again)
+    before["direct_objects_accessed"] = [before["direct_objects_accessed"][0], None]
+    assert after == before
+
+
+def test_a_stage_whose_user_s_name_is_a_number_is_known_by_its_name() -> None:
+    stage = {"objectDomain": "Stage", "objectId": 12345, "objectName": "12345", "stageKind": "User"}
+    text = named_stages(row(objects_modified=[stage, SALES]))
+    assert text is not None
+    again = read_line(text)
+    assert isinstance(again, Row)
+    found = plain(again)["objects_modified"][0]
+    assert found["object_name"] == "12345"
+    assert "object_id" not in found
+    assert named_stages(row(objects_modified=[{**stage, "objectId": "JSMITH"}])) is None

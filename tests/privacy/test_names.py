@@ -1,0 +1,108 @@
+"""Where a user's name stands in a text, and whose it is."""
+
+from __future__ import annotations
+
+import re
+from string import ascii_letters
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.privacy.key import Key
+from exporter.privacy.names import Names
+
+KEY = Key(b"a key of 24 bytes, ASCII")
+LISTED = {
+    *("JSMITH", "jsmith", "jane.doe@example.com", "Jane Doe", "O'Brien", "PK", "DBT", "ETL_LOADER", "LOADER"),
+    *("山田", 'we"ird', "back\\slash", "José", "100%", "_", "12345"),
+}
+NAMES = Names(KEY, frozenset(LISTED))
+
+
+def shown(text: str, names: Names = NAMES) -> str:
+    """The text with ``<name>`` in the place of each pseudonym."""
+    pseudonyms = {KEY.pseudonym(name): f"<{name}>" for name in LISTED}
+    return re.sub(r"USER_[0-9A-F]{22}", lambda found: pseudonyms[found[0]], names.in_text(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # an identifier without quotes is stored in upper case, one in quotes is as it stands
+        ("select jsmith, JSmith, JSMITH", "select <JSMITH>, <JSMITH>, <JSMITH>"),
+        ('select "jsmith", "JSMITH"', 'select "<jsmith>", "<JSMITH>"'),
+        ("jsmith", "<jsmith>"),
+        # as a part of a longer word, where it is a word there
+        ("DBT_JSMITH.T, USER$JSMITH, jsmith@corp.com", "<DBT>_<JSMITH>.T, USER$<JSMITH>, <JSMITH>@corp.com"),
+        ("JSMITHSON xjsmith JSMITH2", "JSMITHSON xjsmith JSMITH2"),
+        ("/home/jsmith/a.csv @~/JSMITH", "/home/<JSMITH>/a.csv @~/<JSMITH>"),
+        # the longest of several
+        ("ETL_LOADER LOADER MY_LOADER", "<ETL_LOADER> <LOADER> MY_<LOADER>"),
+        # short names are identifiers and no parts of them
+        ("PK, PK_ORDERS, T.PK, pk", "<PK>, PK_ORDERS, T.<PK>, <PK>"),
+        # names that need quotes, in all cases and spellings
+        ("to JANE.DOE@EXAMPLE.COM", "to <jane.doe@example.com>"),
+        ("mailto:jane.doe%40example.com", "mailto:<jane.doe@example.com>"),
+        ('"Jane Doe" jane doe Jane+Doe Jane%20Doe', '"<Jane Doe>" <Jane Doe> <Jane Doe> <Jane Doe>'),
+        ("'O''Brien' O\\'Brien \"O'Brien\"", "'<O'Brien>' <O'Brien> \"<O'Brien>\""),
+        ('"we""ird" we\\"ird', '"<we"ird>" <we"ird>'),
+        ("a back\\slash back\\\\slash", "a <back\\slash> <back\\slash>"),
+        ("100% of 100%25", "<100%> of <100%>"),
+        # other scripts: Japanese has no spaces, and accents are written in two ways
+        ("今日は山田さん", "今日は<山田>さん"),
+        ("JOSÉ Jose\u0301 jose Jos\\u00e9", "<José> <José> jose <José>"),
+        # digits alone
+        ("where id = 12345 or 123456", "where id = <12345> or 123456"),
+        ("_ __ a_b", "_ __ a_b"),
+        ("nobody's", "nobody's"),
+        ("", ""),
+    ],
+)
+def test_names_in_a_text(text: str, expected: str) -> None:
+    assert shown(text) == expected
+
+
+def test_pseudonyms_in_a_text_stay() -> None:
+    one = KEY.pseudonym("JSMITH")
+    names = Names(KEY, frozenset({"USER", one[5:9]}))
+    assert names.in_text(f"select {one}, DBT_{one}") == f"select {one}, DBT_{one}"
+    assert names.in_text("select user") != "select user"
+
+
+@given(
+    names=st.sets(st.text(st.sampled_from(f"{ascii_letters[20:30]}_.@ '\"éß山"), min_size=1, max_size=9), min_size=1),
+    around=st.lists(st.text(st.sampled_from("ab_.$\" '山\n")), min_size=2, max_size=4),
+    data=st.data(),
+)
+def test_no_name_that_stands_alone_is_left(names: set[str], around: list[str], data: st.DataObject) -> None:
+    """However names overlap: between blanks, at either end, next to one another."""
+    put = [data.draw(st.sampled_from(sorted(names))) for _ in around]
+    replaced = Names(KEY, frozenset(names))
+    text = " ".join(one for pair in zip(around, put, strict=True) for one in pair)
+    left = re.sub(r"USER_[0-9A-F]{22}", " \0 ", replaced.in_text(text))
+    for name in names:
+        if any(map(str.isalnum, name)) and name.strip() == name:
+            assert f" {name} " not in f" {left} ", (text, left)
+
+
+# --- users of earlier runs, who are known by their pseudonyms alone ---------------------------------------------------
+
+EARLIER = Names(KEY, frozenset(), frozenset(map(KEY.pseudonym, LISTED - {"DBT", "LOADER"})))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("jsmith", "<jsmith>"),
+        ('select JSmith, "JSMITH" from DBT_JSMITH.T', 'select <JSMITH>, "<JSMITH>" from DBT_<JSMITH>.T'),
+        ("to jane.doe@example.com, JANE.DOE@EXAMPLE.COM", "to <jane.doe@example.com>, <jane.doe@example.com>"),
+        ("by Jane Doe and O'Brien", "by <Jane Doe> and <O'Brien>"),
+        ("ETL_LOADER_X LOADER", "<ETL_LOADER>_X LOADER"),
+        ("PK PK_ORDERS", "<PK> PK_ORDERS"),
+        ("12345 JSMITHSON", "<12345> JSMITHSON"),
+        ("", ""),
+    ],
+)
+def test_names_of_earlier_runs(text: str, expected: str) -> None:
+    assert shown(text, EARLIER) == expected

@@ -1,0 +1,98 @@
+"""``exporter validate DIR`` holds the files against the manifest, and says which are not as it has them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter import manifest
+from exporter.cli import main
+from tests import exports
+from tests.bad_rows import GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("manifest")
+    assert exports.export([exports.ndjson([GOOD], folder / "rows.ndjson")], folder / "out") == 0
+    return folder / "out"
+
+
+@pytest.fixture
+def out(exported: Path, tmp_path: Path) -> Path:
+    shutil.copytree(exported, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def change(path: Path) -> None:
+    """One byte, of the same size."""
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 1
+    path.write_bytes(content)
+
+
+def test_what_an_export_left_and_a_push_added_is_right(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (out / "push" / "backend").mkdir(parents=True)
+    (out / "push" / "backend" / "ledger.txt").touch()
+    assert main(["validate", str(out), "--by", "compiled"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda out: (out / "events/part-00000.ndjson").unlink(), "events/part-00000.ndjson: is missing"),
+        (lambda out: (out / "graph/part-00000.ttl").unlink(), "graph/part-00000.ttl: is missing"),
+        (lambda out: change(out / "events/part-00000.ndjson"), "events/part-00000.ndjson: has been changed"),
+        (lambda out: (out / "report.json").write_bytes(b""), "report.json: has 0 bytes, and"),
+        (lambda out: (out / "graph/part-00000.ttl").write_text("<a"), "graph/part-00000.ttl: has 2 bytes, and"),
+        (lambda out: (out / "graph/more.ttl").touch(), "graph/more.ttl: is not in manifest.json"),
+        (lambda out: (out / "manifest.json").unlink(), "manifest.json: is missing"),
+        (lambda out: (out / "manifest.json").write_text("{"), "manifest.json: is damaged"),
+        (lambda out: (out / "manifest.json").write_text('{"files": [1]}'), "manifest.json: is damaged"),
+    ],
+)
+def test_each_damage_is_named_and_exit_1(
+    damage: Callable[[Path], object], said: str, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damage(out)
+    assert main(["validate", str(out), "--by", "compiled", "--json"]) == 1
+    printed = capsys.readouterr()
+    assert f"exporter: {out}/{said}" in printed.err
+    assert "Traceback" not in printed.err
+    assert set(json.loads(printed.out)) == {"conforms", "results"}
+
+
+def test_all_that_is_damaged_is_told_at_once(out: Path) -> None:
+    for name in ("report.json", "shacl-report.ttl"):
+        change(out / name)
+    (out / "more").touch()
+    assert len(manifest.problems(out)) == 3
+
+
+def test_turtle_that_no_export_left_has_no_manifest(exported: Path, tmp_path: Path) -> None:
+    shutil.copytree(exported / "graph", tmp_path / "turtle")
+    assert main(["validate", str(tmp_path / "turtle"), "--by", "compiled"]) == 0
+    assert main(["validate", str(exported / "graph" / "part-00000.ttl"), "--by", "compiled"]) == 0
+
+
+def test_a_folder_that_is_replaced_meanwhile_is_looked_at_again(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong, times = manifest._wrong, []
+
+    def replaced(*given: object) -> str | None:
+        if not times:
+            told = json.loads((out / "manifest.json").read_text())
+            (out / "manifest.json").write_text(json.dumps({**told, "rows_in": 2}))
+            times.append(1)
+            return "is of the old one"
+        return wrong(*given)
+
+    monkeypatch.setattr(manifest, "_wrong", replaced)
+    assert manifest.problems(out) == []

@@ -1,0 +1,181 @@
+"""Pseudonyms: no output holds a user's name, whatever form the rows came in; one key gives one name one pseudonym."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.engine import on_spark, session
+from exporter.privacy.key import Key
+from tests import exports
+from tests.input_forms import FORMS, write_form
+from tests.privacy import canaries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ALL: Final = ("--outputs", "events,graph,catalog,facts", "--graph-format", "turtle,ntriples,nquads,jsonld")
+SECRET: Final = "5b0e9fd0c0ffee00c0ffee00"
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "secret.key"
+    path.write_text(f"{SECRET}\n")
+    path.chmod(0o600)
+    return path
+
+
+def run(inputs: list[Path], out: Path, key: Path, *options: str, engine: str = "local") -> int:
+    return exports.export(inputs, out, *ALL, "--pseudonyms", str(key), *options, engine=engine)
+
+
+def with_history(folder: Path) -> tuple[str, ...]:
+    path = exports.ndjson(canaries.history(), folder / "history.ndjson")
+    return "--query-history", str(path), "--query-text"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_output_holds_a_name(form: str, tmp_path: Path, key: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = write_form(_plain(canaries.rows()) if "parquet" in form else canaries.rows(), tmp_path / "in", form)
+    assert run([path], tmp_path / "out", key, *with_history(tmp_path)) == 1, "queries are held back"
+    assert canaries.found(tmp_path / "out") == []
+    assert not re.search("canary", capfd.readouterr().err, re.IGNORECASE)
+    report = exports.report(tmp_path / "out")
+    assert (report["rows_in"], report["quarantined"]) == (len(canaries.rows()), 3)
+    assert {one["as_it_came"].count("USER_") > 0 for one in exports.quarantine(tmp_path / "out")} == {True}
+    users = {triple[2] for triple in exports.triples(tmp_path / "out") if triple[1].endswith("#userName>")}
+    of_key = Key(SECRET.encode())
+    assert users == {f'"{of_key.pseudonym(name)}"' for name in (*canaries.USERS, "ADMIN")}
+
+
+def _plain(rows: list[canaries.Json]) -> list[canaries.Json]:
+    """Without what a typed column cannot hold."""
+    return [{name: value for name, value in row.items() if name != "column_of_next_year"} for row in rows]
+
+
+def test_the_canaries_would_be_found(tmp_path: Path) -> None:
+    """The same export without pseudonyms holds every one of them."""
+    path = exports.ndjson(canaries.rows(), tmp_path / "rows.ndjson")
+    assert exports.export([path], tmp_path / "out", *ALL, *with_history(tmp_path)) == 1
+    places = {one.partition("/")[0].partition(":")[0] for one in canaries.found(tmp_path / "out")}
+    assert places >= {"events", "graph", "facts", "quarantine", "catalog.ttl"}
+
+
+def test_the_text_of_rows_that_cannot_be_read(tmp_path: Path, key: Path) -> None:
+    path = tmp_path / "rows.ndjson"
+    path.write_text("".join(f"{line}\n" for line in [json.dumps(canaries.rows()[0]), *canaries.bad_lines()]))
+    assert run([path], tmp_path / "out", key) == 0
+    assert canaries.found(tmp_path / "out") == []
+    aside = exports.quarantine(tmp_path / "out")
+    assert len(aside) == len(canaries.bad_lines())
+    assert [one["line"] for one in aside if one["as_it_came"]] == [4, 5], "those whose columns are where they belong"
+    assert all("withheld" in one["reason"] for one in aside if not one["as_it_came"])
+    assert "query_start_time cannot be read as a time; its text is withheld" in aside[0]["reason"]
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "history.csv"])
+def test_records_that_are_no_csv(name: str, tmp_path: Path, key: Path) -> None:
+    path = tmp_path / name
+    path.write_text("QUERY_ID,QUERY_START_TIME,USER_NAME\nq1,2026-03-01 08:00:00,CANARY_ONE\nq2,CANARY_ONE,a,b,c\n")
+    rows = exports.ndjson(canaries.rows()[:1], tmp_path / "rows.ndjson")
+    given = ([path], ()) if name == "rows.csv" else ([rows], ("--query-history", str(path)))
+    assert run(given[0], tmp_path / "out", key, *given[1]) == 0
+    assert canaries.found(tmp_path / "out") == []
+
+
+def test_all_forms_give_the_same(tmp_path: Path, key: Path) -> None:
+    """Duplicates are found across forms, for names are replaced in what is said and not in how it is spelt."""
+    rows = [row for row in canaries.rows()[:-3] if not isinstance(row.get("invoker_identity"), str)]
+    inputs = [write_form(rows, tmp_path / form, form) for form in ("ndjson", "json-double", "csv", "json-array")]
+    assert run(inputs, tmp_path / "out", key) == 0
+    report = exports.report(tmp_path / "out")
+    assert (report["exported"], report["duplicates"]) == (len(rows), 3 * len(rows))
+
+
+def test_another_key_gives_other_pseudonyms(tmp_path: Path, key: Path) -> None:
+    path = exports.ndjson(canaries.rows()[:3], tmp_path / "rows.ndjson")
+    other = tmp_path / "other.key"
+    other.write_text("another key of 24 bytes.")
+    other.chmod(0o600)
+    for name, one in (("first", key), ("again", key), ("other", other)):
+        assert run([path], tmp_path / name, one) == 0
+    assert exports.triples(tmp_path / "first") == exports.triples(tmp_path / "again")
+    assert exports.events(tmp_path / "first") == exports.events(tmp_path / "again")
+    assert not _users(tmp_path / "first") & _users(tmp_path / "other")
+    prints = [_settings(tmp_path / name)["pseudonyms"]["key"] for name in ("first", "again", "other")]
+    assert prints[0] == prints[1] != prints[2]
+    assert SECRET not in (tmp_path / "first" / "manifest.json").read_text()
+
+
+def test_rows_of_the_quarantine_can_be_given_again(tmp_path: Path, key: Path) -> None:
+    """A pseudonym stays what it is, so a mended row is of the same user."""
+    rows = [row for row in canaries.rows() if row["query_id"] in {"q0", "q110"}]
+    assert run([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "first", key) == 1
+    (aside,) = exports.quarantine(tmp_path / "first")
+    mended = exports.ndjson([{**json.loads(aside["as_it_came"]), "parent_query_id": None}], tmp_path / "mended.ndjson")
+    assert run([mended], tmp_path / "second", key) == 0
+    assert _users(tmp_path / "second") == {f'"{Key(SECRET.encode()).pseudonym(canaries.USERS[0])}"'}
+
+
+def test_whose_names_are_kept_and_who_else_is_hidden(tmp_path: Path, key: Path) -> None:
+    """Service users keep their names; names that no row tells are listed in a file."""
+    listed, config = tmp_path / "users.txt", tmp_path / "exporter.toml"
+    listed.write_text("\ufeffCANARY_LISTED\n\nadmin\n", encoding="utf-8")
+    config.write_text(f"[privacy]\nusers = '{listed}'\nkeep = ['etl_*', 'admin', 'SYSTEM']\n")
+    rows = [
+        canaries.row(1, "ETL_LOADER", direct_objects_accessed=[canaries.table("D.CANARY_LISTED.ETL_LOADER")]),
+        canaries.row(2, "ADMIN"),
+        canaries.row(3, "ETL"),
+    ]
+    path = exports.ndjson(rows, tmp_path / "rows.ndjson")
+    assert run([path], tmp_path / "out", key, "--config", str(config)) == 0
+    assert canaries.found(tmp_path / "out") == []
+    assert _users(tmp_path / "out") == {'"ETL_LOADER"', '"ADMIN"', f'"{Key(SECRET.encode()).pseudonym("ETL")}"'}
+    names = {triple[2] for triple in exports.triples(tmp_path / "out") if triple[1].endswith("#qualifiedName>")}
+    assert not names or any("ETL_LOADER" in name for name in names)
+
+
+def test_an_update_knows_the_users_of_the_days_before(tmp_path: Path, key: Path) -> None:
+    """By their pseudonyms: DIR holds no name."""
+    first = exports.ndjson([canaries.row(1, user) for user in canaries.USERS], tmp_path / "first.ndjson")
+    second = exports.ndjson([{**row, "user_name": "ADMIN"} for row in canaries.rows()[:3]], tmp_path / "second.ndjson")
+    assert run([first], tmp_path / "out", key, "--update") in {0, 1}
+    assert run([second], tmp_path / "out", key, "--update") in {0, 1}
+    assert canaries.found(tmp_path / "out") == []
+
+
+def _users(out: Path) -> set[str]:
+    return {triple[2] for triple in exports.triples(out) if triple[1].endswith("#userName>")}
+
+
+def _settings(out: Path) -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads((out / "manifest.json").read_text())["settings"]
+    return settings
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("small", [True, False])
+def test_on_spark(*, small: bool, tmp_path: Path, key: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one task and in rounds: nor does the work folder hold a name, which is looked at before it is deleted."""
+    assert spark
+    if not small:
+        monkeypatch.setattr(session, "SMALL", 0)
+        monkeypatch.setattr(on_spark, "_partitions", lambda *_: 2)
+    seen: list[str] = []
+    take = on_spark._take
+    monkeypatch.setattr(
+        on_spark,
+        "_take",
+        lambda spark, new, name, job: (seen.extend(canaries.found(tmp_path)), take(spark, new, name, job)),
+    )
+    given = tmp_path / "in"
+    given.mkdir()
+    path = exports.ndjson(canaries.rows(), given / "rows.ndjson")
+    assert run([path], tmp_path / "out", key, *with_history(given), engine="spark") == 1
+    assert seen
+    assert [one for one in seen if not one.startswith("in/")] == []
+    assert canaries.found(tmp_path / "out") == []

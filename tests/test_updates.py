@@ -1,0 +1,100 @@
+"""Updates: after any sequence of them DIR says what one export of all rows says."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from pyoxigraph import RdfFormat, Store, parse
+
+from tests import exports
+from tests.histories import Json, history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+BASE: Final = datetime(2026, 3, 1, tzinfo=UTC)
+UPDATE: Final = ("--update", "--allow-empty")
+
+
+def triples(out: Path) -> set[str]:
+    return {str(one) for path in (out / "graph").rglob("*.ttl") for one in parse(path.read_bytes(), RdfFormat.TURTLE)}
+
+
+def over_days(rng: Random, rows: Iterable[Json]) -> list[Json]:
+    """The rows at times over some days; those of one query at one time, and some queries at the same."""
+    told = [dict(row) for row in rows]
+    seconds = rng.choice((3_600, 86_400, 5 * 86_400))
+    times = {one: BASE + timedelta(seconds=rng.randrange(0, seconds, rng.choice((1, 3_600)))) for one in ids(told)}
+    for row in told:
+        row["query_start_time"] = times[row["query_id"]].isoformat()
+    return told
+
+
+def ids(rows: Iterable[Json]) -> list[str]:
+    return sorted({row["query_id"] for row in rows})
+
+
+def line(row: Json, hours: float) -> Json:
+    """A line of QUERY_HISTORY: the query ends so many hours after its start."""
+    end = datetime.fromisoformat(row["query_start_time"]) + timedelta(hours=hours)
+    return {"query_id": row["query_id"], "end_time": end.isoformat(), "role_name": "R"}
+
+
+class Drawn:
+    """A history over days, in any split and order, with overlaps, and lines of QUERY_HISTORY for some of it."""
+
+    def __init__(self, rng: Random, rows: int) -> None:
+        self.rows = over_days(rng, history(rng, rows))
+        by_id = {row["query_id"]: row for row in self.rows}
+        with_lines = rng.sample(ids(self.rows), rng.randint(0, len(by_id)))
+        self.lines = [line(by_id[one], rng.choice((0, 0.01, 1, 30))) for one in with_lines]
+        self.parts = [self._part(rng) for _ in range(rng.randint(1, 3))]
+        known = {id(row) for part, _ in self.parts for row in part}
+        told = {id(one) for _, part in self.parts for one in part}
+        self.parts.append(
+            ([row for row in self.rows if id(row) not in known], [one for one in self.lines if id(one) not in told])
+        )
+
+    def _part(self, rng: Random) -> tuple[list[Json], list[Json]]:
+        rows = rng.sample(self.rows, rng.randint(1, len(self.rows)))
+        if rng.random() < 0.5:
+            rows = sorted(self.rows, key=lambda row: str(row["query_start_time"]))[: len(rows)]
+        return rows, rng.sample(self.lines, rng.randint(0, len(self.lines)))
+
+
+def export(rows: list[Json], lines: list[Json], out: Path, *options: str) -> None:
+    rows_file = exports.ndjson(rows, out.with_suffix(".rows.ndjson"))
+    lines_file = exports.ndjson(lines, out.with_suffix(".lines.ndjson"))
+    assert exports.export([rows_file], out, "--query-history", str(lines_file), "--force", *options) == 0
+
+
+def updated(drawn: Drawn, folder: Path) -> Path:
+    for rows, lines in drawn.parts:
+        export(rows or drawn.rows[:1], lines, folder / "updated", *UPDATE)
+    return folder / "updated"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_after_any_updates_the_graph_is_that_of_one_export(seed: int, tmp_path: Path) -> None:
+    rng = Random(seed)
+    drawn = Drawn(rng, rng.randint(1, 25))
+    out = updated(drawn, tmp_path)
+    export(drawn.rows, drawn.lines, tmp_path / "once")
+    assert triples(out) == triples(tmp_path / "once")
+    assert triples(out) == applied(out)
+
+
+def applied(out: Path) -> set[str]:
+    """The changes of all updates, in their order, on an empty store."""
+    store = Store()
+    for folder in sorted((out / "changes").iterdir(), key=lambda path: int(path.name)):
+        text = gzip.decompress((folder / "update.ru.gz").read_bytes()).decode()
+        if text:
+            store.update(text)
+    return {str(quad.triple) for quad in store}
