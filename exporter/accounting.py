@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Report:
     """``report.json``. ``rows_in = exported + duplicates + quarantined``; ``quarantined`` counts rows that cannot be
-    read and rows of queries that were held back. ``filtered``: what the filters left out and ``rows_in`` does not count,
-    None without filters: ``rows`` by filter, ``reduced`` rows that lost some of their ``objects``, and lines of
-    ``query_history``. ``truncated``: exported queries that Snowflake cut. Seconds by stage.
+    read and rows of queries that were held back. ``filtered``: what the filters left out, which ``rows_in`` does not
+    count: ``rows`` by filter, ``reduced`` rows that lost some of their ``objects``, lines of ``query_history``; None
+    without filters. ``truncated``: exported queries that Snowflake cut. Seconds by stage.
     """
 
     rows_in: int

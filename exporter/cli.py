@@ -10,9 +10,10 @@ import argparse
 import os
 import signal
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
-from exporter import __version__, printable
+from exporter import __version__, printable, watch
 from exporter.commands import export, push, queries, query, validate
 from exporter.errors import ExporterError
 
@@ -36,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code and never raises for what a person did."""
     if argv is None:  # a program, and not a call in somebody else's
         signal.signal(signal.SIGTERM, _ended)
-    with printable.guarded():
+    # As a program, and not from within another one, which has threads and files of its own.
+    with watch.ends_told() if argv is None else nullcontext(), printable.guarded():
         return _run(argv)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STATE: Final = "state"
 CHANGES: Final = "changes"
 LOG: Final = "log.json"
-_MEANING: Final = ("account", "base", "outputs", "graph_format", "query_text", "openlineage")
+_MEANING: Final = ("account", "base", "outputs", "graph_format", "query_text", "openlineage", "pseudonyms", "filter")
 """Settings that DIR's content hangs on."""
 
 
@@ -45,10 +45,13 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Given:
-    """All that an export is made from: what ``came``, and what earlier runs ``left``."""
+    """All that an export is made from: what ``came``, and what earlier runs ``left``; ``changes``: whether what an
+    update changes is written.
+    """
 
     came: Came
     left: Earlier
+    changes: bool = True
 
 
 def earlier(place: Place, settings: Settings) -> Earlier:

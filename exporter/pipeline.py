@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from exporter import guard
 from exporter.accounting import check, summarise
-from exporter.earlier import CHANGES, LOG, Earlier, Given, earlier, log
-from exporter.engine.run import changes, run
+from exporter.earlier import LOG, Earlier, Given, earlier, log
+from exporter.engine.run import run
 from exporter.places import place_of
 from exporter.publication import Publication
 from exporter.rows import forms
 from exporter.steps.job import Job
 from exporter.steps.saying import checks
+from exporter.steps.surrounding import check_by_day
 
 if TYPE_CHECKING:
     from exporter.accounting import Report
@@ -32,6 +33,8 @@ def export(settings: Settings, progress: Progress) -> Report:
     job = Job.of(settings)
     if job.validate:
         checks(job.shapes)
+    if settings.update:
+        check_by_day(job)
     place = place_of(settings.out)
     history = forms.find([settings.query_history]) if settings.query_history else None
     came = forms.Came(forms.find(settings.inputs), history)
@@ -43,20 +46,12 @@ def _published(settings: Settings, job: Job, place: Place, came: forms.Came, pro
     left = earlier(place, settings) if settings.update and not settings.replace else Earlier()
     job = replace(job, run=left.run if settings.update else 0)
     with Publication(place, replace=settings.replace or bool(left.runs)) as new:
-        outcome = run(Given(came, left), job, new, progress, settings.engine)
+        outcome = run(Given(came, left, settings.changes), job, new, progress, settings.engine)
         report = summarise(settings, came.rows, outcome, new, progress)
         check(report)
         guard.check(settings, report, new, came.rows.named)
         if settings.update:
-            _add(settings, log(left, report, outcome.days), new)
+            new.text(LOG, log(left, report, outcome.days))
         if not settings.dry_run:
             new.publish(report.manifest(settings))
     return report
-
-
-def _add(settings: Settings, log_text: str, new: Publication) -> None:
-    """What an update keeps beside the outputs: what each changed, and the log."""
-    if settings.changes:
-        new.carry(CHANGES)
-        changes(settings, new, is_local=settings.engine == "local")
-    new.text(LOG, log_text)

@@ -99,7 +99,8 @@ class LocalPlace:
         if os.path.ismount(self._out):
             raise UsageError(f"{self.shown}: a disk is mounted there, so it cannot be replaced; give a folder below it")
         if self._out.exists() and not os.access(self._out, os.W_OK):
-            raise UsageError(f"{self.shown}: cannot be written: {os.strerror(errno.EACCES)}; nothing was changed")
+            why = errno.EROFS if os.statvfs(self._out).f_flag & os.ST_RDONLY else errno.EACCES
+            raise UsageError(f"{self.shown}: cannot be written: {os.strerror(why)}; nothing was changed")
         with locks.held(self._out.with_name(f".{self.name}.lock"), self.shown):
             swap.mend(self._out)
             for left in swap.left_behind(self._out):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from exporter.printable import bare
 
@@ -28,11 +28,14 @@ _WORDS = {
 
 
 _EVERY = 0.5  # seconds
+_DESCRIPTION: Final = "spark.job.description"
+"""What Spark's own pages and its event log call a job by."""
 
 
 class Progress:
     """``seconds``: by stage, summed where a stage ran more than once; stages may run at the same time. Shown on
     ``stream`` if it is a terminal: the stages that run, how many of Spark's tasks are done, and what was counted.
+    Spark's own pages call the jobs by the stages, too.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -42,6 +45,7 @@ class Progress:
         self._running: list[str] = []
         self._counts: dict[str, int] = {}
         self._tracker: StatusTracker | None = None
+        self._context: Any = None
         self._lock = Lock()
 
     @contextmanager
@@ -52,7 +56,8 @@ class Progress:
             self._running.append(name)
             self._show()
         try:
-            yield
+            with self._described(_WORDS.get(name, name)):
+                yield
         finally:
             with self._lock:
                 self._running.remove(name)
@@ -67,10 +72,24 @@ class Progress:
 
     def watch(self, spark: SparkSession) -> None:
         """Show from now on, twice a second, how many tasks of this session are done; a terminal alone costs this."""
-        context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
-        if self.stream.isatty() and context is not None:
-            self._tracker = context.statusTracker()
+        self._context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
+        if self.stream.isatty() and self._context is not None:
+            self._tracker = self._context.statusTracker()
             Thread(target=self._show_on, name="progress", daemon=True).start()
+
+    @contextmanager
+    def _described(self, doing: str) -> Iterator[None]:
+        context = self._context
+        if context is None:
+            yield
+            return
+        before = context.getLocalProperty(_DESCRIPTION)
+        context.setJobDescription(doing)
+        try:
+            yield
+        finally:
+            with suppress(Exception):  # the JVM may be gone, which the run itself says
+                context.setLocalProperty(_DESCRIPTION, before)
 
     def total(self) -> float:
         """Seconds since the beginning."""

@@ -117,6 +117,10 @@ class Publication:
         """Whether the DIR before has something under a name, which may have a folder before it."""
         return self._place.exists() and bool(self._place.listed(self._place.inside(name)))
 
+    def is_there(self, path: str) -> bool:
+        """Whether there is something in a folder, by its whole path."""
+        return bool(self._place.listed(path))
+
     def has(self, name: str) -> bool:
         """Whether the new DIR has something in a folder already."""
         return bool(self._place.listed(f"{self.folder}/{name}"))

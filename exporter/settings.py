@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from dataclasses import dataclass, field, fields
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
@@ -113,6 +114,7 @@ class Settings:
 
 
 _TEXT, _TEXTS, _FLAG, _NUMBER = "a text", "a text or a list of texts", "true or false", "a whole number"
+_TIME: Final = "a day or a time"
 _FROM_FILE: Final = {
     "account": _TEXT,
     "base": _TEXT,
@@ -129,8 +131,8 @@ _FROM_FILE: Final = {
     "engine": _TEXT,
     "shapes": _TEXTS,
     "pseudonyms": _TEXT,
-    "since": _TEXT,
-    "until": _TEXT,
+    "since": _TIME,
+    "until": _TIME,
 }
 
 
@@ -142,6 +144,7 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     filters = _lists(file.pop("filter", {}), "filter", FILTER, config)
     privacy = _lists(file.pop("privacy", {}), "privacy", PRIVACY, config)
     values = {**_typed(_checked(file, tuple(_FROM_FILE), config, ""), config), **_environment(environ)}
+    values |= {name: str(values[name]) for name in ("since", "until") if name in values}  # TOML has days and times
     values.update({name: value for name, value in given.items() if value is not None})
     values["outputs"] = _names(values.get("outputs", DEFAULT_OUTPUTS))
     values["graph_format"] = _names(values.get("graph_format", GRAPH_FORMATS[:1]))
@@ -248,6 +251,7 @@ def _typed(values: dict[str, Any], config: Path | None) -> dict[str, Any]:
             _FLAG: isinstance(value, bool),
             _NUMBER: isinstance(value, int) and not isinstance(value, bool),
             _TEXTS: isinstance(value, str) or is_texts,
+            _TIME: isinstance(value, str | date),
         }
         if not kinds[_FROM_FILE[key]]:
             raise UsageError(f"{config}: {key} must be {_FROM_FILE[key]}, and is {value!r}")

@@ -27,7 +27,8 @@ PREFIXES: Final = """
 MY: Final = "https://example.org/rules#"
 
 _ON_THE_SAME: Final = "( ah:settingOn [ sh:inversePath ah:settingOn ] )"
-_HOLDS: Final = "[ sh:path ah:validUntil ; sh:maxCount 0 ]"
+_HOLDS: Final = "[ sh:path ah:validFrom ; sh:minCount 1 ], [ sh:path ah:validUntil ; sh:maxCount 0 ]"
+"""Of what is set: it was not unset by the same statement, and not since."""
 
 RULES: Final = {
     "a table tagged sensitive has a policy, whoever set it": f"""
@@ -49,16 +50,16 @@ RULES: Final = {
     "a column is written by somebody": """
         my:ColumnIsWritten a sh:PropertyShape ; sh:targetClass ah:Column ;
             sh:path [ sh:inversePath ah:wroteColumn ] ; sh:minCount 1 .""",
-    "a policy is in use": """
+    "a policy is set or enforced, and not more than twice": """
         my:PolicyIsUsed a sh:PropertyShape ; sh:targetClass ah:Policy ;
             sh:path [ sh:alternativePath ( [ sh:inversePath ah:elementObject ] [ sh:inversePath ah:policy ] ) ] ;
-            sh:minCount 1 .""",
+            sh:minCount 1 ; sh:maxCount 2 .""",
     "a policy that is set has a body on record": """
         my:PolicyHasBody a sh:PropertyShape ; sh:targetClass ah:PolicySetting ;
             sh:path ( ah:elementObject [ sh:inversePath prov:specializationOf ] ah:policyBody ) ; sh:minCount 1 .""",
-    "a policy that was enforced never had another name": """
-        my:PolicyWasNotRenamed a sh:PropertyShape ; sh:targetClass ah:PolicyEnforcement ;
-            sh:path ( ah:policy ah:hasName ) ; sh:maxCount 1 .""",
+    "a policy that is enforced is of the database DB": """
+        my:PolicyIsOfDB a sh:PropertyShape ; sh:targetClass ah:PolicyEnforcement ;
+            sh:path ( ah:policy ah:hasName ah:nameText ) ; sh:pattern "^DB[.]" .""",
     "what was copied from a tagged table is tagged": f"""
         my:CopyIsTagged a sh:NodeShape ; sh:targetClass ah:Change ;
             sh:xone (
@@ -91,20 +92,26 @@ FURTHER: Final = {
     "the role of who set it": (
         """my:Role a sh:NodeShape ; sh:targetClass ah:Setting ; sh:property my:InRole .
         my:InRole sh:path ( [ sh:inversePath ah:hasSetting ] dcterms:isPartOf ah:roleName ) ; sh:minCount 1 .""",
-        "my:Role (my:InRole): the path (^<https://w3id.org/access-history#hasSetting>/"
-        "<http://purl.org/dc/terms/isPartOf>/<https://w3id.org/access-history#roleName>) goes on from an ah:Query",
+        (
+            "my:Role (my:InRole): the path (^<https://w3id.org/access-history#hasSetting>/"
+            "<http://purl.org/dc/terms/isPartOf>/<https://w3id.org/access-history#roleName>) goes on from an ah:Query"
+        ),
     ),
     "all that have a tag": (
         """my:Alike a sh:PropertyShape ; sh:targetClass ah:TagSetting ;
             sh:path ( ah:elementObject [ sh:inversePath ah:elementObject ] ) ; sh:maxCount 9 .""",
-        "my:Alike: the path (<https://w3id.org/access-history#elementObject>/"
-        "^<https://w3id.org/access-history#elementObject>) leads to an ah:Setting",
+        (
+            "my:Alike: the path (<https://w3id.org/access-history#elementObject>/"
+            "^<https://w3id.org/access-history#elementObject>) leads to an ah:Setting"
+        ),
     ),
     "all that have the same value": (
         """my:Values a sh:PropertyShape ; sh:targetClass ah:TagSetting ;
             sh:path ( ah:value [ sh:inversePath ah:value ] ) ; sh:maxCount 9 .""",
-        "my:Values: the path (<https://w3id.org/access-history#value>/^<https://w3id.org/access-history#value>) leads "
-        "to all nodes that have the same value",
+        (
+            "my:Values: the path (<https://w3id.org/access-history#value>/^<https://w3id.org/access-history#value>) "
+            "leads to all nodes that have the same value"
+        ),
     ),
     "a query and what it is part of": (
         """my:Parts a sh:PropertyShape ; sh:targetClass prov:Activity ;
@@ -119,8 +126,10 @@ FURTHER: Final = {
     "the exact kind of a third object": (
         """my:Third a sh:PropertyShape ; sh:targetClass ah:Version ;
             sh:path ( prov:wasDerivedFrom prov:specializationOf ) ; sh:class ah:ExternalTable .""",
-        "my:Third: the path (<http://www.w3.org/ns/prov#wasDerivedFrom>/<http://www.w3.org/ns/prov#specializationOf>) "
-        "goes on from an ah:Version",
+        (
+            "my:Third: the path (<http://www.w3.org/ns/prov#wasDerivedFrom>/"
+            "<http://www.w3.org/ns/prov#specializationOf>) goes on from an ah:Version"
+        ),
     ),
     "what is alike, by one of its parts": (
         """my:Same a sh:PropertyShape ; sh:targetClass ah:Change ; sh:path dcterms:isPartOf ;
@@ -128,7 +137,7 @@ FURTHER: Final = {
         "my:Same: sh:equals goes on from an ah:Query",
     ),
     "a table that may be absent": (
-        "my:One a sh:PropertyShape ; sh:targetNode <snowflake://ACME-PROD/table/1> ; sh:path ah:hasName ; sh:minCount 1 .",
+        "my:One a sh:PropertyShape ; sh:targetNode <snowflake://A/table/1> ; sh:path ah:hasName ; sh:minCount 1 .",
         "my:One: sh:targetNode, for the node may be absent",
     ),
     "what a setting is on": (

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,6 +77,28 @@ def test_exit_codes(
     assert printed.err.startswith("exporter: ")
     assert "Traceback" not in printed.err
     assert str(error) in printed.err
+
+
+_SLOW = """
+import sys, time
+from exporter import cli, pipeline
+def slow(*_):
+    print("begun", flush=True)
+    time.sleep(60)
+pipeline.export = slow
+sys.exit(cli.main())
+"""
+
+
+def test_what_another_program_ends_is_interrupted() -> None:
+    """A manager of a cluster and a scheduler end a program by SIGTERM, which Python by itself dies of on the spot."""
+    command = [sys.executable, "-c", _SLOW, "export", "rows.ndjson", "--out", "out", "--account", "A-B"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (130, "exporter: interrupted; nothing was published\n")
 
 
 @pytest.mark.parametrize(

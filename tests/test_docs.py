@@ -169,6 +169,7 @@ def test_settings() -> None:
     of_tables = {f"openlineage.{one.name}" for one in fields(OpenLineageSettings)} | {
         f"push.{one}" for one in settings._PUSH
     }
+    of_tables |= {f"filter.{one}" for one in settings.FILTER} | {f"privacy.{one}" for one in settings.PRIVACY}
     assert named(INTERFACE["Settings"]) == of_file | of_tables
     modules = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter").rglob("*.py"))
     in_code = set(re.findall(r"EXPORTER_[A-Z_]*[A-Z]\b", modules))
@@ -187,7 +188,7 @@ def test_the_files_of_an_export(example: tuple[Path, str]) -> None:
     documented = {pattern.replace("TABLE", "*") for pattern in named(INTERFACE["What an export leaves"])}
     found = {pattern: set(example[0].glob(pattern)) for pattern in documented}
     only_if_wanted = {f"{name}.{ending}" for name in ("catalog", "tags") for ending in ("ttl", "jsonld")}
-    only_if_wanted |= {"facts/*/*.parquet"}
+    only_if_wanted |= {"facts/*/*.parquet", "pseudonyms.txt"}
     assert {pattern for pattern, files in found.items() if not files} == {"quarantine/*.ndjson", *only_if_wanted}
     assert set().union(*found.values()) == {path for path in example[0].rglob("*") if path.is_file()}
 

@@ -22,7 +22,7 @@ MODULES: Final = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 LAYERS: Final = (
-    {"errors", "faults", "locks", "manifest", "messages", "printable", "recent", "resources", "swap"},
+    {"errors", "faults", "locks", "manifest", "messages", "printable", "recent", "resources", "swap", "watch"},
     {"rows"},
     {"queries"},
     {"privacy"},

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.engine import on_spark, session
+from exporter.cli import main
+from exporter.engine import on_spark, session, users
+from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
+from exporter.steps.job import Job
+from exporter.steps.reading import Record, read
+from exporter.steps.screening import Screen
 from tests import exports
 from tests.input_forms import FORMS, write_form
 from tests.privacy import canaries
@@ -29,7 +35,7 @@ def key(tmp_path: Path) -> Path:
     return path
 
 
-def run(inputs: list[Path], out: Path, key: Path, *options: str, engine: str = "local") -> int:
+def run(inputs: list[Path | str], out: Path, key: Path, *options: str, engine: str = "local") -> int:
     return exports.export(inputs, out, *ALL, "--pseudonyms", str(key), *options, engine=engine)
 
 
@@ -87,6 +93,20 @@ def test_records_that_are_no_csv(name: str, tmp_path: Path, key: Path) -> None:
     assert canaries.found(tmp_path / "out") == []
 
 
+def test_no_message_of_the_first_step_holds_a_name(key: Path) -> None:
+    """So that no later step, and no folder of the work, can have one."""
+    texts = [json.dumps(row) for row in canaries.rows()] + canaries.bad_lines()
+    records = [Record("/rows", 0, "line", text) for text in texts]
+    records += [Record("/told", 0, "line", json.dumps(one), is_history=True) for one in canaries.history()]
+    screen = Screen(Filters(), Key.read(str(key)), query_text=True)
+    job = Job("A-B", "snowflake://A-B/", query_text=True, screen=screen)
+    told = replace(job, screen=screen.knowing(users.told(records, job)))
+    bodies = b"\n".join(message.body for message in read(records, told)).decode("utf-8", "replace")
+    assert "USER_" in bodies
+    assert canaries.in_text(bodies) == []
+    assert not re.search("canary|c0ffee", repr(told), re.IGNORECASE)
+
+
 def test_all_forms_give_the_same(tmp_path: Path, key: Path) -> None:
     """Duplicates are found across forms, for names are replaced in what is said and not in how it is spelt."""
     rows = [row for row in canaries.rows()[:-3] if not isinstance(row.get("invoker_identity"), str)]
@@ -141,11 +161,17 @@ def test_whose_names_are_kept_and_who_else_is_hidden(tmp_path: Path, key: Path) 
 
 def test_an_update_knows_the_users_of_the_days_before(tmp_path: Path, key: Path) -> None:
     """By their pseudonyms: DIR holds no name."""
-    first = exports.ndjson([canaries.row(1, user) for user in canaries.USERS], tmp_path / "first.ndjson")
-    second = exports.ndjson([{**row, "user_name": "ADMIN"} for row in canaries.rows()[:3]], tmp_path / "second.ndjson")
-    assert run([first], tmp_path / "out", key, "--update") in {0, 1}
-    assert run([second], tmp_path / "out", key, "--update") in {0, 1}
+    users = [canaries.row(number, user) for number, user in enumerate(canaries.USERS)]
+    admins = [{**canaries.rows()[number], "query_id": f"later-{number}", "user_name": "ADMIN"} for number in range(3)]
+    for number, rows in enumerate((users, admins)):
+        path = exports.ndjson(rows, tmp_path / f"{number}.ndjson")
+        options = "--account", exports.ACCOUNT, "--engine", "local", "--pseudonyms", str(key), "--update"
+        assert main(["export", str(path), "--out", str(tmp_path / "out"), *options]) == 0
     assert canaries.found(tmp_path / "out") == []
+    key.write_text("another key of 24 bytes.")
+    assert main(["export", str(path), "--out", str(tmp_path / "out"), *options]) == 2
+    pseudonyms = (tmp_path / "out" / "pseudonyms.txt").read_text().split()
+    assert pseudonyms == sorted(map(Key(SECRET.encode()).pseudonym, (*canaries.USERS, "ADMIN")))
 
 
 def _users(out: Path) -> set[str]:
@@ -158,24 +184,25 @@ def _settings(out: Path) -> dict[str, Any]:
 
 
 @pytest.mark.jvm
-@pytest.mark.parametrize("small", [True, False])
-def test_on_spark(*, small: bool, tmp_path: Path, key: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one task and in rounds: nor does the work folder hold a name, which is looked at before it is deleted."""
-    assert spark
-    if not small:
+@pytest.mark.parametrize("how", ["in one task", "in rounds", "of a table"])
+def test_on_spark(how: str, tmp_path: Path, key: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does the work folder hold a name, which is looked at before it is deleted."""
+    given, seen, take = tmp_path / "in", list[str](), on_spark._take
+    given.mkdir()
+    path: Path | str = write_form(_plain(canaries.rows()), given, "parquet-text")
+    if how == "of a table":
+        spark.read.parquet(str(path)).createOrReplaceTempView("rows_with_names")
+        path = "rows_with_names"
+    if how != "in one task":
         monkeypatch.setattr(session, "SMALL", 0)
         monkeypatch.setattr(on_spark, "_partitions", lambda *_: 2)
-    seen: list[str] = []
-    take = on_spark._take
-    monkeypatch.setattr(
-        on_spark,
-        "_take",
-        lambda spark, new, name, job: (seen.extend(canaries.found(tmp_path)), take(spark, new, name, job)),
-    )
-    given = tmp_path / "in"
-    given.mkdir()
-    path = exports.ndjson(canaries.rows(), given / "rows.ndjson")
+
+    def looked_at(*given: Any) -> None:
+        seen.extend(one for one in canaries.found(tmp_path) if not one.startswith("in/"))
+        seen.append("looked")
+        take(*given)
+
+    monkeypatch.setattr(on_spark, "_take", looked_at)
     assert run([path], tmp_path / "out", key, *with_history(given), engine="spark") == 1
-    assert seen
-    assert [one for one in seen if not one.startswith("in/")] == []
+    assert set(seen) == {"looked"}
     assert canaries.found(tmp_path / "out") == []

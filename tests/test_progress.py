@@ -107,6 +107,20 @@ def test_nothing_is_shown_where_there_is_no_terminal(spark: SparkSession) -> Non
     assert stream.getvalue() == ""
 
 
+def test_sparks_own_pages_call_jobs_by_the_stage(spark: SparkSession) -> None:
+    context, name = spark.sparkContext, "spark.job.description"
+    context.setJobDescription("of the notebook")
+    shown = Progress(io.StringIO())
+    shown.watch(spark)
+    with shown.stage("read"):
+        assert context.getLocalProperty(name) == "reading rows"
+    assert context.getLocalProperty(name) == "of the notebook"
+    context.setLocalProperty(name, None)  # type: ignore[arg-type] - as Java's own takes it
+    with shown.stage("write"):
+        assert context.getLocalProperty(name) == "validating and writing"
+    assert context.getLocalProperty(name) is None
+
+
 @pytest.mark.usefixtures("spark")
 def test_an_export_in_rounds_shows_stages_and_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_EVERY", 0.01)

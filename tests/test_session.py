@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -156,13 +157,21 @@ def test_a_session_that_the_environment_names_is_used_as_it_is(
     [
         ("[CONNECT] UNAVAILABLE\nmore", "Spark does not answer: [CONNECT] UNAVAILABLE"),
         ("An error occurred while calling o1.x.\n: java.io.IOException: no\n\tat x", "java.io.IOException: no"),
+        (
+            '<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.X\n\tdetails = "no"\n\tdebug = 1>',
+            'Spark does not answer: "no"',
+        ),
+        (
+            "[PACKAGE_NOT_INSTALLED] grpcio must be installed.",
+            "must be installed. Spark Connect needs more packages: pip install 'access-history-exporter[connect]'",
+        ),
         ("", "Spark does not answer: "),
     ],
 )
 def test_where_a_given_spark_does_not_answer_words_say_so(
     failure: str, words: str, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SPARK_REMOTE", "sc://host")
+    monkeypatch.setenv("SPARK_REMOTE", "local")
     sessions.failure = RuntimeError(failure)
     with pytest.raises(UsageError) as told:
         session.start(0)
@@ -176,6 +185,25 @@ def test_where_spark_does_not_start_words_say_what_to_do(sessions: Sessions) -> 
     for words in ("JAVA_GATEWAY_EXITED", "Java 17", "--engine local", session._log[-1]):
         assert words in str(told.value)
     assert "more lines" not in str(told.value)
+
+
+def test_a_server_that_is_not_there_is_not_asked_for_a_session(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://no.such.host.invalid")
+    monkeypatch.setattr(session.connect, "getproxies", dict)
+    sessions.failure = RuntimeError("asked")
+    with pytest.raises(UsageError, match=r"nobody listens at no\.such\.host\.invalid:15002"):
+        session.start(0)
+
+
+@pytest.mark.usefixtures("sessions")
+def test_a_call_of_java_that_is_interrupted_leaves_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    session.start(0)
+    root = logging.getLogger()
+    for file, words in (("py4j/java_gateway.py", "KeyboardInterrupt while sending command."), ("other.py", "a fault")):
+        root.handle(root.makeRecord("root", logging.ERROR, file, 1, words, (), None))
+    assert caplog.messages == ["a fault"]
 
 
 @pytest.mark.usefixtures("sessions")

@@ -1,5 +1,5 @@
-"""A steward's rules that look around an object: an export finds what ``exporter validate`` finds in the whole graph, and
-refuses by the statement that broke the rule.
+"""A steward's rules that look around an object: an export finds what ``exporter validate`` finds in the whole graph,
+and holds back the statement that broke a rule.
 """
 
 from __future__ import annotations
@@ -182,22 +182,20 @@ def test_what_is_held_back_is_missing_to_other_rules(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("severity", ["Warning", "Info"])
 def test_less_than_a_violation_is_reported_once(severity: str, tmp_path: Path) -> None:
-    """However many turns other shapes take."""
-    refused = {**row("own-parent", "12:00:00"), "parent_query_id": "own-parent"}
-    code, said, aside = exported([READ, TAGGED, refused], turtle(SENSITIVE, severity=severity), tmp_path)
-    assert (code, said, aside) == (1, {"read", "tagged", "own-parent"} - {"own-parent"}, {"own-parent"})
+    """However many turns it takes: the exporter's own shapes refuse a query, and then another rule does."""
+    refused = row("own-parent", "12:00:00", parent_query_id="own-parent")
+    other = row("other", "12:30:00", direct_objects_accessed=[{**TABLE, "objectId": 2, "objectName": "D.S.OTHER"}])
+    rules = turtle(SENSITIVE, severity=severity) + RULES["a table has a tag"]
+    assert exported([READ, TAGGED, refused, other], rules, tmp_path) == (1, {"read", "tagged"}, {"own-parent", "other"})
     assert exports.report(tmp_path / "out")["warnings"] == {f"{MY}TaggedHasPolicy": 1}
     assert (tmp_path / "out" / "shacl-report.ttl").read_text().count(f"<{MY}TaggedHasPolicy>") == 1
 
 
 def test_a_place_that_two_accounts_name_is_one_object(tmp_path: Path) -> None:
-    """Both are held back: it is the same node, and neither knows of the other's rows."""
-    place = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "columns": [COLUMN]}
-    rows = [
-        {**row(f"of-{name}", "08:00:00", direct_objects_accessed=[place]), "account_name": name, **more}
-        for name, more in (("ONE", {}), ("TWO", {}))
-        for place in [{"objectDomain": "Location", "objectName": "s3://bucket/a", "locations": ["s3://bucket/a"]}]
-    ]
+    """It is the same node, so who mentions it is held back in both."""
+    place = {"location": "s3://bucket/a"}
+    accounts = ({"organization_name": "ORG", "account_name": name} for name in ("ONE", "TWO"))
+    rows = [row(f"of-{one['account_name']}", "08:00:00", direct_objects_accessed=[place], **one) for one in accounts]
     rule = """my:Places a sh:PropertyShape ; sh:targetClass ah:Location ;
         sh:path [ sh:inversePath ah:settingOn ] ; sh:minCount 1 ."""
     assert exported([*rows, TAGGED], turtle(rule), tmp_path) == (1, {"tagged"}, {"of-ONE", "of-TWO"})
@@ -207,3 +205,28 @@ def test_without_validation_nothing_is_looked_at(tmp_path: Path) -> None:
     """As it is for all other shapes."""
     found = exported([READ, TAGGED], turtle(SENSITIVE), tmp_path, "--no-validate")
     assert found == (0, {"read", "tagged"}, set())
+
+
+def test_rules_that_never_end_are_told_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each version is to come after one that a query on record made: the first one fails, then the next one is first."""
+    monkeypatch.setattr("exporter.engine.rounds._TURNS", 5)
+    written = [row(f"q{at}", f"0{at}:00:00", objects_modified=[{**TABLE, "columns": [COLUMN]}]) for at in range(9)]
+    rule = """my:AfterAnother a sh:PropertyShape ; sh:targetSubjectsOf ah:priorVersion ;
+        sh:path ( ah:priorVersion prov:wasGeneratedBy ) ; sh:minCount 1 ."""
+    (tmp_path / "rules.ttl").write_text(turtle(rule), encoding="utf-8")
+    given = exports.ndjson(written, tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--shapes", str(tmp_path / "rules.ttl")) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"these shapes still refuse queries: {MY}AfterAnother. " in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_update_says_that_it_cannot_look_around_objects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rules.ttl").write_text(turtle(SENSITIVE), encoding="utf-8")
+    given = exports.ndjson([READ], tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--shapes", str(tmp_path / "rules.ttl"), "--update") == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{MY}TaggedHasPolicy: looks around objects" in said
+    assert "without --update" in said

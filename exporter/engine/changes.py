@@ -2,63 +2,103 @@
 
 ``removed.nt.gz`` and ``added.nt.gz`` are the triples, ``update.ru.gz`` says the same as SPARQL 1.1 Update, and
 ``events.ndjson.gz`` has the events that were not there before. Applied in the order of N to an empty store, they give
-the graph.
+the graph. Only the days that were made again are compared, and what was said of the things that they speak of.
 """
 
 from __future__ import annotations
 
 import gzip
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from exporter.graph.difference import SEPARATORS, parts_of, triples, update
 from exporter.graph.writers import FORMATS
 from exporter.graph.writers.turtle import header
+from exporter.steps.texts import graph_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from exporter.messages import Message
     from exporter.publication import Publication
-    from exporter.settings import Settings
+    from exporter.steps.job import Job
 
+Messages = TypeVar("Messages")
+FOLDER: Final = "changes"
 ADDED: Final = "added.nt.gz"
 REMOVED: Final = "removed.nt.gz"
 UPDATE: Final = "update.ru.gz"
 EVENTS: Final = "events.ndjson.gz"
 
 
-def syntax(settings: Settings) -> str | None:
-    """How the files end that the triples are read from; None where there are none that can be read in parts."""
-    endings = [FORMATS[name] for name in settings.graph_format] if "graph" in settings.outputs else []
-    return next((one for one in endings if one in SEPARATORS), None)
+@dataclass(frozen=True)
+class Changed(Generic[Messages]):
+    """What is to be compared: the ``days`` of both DIRs that are not the same, and what was ``said`` of things before,
+    and is said ``now``. ``number``: of the changes, from 1, which are against nothing.
+    """
+
+    number: int
+    days: Sequence[str]
+    said: Messages
+    now: Messages
+
+    def before(self, new: Publication, output: str) -> list[str]:
+        """The folders of an output in the DIR before."""
+        folders = [f"{output}/day={day}" for day in self.days] if self.number > 1 else []
+        return [new.before(folder) for folder in folders if new.has_before(folder)]
+
+    def after(self, new: Publication, output: str) -> list[str]:
+        """The same of the new one."""
+        folders = [f"{output}/day={day}" for day in self.days]
+        return [f"{new.folder}/{folder}" for folder in folders if new.has(folder)]
 
 
-def write(settings: Settings, new: Publication, number: int, *, is_first: bool) -> None:
-    """The changes between the DIR before and the new one; ``is_first``: against nothing, for a store that is empty."""
-    folder = Path(new.work, "changes")
+@dataclass(frozen=True)
+class Syntax:
+    """What the triples are read from. ``ending`` of its files; ``opening``: what a part of them needs before it;
+    ``to``: the output that it is.
+    """
+
+    ending: str
+    opening: str
+    to: str
+
+
+def syntax(job: Job) -> Syntax | None:
+    """The first syntax that can be read in parts; None where the graph is not asked for, or has no such."""
+    for name in job.syntaxes if job.graph else ():
+        if FORMATS[name] in SEPARATORS:
+            return Syntax(FORMATS[name], header(job.base) if name == "turtle" else "", graph_in(name))
+    return None
+
+
+def write(changed: Changed[list[Message]], job: Job, new: Publication) -> None:
+    """The changes between the DIR before and the new one."""
+    folder = Path(new.work, FOLDER)
     folder.mkdir()
-    ending = syntax(settings)
-    if ending:
-        before = set() if is_first else _triples(new.before("graph"), ending, settings.base)
-        now = _triples(f"{new.folder}/graph", ending, settings.base)
+    of = syntax(job)
+    if of:
+        before = _triples(changed.before(new, "graph"), changed.said, of)
+        now = _triples(changed.after(new, "graph"), changed.now, of)
         removed, added = sorted(before - now), sorted(now - before)
         _write(folder / REMOVED, removed)
         _write(folder / ADDED, added)
         _write(folder / UPDATE, update([*((False, one) for one in removed), *((True, one) for one in added)]))
-    if "events" in settings.outputs:
-        known = set() if is_first else set(_lines(new.before("events")))
-        _write(folder / EVENTS, [one for one in _lines(f"{new.folder}/events") if one not in known])
-    new.take_changes(str(folder), number)
+    if job.events:
+        known = set(_lines(changed.before(new, "events")))
+        _write(folder / EVENTS, [one for one in _lines(changed.after(new, "events")) if one not in known])
+    new.take_changes(str(folder), changed.number)
 
 
-def _triples(folder: str, ending: str, base: str) -> set[str]:
-    opening = header(base) if ending == "ttl" else ""
-    texts = (path.read_text(encoding="utf-8") for path in sorted(Path(folder).rglob(f"*.{ending}")))
-    return {one for text in texts for one in triples(parts_of(text, ending), ending, opening)}
+def _triples(folders: list[str], said: list[Message], of: Syntax) -> set[str]:
+    texts = [path.read_text(encoding="utf-8") for folder in folders for path in Path(folder).glob(f"*.{of.ending}")]
+    texts += [message.body.decode() for message in said if message.to == of.to]
+    return {one for text in texts for one in triples(parts_of(text, of.ending), of.ending, of.opening)}
 
 
-def _lines(folder: str) -> list[str]:
-    paths = sorted(Path(folder).rglob("*.ndjson"))
+def _lines(folders: list[str]) -> list[str]:
+    paths = [path for folder in folders for path in sorted(Path(folder).glob("*.ndjson"))]
     return [line for path in paths for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 

@@ -2,64 +2,62 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from exporter.engine import session
-from exporter.engine.changes import ADDED, EVENTS, REMOVED, UPDATE, syntax
+from exporter.engine.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, syntax
 from exporter.graph.difference import SEPARATORS, triples, update
-from exporter.graph.writers.turtle import header
 from exporter.rows.forms import uri
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from exporter.engine.changes import Changed, Syntax
     from exporter.publication import Publication
-    from exporter.settings import Settings
+    from exporter.steps.job import Job
 
     Batches = Iterator[pa.RecordBatch]
 
-_LINE = "value string"
+_LINE: Final = "value string"
+_BOTH: Final = ("is_added", "value")
+_LINES: Final = 10_000
 
 
-def write(settings: Settings, new: Publication, number: int, *, is_first: bool) -> None:
+def write(changed: Changed[DataFrame], job: Job, new: Publication, spark: SparkSession) -> None:
     """As :func:`exporter.engine.changes.write`."""
-    spark = session.start(None)
-    folder = f"{new.work}/changes"
-    ending = syntax(settings)
-    if ending:
-        now = _triples(spark, f"{new.folder}/graph", ending, settings.base)
-        before = None if is_first else _triples(spark, new.before("graph"), ending, settings.base)
-        added = now if before is None else now.subtract(before)
-        removed = now.limit(0) if before is None else before.subtract(now)
+    folder, of = f"{new.work}/{FOLDER}", syntax(job)
+    if of:
+        before = _triples(spark, changed.before(new, "graph"), changed.said, of)
+        now = _triples(spark, changed.after(new, "graph"), changed.now, of)
+        removed, added = before.subtract(now), now.subtract(before)
         _write(removed, f"{folder}/{REMOVED}")
         _write(added, f"{folder}/{ADDED}")
         both = removed.withColumn("is_added", F.lit(False)).unionByName(added.withColumn("is_added", F.lit(True)))
         _write(both, f"{folder}/{UPDATE}", is_update=True)
-    if "events" in settings.outputs:
-        now = _lines(spark, f"{new.folder}/events", "\n")
-        known = None if is_first else _lines(spark, new.before("events"), "\n")
-        _write(now if known is None else now.subtract(known), f"{folder}/{EVENTS}")
-    new.take_changes(folder, number)
+    if job.events:
+        known = _parts(spark, changed.before(new, "events"), "\n", "*.ndjson")
+        _write(_parts(spark, changed.after(new, "events"), "\n", "*.ndjson").subtract(known), f"{folder}/{EVENTS}")
+    new.take_changes(folder, changed.number)
 
 
-def _lines(spark: SparkSession, folder: str, separator: str) -> DataFrame:
-    return spark.read.option("recursiveFileLookup", "true").text(uri(folder), lineSep=separator)
+def _parts(spark: SparkSession, folders: list[str], separator: str, names: str) -> DataFrame:
+    none = spark.createDataFrame([], _LINE)
+    each = [
+        spark.read.option("pathGlobFilter", names).text(uri(folder), lineSep=separator).select("value")
+        for folder in folders
+    ]
+    return reduce(lambda one, other: one.unionByName(other), each, none)
 
 
-def _triples(spark: SparkSession, folder: str, ending: str, base: str) -> DataFrame:
-    opening = header(base) if ending == "ttl" else ""
-    parts = (
-        spark.read.option("recursiveFileLookup", "true")
-        .option("pathGlobFilter", f"*.{ending}")
-        .text(uri(folder), lineSep=SEPARATORS[ending])
-    )
-    return parts.mapInArrow(partial(_read, ending, opening), _LINE)
+def _triples(spark: SparkSession, folders: list[str], said: DataFrame, of: Syntax) -> DataFrame:
+    texts = said.filter(F.col("to") == of.to).select(F.col("body").cast("string").alias("value"))
+    parts = _parts(spark, folders, SEPARATORS[of.ending], f"*.{of.ending}").unionByName(texts)
+    return parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
 
 
 def _read(ending: str, opening: str, batches: Batches) -> Batches:
@@ -70,7 +68,7 @@ def _read(ending: str, opening: str, batches: Batches) -> Batches:
 def _write(lines: DataFrame, path: str, *, is_update: bool = False) -> None:
     """One file: what stores load is loaded in one go."""
     if is_update:
-        lines = lines.repartition(1).sortWithinPartitions("is_added", "value").mapInArrow(_updates, _LINE)
+        lines = lines.repartition(1).sortWithinPartitions(*_BOTH).mapInArrow(_updates, _LINE)
     else:
         lines = lines.repartition(1).sortWithinPartitions("value")
     lines.write.option("compression", "gzip").text(uri(path))
@@ -87,9 +85,5 @@ def _updates(batches: Batches) -> Batches:
     yield _batch(lines)
 
 
-_BOTH = ("is_added", "value")
-_LINES = 10_000
-
-
-def _batch(lines: list[str] | Iterator[str]) -> pa.RecordBatch:
+def _batch(lines: Iterable[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({"value": pa.array(list(lines), pa.string())})

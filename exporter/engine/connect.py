@@ -1,5 +1,5 @@
-"""Spark Connect: what can be said before its client is asked, which calls a server that is not there for a quarter of an
-hour.
+"""Spark Connect: what can be said before its client is asked, which calls a server that is not there for a quarter of
+an hour.
 """
 
 from __future__ import annotations

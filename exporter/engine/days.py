@@ -45,8 +45,9 @@ from exporter.steps.state import OPEN_DAY, end_of
 from exporter.steps.texts import texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from exporter.earlier import Given
     from exporter.engine.rounds import Engine, Watch
     from exporter.steps.job import Job
 
@@ -72,6 +73,11 @@ class Store(Protocol[Messages]):
     def latest(self, names: Sequence[str], to: Sequence[str]) -> Messages:
         """The same, of each ``to`` and ``key`` those alone that are under the last of the names that has any."""
 
+    def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
+        """Write what changed between the DIR before and this one: of days, and of what was ``said`` of things there
+        and is said ``now`` here; both are names as :meth:`latest` takes them.
+        """
+
     def publish(self, messages: Messages, name: str, day: str) -> None:
         """Give the texts, which the engine stored under a name, their places in DIR as those of a day."""
 
@@ -90,16 +96,12 @@ class Updated(Generic[Messages]):
     new: dict[str, int] = field(default_factory=dict)
 
 
-def update(
-    engine: Engine[Messages],
-    store: Store[Messages],
-    read: Messages,
-    job: Job,
-    watch: Watch,
-    left: Mapping[str, list[str]],
+def update(  # noqa: PLR0913, PLR0917 - what an update is
+    engine: Engine[Messages], store: Store[Messages], read: Messages, job: Job, given: Given, watch: Watch
 ) -> Updated[Messages]:
-    """Add what was read to DIR; ``left``: its days so far, as :class:`Updated` has them."""
+    """Add what was read to DIR."""
     done: Updated[Messages] = Updated()
+    left = given.left.days
     with watch.stage("date"):
         read = engine.kept(read, "read")
         new = _dated(engine, store, read, job, done)
@@ -120,6 +122,10 @@ def update(
         said = store.latest(_named("things", done.days), texts_of(job))
         stored = engine.stored([engine.each(said, engine.output(_as_they_are), job)], THINGS_DAY)
         store.publish(stored, THINGS_DAY, THINGS_DAY)
+    if given.changes:
+        again = sorted({*done.made, *(day for day in left if day not in before)})
+        with watch.stage("changes"):
+            store.changes(again, _named("things", left), _named("things", done.days), texts_of(job))
     return done
 
 
@@ -134,8 +140,8 @@ def _dated(
     counts = engine.counts(dated)
     if counts[MOVED]:
         raise UsageError(
-            "rows of one query have different days, and rows of earlier runs would have to move; make DIR anew with all "
-            "rows, --update and --replace"
+            "rows of one query have different days, and rows of earlier runs would have to move; make DIR anew with "
+            "all rows, --update and --replace"
         )
     new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
     store.save([engine.only(dated, [*sorted(new), LINES, INDEX, PLACE])], f"rows/{job.run:05d}")

@@ -10,6 +10,8 @@ from urllib.parse import quote
 import pyarrow as pa
 from pyarrow import parquet
 
+from exporter.engine import changes
+from exporter.engine.changes import FOLDER, Changed
 from exporter.engine.texts import write_texts
 from exporter.messages import Message, is_text
 from exporter.steps.texts import pieces
@@ -50,22 +52,35 @@ class LocalStore:
                     file.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
+        return self._load(self._state, names, to)
+
+    @staticmethod
+    def _load(state: Path, names: Sequence[str], to: Sequence[str]) -> list[Message]:
         found: list[Message] = []
         for name, one in product(names, to):
-            for path in sorted((self._state / name / f"{_TO}{quote(one, safe='')}").glob("*.parquet")):
+            for path in sorted((state / name / f"{_TO}{quote(one, safe='')}").glob("*.parquet")):
                 for batch in parquet.ParquetFile(path).iter_batches():
                     rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
                     found += [Message(one, *row) for row in rows]
         return found
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
+        return self._latest(self._state, names, to)
+
+    def _latest(self, state: Path, names: Sequence[str], to: Sequence[str]) -> list[Message]:
         found: dict[tuple[str, str], list[Message]] = {}
         for name in names:
             of_name: dict[tuple[str, str], list[Message]] = {}
-            for message in self.load([name], to):
+            for message in self._load(state, [name], to):
                 of_name.setdefault(message[:2], []).append(message)
             found |= of_name
         return list(chain.from_iterable(found.values()))
+
+    def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
+        number = self._new.numbered(FOLDER) + 1
+        self._new.carry(FOLDER)
+        before = self._latest(Path(self._new.before("state")), said if number > 1 else (), to)
+        changes.write(Changed(number, days, before, self.latest(now, to)), self._job, self._new)
 
     def publish(self, messages: list[Message], name: str, day: str) -> None:  # noqa: ARG002 - they are in memory
         texts = pieces(sorted(one for one in messages if is_text(one.to)), self._job)

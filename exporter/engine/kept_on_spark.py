@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from exporter.engine import changes_on_spark
+from exporter.engine.changes import FOLDER, Changed
 from exporter.engine.spark import SCHEMA
 from exporter.rows.forms import uri
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from exporter.publication import Publication
+    from exporter.steps.job import Job
 
 _COLUMNS = ("to", "key", "order", "body")
 
@@ -23,8 +26,8 @@ _COLUMNS = ("to", "key", "order", "body")
 class SparkStore:
     """:class:`exporter.engine.days.Store` of a DIR that Spark reaches."""
 
-    def __init__(self, spark: SparkSession, new: Publication) -> None:
-        self._spark, self._new = spark, new
+    def __init__(self, spark: SparkSession, new: Publication, job: Job) -> None:
+        self._spark, self._new, self._job = spark, new, job
 
     def carry(self, names: Iterable[str]) -> None:
         for name in names:
@@ -35,21 +38,39 @@ class SparkStore:
         every.write.partitionBy("to").option("compression", "zstd").parquet(uri(self._path(name)))
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
-        return self._read(names, to).select(*_COLUMNS)
+        return self._read(f"{self._new.folder}/state", names, to).select(*_COLUMNS)
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
-        every = self._read(names, to)
+        return self._latest(self._read(f"{self._new.folder}/state", names, to))
+
+    @staticmethod
+    def _latest(every: DataFrame) -> DataFrame:
         last = every.groupBy("to", "key").agg(F.max("name").alias("name"))
         return every.join(last, ["to", "key", "name"], "left_semi").select(*_COLUMNS)
+
+    def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
+        number = self._new.numbered(FOLDER) + 1
+        self._new.carry(FOLDER)
+        after = self.latest(now, to)
+        if number == 1:
+            before = after.limit(0)
+        else:
+            # Only what is not the same text: most things are not spoken of on most days.
+            there = self._latest(self._read(self._new.before("state"), said, to))
+            before, after = (
+                there.join(after, list(_COLUMNS), "left_anti"),
+                after.join(there, list(_COLUMNS), "left_anti"),
+            )
+        changes_on_spark.write(Changed(number, days, before, after), self._job, self._new, self._spark)
 
     def publish(self, messages: DataFrame, name: str, day: str) -> None:  # noqa: ARG002 - the engine has stored them
         self._new.take(f"{self._new.work}/{name}", day)
 
-    def _read(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
-        there = [name for name in names if self._new.has(f"state/{name}")]
+    def _read(self, state: str, names: Sequence[str], to: Sequence[str]) -> DataFrame:
         each = [
-            self._spark.read.schema(SCHEMA).parquet(uri(self._path(name))).withColumn("name", F.lit(name))
-            for name in there
+            self._spark.read.schema(SCHEMA).parquet(uri(f"{state}/{name}")).withColumn("name", F.lit(name))
+            for name in names
+            if self._new.is_there(f"{state}/{name}")
         ]
         none = self._spark.createDataFrame([], f"{SCHEMA}, name string")
         return reduce(lambda one, other: one.unionByName(other), each, none).filter(F.col("to").isin(list(to)))

@@ -17,7 +17,6 @@ from exporter.engine.records import size as size_of
 from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched, kept
 from exporter.messages import CATALOG, RESULT, TALLY
 from exporter.queries.tables import FACTS
-from exporter.rows import forms
 from exporter.rows.forms import uri
 from exporter.steps.reading import read
 from exporter.steps.texts import facts_of
@@ -27,10 +26,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from exporter.earlier import Earlier, Given
+    from exporter.earlier import Given
     from exporter.graph.shapes.results import Result
     from exporter.progress import Progress
     from exporter.publication import Publication
+    from exporter.rows import forms
     from exporter.steps.job import Job
 
     Batches = Iterator[pa.RecordBatch]
@@ -43,7 +43,7 @@ _PARTITIONS: Final = 10_000
 
 def run(given: Given, job: Job, new: Publication, progress: Progress) -> Outcome:
     """Make all outputs of the job below ``new``."""
-    came, left = given.came, given.left
+    came = given.came
     with progress.stage("session"):
         spark = session.start(came.size)
         progress.watch(spark)
@@ -56,7 +56,7 @@ def run(given: Given, job: Job, new: Publication, progress: Progress) -> Outcome
         with progress.stage("names"):
             job = users.knowing(job, _user_names(rows, job), new)
     if job.run:
-        return _in_days(engine, _read(job, rows), left, replace(job, screen=None), new, progress)
+        return _in_days(engine, _read(job, rows), given, replace(job, screen=None), new, progress)
     if job.in_order:
         with progress.stage("export"):
             made, stored = _alone(engine, rows, job)
@@ -99,10 +99,10 @@ def _in_rounds(engine: SparkEngine, read: DataFrame, job: Job, progress: Progres
     return Outcome(made.counts, made.refused, _results(made.results)), made.names
 
 
-def _in_days(
-    engine: SparkEngine, read: DataFrame, left: Earlier, job: Job, new: Publication, progress: Progress
+def _in_days(  # noqa: PLR0913, PLR0917 - as days.update
+    engine: SparkEngine, read: DataFrame, given: Given, job: Job, new: Publication, progress: Progress
 ) -> Outcome:
-    made = days.update(engine, SparkStore(engine.spark, new), read, job, progress, left.days)
+    made = days.update(engine, SparkStore(engine.spark, new, job), read, job, given, progress)
     return Outcome(made.counts, made.refused, _results(made.results), made.days, made.new)
 
 

@@ -34,8 +34,8 @@ class Outcome:
 
 
 def results_of(bodies: Iterable[bytes]) -> list[Result]:
-    """The results that messages hold, in order, at most :data:`LIMIT`."""
-    return sorted(map(_read_result, bodies), key=_in_order)[:LIMIT]
+    """The results that messages hold, each once, whatever turns found it; in order, at most :data:`LIMIT`."""
+    return sorted(set(map(_read_result, bodies)), key=_in_order)[:LIMIT]
 
 
 def _in_order(result: Result) -> tuple[str, ...]:

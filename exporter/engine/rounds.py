@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from uuid import uuid4
 
-from exporter.errors import ExporterError
+from exporter.errors import ExporterError, UsageError
 from exporter.messages import (
     AROUND,
     ASIDE,
@@ -186,7 +186,17 @@ def export(
             raise NotByDay
         if counts["refused"]:
             holds.append(_of_things(engine, told, made, job, turn))
-    raise ExporterError(f"after {_TURNS} turns the shapes still refuse more queries; please report this")
+    raise _endless(counts.violations(), job)
+
+
+def _endless(refusing: Iterable[str], job: Job) -> ExporterError:
+    """What to say where each turn refuses more: of a user's shapes some can do that, of ours none."""
+    if not job.shapes:
+        return ExporterError(f"after {_TURNS} turns the shapes still refuse more queries; please report this")
+    return UsageError(
+        f"after {_TURNS} turns these shapes still refuse queries: {', '.join(sorted(refusing))}. Where a query is held "
+        "back, another one fails without it. Give such a shape sh:severity sh:Warning"
+    )
 
 
 def _outputs(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from exporter.earlier import CHANGES
-from exporter.engine import changes as changes_here
 from exporter.engine import days, local, users
 from exporter.engine.outcome import Outcome, outcome, results_of
 from exporter.engine.rounds import Nobody
@@ -25,15 +23,17 @@ if TYPE_CHECKING:
     from exporter.progress import Progress
     from exporter.publication import Publication
     from exporter.rows.forms import Came
-    from exporter.settings import Settings
     from exporter.steps.job import Job
 
 LOCAL, SPARK = "local", "spark"
+_LITTLE: Final = 16 << 20
+"""Bytes of rows, and of what DIR has of rows and things, about."""
+_PACKED: Final = 10
 
 
 def run(given: Given, job: Job, new: Publication, progress: Progress, engine: str) -> Outcome:
     """Make all outputs of the job below ``new``."""
-    if engine == LOCAL:
+    if _is_here(given, job, new, engine):
         with progress.stage("export"):
             return _locally(given, job, new)
     from exporter.engine import on_spark  # noqa: PLC0415 - the local engine does not wait for Spark
@@ -41,15 +41,14 @@ def run(given: Given, job: Job, new: Publication, progress: Progress, engine: st
     return on_spark.run(given, job, new, progress)
 
 
-def changes(settings: Settings, new: Publication, *, is_local: bool) -> None:
-    """Write what an update changed, for stores that follow; where no changes are there yet, all that there is."""
-    number = new.numbered(CHANGES) + 1
-    if is_local:
-        changes_here.write(settings, new, number, is_first=number == 1)
-        return
-    from exporter.engine import changes_on_spark  # noqa: PLC0415 - as above
-
-    changes_on_spark.write(settings, new, number, is_first=number == 1)
+def _is_here(given: Given, job: Job, new: Publication, engine: str) -> bool:
+    """Whether the work is done in this process: where it is asked for, and for an update of little to little, which
+    would take Spark longer to start than to make.
+    """
+    if engine == LOCAL:
+        return True
+    came = given.came.size
+    return bool(job.run) and came is not None and not new.is_uri and came + _PACKED * given.left.bytes < _LITTLE
 
 
 def _locally(given: Given, job: Job, new: Publication) -> Outcome:
@@ -70,7 +69,7 @@ def _updated(given: Given, job: Job, new: Publication) -> Outcome:
 
     local.seldom_collected()
     rows = list(read(_records(given.came), job))
-    made = days.update(local.LocalEngine(), LocalStore(new, job), rows, job, Nobody(), given.left.days)
+    made = days.update(local.LocalEngine(), LocalStore(new, job), rows, job, given, Nobody())
     results = results_of(message.body for part in made.results for message in part)
     return Outcome(made.counts, made.refused, results, made.days, made.new)
 

@@ -137,7 +137,7 @@ def _is_no_trace_of_gateway(record: logging.LogRecord) -> bool:
 
 def has_far_workers(spark: SparkSession) -> bool:
     """Whether rows are worked on by other processes than those that we start here: they may be on other machines."""
-    return is_remote(spark) or not _is_local(spark.sparkContext.master)
+    return is_remote(spark) or not _is_local(str(spark.sparkContext.master))
 
 
 def is_remote(spark: SparkSession) -> bool:

@@ -21,7 +21,7 @@ _TRIPLES: Final = 5_000
 
 
 def triples(parts: Iterable[str], ending: str, opening: str) -> Iterator[str]:
-    """The triples of parts of a graph's files, a line each without its end. ``opening``: base and prefixes, of Turtle."""
+    """The triples of parts of a graph's files, a line each without its end; ``opening``: what Turtle needs before."""
     text = SEPARATORS[ending].join(part for part in parts if part.strip() and not part.startswith(_OPENING))
     if text:
         for found in parse((opening + text).encode(), _FORMATS[ending]):

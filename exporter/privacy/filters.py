@@ -85,8 +85,8 @@ class Filters:
         """What was chosen, for the manifest. ``hidden``: what is said in the place of a user's name."""
         lists = {name: list(getattr(self, name)) for name in LISTS if getattr(self, name)}
         lists |= {name: [hidden(one) for one in texts] for name, texts in lists.items() if name.endswith(USERS)}
-        times = {name: iso(at) for name in (SINCE, UNTIL) if (at := getattr(self, name)) is not None}
-        return {**times, **lists}
+        times = {name: None if (at := getattr(self, name)) is None else iso(at) for name in (SINCE, UNTIL)}
+        return {**times, "filter": lists or None}
 
 
 LISTS: Final = tuple(one.name for one in fields(Filters) if one.name not in (SINCE, UNTIL))

@@ -35,13 +35,11 @@ class Privacy:
     advice: tuple[str, ...] = ()
 
     def shown(self) -> dict[str, Any]:
-        """For the manifest: which key by its fingerprint, whose names are kept, and the filters. Users that a filter
-        names stand there by their pseudonyms, where there are pseudonyms.
+        """For the manifest: which key by its fingerprint, whose names are kept, the period and the lists; None for what
+        was not given. Users that a list names stand there by their pseudonyms, where there are pseudonyms.
         """
-        if self.key is None:
-            return {"filter": self.filters.shown(lambda name: name)}
-        hidden = self.filters.shown(self._hidden)
-        return {"pseudonyms": {"key": self.key.fingerprint, "keep": list(self.keep)}, "filter": hidden}
+        of_key = None if self.key is None else {"key": self.key.fingerprint, "keep": list(self.keep)}
+        return {"pseudonyms": of_key, **self.filters.shown(self._hidden)}
 
     def _hidden(self, text: str) -> str:
         one = pattern("filter", text, USERS)

@@ -51,7 +51,7 @@ UNREADABLE: Final = HistoryLine(None, NO_HISTORY, is_unreadable=True)
 
 def read_history(line: str) -> HistoryLine | None:
     """What a line of JSON says of a query; None for a blank line."""
-    texts = None if limits.too_long(line) else _texts(line)
+    texts = None if len(line) > limits.LONG and limits.too_much(line) else _texts(line)
     if texts is None:
         return UNREADABLE if line.strip("\ufeff \t\r\n") else None
     said = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}

@@ -18,20 +18,30 @@ if TYPE_CHECKING:
 
 LONGEST_RECORD: Final = 32 << 20
 """Characters of a record at most. What comes of a row takes some dozen times its size in memory."""
+LONG: Final = 32 << 10
+"""Characters of a record from which on the other limits are looked after."""
+OBJECTS: Final = 500_000
+"""JSON objects in a record at most: things, columns, sources and others take 1 to 10 KB each until they are written."""
+VALUES: Final = 2_000_000
+"""Values in a record at most."""
 LONGEST_NAME: Final = 64 << 10
 """Characters of a name, an id or a location at most."""
 SHOWN: Final = 64 << 10
 """Characters that the quarantine keeps of a record that is too long."""
 
 
-def too_long(text: str) -> str | None:
+def too_much(text: str) -> str | None:
     """Why a record is not read at all; None where it is."""
-    if len(text) <= LONGEST_RECORD:
-        return None
-    return (
-        f"the record has more than {LONGEST_RECORD:,} characters; no row of the view is so long "
-        f"(only its first {SHOWN:,} characters are kept here)"
-    )
+    if len(text) > LONGEST_RECORD:
+        return (
+            f"the record has more than {LONGEST_RECORD:,} characters; no row of the view is so long "
+            f"(only its first {SHOWN:,} characters are kept here)"
+        )
+    if text.count("{") > OBJECTS:
+        return f"the record holds more than {OBJECTS:,} JSON objects; no row of the view is so large"
+    if text.count(",") + text.count("[") > VALUES:
+        return f"the record holds more than {VALUES:,} values; no row of the view is so large"
+    return None
 
 
 def shortened(text: str) -> str:

@@ -74,12 +74,12 @@ _check: Final = msgspec.json.Decoder(Raw).decode
 
 def read_line(text: str) -> Row | Unreadable | None:
     """The row that a line of JSON holds, or why it cannot be read; None for a blank line."""
-    return _read(text) if len(text) <= limits.LONGEST_NAME else _read_long(text)
+    return _read(text) if len(text) <= limits.LONG else _read_long(text)
 
 
 def _read_long(text: str) -> Row | Unreadable | None:
     """The same of a line in which something may be too long."""
-    why = limits.too_long(text)
+    why = limits.too_much(text)
     row = Unreadable((why,)) if why else _read(text)
     names = limits.long_names(row) if isinstance(row, Row) else []
     return Unreadable(tuple(names)) if names else row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -26,7 +27,6 @@ from exporter.messages import (
     by_key,
     decode,
     encode,
-    is_text,
     order,
     parts,
     rank,
@@ -69,7 +69,7 @@ def answer(messages: Iterable[Message], job: Job) -> Iterator[Message]:
             if job.day:
                 yield from map(snapshot, every)
             said = list(_NODES[to](key, iter(every), job))
-            yield from _said(saying.of_thing(to, key, said), to, key, job)
+            yield from saying.of_thing(to, key, said)
         else:
             yield from group
     yield saying.tally.message()
@@ -93,10 +93,11 @@ def _object(key: str, group: Iterator[Message], job: Job, saying: Saying, around
     profile = heard.known.profile
     life = story.told(profile.names)
     life.same_names = sorted(heard.same_names)
-    if job.day:
-        yield snapshot(Message(OBJECT, key, order(BEFORE), encode(_Before(story.chapter(), profile, life.same_names))))
     said = list(nodes.of_object(profile, life, Iris(account, job.account, job.base))) if saying.is_asked else []
-    yield from _said(saying.of_thing(OBJECT, key, said), OBJECT, key, job)
+    if job.day:
+        yield from _of_day(key, said, heard, _Before(story.chapter(), profile, life.same_names), saying)
+    else:
+        yield from saying.of_thing(OBJECT, key, said)
     yield from around.of_object(key, said)
     if job.catalog:
         yield from of_object(entry(profile, life))
@@ -105,11 +106,16 @@ def _object(key: str, group: Iterator[Message], job: Job, saying: Saying, around
             yield Message(facts_of(table), "", b"", msgspec.json.encode(row))
 
 
-def _said(messages: Iterable[Message], to: str, key: str, job: Job) -> Iterator[Message]:
-    """What is said of a thing: of days the last one that speaks of it says all."""
-    for message in messages:
-        is_kept = job.day and is_text(message.to)
-        yield snapshot(Message(message.to, thing(to, key), b"", message.body)) if is_kept else message
+def _of_day(key: str, said: list[Node], heard: _Heard, now: _Before, saying: Saying) -> Iterator[Message]:
+    """What is said of an object on a day: what lasts, once; what may pass is kept, for the last day to say."""
+    refused, last, passing = saying.of_day(OBJECT, key, *nodes.lasting(said))
+    yield from refused
+    now.said = blake2b(b"".join(one.body for one in last), digest_size=16).digest()
+    if now.said != heard.said:
+        yield from last
+    for one in passing:
+        yield snapshot(Message(one.to, thing(OBJECT, key), b"", one.body))
+    yield snapshot(Message(OBJECT, key, order(BEFORE), encode(now)))
 
 
 def _told(story: Story, message: Message) -> Iterator[tuple[Asker, Answer]]:
@@ -123,11 +129,12 @@ def _told(story: Story, message: Message) -> Iterator[tuple[Asker, Answer]]:
 
 
 class _Before(Struct, array_like=True, gc=False):
-    """What an object knew the day before."""
+    """What an object knew the day before; ``said``: a digest of what was said of it."""
 
     chapter: Chapter
     profile: Profile
     same_names: list[str]
+    said: bytes = b""
 
 
 _read_before: Final = msgspec.msgpack.Decoder(_Before).decode
@@ -139,6 +146,7 @@ class _Heard:
     known: Known
 
     def __init__(self) -> None:
+        self.said = b""
         self.same_names: set[str] = set()
         self._datasets: dict[DatasetKey, bytes] = {}
         self._replied = False
@@ -150,6 +158,7 @@ class _Heard:
             story.going_on(before.chapter)
             self.known = Known(before.profile, set(), set())
             self.same_names.update(before.same_names)
+            self.said = before.said
         elif what == KNOWN:
             self.known = read_known(message.body)
         elif what == DATASETS:

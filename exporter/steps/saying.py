@@ -11,6 +11,7 @@ import msgspec
 from exporter.errors import UsageError
 from exporter.graph.shapes.on_nodes import Checks
 from exporter.graph.shapes.results import ALLOWED
+from exporter.graph.terms import Node
 from exporter.messages import REFUSED, RESULT, Message
 from exporter.steps.tallies import Tally
 from exporter.steps.texts import graph_in, writer
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.graph.shapes.results import Result
-    from exporter.graph.terms import Node
     from exporter.steps.job import Job
 
 
@@ -61,13 +61,31 @@ class Saying:
     def of_thing(self, to: str, key: str, nodes: Iterable[Node]) -> Iterator[Message]:
         """The nodes of a thing; where the shapes refuse one, those who mention the thing are to be held back."""
         every = list(nodes) if self.is_asked else []
-        results = self.checked(every)
+        yield from self._refusal(to, key, every)
+        yield from self.texts(every)
+
+    def _refusal(self, to: str, key: str, nodes: list[Node]) -> Iterator[Message]:
+        results = self.checked(nodes)
         reason = refusal(results)
         if reason is not None:
             self.tally.count("refused")
             yield Message(REFUSED, thing(to, key), b"", reason.encode())
         yield from self.results(results)
-        yield from self.texts(every)
+
+    def of_day(
+        self, to: str, key: str, stay: list[Node], passing: list[Node]
+    ) -> tuple[list[Message], list[Message], list[Message]]:
+        """The same in parts: what the shapes say of the nodes, whose parts these are; the texts of what stays, and of
+        what may pass.
+        """
+        whole = {node.iri: node for node in stay}
+        for node in passing:
+            known = whole.get(node.iri)
+            values = {**node.values, **known.values} if known else node.values
+            whole[node.iri] = Node(node.of, node.iri, node.types, values)
+        checked = [*self._refusal(to, key, list(whole.values()))]
+        self._count(len(whole))
+        return checked, list(self.more(stay)), list(self.more(passing))
 
     def checked(self, nodes: list[Node]) -> list[Result]:
         """What the shapes say of the nodes."""
@@ -100,7 +118,9 @@ class Saying:
                 yield Message(to, "", node.iri.encode(), render(node).encode())
 
     def more(self, nodes: list[Node]) -> Iterator[Message]:
-        """More triples of nodes that were said, and counted, on an earlier day."""
+        """Nodes as texts, without counting them: more of what was said before, or parts of what is counted."""
+        if not nodes:
+            return
         for (to, _, _), text in zip(self._writers, self.rendered(nodes), strict=True):
             yield Message(to, "", b"", text.encode())
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, json, msgpack
 
+from exporter.errors import UsageError
 from exporter.graph.shapes.one_node import whole
 from exporter.graph.shapes.surroundings import LINKS, named, object_of
 from exporter.graph.shapes.ways import BEHIND, OWN, REFERRED
@@ -87,6 +88,16 @@ def looks_at_others(job: Job) -> bool:
     """Whether one of them looks at the nodes of other objects, which these are asked for."""
     reach = checks(job.shapes).around.reach
     return bool(reach.referred or reach.behind)
+
+
+def check_by_day(job: Job) -> None:
+    """Raises UsageError where a shape looks around objects: a day does not have all that was ever said of an object."""
+    if looks_around(job):
+        raise UsageError(
+            f"{checks(job.shapes).around.names[0]}: looks around objects, and an update is made day by day, none of which "
+            "has all that was ever said of an object. Export all rows without --update, or keep this shape for exporter "
+            "validate --shapes"
+        )
 
 
 class ToObjects:

@@ -25,6 +25,7 @@ from exporter.messages import (
     rank,
     within,
 )
+from exporter.queries.bounds import beyond
 from exporter.queries.build import account_of, disagree, distinct, query_facts
 from exporter.queries.facts import NO_HISTORY, History, QueryFacts
 from exporter.recent import Recent
@@ -245,6 +246,11 @@ class _Teller:
 
     def _told(self, told: Told, *, has_heirs: bool) -> Iterator[Message]:
         facts = told.facts()
+        too_much = beyond(facts.content)
+        if too_much is not None:
+            self.tally.count("held", 1)
+            yield held(facts, too_much)
+            return
         account, body, said = facts.account, encode(told), self._prepare(facts)
         ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in said)
         address = self._addresses.of(told.rows, day_of(facts.end) if ends_later and facts.end > facts.start else "")

@@ -45,6 +45,12 @@ def test_a_folder_of_this_machine_is_none_for_workers_elsewhere(far: SparkSessio
     assert list(tmp_path.iterdir()) == []
 
 
+def test_over_spark_connect_only_a_shared_disk_is_named(far: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "is_remote", lambda _: True)
+    with pytest.raises(UsageError, match=r"reach: file:///… for a disk that they share$"):
+        workers.check(far, publication("lineage"))
+
+
 def test_workers_of_another_version_are_refused(
     far: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,9 @@ USERS: Final = (
 """Users who run queries, as Snowflake stores their names."""
 OTHERS: Final = ("CANARY_INVOKER", "CANARY_STAGE", "CANARY_OBJECT", "CANARY_SHEET", "CANARY_HISTORY", "CANARY_GRANTEE")
 """Users whom the rows only speak of: as invoker, by a stage, as an object, by worksheets; and in QUERY_HISTORY."""
-_FOUND: Final = re.compile(r'canary|can\\*"+ary|canáry|can\\u00e1ry|can%22ary|can%c3%a1ry|金糸雀|9071234567', re.IGNORECASE)
+_FOUND: Final = re.compile(
+    r'canary|can\\*"+ary|canáry|can\\u00e1ry|can%22ary|can%c3%a1ry|金糸雀|9071234567', re.IGNORECASE
+)
 
 
 def table(name: str, **more: Any) -> Json:
@@ -111,7 +113,9 @@ def history() -> list[Json]:
         {"query_id": f"q{number}", "query_text": text, "user_name": one} for number, text in enumerate(texts)
     ]
     told = {"query_tag": json.dumps({"user": one, "app": "dbt"}), "role_name": f"ROLE_{one}", "warehouse_name": one}
-    lines += [{"query_id": "q5", **told, "database_name": f"DEV_{one}", "schema_name": USERS[1], "USER_NAME": OTHERS[4]}]
+    lines += [
+        {"query_id": "q5", **told, "database_name": f"DEV_{one}", "schema_name": USERS[1], "USER_NAME": OTHERS[4]}
+    ]
     return [*lines, {"query_id": "q6", "query_text": f"-- {OTHERS[4]}", "end_time": one}]
 
 
@@ -124,6 +128,11 @@ def found(folder: Path) -> list[str]:
         for text in [_text(path)]
         for one in _FOUND.finditer(text)
     ]
+
+
+def in_text(text: str) -> list[str]:
+    """Every canary in a text."""
+    return _FOUND.findall(text)
 
 
 def _text(path: Path) -> str:

@@ -167,11 +167,20 @@ def guarded(*policies: Any) -> Any:
 
 
 def joined(*others: Any) -> Any:
-    return {**SALES, "joinObjects": [{"joinType": "INNER", key: one} for one in others for key in ("node", "joinObject")]}
+    return {
+        **SALES,
+        "joinObjects": [{"joinType": "INNER", key: one} for one in others for key in ("node", "joinObject")],
+    }
 
 
 def change(name: str, **properties: Any) -> Any:
-    return {"objectDomain": "Table", "objectId": 2, "objectName": name, "operationType": "ALTER", "properties": properties}
+    return {
+        "objectDomain": "Table",
+        "objectId": 2,
+        "objectName": name,
+        "operationType": "ALTER",
+        "properties": properties,
+    }
 
 
 @LISTS
@@ -180,7 +189,7 @@ def change(name: str, **properties: Any) -> Any:
     [
         ({"direct_objects_accessed": [SALES, HR]}, "direct_objects_accessed"),
         ({"direct_objects_accessed": [SALES], "base_objects_accessed": [HR]}, "base_objects_accessed"),
-        ({"direct_objects_accessed": [SALES], "provider_base_objects_accessed": [HR]}, "provider_base_objects_accessed"),
+        ({"objects_modified": [SALES], "provider_base_objects_accessed": [HR]}, "provider_base_objects_accessed"),
         ({"objects_modified": [HR, SALES]}, "objects_modified"),
         ({"objects_modified": [written(HR, SALES)]}, "objects_modified"),
         ({"policies_referenced": [SALES, HR]}, "policies_referenced"),
@@ -196,7 +205,7 @@ def change(name: str, **properties: Any) -> Any:
                 change("SALES.S.T", sourceName={"value": "HR.PAY.T"}),
                 change("SALES.S.T", tags={"HR.TAGS.PII": {"tagValue": "x", "subOperationType": "ADD"}}),
                 change("SALES.S.T", columns={"B": {"maskingPolicies": {"HR.PAY.MASK": {"subOperationType": "ADD"}}}}),
-                change("SALES.S.T", grant={"value": {"SECURABLE_OBJECT_DOMAIN": "DATABASE", "SECURABLE_OBJECT_NAME": "HR"}}),
+                change("SALES.S.T", grant={"value": {"OBJECT_DOMAIN": "DATABASE", "OBJECT_NAME": "HR"}}),
                 change("SALES.S.T", grant='{"value":{"SECURABLE_OBJECT_NAME":"HR.PAY"}}'),
                 {**change("SALES"), "objectDomain": "Database", "properties": {"swapTargetName": {"value": "HR"}}},
             )
@@ -282,6 +291,6 @@ def test_a_stage_whose_user_s_name_is_a_number_is_known_by_its_name() -> None:
     again = read_line(text)
     assert isinstance(again, Row)
     found = plain(again)["objects_modified"][0]
-    assert found["object_name"] == "12345"
-    assert "object_id" not in found
+    assert found["objectName"] == "12345"
+    assert "objectId" not in found
     assert named_stages(row(objects_modified=[{**stage, "objectId": "JSMITH"}])) is None

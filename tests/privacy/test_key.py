@@ -51,7 +51,12 @@ def test_white_space_around_a_key_does_not_count(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"short", "has 5 bytes"), (b" " * 99, "has 0 bytes"), (b"", "openssl rand"), (b"s3cret" * 9999, "larger than 4096")],
+    [
+        (b"short", "has 5 bytes"),
+        (b" " * 99, "has 0 bytes"),
+        (b"", "openssl rand"),
+        (b"s3cret" * 9999, "larger than 4096"),
+    ],
 )
 def test_what_is_no_key(content: bytes, words: str, tmp_path: Path) -> None:
     path = tmp_path / "key"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from exporter.graph.terms import Values
     from exporter.things.lives import Life, Named, Profile
 
+_PASSING: Final = frozenset(("rdfs:label", "ah:hasName", "ah:canonicalName"))
 _EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
 
 
@@ -31,6 +32,24 @@ def of_object(profile: Profile, life: Life, iris: Iris) -> Iterator[Node]:
     yield from names
     yield from _columns(profile, iris)
     yield from unrecorded(profile.key, life, iris)
+
+
+def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
+    """What holds whatever comes later, and what a later query may change: the label and the names of an object. Both
+    parts of a node have its types.
+    """
+    stay, pass_ = list[Node](), list[Node]()
+    for node in nodes:
+        if node.of is OBJECT_NAME:
+            pass_.append(node)
+        elif node.of is OBJECT:
+            stay.append(
+                Node(node.of, node.iri, node.types, {t: v for t, v in node.values.items() if t not in _PASSING})
+            )
+            pass_.append(Node(node.of, node.iri, node.types, {t: v for t, v in node.values.items() if t in _PASSING}))
+        else:
+            stay.append(node)
+    return stay, pass_
 
 
 def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node:

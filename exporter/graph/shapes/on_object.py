@@ -83,6 +83,11 @@ class AroundObjects:
     def __bool__(self) -> bool:
         return bool(self._shapes)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the shapes."""
+        return tuple(shape.name for shape in self._shapes)
+
     def asked_of(self, node: Node) -> Node:
         """The node with those of its values that the shapes ask for."""
         terms = self.reach.terms.get(node.of, ())

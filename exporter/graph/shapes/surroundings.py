@@ -94,13 +94,6 @@ def can_be(of: NodeClass, class_: str) -> bool:
 
 
 @cache
-def links_once(of: NodeClass) -> bool:
-    """Whether nodes of the class refer to no more than one other object."""
-    others = {other for (linking, _), other in LINKS.items() if linking is of}
-    return len(others) == 1 and not any(one.many for one in of.properties if one.term in others)
-
-
-@cache
 def named(name: str) -> NodeClass:
     """The vocabulary's class of this name."""
     return next(of for of in NODE_CLASSES if of.name == name)

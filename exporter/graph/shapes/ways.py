@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.shapes.paths import Alternative, Inverse, Predicate, Repeated, Sequence
-from exporter.graph.shapes.surroundings import LINKS, OBJECT_OF, STAYS, can_be, leading_to, links_once
+from exporter.graph.shapes.surroundings import LINKS, OBJECT_OF, STAYS, can_be, leading_to
 from exporter.graph.shapes.terms import SUBCLASS, TYPE
 from exporter.graph.terms import full
 from exporter.graph.vocabulary import NODE_CLASSES
@@ -167,8 +167,6 @@ class Ways:
         if link in LINKS and one.ring == OWN:
             self.found.referred.add((one.of, LINKS[link]))
             return {self.at(REFERRED, of): None for of in classes}
-        if link in LINKS and one.ring == REFERRING and links_once(one.of):
-            return {self.at(OWN, of): None for of in classes}
         return {Outside(property_.range): None}
 
     def _beside(self, one: Kind, of: NodeClass) -> Kind:

@@ -1,0 +1,206 @@
+"""Runs that are killed (kill -9) at drawn moments, and whether the next run takes up what they left."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Final
+
+from benchmarks import push
+from benchmarks.generate import Sizes, write
+from exporter import manifest
+from exporter.openlineage.push.ledger import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from random import Random
+
+ROOT: Final = Path(__file__).parents[1]
+EXPORTER: Final = [sys.executable, "-m", "exporter"]
+ANSWER: Final = 0.003
+"""Seconds that the backend of a push takes for an event, so that a push lasts about as long as an export."""
+Files = dict[str, str]
+
+
+class BrokenPromiseError(Exception):
+    """What was found is not what docs/faults.md says."""
+
+
+@dataclass
+class Killed:
+    """``found``: how often DIR was the old, the new or no output after a kill; ``untold``: how often nothing was said,
+    for Python had only begun to start; ``twice``: events that came twice.
+    """
+
+    kills: int = 0
+    found: Counter[str] = field(default_factory=Counter)
+    untold: int = 0
+    twice: int = 0
+
+    def told(self) -> str:
+        found = ", ".join(f"{count} {what}" for what, count in sorted(self.found.items()))
+        twice = f"; {self.twice} events came twice" if self.twice else ""
+        return f"{self.kills} kills: {found}{twice}; all taken up by the next run"
+
+
+def command(*given: str | Path) -> list[str]:
+    return [*EXPORTER, *map(str, given)]
+
+
+def export(rows: Path, out: Path, *options: str, engine: str = "local") -> list[str]:
+    return command("export", rows, "--account", "ACME-FAULTS", "--engine", engine, "--out", out, *options)
+
+
+def run(given: list[str], **environ: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
+    return subprocess.run(given, env=env, capture_output=True, text=True, check=False)
+
+
+def must(given: list[str], **environ: str) -> float:
+    """Run it to its end; returns the seconds that it took."""
+    begun = time.monotonic()
+    done = run(given, **environ)
+    promise(done.returncode == 0, f"exit {done.returncode} of {' '.join(given)}: {done.stderr}")
+    return time.monotonic() - begun
+
+
+def promise(kept: object, words: str) -> None:
+    if not kept:
+        raise BrokenPromiseError(words)
+
+
+def drawn(seen: Killed, whole: float, random: Random) -> float:
+    """Seconds after which to kill a run that takes ``whole``: of every two, one in its last third."""
+    return random.uniform(whole * 2 / 3 if seen.kills % 2 else 0, whole)
+
+
+def killed(given: list[str], seconds: float, **environ: str) -> bool | None:
+    """Kill it after so many seconds; whether anybody was told of that, None where it had come to its end by then."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
+    with subprocess.Popen(given, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        said = process.communicate()[1]
+    promise("Traceback" not in said, said)
+    return "ended from outside" in said if process.returncode == -signal.SIGKILL else None
+
+
+# --- export and update ------------------------------------------------------------------------------------------------
+
+
+def output(out: Path) -> Files:
+    """The files of events and graph, whole by the manifest, with their sums; empty where there is no DIR."""
+    if not out.exists():
+        return {}
+    found = manifest.problems(out)
+    promise(not found, "; ".join(found))
+    told = json.loads((out / manifest.NAME).read_text("utf-8"))["files"]
+    return {one["path"]: one["sha256"] for one in told if one["path"].startswith(("events/", "graph/"))}
+
+
+def rows(folder: Path, count: int) -> tuple[Path, Path]:
+    """Two files of rows: the first two thirds of a period, and the rest."""
+    write(Sizes.of(count), 1, folder / "all.ndjson")
+    lines = (folder / "all.ndjson").read_text("utf-8").splitlines(keepends=True)
+    cut = len(lines) * 2 // 3
+    for name, part in (("first", lines[:cut]), ("rest", lines[cut:])):
+        (folder / f"{name}.ndjson").write_text("".join(part), "utf-8")
+    return folder / "first.ndjson", folder / "rest.ndjson"
+
+
+def writing(folder: Path, before: list[list[str]], given: list[str], kills: int, random: Random) -> Killed:
+    """Kill ``given``, which writes ``folder/out``, at drawn moments after ``before`` was done."""
+    out, made = folder / "out", folder / "made"
+    for one in before:
+        must(one)
+    old = output(out)
+    if old:
+        shutil.copytree(out, made)
+    whole = must(given)
+    new, seen = output(out), Killed()
+    while seen.kills < kills:
+        shutil.rmtree(out, ignore_errors=True)
+        if old:
+            shutil.copytree(made, out)
+        told = killed(given, drawn(seen, whole, random))
+        if told is None:
+            continue
+        there = output(out)
+        promise(there in (old, new), "DIR is neither the old nor the new output")
+        seen.kills += 1
+        seen.untold += not told
+        seen.found["no output yet" if not there else "old" if there == old else "new"] += 1
+        must(given if old or not there else [*given, "--replace"])
+        promise(output(out) == new, "the next run made something else")
+        left = {path.name for path in folder.iterdir()} - {"out", "made", "all.ndjson", "first.ndjson", "rest.ndjson"}
+        promise(not left, f"the next run left {left}")
+    shutil.rmtree(out)
+    shutil.rmtree(made, ignore_errors=True)
+    return seen
+
+
+# --- push -------------------------------------------------------------------------------------------------------------
+
+
+def pushing(folder: Path, kills: int, random: Random) -> Killed:
+    """Kill pushes at drawn moments, until all has arrived; then start again with a ledger that knows nothing."""
+    out, seen = folder / "pushed", Killed()
+    events = push.write(out, 150, 30)
+    with backend() as (url, arrived):
+        given = command("push", out, "--json")
+        whole = must(given, OPENLINEAGE_URL=url)
+        while seen.kills < kills:
+            shutil.rmtree(out / "push")
+            arrived.clear()
+            began = seen.kills
+            while seen.kills < kills:
+                told = killed(given, drawn(seen, whole, random), OPENLINEAGE_URL=url)
+                if told is None:
+                    break
+                seen.kills += 1
+                seen.untold += not told
+            must(given, OPENLINEAGE_URL=url)
+            promise(len(arrived) == events, f"{events - len(arrived)} events did not arrive")
+            twice = sum(arrived.values()) - events
+            promise(twice <= 8 * (seen.kills - began), f"{twice} events came twice")
+            seen.twice += twice
+            seen.found["then all events had arrived"] = seen.kills
+    return seen
+
+
+@contextmanager
+def backend() -> Iterator[tuple[str, Counter[str]]]:
+    """A backend that takes everything: its URL, and how often each event has arrived."""
+    arrived = Counter[str]()
+
+    class Taking(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        log_message: Callable[..., None] = lambda *_: None
+
+        def do_POST(self) -> None:
+            arrived[fingerprint(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))] += 1
+            time.sleep(ANSWER)
+            self.send_response(201)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Taking)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", arrived
+    finally:
+        server.shutdown()
+        server.server_close()

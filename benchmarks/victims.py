@@ -1,0 +1,51 @@
+"""The processes that work for an export on Spark, by what they are, to kill one of them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DAEMON, JAVA = "pyspark.daemon", "java"
+_WAIT: Final = 120.0
+"""Seconds in which one has to be seen."""
+
+
+def seen(above: int, what: str, out: Path) -> int:
+    """The number of a process below another: Spark's own (JAVA), or a worker (DAEMON), a child of the daemon that makes
+    them; once the outputs of the export to ``out`` are being made.
+    """
+    until = time.monotonic() + _WAIT
+    while time.monotonic() < until:
+        found = [number for number in _below(above) if what in _name(number)]
+        workers = [number for number in found if what == JAVA or DAEMON in _name(_parent(number))]
+        if workers and list(out.parent.glob(f".{out.name}.*/.work/outputs*")):
+            return workers[-1]
+        time.sleep(0.02)
+    raise TimeoutError(f"no {what} was seen")
+
+
+def _below(above: int) -> Iterator[int]:
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit() and _parent(int(path.name)) == above:
+            yield int(path.name)
+            yield from _below(int(path.name))
+
+
+def _parent(number: int) -> int:
+    try:
+        return int(Path(f"/proc/{number}/stat").read_text("latin-1").rpartition(")")[2].split()[1])
+    except OSError:  # it is no more
+        return 0
+
+
+def _name(number: int) -> str:
+    """What was started: the program, or the module of Python."""
+    try:
+        words = Path(f"/proc/{number}/cmdline").read_bytes().decode("latin-1").split("\0")
+    except OSError:
+        return ""
+    return words[2] if words[1:2] == ["-m"] else words[0].rpartition("/")[2]

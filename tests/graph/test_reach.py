@@ -1,0 +1,145 @@
+"""How far shapes reach: those that stay around one object find there what they find in the whole graph, whatever they
+ask; the others are named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from pyoxigraph import Literal, RdfFormat, parse
+
+from exporter.engine import local, rounds
+from exporter.engine.local import LocalEngine
+from exporter.graph.shapes import on_graph
+from exporter.graph.shapes.classes import hierarchy, short
+from exporter.graph.shapes.data import Graph
+from exporter.graph.shapes.on_nodes import Checks
+from exporter.graph.shapes.reading import Shapes, compiled
+from exporter.graph.shapes.results import Result, in_order
+from exporter.graph.shapes.source import Source
+from exporter.graph.shapes.surroundings import LINKS, OBJECT_OF, STAYS
+from exporter.graph.shapes.ways import BEHIND, OWN, REFERRED, REFERRING
+from exporter.graph.vocabulary import NODE_CLASSES
+from exporter.messages import RESULT, Message
+from exporter.steps import answering, surrounding, writing
+from exporter.steps.job import Job
+from exporter.steps.reading import Record
+from tests.graph.around_shapes import Values, shapes
+from tests.graph.shape_graphs import BASE
+from tests.stewards import history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pytest
+
+    from exporter.graph.terms import Node
+    from exporter.queries.facts import QueryFacts
+
+JOB: Final = Job("ACME-PROD", BASE, events=False, shapes=("drawn",))
+ACCOUNTS: Final = ({}, {"organization_name": "ORG", "account_name": "ONE"}, {"account_name": "TWO"})
+
+
+class Exported:
+    """The nodes of an export, as they are sent to objects; and its graph."""
+
+    def __init__(self, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        random = Random(seed)
+        sent: list[tuple[str | QueryFacts, list[Node]]] = []
+
+        class Recorded:
+            def __init__(self, _: Job) -> None:
+                pass
+
+            def of_object(self, key: str, nodes: list[Node]) -> Iterator[Message]:
+                sent.append((key, nodes))
+                yield from ()
+
+            def of_query(self, facts: QueryFacts, nodes: list[Node]) -> Iterator[Message]:
+                sent.append((facts, nodes))
+                yield from ()
+
+        monkeypatch.setattr(answering, "ToObjects", Recorded)
+        monkeypatch.setattr(writing, "ToObjects", Recorded)
+        rows = [{**row, **random.choice(ACCOUNTS)} for row in history(random, 20)]
+        records = [Record("/rows", 0, "line", json.dumps(row)) for row in rows]
+        made = local.run(records, Job(JOB.account, JOB.base, events=False, validate=False))
+        text = b"".join(one.body for one in made if one.to == "graph-ttl")
+        self.triples = [one.triple for one in parse(text, format=RdfFormat.TURTLE)]
+        self.graph = Graph([*self.triples, *hierarchy()])
+        self._sent = sent
+
+    def values(self) -> Values:
+        literals: dict[str, set[str]] = {}
+        for one in self.triples:
+            if isinstance(one.object, Literal):
+                literals.setdefault(short(one.predicate.value), set()).add(str(one.object))
+        iris = {str(one.subject) for one in self.triples}
+        return Values({term: tuple(sorted(some)) for term, some in literals.items()}, tuple(sorted(iris)))
+
+    def around(self, checks: Checks, monkeypatch: pytest.MonkeyPatch) -> list[Result]:
+        """What is found around objects."""
+        monkeypatch.setattr(surrounding, "checks", lambda _: checks)
+        to = surrounding.ToObjects(JOB)
+        letters = [
+            one
+            for whose, nodes in self._sent
+            for one in (to.of_object(whose, nodes) if isinstance(whose, str) else to.of_query(whose, nodes))
+        ]
+        found = rounds._surrounded(LocalEngine(), [letters], JOB)
+        return in_order([msgspec.json.decode(one.body, type=Result) for one in found if one.to == RESULT])
+
+
+def test_any_shapes_find_the_same_around_objects_as_in_the_whole_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each by itself, so that none leans on what another asks for."""
+    told: Counter[str] = Counter()
+    for seed in range(25):
+        exported = Exported(seed, monkeypatch)
+        file = tmp_path / f"{seed}.ttl"
+        file.write_text(shapes(Random(seed), exported.values(), 60), encoding="utf-8")
+        for shape in compiled(Source([file], own=())).targeted:
+            alone = Shapes((shape,))
+            checks = Checks(alone)
+            if checks.around:
+                found = exported.around(checks, monkeypatch)
+                assert found == on_graph.validate(exported.graph, alone), f"{file}: {shape.name}"
+                told.update([*checks.around.reach.rings] if found else ())
+            told.update(refused=len(checks.needs_graph))
+    assert min(told[name] for name in (OWN, REFERRED, REFERRING, BEHIND, "refused")) > 10, told
+
+
+def test_what_belongs_to_an_object_is_said_of_the_vocabulary() -> None:
+    known = {(of, one.term) for of in NODE_CLASSES for one in of.properties if not one.is_literal}
+    assert known >= STAYS
+    assert known >= LINKS.keys()
+    assert known >= {(of, other) for (of, _), other in LINKS.items()}
+    assert not STAYS & LINKS.keys()
+    assert {of for of, _ in (*STAYS, *LINKS)} <= OBJECT_OF.keys()
+    assert {(of, term) for of, term in OBJECT_OF.items() if term is not None} <= STAYS
+
+
+def test_properties_that_stay_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the vocabulary cannot say: nodes that are said to be of one object are of one."""
+    exported, met = Exported(3, monkeypatch), Counter[tuple[str, str]]()
+    owners: dict[str, set[str]] = {}
+    for whose, nodes in exported._sent:
+        own = next((one.iri for one in nodes if one.of.name == "ah:SnowflakeObject"), None)
+        for node in nodes:
+            term = OBJECT_OF.get(node.of)
+            if node.of in OBJECT_OF:
+                owners.setdefault(node.iri, set()).add(str(node.values[term][0]) if term else str(own))
+        assert isinstance(whose, str) == (own is not None)
+    for _, nodes in exported._sent:
+        for node in nodes:
+            for of, term in STAYS if node.of in OBJECT_OF else ():
+                for value in node.values.get(term, ()) if of is node.of else ():
+                    met[of.name, term] += 1
+                    assert owners[str(value)] == owners[node.iri], (node.iri, term)
+    assert len(met) > len(STAYS) // 2

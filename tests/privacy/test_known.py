@@ -1,0 +1,108 @@
+"""Which names a record tells: those of users, and no other word."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from exporter.privacy.filters import Filters
+from exporter.privacy.key import Key
+from exporter.steps.reading import Record
+from exporter.steps.screening import Screen
+from tests.bad_rows import GOOD
+
+SCREEN = Screen(Filters(), Key(b"a key of 24 bytes, ASCII"), query_text=True)
+
+
+def told(text: str, *, is_history: bool = False) -> set[str]:
+    return set(SCREEN.told(Record("/f", 0, "line", text, is_history=is_history))) - {GOOD["user_name"], ""}
+
+
+def of_row(**columns: Any) -> set[str]:
+    return told(json.dumps({**GOOD, **columns}))
+
+
+def of_sql(text: str) -> set[str]:
+    return told(json.dumps({"query_id": "q", "query_text": text}), is_history=True)
+
+
+STAGE = {"objectDomain": "Stage", "objectId": "A", "objectName": "B", "stageKind": "User"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ({"user_name": "jane.doe@example.com"}, {"jane.doe@example.com"}),
+        ({"objects_modified": [STAGE]}, {"A", "B"}),
+        ({"objects_modified": json.dumps([STAGE])}, {"A", "B"}),
+        ({"objects_modified": json.dumps(json.dumps([STAGE]))}, {"A", "B"}),
+        ({"objects_modified": [{**STAGE, "objectId": 123, "objectName": "@~C"}]}, {"123", "C"}),
+        ({"objects_modified": [{**STAGE, "stageKind": "Table"}]}, set()),
+        ({"base_objects_accessed": [{"objectDomain": "USER", "objectName": "A"}]}, {"A"}),
+        ({"base_objects_accessed": [{"objectDomain": "Table", "objectName": "USER$ANN.PUBLIC.T"}]}, {"ANN"}),
+        ({"base_objects_accessed": [{"objectDomain": "Database", "objectName": "USER$ANN"}]}, {"ANN"}),
+        ({"base_objects_accessed": [{"objectDomain": "Table", "objectName": '"USER$ann.b".P.T'}]}, {"ann.b"}),
+        ({"base_objects_accessed": [{"objectDomain": "Table", "objectName": "D.S.USER$ID"}]}, set()),
+        ({"invoker_identity": "ANN"}, {"ANN"}),
+        ({"invoker_identity": '"ANN"'}, {"ANN"}),
+        ({"invoker_identity": {"type": "USER", "name": "ANN"}}, {"ANN"}),
+        ({"invoker_identity": {"type": "ROLE", "name": "ANALYST", "userName": "ANN", "email": "a@b"}}, {"ANN", "a@b"}),
+        ({"invoker_identity": {"type": "ROLE", "name": "ANALYST"}}, set()),
+        ({"invoker_identity": 7}, {"7"}),
+        ({"column_of_next_year": {"note": "the user ANN"}}, set()),
+    ],
+)
+def test_rows(columns: Any, names: set[str]) -> None:
+    assert of_row(**columns) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("CREATE USER ann PASSWORD = 'x'", {"ANN"}),
+        ('create or replace user if not exists "ann"', {"ann"}),
+        ("ALTER USER SET x = 1", set()),
+        ("use role r; DROP USER IF EXISTS ann;", {"ANN"}),
+        ("GRANT ROLE analyst TO USER ann", {"ANN"}),
+        ('revoke database role "D".r from user "a.b"', {"a.b"}),
+        ("SELECT * FROM USER$ANN.PUBLIC.T, t.USER$ID", {"ANN"}),
+        ("-- give it to user data, from user input\nSELECT user FROM user", set()),
+        ("PUT file:///x @~/staged", set()),
+    ],
+)
+def test_sql(text: str, names: set[str]) -> None:
+    assert of_sql(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (json.dumps({**GOOD, "query_id": None, "user_name": "ANN"}), {"ANN"}),
+        (json.dumps({**GOOD, "query_id": None, "objects_modified": {"x": json.dumps([STAGE])}}), {"A", "B"}),
+        (json.dumps({**GOOD, "query_id": None, "invoker_identity": "ANN"}), {"ANN"}),
+        ("no JSON of ANN", set()),
+        ("", set()),
+        ("[" * 100_000, set()),
+    ],
+)
+def test_lines_that_are_no_rows(text: str, names: set[str]) -> None:
+    assert told(text) == names
+
+
+def test_query_history() -> None:
+    assert told('{"QUERY_ID": "q", "USER_NAME": "ANN"}', is_history=True) == {"ANN"}
+    assert told("{'query_id': 'q', 'user_name': 'ANN'}", is_history=True) == {"ANN"}
+    assert told("no JSON", is_history=True) == set()
+
+
+def test_who_is_hidden() -> None:
+    """Not who is kept, nor who has a pseudonym already, nor what stands for no name."""
+    key = Key(b"a key of 24 bytes, ASCII")
+    screen = Screen(Filters(), key, keep=("svc_*",), names=frozenset({"LISTED"}))
+    one, two = key.pseudonym("ONE"), key.pseudonym("TWO")
+    knows = screen.knowing(["SVC_A", "svc_a", "TWO", one, "null", " "], [one, two, "", "junk"])
+    assert knows.names == {"LISTED", "svc_a", "TWO"}
+    assert knows.earlier == {one}
+    assert knows.pseudonyms() == sorted([one, two, key.pseudonym("LISTED"), key.pseudonym("svc_a")])

@@ -1,0 +1,74 @@
+"""The screen on whatever may come: it never raises, and a row stays a row of the same query."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from random import Random
+from typing import Final
+
+import pytest
+
+from exporter.privacy.filters import Filters
+from exporter.privacy.key import Key
+from exporter.queries.facts import History
+from exporter.rows.reading import read_line
+from exporter.rows.row import Row, Unreadable
+from exporter.steps.reading import Record
+from exporter.steps.screening import Screen
+from tests.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
+from tests.histories import random_history
+from tests.rows import noise
+
+KEY: Final = Key(b"a key of 24 bytes, ASCII")
+LINES: Final = [noise.line(Random(seed)) for seed in range(2000)]
+RUBBISH: Final = [
+    *(line for line, _ in BAD_ROWS + BAD_NESTED_ROWS),
+    *("[" * 100_000, '{"user_name":' * 5_000, '"' * 9_999, "\\" * 9_999, "\x00", "\ufeff", "{'a': '\\'\"'}"),
+    *(json.dumps({**GOOD, "x": "[" * 100_000}), json.dumps({**GOOD, "user_name": "[" * 999})),
+    *(json.dumps(row) for seed in range(20) for row in random_history(seed, 5)),
+]
+SCREENS: Final = {
+    "names": Screen(Filters(), KEY, query_text=True),
+    "earlier": Screen(Filters(), KEY).knowing([], map(KEY.pseudonym, ("u", "A", "D", "JSMITH"))),
+    "denied": Screen(Filters(deny_databases=("D",), deny_users=("A",))),
+    "allowed": Screen(Filters(allow_schemas=("D.S",), since=0)),
+    "all": Screen(Filters(deny_schemas=("SCH",), until=2**60), KEY),
+}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_whatever_comes(name: str) -> None:
+    records = [Record("/f", 0, "line", line) for line in LINES + RUBBISH]
+    screen = SCREENS[name]
+    if name in {"names", "all"}:
+        screen = screen.knowing(told for record in records for told in screen.told(record))
+        assert len(screen.names) > 10
+    changed = 0
+    for record in records:
+        before, after = read_line(record.text), screen.look(record)
+        if isinstance(after.row, Row) and after.left_out is None:
+            again = read_line(after.text)
+            assert isinstance(before, Row)
+            assert isinstance(again, Row)
+            assert (again.query_id, again.start) == (before.query_id, before.start)
+            changed += again != before
+        elif after.left_out is None:
+            assert isinstance(before, Unreadable) == isinstance(after.row, Unreadable)
+    assert changed > 20
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_whatever_comes_of_query_history(name: str) -> None:
+    for line in LINES[:300] + RUBBISH:
+        assert isinstance(list(SCREENS[name].told(Record("/f", 0, "line", line, is_history=True))), list)
+        kept = SCREENS[name].line(History(query_text=line, query_tag=line, database_name="D", schema_name=line), line)
+        assert kept is None or kept.role_name is None
+
+
+def test_without_names_a_line_stays_as_it_came() -> None:
+    screen = replace(SCREENS["names"], names=frozenset({"NOBODY HERE"}))
+    for line in LINES:
+        seen = screen.look(Record("/f", 0, "line", line))
+        if isinstance(seen.row, Row):
+            assert seen.text == line
