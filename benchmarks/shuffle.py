@@ -1,5 +1,6 @@
 """What an export moves: ``python -m benchmarks.shuffle --rows 20000`` runs one on this machine and prints, for each of
-its stages, the bytes a row that are exchanged between tasks, spilled and written; then what is in DIR, and the memory. The figures of docs/cluster.md are from it.
+its stages, the bytes a row that are exchanged between tasks, spilled and written; then what is in DIR, and the memory.
+The figures of docs/cluster.md are from it.
 
 Bytes are those of Spark's event log. ``--most-partitions 1`` makes all rows one partition of each exchange, to see what
 large partitions take. ``--log FILE --rows N`` reads the event log of a run that was made elsewhere, on a cluster say.
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.measured import timed
-from benchmarks.memory import WORKERS
 from benchmarks.programs import Bench
 
 if TYPE_CHECKING:
@@ -90,10 +90,7 @@ def left(out: Path, rows: int) -> Iterator[str]:
 
 def _memory(run: Run) -> Iterator[str]:
     each = ", ".join(f"{kind} {size / 1e6:,.0f} MB" for kind, size in run.peak.items())
-    yield f"- memory when it was most: {each or 'too short to tell'}"
-    if WORKERS in run.peak:
-        cores = len(os.sched_getaffinity(0))
-        yield f"- a Python worker: {run.peak[WORKERS] / 1e6 / cores:,.0f} MB, of {cores} that work at once"
+    yield f"- memory when it was most, on {len(os.sched_getaffinity(0))} cores: {each or 'too short to tell'}"
 
 
 def _ran(given: argparse.Namespace, work: Path) -> Iterator[str]:

@@ -35,6 +35,9 @@ _BY_TEXT: Final = {
     "Python worker exited unexpectedly": _LOST,
     "Python worker failed to connect back": _LOST,
     "from pyspark.daemon": _LOST,
+    "java.io.EOFException": _LOST,  # these three: before a worker has said its first word
+    "java.net.SocketException": _LOST,
+    "java.io.IOException: Broken pipe": _LOST,
     "ExecutorLostFailure": _LOST,
     "Answer from Java side is empty": _ENDED,
     "while sending or receiving": _ENDED,

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain
+from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -24,11 +25,11 @@ from exporter.steps.reading import Record, read
 from tests import exports, golden, test_held_back
 from tests.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
 from tests.histories import Json, histories, random_history
+from tests.stewards import MY, RULES, history, turtle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
-    from random import Random
 
     from exporter.engine.rounds import Exported, Step
 
@@ -63,6 +64,10 @@ my:ReadName a sh:PropertyShape ;
     sh:maxLength 20 ;
     sh:severity sh:Warning .
 """
+AROUND: Final = turtle(
+    RULES["what was copied from a tagged table is tagged"], RULES["a column that is tagged is masked"]
+) + turtle(RULES["a policy that is set has a body on record"], RULES["a table has a tag"], severity="Warning")
+"""Rules that look around objects: two refuse statements, two warn."""
 
 
 @dataclass(frozen=True)
@@ -157,9 +162,10 @@ def texts(made: Exported[list[Message]]) -> Counter[tuple[str, bytes]]:
 
 @pytest.fixture(scope="module")
 def own_shapes(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A folder of shapes: one that refuses users, one that warns of what is read."""
+    """A folder of shapes: one that refuses users, one that warns of what is read, and those around objects."""
     folder = tmp_path_factory.mktemp("shapes")
     (folder / "own.ttl").write_text(OWN_SHAPES, encoding="utf-8")
+    (folder / "around.ttl").write_text(AROUND, encoding="utf-8")
     return str(folder)
 
 
@@ -255,11 +261,17 @@ def _refused_thing() -> Case:
     return Case([_lines(rows)], [], ("--shapes", "OWN"), frozenset({"https://example.org/shapes#UserInCapitals"}))
 
 
+def _refused_around() -> Case:
+    refusing = frozenset({f"{MY}CopyIsTagged", f"{MY}TaggedColumnIsMasked"})
+    return Case([_lines(history(Random(4), 40))], [], ("--shapes", "AROUND"), refusing)
+
+
 CASES: Final[dict[str, Callable[[], Case]]] = {
     "random histories, all outputs": _random_histories,
     "held back": _held_back,
     "unreadable rows of two files": _unreadable,
     "a refused thing": _refused_thing,
+    "rules around objects": _refused_around,
 }
 
 
@@ -295,9 +307,11 @@ def _by_both(case: Case, folder: Path) -> tuple[list[int], list[Path]]:
     (folder / "in").mkdir()
     (folder / "shapes").mkdir()
     (folder / "shapes" / "own.ttl").write_text(OWN_SHAPES, encoding="utf-8")
+    (folder / "around.ttl").write_text(AROUND, encoding="utf-8")
     for number, lines in enumerate(case.files):
         (folder / "in" / f"part-{number}.ndjson").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    options = [str(folder / "shapes") if one == "OWN" else one for one in case.options]
+    named = {"OWN": str(folder / "shapes"), "AROUND": str(folder / "around.ttl")}
+    options = [named.get(one, one) for one in case.options]
     if case.history:
         options += ["--query-history", str(exports.ndjson(case.history, folder / "history.ndjson"))]
     outs = [folder / "spark", folder / "local"]

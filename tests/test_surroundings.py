@@ -210,7 +210,7 @@ def test_without_validation_nothing_is_looked_at(tmp_path: Path) -> None:
 def test_rules_that_never_end_are_told_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each version is to come after one that a query on record made: the first one fails, then the next one is first."""
+    """Each version is to come after one on record: the first does not, and without it the next is the first."""
     monkeypatch.setattr("exporter.engine.rounds._TURNS", 5)
     written = [row(f"q{at}", f"0{at}:00:00", objects_modified=[{**TABLE, "columns": [COLUMN]}]) for at in range(9)]
     rule = """my:AfterAnother a sh:PropertyShape ; sh:targetSubjectsOf ah:priorVersion ;

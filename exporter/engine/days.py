@@ -70,8 +70,14 @@ class Store(Protocol[Messages]):
     def load(self, names: Sequence[str], to: Sequence[str]) -> Messages:
         """The messages to these that are kept under the names; none under one that is not there."""
 
+    def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
+        """The same, of the keys alone that one of the others goes to, whoever hears it there."""
+
     def latest(self, names: Sequence[str], to: Sequence[str]) -> Messages:
-        """The same, of each ``to`` and ``key`` those alone that are under the last of the names that has any."""
+        """As :meth:`load`, of each ``to`` and ``key`` what is under the last of the names that has any."""
+
+    def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
+        """The same, of those alone (``to`` and ``key``) whom one of the others goes to."""
 
     def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
         """Write what changed between the DIR before and this one: of days, and of what was ``said`` of things there
@@ -135,8 +141,8 @@ def _dated(
     """Keep the new rows under their days; by day how many there are."""
     runs = [f"rows/{run:05d}" for run in range(1, job.run)]
     store.carry(f"state/{name}" for name in runs)
-    index = engine.each(store.load(runs, [INDEX]), to_queries, job)
-    dated = engine.kept(engine.met([read, engine.same(index, [read])], date, job), "dated")
+    index = engine.each(store.load_of(runs, [INDEX], [read]), to_queries, job)
+    dated = engine.kept(engine.met([read, index], date, job), "dated")
     counts = engine.counts(dated)
     if counts[MOVED]:
         raise UsageError(
@@ -172,7 +178,11 @@ class _Day(Generic[Messages]):
         store_before = [one for one in sorted(done.days) if one < day]
         due_now = engine.each(store.load(_named("open", store_before[-1:]), _DUE), due, job)
         due_now = engine.kept(due_now, f"{day}due")
-        knew = store.latest(_named("things", store_before), _KNEW)
+        things = _named("things", store_before)
+
+        def knew(others: Sequence[Messages]) -> Messages:
+            return store.latest_of(things, _KNEW, others)
+
         try:
             made = rounds.export(engine, self._heard(every), job, watch, Before(knew, due_now))
         except NotByDay as refused:
@@ -189,15 +199,13 @@ class _Day(Generic[Messages]):
     def _heard(self, every: Sequence[str]) -> list[Messages]:
         """The rows of the day, those of the parents of other days, and the lines of QUERY_HISTORY of both."""
         engine, job = self._engine, self._job
-        own = engine.kept(engine.each(self._rows([self._day]), rows_again, job), f"{self._day}rows")
-        others = engine.each(self._rows([one for one in every if one != self._day]), to_queries, job)
+        runs = [f"rows/{run:05d}" for run in range(1, job.run + 1)]
+        own = engine.kept(engine.each(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
         asked = engine.each(own, asks_for_context, job)
-        context = engine.kept(engine.each(engine.same(others, [asked]), as_context, job), f"{self._day}context")
-        lines = engine.each(self._rows([LINES]), to_queries, job)
-        return [own, context, engine.same(lines, [own, context]), self._rows([PLACE])]
-
-    def _rows(self, to: Sequence[str]) -> Messages:
-        return self._store.load([f"rows/{run:05d}" for run in range(1, self._job.run + 1)], to)
+        others = self._store.load_of(runs, [one for one in every if one != self._day], [asked])
+        context = engine.kept(engine.each(others, as_context, job), f"{self._day}context")
+        lines = engine.each(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
+        return [own, context, lines, self._store.load(runs, [PLACE])]
 
     def _account(self, made: rounds.Exported[Messages], done: Updated[Messages]) -> None:
         open_days = {name.removeprefix(OPEN_DAY) for name in made.counts.numbers if name.startswith(OPEN_DAY)}

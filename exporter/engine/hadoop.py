@@ -109,7 +109,7 @@ class HadoopPlace:
     def _recover(self) -> None:
         """Take DIR up where dead runs left it: what they had put there and what does not count goes."""
         own = re.compile(rf"\.{re.escape(self.name)}\.[0-9a-f]{{{_DIGITS}}}")
-        for left in [path for path in self.listed(self._above) if own.fullmatch(path.rpartition("/")[2])]:
+        for left in [path for path in self.listed(self.beside("")) if own.fullmatch(path.rpartition("/")[2])]:
             journal, now = self._manifest(left), self._manifest(self._out)
             if journal and now:
                 self._tidy(now["files"])

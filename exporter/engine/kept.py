@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import parquet
 
 from exporter.engine import changes
@@ -52,29 +53,47 @@ class LocalStore:
                     file.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
-        return self._load(self._state, names, to)
+        return [one for name, heard in product(names, to) for one in self._read(self._state, name, heard)]
 
-    @staticmethod
-    def _load(state: Path, names: Sequence[str], to: Sequence[str]) -> list[Message]:
-        found: list[Message] = []
-        for name, one in product(names, to):
-            for path in sorted((state / name / f"{_TO}{quote(one, safe='')}").glob("*.parquet")):
-                for batch in parquet.ParquetFile(path).iter_batches():
-                    rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-                    found += [Message(one, *row) for row in rows]
-        return found
+    def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
+        keys = {one.key for one in chain.from_iterable(others)}
+        return [one for name, heard in product(names, to) for one in self._read(self._state, name, heard, keys)]
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
         return self._latest(self._state, names, to)
+
+    def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
+        keys: dict[str, set[str]] = {one: set() for one in to}
+        for one in chain.from_iterable(others):
+            if one.to in keys:
+                keys[one.to].add(one.key)
+        found: list[Message] = []
+        for name, heard in product(reversed(names), to):
+            if keys[heard]:
+                known = self._read(self._state, name, heard, keys[heard])
+                keys[heard] -= {one.key for one in known}
+                found += known
+        return found
 
     def _latest(self, state: Path, names: Sequence[str], to: Sequence[str]) -> list[Message]:
         found: dict[tuple[str, str], list[Message]] = {}
         for name in names:
             of_name: dict[tuple[str, str], list[Message]] = {}
-            for message in self._load(state, [name], to):
+            for message in chain.from_iterable(self._read(state, name, heard) for heard in to):
                 of_name.setdefault(message[:2], []).append(message)
             found |= of_name
         return list(chain.from_iterable(found.values()))
+
+    @staticmethod
+    def _read(state: Path, name: str, to: str, keys: set[str] | None = None) -> list[Message]:
+        found: list[Message] = []
+        wanted = None if keys is None else pa.array(sorted(keys), pa.string())
+        for path in sorted((state / name / f"{_TO}{quote(to, safe='')}").glob("*.parquet")):
+            for batch in parquet.ParquetFile(path).iter_batches():
+                kept = batch if wanted is None else batch.filter(pc.is_in(batch.column("key"), value_set=wanted))
+                rows = zip(*(kept.column(one).to_pylist() for one in _SCHEMA.names), strict=True)
+                found += [Message(to, *row) for row in rows]
+        return found
 
     def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
         number = self._new.numbered(FOLDER) + 1

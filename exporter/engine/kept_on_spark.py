@@ -34,11 +34,18 @@ class SparkStore:
             self._new.carry(name)
 
     def save(self, messages: Sequence[DataFrame], name: str) -> None:
-        every = reduce(lambda one, other: one.unionByName(other), messages)
-        every.write.partitionBy("to").option("compression", "zstd").parquet(uri(self._path(name)))
+        _all(messages).write.partitionBy("to").option("compression", "zstd").parquet(uri(self._path(name)))
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
         return self._read(f"{self._new.folder}/state", names, to).select(*_COLUMNS)
+
+    def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
+        return self.load(names, to).join(_all(others).select("key").distinct(), "key", "left_semi").select(*_COLUMNS)
+
+    def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
+        wanted = _all(others).select("to", "key").distinct()
+        every = self._read(f"{self._new.folder}/state", names, to)
+        return self._latest(every.join(wanted, ["to", "key"], "left_semi"))
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
         return self._latest(self._read(f"{self._new.folder}/state", names, to))
@@ -77,3 +84,7 @@ class SparkStore:
 
     def _path(self, name: str) -> str:
         return f"{self._new.folder}/state/{name}"
+
+
+def _all(each: Sequence[DataFrame]) -> DataFrame:
+    return reduce(lambda one, other: one.unionByName(other), each)

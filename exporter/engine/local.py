@@ -41,10 +41,6 @@ class LocalEngine:
         wanted = frozenset(to)
         return [message for message in messages if message.to in wanted]
 
-    def same(self, messages: list[Message], others: Sequence[list[Message]]) -> list[Message]:
-        heard = {one[:2] for one in chain.from_iterable(others)}
-        return [message for message in messages if message[:2] in heard]
-
     def kept(self, messages: list[Message], name: str) -> list[Message]:  # noqa: ARG002 - they are in memory
         return messages
 

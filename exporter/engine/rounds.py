@@ -73,9 +73,6 @@ class Engine(Protocol[Messages]):
     def only(self, messages: Messages, to: Sequence[str]) -> Messages:
         """The messages that one of these hears."""
 
-    def same(self, messages: Messages, others: Sequence[Messages]) -> Messages:
-        """The messages that somebody hears (``to`` and ``key``) whom one of the others goes to."""
-
     def kept(self, messages: Messages, name: str) -> Messages:
         """The messages, computed and kept under a name, since several read them."""
 
@@ -106,11 +103,11 @@ class Exported(Generic[Messages]):
 
 @dataclass(frozen=True)
 class Before(Generic[Messages]):
-    """What a day goes on from: what things ``knew`` at the end of the day before, and what is ``due`` of queries that
-    had not ended then.
+    """What a day goes on from: what things ``knew`` at the end of the day before, of those whom messages go to; and
+    what is ``due`` of queries that had not ended then.
     """
 
-    knew: Messages
+    knew: Callable[[Sequence[Messages]], Messages]
     due: Messages
 
 
@@ -232,12 +229,12 @@ def _answered(engine: Engine[Messages], told: Messages, job: Job, before: Before
     if before is None:
         settled = engine.met([engine.met(profiles, gather, job)], settle, job)
         return engine.met([*things, settled], answer, job)
-    known = [engine.same(before.knew, profiles)]
+    known = [before.knew(profiles)]
     gathered = engine.kept(engine.met([*profiles, *known], gather, job), f"{job.day}gathered")
-    known = [engine.same(before.knew, [gathered])]
+    known = [before.knew([gathered])]
     settled = engine.kept(engine.met([gathered, *known], settle, job), f"{job.day}settled")
     things += [settled, engine.only(before.due, THINGS)]
-    return engine.met([*things, engine.same(before.knew, things)], answer, job)
+    return engine.met([*things, before.knew(things)], answer, job)
 
 
 def _written(engine: Engine[Messages], each: Sequence[Messages], job: Job, *, has_parents: bool) -> Messages:

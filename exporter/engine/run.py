@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 LOCAL, SPARK = "local", "spark"
-_LITTLE: Final = 16 << 20
-"""Bytes of rows, and of what DIR has of rows and things, about."""
+_LITTLE: Final = 64 << 20
+"""Bytes of rows, and of what DIR has of a day, about: days are made one after the other, each in memory."""
 _PACKED: Final = 10
 
 
@@ -48,7 +48,8 @@ def _is_here(given: Given, job: Job, new: Publication, engine: str) -> bool:
     if engine == LOCAL:
         return True
     came = given.came.size
-    return bool(job.run) and came is not None and not new.is_uri and came + _PACKED * given.left.bytes < _LITTLE
+    of_day = _PACKED * given.left.bytes // max(1, len(given.left.days))
+    return bool(job.run) and came is not None and not new.is_uri and max(came, of_day) < _LITTLE
 
 
 def _locally(given: Given, job: Job, new: Publication) -> Outcome:

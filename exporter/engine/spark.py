@@ -59,10 +59,6 @@ class SparkEngine:
     def only(self, messages: DataFrame, to: Sequence[str]) -> DataFrame:
         return messages.filter(F.col("to").isin(list(to)))
 
-    def same(self, messages: DataFrame, others: Sequence[DataFrame]) -> DataFrame:
-        heard = _union(others).select("to", "key").distinct()
-        return messages.join(heard, ["to", "key"], "left_semi").select(*_COLUMNS)
-
     def kept(self, messages: DataFrame, name: str) -> DataFrame:
         path = f"{self._work}/{name}"
         # No dictionary: hardly a body comes twice, and to look for that costs as much as all else.

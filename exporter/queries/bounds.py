@@ -20,11 +20,21 @@ PAIRS: Final = 1_000_000
 def beyond(content: Content) -> str | None:
     """Why a query with this content is not written; None where it is."""
     reads, writes = len(content.accesses), len(content.writes)
-    if max(reads, writes) <= OBJECTS and reads * writes <= PAIRS:
+    others = len(content.derivations) + len(content.policies) + len(content.joins)
+    if reads + writes + others <= OBJECTS and reads * writes <= PAIRS:
         return None
+    named = len(set(_named(content)))
+    if named > OBJECTS:
+        return f"the query names {named:,} objects, more than {OBJECTS:,}"
     reads = len({one.thing.key for one in content.accesses})  # an object is read directly and as a base, too
-    if max(reads, writes) > OBJECTS:
-        return f"the query names {max(reads, writes):,} objects, more than {OBJECTS:,}"
     if reads * writes > PAIRS:
         return f"the query reads {reads:,} objects and writes {writes:,}, more than {PAIRS:,} pairs of them"
     return None
+
+
+def _named(content: Content) -> Iterator[str]:
+    """The keys of all objects that are read, written, or named beside those."""
+    yield from (one.thing.key for one in (*content.accesses, *content.writes, *content.policies))
+    yield from (one.source.key for one in content.derivations)
+    yield from (one.policy_key for one in content.policies)
+    yield from (one.other.key for one in content.joins)

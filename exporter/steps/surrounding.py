@@ -94,9 +94,9 @@ def check_by_day(job: Job) -> None:
     """Raises UsageError where a shape looks around objects: a day does not have all that was ever said of an object."""
     if looks_around(job):
         raise UsageError(
-            f"{checks(job.shapes).around.names[0]}: looks around objects, and an update is made day by day, none of which "
-            "has all that was ever said of an object. Export all rows without --update, or keep this shape for exporter "
-            "validate --shapes"
+            f"{checks(job.shapes).around.names[0]}: looks around objects, and an update is made day by day, none of "
+            "which has all that was ever said of an object. Export all rows without --update, or keep this shape for "
+            "exporter validate --shapes"
         )
 
 

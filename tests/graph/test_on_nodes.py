@@ -15,6 +15,7 @@ from exporter.graph.shapes.quick import References
 from exporter.graph.shapes.reading import Shapes, compiled
 from exporter.graph.shapes.source import Source
 from exporter.graph.shapes.terms import TYPE
+from exporter.graph.terms import AH
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.any_shapes import PREFIXES, Words, shapes
 from tests.graph.shape_graphs import BASE, INVALID, class_named, iri, local, nodes, triples_of, whole
@@ -180,23 +181,30 @@ def test_shapes_that_look_further_are_named_and_not_checked(tmp_path: Path) -> N
         ex:Same a sh:PropertyShape ; sh:targetClass ah:Column ; sh:path ah:columnOf ;
             sh:or ( [ sh:equals rdfs:label ] ) .
         ex:Closed a sh:PropertyShape ; sh:targetClass ah:Column ; sh:path ah:columnOf ; sh:closed true .
+        ex:Who a sh:PropertyShape ; sh:targetClass ah:Version ; sh:path prov:wasGeneratedBy ; sh:property ex:Tag .
+        ex:Tag a sh:PropertyShape ; sh:path ah:queryTag ; sh:minCount 1 .
         """
     )
     checks = Checks.load([tmp_path])
-    assert [one.replace("https://example.org/", "ex:") for one in checks.needs_graph] == [
-        "ex:Far (ex:Column): the path ^<https://w3id.org/access-history#columnOf>",
+    assert [one.replace("https://example.org/", "ex:") for one in checks.around.names] == [
+        "ex:Far",
+        "ex:Labelled",
+        "ex:Exact",
+        "ex:Same",
+        "ex:Closed",
+    ]
+    words = [one.replace("https://example.org/", "ex:").replace(AH, "ah:") for one in checks.needs_graph]
+    assert words == [
         "ex:Objects: sh:targetObjectsOf",
         "ex:Named: sh:targetNode, for the node may be absent",
-        "ex:Labelled: sh:property of another node",
-        "ex:Exact: sh:class https://w3id.org/access-history#ExternalTable of another node, which its IRI does not tell",
-        "ex:Same: sh:equals of another node",
-        "ex:Closed: sh:closed of another node",
+        "ex:Who (ex:Tag): the path ah:queryTag goes on from an ah:Query, beyond an object's surroundings",
     ]
     assert all(checks.check(node, BASE) == [] for node in NODES)
 
 
 def test_the_projects_own_shapes_need_no_more_than_a_node() -> None:
     assert CHECKS.needs_graph == ()
+    assert not CHECKS.around
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from exporter.graph.shapes.on_nodes import Checks
 from exporter.graph.shapes.reading import Shapes, compiled
 from exporter.graph.shapes.results import Result, in_order
 from exporter.graph.shapes.source import Source
-from exporter.graph.shapes.surroundings import LINKS, OBJECT_OF, STAYS
+from exporter.graph.shapes.surroundings import LINKS, OBJECT_OF, STAYS, types_of
 from exporter.graph.shapes.ways import BEHIND, OWN, REFERRED, REFERRING
 from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.messages import RESULT, Message
@@ -138,6 +138,7 @@ def test_properties_that_stay_stay(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(whose, str) == (own is not None)
     for _, nodes in exported._sent:
         for node in nodes:
+            assert set(node.types) <= set(types_of(node.of)), node.iri
             for of, term in STAYS if node.of in OBJECT_OF else ():
                 for value in node.values.get(term, ()) if of is node.of else ():
                     met[of.name, term] += 1

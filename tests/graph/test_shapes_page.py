@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.graph.shapes.on_nodes import Checks
 from exporter.graph.shapes.parameters import COMPONENTS, PARAMETERS
+from exporter.graph.shapes.surroundings import LINKS, OBJECT_OF
+from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.shape_graphs import ROOT
 
 if TYPE_CHECKING:
@@ -25,12 +27,22 @@ def test_the_page_lists_what_is_compiled() -> None:
 
 
 def test_the_examples_are_checked_where_the_page_says(tmp_path: Path) -> None:
-    needs_graph = []
+    found = []
     for number, example in enumerate(EXAMPLES):
         file = tmp_path / f"{number}.ttl"
         file.write_text(example, "utf-8")
-        needs_graph.append(bool(Checks.load([file]).needs_graph))
-    assert needs_graph == [False, False, True]
+        checks = Checks.load([file])
+        found.append("whole graph" if checks.needs_graph else "around objects" if checks.around else "node by node")
+    assert found == ["node by node", "around objects", "whole graph"]
+
+
+def test_the_page_says_how_far_an_export_looks() -> None:
+    about = PAGE.partition("### What an export can check")[2].partition("### What a violation keeps out")[0]
+    tables = "\n".join(line for line in about.splitlines() if line.startswith("|"))
+    assert {of.name for of in OBJECT_OF} <= set(re.findall(r"`(ah:\w+)`", tables))
+    assert {term for _, term in LINKS} <= set(re.findall(r"`(ah:\w+)`", tables))
+    beyond = {of.name for of in NODE_CLASSES if of not in OBJECT_OF}
+    assert beyond.isdisjoint(re.findall(r"`(ah:\w+)`", tables))
 
 
 def test_the_page_names_its_tests() -> None:

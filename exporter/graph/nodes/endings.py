@@ -1,7 +1,7 @@
 """What became of versions and settings after the day on which they were made: said on the day that ends them.
 
-The triples are those that :mod:`exporter.graph.nodes.versions` and :mod:`exporter.graph.nodes.changes` give where all is
-known at once.
+The triples are those that :mod:`exporter.graph.nodes.versions` and :mod:`exporter.graph.nodes.changes` give where all
+is known at once.
 """
 
 from __future__ import annotations

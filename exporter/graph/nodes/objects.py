@@ -40,15 +40,14 @@ def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
     """
     stay, pass_ = list[Node](), list[Node]()
     for node in nodes:
-        if node.of is OBJECT_NAME:
-            pass_.append(node)
-        elif node.of is OBJECT:
-            stay.append(
-                Node(node.of, node.iri, node.types, {t: v for t, v in node.values.items() if t not in _PASSING})
-            )
-            pass_.append(Node(node.of, node.iri, node.types, {t: v for t, v in node.values.items() if t in _PASSING}))
-        else:
-            stay.append(node)
+        terms = node.values.keys() if node.of is OBJECT_NAME else _PASSING if node.of is OBJECT else ()
+        parts: dict[bool, Values] = {True: {}, False: {}}
+        for term, values in node.values.items():
+            parts[term in terms][term] = values
+        if node.of is not OBJECT_NAME:
+            stay.append(Node(node.of, node.iri, node.types, parts[False]))
+        if terms:
+            pass_.append(Node(node.of, node.iri, node.types, parts[True]))
     return stay, pass_
 
 

@@ -75,7 +75,7 @@ class _Look:
             return
         outer, self.part, values = self.part, shape, focus
         if shape.path:
-            self.ways.doing = f"the path {shape.path}"
+            self.ways.doing = f"the path {shape.path_text}"
             values = self.ways.forward(shape.path, focus)
         for constraint in shape.constraints:
             self.ways.doing = constraint.component
