@@ -25,7 +25,8 @@ class Report:
     """``report.json``. ``rows_in = exported + duplicates + quarantined``; ``quarantined`` counts rows that cannot be
     read and rows of queries that were held back. ``filtered``: what the filters left out, which ``rows_in`` does not
     count: ``rows`` by filter, ``reduced`` rows that lost some of their ``objects``, lines of ``query_history``; None
-    without filters. ``truncated``: exported queries that Snowflake cut. Seconds by stage.
+    without filters. Of an update ``new``: by day, the rows that are new; ``made``: the days that were made again: those
+    and the ones after the first of them. ``truncated``: exported queries that Snowflake cut. Seconds by stage.
     """
 
     rows_in: int
@@ -46,6 +47,8 @@ class Report:
     skipped_files: list[str] = field(default_factory=list)
     query_history: dict[str, int] | None = None
     filtered: dict[str, Any] | None = None
+    new: dict[str, int] | None = None
+    made: list[str] | None = None
 
     def json(self) -> str:
         """The report as the program prints it with ``--json``."""
@@ -83,6 +86,8 @@ def summarise(settings: Settings, found: Inputs, outcome: Outcome, new: Publicat
         skipped_files=list(found.skipped),
         query_history=_of_history(settings, counts.numbers),
         filtered=_filtered(settings.privacy.filters, counts.numbers),
+        new=outcome.new if settings.update else None,
+        made=outcome.made if settings.update else None,
     )
     new.text("report.json", report.json() + "\n")
     new.text("shacl-report.ttl", shacl_report(outcome.results, conforms=not outcome.refused))

@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from exporter import __version__, printable, watch
-from exporter.commands import export, push, queries, query, validate
+from exporter.commands import export, log, push, quarantine, queries, query, validate
 from exporter.errors import ExporterError
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code and never raises for what a person did."""
     if argv is None:  # a program, and not a call in somebody else's
         signal.signal(signal.SIGTERM, _ended)
-    # As a program, and not from within another one, which has threads and files of its own.
-    with watch.ends_told() if argv is None else nullcontext(), printable.guarded():
+    with printable.guarded():
         return _run(argv)
 
 
@@ -52,7 +51,9 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = _parser().parse_args(argv)
         command: Callable[[argparse.Namespace], int] = arguments.command
-        return command(arguments)
+        # As a program, and not from within another one, which has threads and files of its own.
+        with watch.ends_told() if argv is None and arguments.is_watched else nullcontext():
+            return command(arguments)
     except ExporterError as error:
         print(f"exporter: {printable.of_several_lines(str(error))}", file=sys.stderr)
         return error.exit_code
@@ -84,6 +85,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"exporter {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for one in (export, validate, push, query, queries):
+    for one in (export, validate, push, query, queries, quarantine, log):
         one.add(commands)
     return parser

@@ -16,6 +16,7 @@ from exporter.errors import UsageError
 
 if TYPE_CHECKING:
     from exporter.accounting import Report
+    from exporter.engine.outcome import Outcome
     from exporter.places import Place
     from exporter.rows.forms import Came
     from exporter.settings import Settings
@@ -56,6 +57,7 @@ class Given:
 
 def earlier(place: Place, settings: Settings) -> Earlier:
     """What DIR has; nothing where it is not there yet. Raises UsageError where it cannot be added to."""
+    _can_be_by_day(settings)
     if not place.exists() or place.names() == []:
         return Earlier()
     manifest = _read(place, "manifest.json")
@@ -70,6 +72,15 @@ def earlier(place: Place, settings: Settings) -> Earlier:
     _check(place.shown, manifest, settings)
     state = sum(one["bytes"] for one in manifest["files"] if one["path"].startswith(f"{STATE}/"))
     return Earlier(tuple(log), log[-1]["days"], state)
+
+
+def _can_be_by_day(settings: Settings) -> None:
+    """Raise UsageError for outputs that are about all rows at once."""
+    for output in ("catalog", "facts"):
+        if output in settings.outputs:
+            raise UsageError(f"outputs: {output} cannot be added to day by day; export it without --update")
+    if "nquads" in settings.graph_format:
+        raise UsageError("graph_format: nquads names the graph by all of its queries; with --update use ntriples")
 
 
 def _read(place: Place, name: str) -> Any:
@@ -101,7 +112,7 @@ def _shown(value: Any) -> str:
     return json.dumps(value, default=list) if isinstance(value, dict | list | tuple) else str(value)
 
 
-def log(left: Earlier, report: Report, days: dict[str, list[str]]) -> str:
+def log(left: Earlier, report: Report, outcome: Outcome) -> str:
     """The log of DIR with this run: what came, what of it was new, what was set aside, when and by which version."""
     entry = {
         "run": left.run,
@@ -111,6 +122,8 @@ def log(left: Earlier, report: Report, days: dict[str, list[str]]) -> str:
         "queries": report.queries,
         "events": report.events,
         "nodes": report.nodes,
-        "days": days,
+        "new": outcome.new,
+        "made": outcome.made,
+        "days": outcome.days,
     }
     return json.dumps([*left.runs, entry], indent=1) + "\n"

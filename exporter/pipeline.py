@@ -51,7 +51,7 @@ def _published(settings: Settings, job: Job, place: Place, came: forms.Came, pro
         check(report)
         guard.check(settings, report, new, came.rows.named)
         if settings.update:
-            new.text(LOG, log(left, report, outcome.days))
+            new.text(LOG, log(left, report, outcome))
         if not settings.dry_run:
             new.publish(report.manifest(settings))
     return report

@@ -24,6 +24,7 @@ _WORDS = {
     "read": "reading rows",
     "answer": "ordering what happened to each object",
     "write": "validating and writing",
+    "surround": "validating what belongs to each object",
 }
 
 

@@ -50,8 +50,8 @@ def advice(settings: Settings) -> list[str]:
     ]
 
 
-def summary(report: Report) -> str:
-    """The account of an export, a line a number, and where to go from here."""
+def summary(report: Report, *, is_dry: bool = False) -> str:
+    """The account of an export, a line a number, and where to go from here; ``is_dry``: nothing was written."""
     rows = [
         ("rows in", f"{report.rows_in:>{_WIDTH},}"),
         ("exported", f"{report.exported:>{_WIDTH},}   {_of_rows(report)}"),
@@ -62,8 +62,10 @@ def summary(report: Report) -> str:
         ("seconds", f"{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}"),
     ]
     rows[1:1] = _left_out(report)
+    rows[-1:-1] = _days(report)
     lines = [f"  {name:<12}{value}".rstrip() for name, value in rows]
-    return "\n".join([*_skipped(report), *lines, *_shapes(report), "", f"Written to {report.out}", _next(report)])
+    end = ["Nothing was written: this was a dry run."] if is_dry else [f"Written to {report.out}", _next(report)]
+    return "\n".join([*_skipped(report), *lines, *_shapes(report), "", *end])
 
 
 def counted(number: int, one: str, several: str) -> str:
@@ -89,6 +91,17 @@ def _left_out(report: Report) -> list[tuple[str, str]]:
     reduced = report.filtered["reduced"]
     told += [f"and objects taken out of {counted(reduced, 'row', 'rows')} more"] if reduced else []
     return [("filtered", f"{sum(rows.values()):>{_WIDTH},}   {', '.join(told) or 'nothing'}")]
+
+
+def _days(report: Report) -> list[tuple[str, str]]:
+    """Of an update, which days it made again, and why."""
+    if report.made is None:
+        return []
+    new = {day: rows for day, rows in (report.new or {}).items() if rows}
+    told = ", ".join(f"{day} ({rows:,} new)" for day, rows in list(new.items())[:3]) + (" …" if len(new) > 3 else "")
+    others = len(report.made) - len(new)
+    after = f"; {others} more that come after" if others else ""
+    return [("days made", f"{len(report.made):>{_WIDTH},}   {told or 'nothing is new'}{after}")]
 
 
 def _set_aside(report: Report) -> str:

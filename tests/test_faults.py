@@ -49,6 +49,12 @@ def test_first_exports_that_are_killed(rows: tuple[Path, Path], tmp_path: Path) 
     assert seen.found["no output yet"] + seen.found["new"] == seen.kills == KILLS
 
 
+def test_updates_that_are_killed(rows: tuple[Path, Path], tmp_path: Path) -> None:
+    first, rest = (kills.export(one, tmp_path / "out", "--update") for one in rows)
+    seen = kills.writing(tmp_path, [first], rest, KILLS, Random(4))
+    assert seen.found["old"] + seen.found["new"] == seen.kills == KILLS
+
+
 def test_pushes_that_are_killed(tmp_path: Path) -> None:
     assert kills.pushing(tmp_path, KILLS, Random(3)).kills == KILLS
 

@@ -15,6 +15,7 @@ def add(commands: Any) -> None:
         commands, "export", _run, "turn rows into checked events and a checked graph",
         "exporter export rows.ndjson.gz --account MYORG-MYACCOUNT --out lineage",
     )  # fmt: skip
+    parser.set_defaults(is_watched=True)
     parser.add_argument(
         "inputs",
         nargs="+",
@@ -115,5 +116,5 @@ def _run(arguments: argparse.Namespace) -> int:
     chosen = settings.load({**given, "inputs": tuple(arguments.inputs)}, arguments.config)
     terminal.warn(terminal.advice(chosen))
     report = export(chosen, Progress())
-    print(report.json() if arguments.json else terminal.summary(report))
+    print(report.json() if arguments.json else terminal.summary(report, is_dry=chosen.dry_run))
     return 1 if report.violations or (chosen.strict and report.quarantined) else 0

@@ -19,6 +19,7 @@ def add(commands: Any) -> None:
         commands, "push", _run, "send the events of a folder to a backend",
         "OPENLINEAGE_URL=http://localhost:5000 exporter push lineage",
     )  # fmt: skip
+    parser.set_defaults(is_watched=True)
     parser.add_argument("folder", type=Path, metavar="DIR", help="what export wrote")
     parser.add_argument("--runs", choices=("all", "latest"), help="every run (default), or the latest of each job")
     parser.add_argument(

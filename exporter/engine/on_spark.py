@@ -103,7 +103,7 @@ def _in_days(  # noqa: PLR0913, PLR0917 - as days.update
     engine: SparkEngine, read: DataFrame, given: Given, job: Job, new: Publication, progress: Progress
 ) -> Outcome:
     made = days.update(engine, SparkStore(engine.spark, new, job), read, job, given, progress)
-    return Outcome(made.counts, made.refused, _results(made.results), made.days, made.new)
+    return Outcome(made.counts, made.refused, _results(made.results), made.days, made.new, made.made)
 
 
 def _results(each: list[DataFrame]) -> list[Result]:

@@ -23,7 +23,7 @@ _read_result: Final = msgspec.json.Decoder(Result).decode
 class Outcome:
     """``counts``: of all partitions; ``refused``: results that refuse, by shape, of all turns; ``results``: the first
     :data:`LIMIT` of all. Of an update, ``days``: all days of DIR, each with the later ones that it left something open
-    for; ``new``: by day, the rows that are new.
+    for; ``new``: by day, the rows that are new; ``made``: the days that were made again.
     """
 
     counts: Counts
@@ -31,6 +31,7 @@ class Outcome:
     results: list[Result]
     days: dict[str, list[str]] = field(default_factory=dict)
     new: dict[str, int] = field(default_factory=dict)
+    made: list[str] = field(default_factory=list)
 
 
 def results_of(bodies: Iterable[bytes]) -> list[Result]:

@@ -7,6 +7,7 @@
                        ├──── parents ─▶ name their jobs for their children ─────────┤
                        └──── facts ─────────────────────────────────────────────────┘
 
+Where a user's shapes look around objects, nodes meet once more at the objects that they belong to.
 What the shapes refuse is held back: everything is told again without those queries, until nothing is refused.
 """
 

@@ -72,7 +72,7 @@ def _updated(given: Given, job: Job, new: Publication) -> Outcome:
     rows = list(read(_records(given.came), job))
     made = days.update(local.LocalEngine(), LocalStore(new, job), rows, job, given, Nobody())
     results = results_of(message.body for part in made.results for message in part)
-    return Outcome(made.counts, made.refused, results, made.days, made.new)
+    return Outcome(made.counts, made.refused, results, made.days, made.new, made.made)
 
 
 def _records(came: Came) -> Iterator[Record]:

@@ -139,6 +139,9 @@ def told_by(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProf
 # --- what is told of a dataset ----------------------------------------------------------------------------------------
 
 
+_MOST_COLUMNS: Final = 10_000
+
+
 def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
     """What every event tells of the dataset itself, whether it is read or written."""
     shown, producer = dataset.things[max(dataset.things)], settings.producer
@@ -150,9 +153,19 @@ def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
     }
 
 
+def facets_for_runs(dataset: DatasetProfile, settings: OpenLineageSettings) -> bytes:
+    """What the events of runs tell of it, as JSON. Of a dataset with more than :data:`_MOST_COLUMNS` columns its own
+    event alone has the schema, which would make each event of each query that reads it some MB long.
+    """
+    told = facets_of(dataset, settings)
+    if len(dataset.columns) > _MOST_COLUMNS:
+        told.pop("schema", None)
+    return orjson.dumps(told)
+
+
 def answer(dataset: DatasetProfile, settings: OpenLineageSettings) -> Dataset:
     """What the dataset answers to a query that speaks of it."""
-    return Dataset(dataset.namespace, dataset.name, orjson.dumps(facets_of(dataset, settings)))
+    return Dataset(dataset.namespace, dataset.name, facets_for_runs(dataset, settings))
 
 
 def dataset_event(dataset: DatasetProfile, begun: int, settings: OpenLineageSettings) -> Event:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from exporter.queries.facts import Content
 
 OBJECTS: Final = 20_000
@@ -34,7 +36,10 @@ def beyond(content: Content) -> str | None:
 
 def _named(content: Content) -> Iterator[str]:
     """The keys of all objects that are read, written, or named beside those."""
-    yield from (one.thing.key for one in (*content.accesses, *content.writes, *content.policies))
+    yield from (one.thing.key for one in content.accesses)
+    yield from (one.thing.key for one in content.writes)
     yield from (one.source.key for one in content.derivations)
-    yield from (one.policy_key for one in content.policies)
-    yield from (one.other.key for one in content.joins)
+    for policy in content.policies:
+        yield policy.protected.key
+        yield policy.policy_key
+    yield from (one.right.key for one in content.joins)

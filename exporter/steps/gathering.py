@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-import orjson
 
 from exporter.messages import (
     DATASET,
@@ -27,7 +26,7 @@ from exporter.messages import (
     within,
 )
 from exporter.openlineage import check
-from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_of, told_by
+from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, told_by
 from exporter.queries.identifiers import canonical_name
 from exporter.steps.people import to_owners
 from exporter.steps.state import snapshot
@@ -122,7 +121,7 @@ def _dataset(key: str, group: Iterator[Message], job: Job, tally: Tally) -> Iter
         dataset.hear(one)
     if job.day:
         yield snapshot(Message(DATASET, key, order(0), encode((_NOBODY, dataset))))
-    facets = orjson.dumps(facets_of(dataset, job.openlineage))
+    facets = facets_for_runs(dataset, job.openlineage)
     answer = encode((dataset.key, facets))
     for object_key in sorted({key for key, _ in each} - {_NOBODY}):
         yield Message(OBJECT, within(account, object_key), order(DATASETS), answer)

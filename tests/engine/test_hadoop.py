@@ -234,6 +234,14 @@ def test_a_whole_file_system_is_no_folder(out: str) -> None:
         HadoopPlace(out)
 
 
+def test_a_folder_at_the_top_of_its_file_system_has_the_top_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HDFS takes ``hdfs://host`` for no path at all."""
+    top, asked = HadoopPlace("file:///lineage"), list[str]()
+    monkeypatch.setattr(top, "listed", lambda folder: asked.append(folder) or [])
+    top._recover()
+    assert asked == ["file:///"]
+
+
 def test_a_file_system_that_spark_does_not_know_is_named() -> None:
     with pytest.raises(UsageError, match=r"^nowhere://host/out: Spark cannot reach it: .*nowhere"):
         HadoopPlace("nowhere://host/out")

@@ -29,13 +29,13 @@ def load(graph: Path) -> Store:
 
 
 def graph_files(graph: Path) -> list[Path]:
-    """The files of ``graph`` in one syntax, sorted: itself, those of ``graph/graph/``, or those of the folder."""
+    """The files of ``graph`` in one syntax, sorted: itself, or those below ``graph/graph/``, or below the folder."""
     if not graph.exists():
         raise UsageError(f"{graph} does not exist. Give the folder that export wrote, or a folder or file of Turtle.")
     if graph.is_file():
         return [graph]
     folder = graph / "graph" if (graph / "graph").is_dir() else graph
-    by_format = [sorted(folder.glob(f"*{ending}")) for ending in FORMATS]
+    by_format = [sorted(folder.rglob(f"*{ending}")) for ending in FORMATS]
     files = next((found for found in by_format if found), [])
     if not files:
         raise UsageError(

@@ -1,0 +1,27 @@
+"""The runs that made a DIR."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exporter.commands import command
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(commands: Any) -> None:
+    """Declare it."""
+    parser = command(commands, "log", _run, "show the runs that made a folder", "exporter log lineage")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what export wrote")
+    parser.add_argument("--json", action="store_true", help="print the runs as JSON")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from exporter.history import runs, shown
+
+    found = runs(arguments.folder)
+    print(json.dumps(found, indent=1) if arguments.json else shown(found))
+    return 0

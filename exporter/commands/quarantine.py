@@ -1,0 +1,30 @@
+"""What was set aside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exporter.commands import command
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(commands: Any) -> None:
+    """Declare it."""
+    parser = command(
+        commands, "quarantine", _run, "list what was set aside, by reason, with an example of each",
+        "exporter quarantine lineage",
+    )  # fmt: skip
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what export wrote")
+    parser.add_argument("--json", action="store_true", help="print the reasons as JSON")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from exporter.history import reasons, shown_reasons
+
+    found = reasons(arguments.folder)
+    print(json.dumps(found, indent=1) if arguments.json else shown_reasons(found, str(arguments.folder)))
+    return 0

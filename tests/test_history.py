@@ -1,0 +1,127 @@
+"""``exporter log`` and ``exporter quarantine``: the life of a DIR; and what an update refuses."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from exporter.cli import main
+from exporter.history import reasons, runs
+from tests import exports, golden
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [row for folder in golden.folders() for row in golden.rows(folder)][:3]
+BAD = {"query_id": "bad"}
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A DIR of three runs: a row and one that cannot be read; the same again with another; the last one, mended."""
+    mended = {**BAD, "query_start_time": "2026-03-01 00:00:00 +0000", "user_name": "U"}
+    for given in ([ROWS[0], BAD], [ROWS[0], ROWS[1]], [mended]):
+        rows = exports.ndjson(given, tmp_path / "rows.ndjson")
+        assert exports.export([rows], tmp_path / "out", "--update") == 0
+    return tmp_path / "out"
+
+
+def test_the_account_adds_up_over_the_whole_life(out: Path) -> None:
+    told = [(one["run"], one["rows_in"], one["exported"], one["duplicates"], one["quarantined"]) for one in runs(out)]
+    assert told == [(1, 2, 1, 0, 1), (2, 2, 1, 1, 0), (3, 1, 1, 0, 0)]
+
+
+def test_the_log_is_shown_with_its_sums(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", str(out)]) == 0
+    head, *rows, sums = capsys.readouterr().out.splitlines()
+    assert head.split() == ["run", "at", "rows", "in", "exported", "duplicates", "quarantined", "days", "made"]
+    assert [row.split()[0] for row in rows] == ["1", "2", "3"]
+    assert sums.split() == ["all", "5", "3", "1", "1"]
+
+
+def test_a_folder_that_was_not_added_to_has_one_run(tmp_path: Path) -> None:
+    assert exports.export([exports.ndjson(ROWS, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    assert [(one["run"], one["rows_in"]) for one in runs(tmp_path / "out")] == [(1, 3)]
+
+
+def test_what_was_set_aside_is_listed_by_reason(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (one,) = reasons(out)
+    assert (one["rows"], one["example"]["line"], json.loads(one["example"]["as_it_came"])) == (1, 2, BAD)
+    assert main(["quarantine", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "query_start_time is missing" in shown
+    assert "rows.ndjson, line 2" in shown
+    assert "--update" in shown
+
+
+def test_nothing_that_was_set_aside_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exports.export([exports.ndjson(ROWS, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    capsys.readouterr()
+    assert main(["quarantine", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out == "Nothing was set aside.\n"
+
+
+@pytest.mark.parametrize("command", ["log", "quarantine"])
+def test_a_folder_that_no_export_left_is_refused(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, str(tmp_path)]) == 2
+    assert "no export left it" in capsys.readouterr().err
+
+
+def exported(tmp_path: Path, *options: str, **row: Any) -> int:
+    rows = exports.ndjson([{**ROWS[0], **row}], tmp_path / "rows.ndjson")
+    return main(["export", str(rows), "--out", str(tmp_path / "out"), "--engine", "local", *options])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (["--account", "A-B"], ["--account", "A-B", "--update"], "was made without --update"),
+        (["--account", "A-B", "--update"], ["--account", "A-C", "--update"], "made with account A-B, and now it is A-C"),
+        (
+            ["--account", "A-B", "--update"],
+            ["--account", "A-B", "--update", "--outputs", "graph"],
+            'made with outputs ["events", "graph"], and now it is ["graph"]',
+        ),
+    ],
+)
+def test_other_settings_are_refused_and_leave_all_as_it_was(
+    first: list[str], second: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exported(tmp_path, *first) == 0
+    before = (tmp_path / "out" / "manifest.json").read_bytes()
+    assert exported(tmp_path, *second, query_id="another") == 2
+    assert words in capsys.readouterr().err
+    assert (tmp_path / "out" / "manifest.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--outputs", "graph,catalog"], "catalog cannot be added to day by day"),
+        (["--outputs", "graph,facts"], "facts cannot be added to day by day"),
+        (["--graph-format", "nquads"], "with --update use ntriples"),
+    ],
+)
+def test_outputs_about_all_rows_at_once_are_refused(
+    option: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exported(tmp_path, "--account", "A-B", "--update", *option) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dry_run_says_what_would_be_new_and_writes_nothing(
+    out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(path.relative_to(out) for path in out.rglob("*"))
+    rows = exports.ndjson([ROWS[0], ROWS[2]], tmp_path / "rows.ndjson")
+    capsys.readouterr()
+    assert exports.export([rows], out, "--update", "--dry-run") == 0
+    told = capsys.readouterr().out
+    assert "(1 new)" in told
+    assert "Nothing was written" in told
+    assert sorted(path.relative_to(out) for path in out.rglob("*")) == before
