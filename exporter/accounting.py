@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from exporter import MODEL, __version__
@@ -12,6 +13,7 @@ from exporter.graph.report import shacl_report
 from exporter.steps.screening import LEFT_OUT
 
 if TYPE_CHECKING:
+    from exporter.earlier import Earlier
     from exporter.engine.outcome import Outcome
     from exporter.privacy.filters import Filters
     from exporter.progress import Progress
@@ -124,3 +126,20 @@ def check(report: Report) -> None:
             f"{report.rows_in} rows came in, and {report.exported} exported + {report.duplicates} duplicates + "
             f"{report.quarantined} set aside are {told}; nothing was written, please report this"
         )
+
+
+def log(left: Earlier, report: Report, outcome: Outcome) -> str:
+    """The log of DIR with this run: what came, what of it was new, what was set aside, when and by which version."""
+    entry = {
+        "run": left.run,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "version": report.version,
+        **{name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")},
+        "queries": report.queries,
+        "events": report.events,
+        "nodes": report.nodes,
+        "new": outcome.new,
+        "made": outcome.made,
+        "days": outcome.days,
+    }
+    return json.dumps([*left.runs, entry], indent=1) + "\n"

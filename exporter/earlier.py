@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import MODEL
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
-    from exporter.accounting import Report
-    from exporter.engine.outcome import Outcome
     from exporter.places import Place
     from exporter.rows.forms import Came
     from exporter.settings import Settings
@@ -30,8 +27,8 @@ _MEANING: Final = ("account", "base", "outputs", "graph_format", "query_text", "
 
 @dataclass(frozen=True)
 class Earlier:
-    """``runs``: of each run what :func:`log` says, the first one first; ``days``: all days of DIR, each with the later
-    ones for which it left something open; ``bytes`` of the state on disk.
+    """``runs``: of each run what :func:`exporter.accounting.log` says, the first one first; ``days``: all days of DIR,
+    each with the later ones for which it left something open; ``bytes`` of the state on disk.
     """
 
     runs: tuple[dict[str, Any], ...] = ()
@@ -110,20 +107,3 @@ def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
 
 def _shown(value: Any) -> str:
     return json.dumps(value, default=list) if isinstance(value, dict | list | tuple) else str(value)
-
-
-def log(left: Earlier, report: Report, outcome: Outcome) -> str:
-    """The log of DIR with this run: what came, what of it was new, what was set aside, when and by which version."""
-    entry = {
-        "run": left.run,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "version": report.version,
-        **{name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")},
-        "queries": report.queries,
-        "events": report.events,
-        "nodes": report.nodes,
-        "new": outcome.new,
-        "made": outcome.made,
-        "days": outcome.days,
-    }
-    return json.dumps([*left.runs, entry], indent=1) + "\n"

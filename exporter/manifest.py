@@ -23,11 +23,29 @@ DELIVERIES: Final = "push"
 """The folder in DIR that is a push's, and no part of the output."""
 
 
-def described(folder: Path) -> list[Json]:
-    """Path, bytes and sha256 of all files below a folder, in order."""
+def described(folder: Path, before: Path | None = None) -> list[Json]:
+    """Path, bytes and sha256 of all files below a folder, in order. Those that ``before`` has, too, as the very same
+    files, are as its manifest describes them: an update is not to read all that is there.
+    """
+    known = {one["path"]: one for one in entries(_text(before) if before else None) or ()}
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+
+    def one(path: Path) -> Json:
+        name = path.relative_to(folder).as_posix()
+        is_same = before is not None and name in known and (before / name).exists() and path.samefile(before / name)
+        return known[name] if is_same else _described(path, folder)
+
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return list(threads.map(lambda path: _described(path, folder), paths))
+        return list(threads.map(one, paths))
+
+
+def entries(manifest: str | None) -> list[Json] | None:
+    """The files that a manifest lists; None of what is no manifest."""
+    try:
+        files = json.loads(manifest or "")["files"]
+        return [{"path": str(one["path"]), "bytes": int(one["bytes"]), "sha256": str(one["sha256"])} for one in files]
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _described(path: Path, folder: Path) -> Json:
@@ -95,12 +113,11 @@ def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
         if (folder / _REPORT).is_file():
             yield f"{folder / NAME}: is missing or cannot be read, so nothing says which files belong to the export"
         return
-    try:
-        files = json.loads(manifest)["files"]
-        told = {str(one["path"]): (int(one["bytes"]), str(one["sha256"])) for one in files}
-    except (ValueError, KeyError, TypeError):
+    files = entries(manifest)
+    if files is None:
         yield f"{folder / NAME}: is damaged, so nothing says which files belong to the export"
         return
+    told = {one["path"]: (one["bytes"], one["sha256"]) for one in files}
     told |= {name: told[path] for path, name in copies(files).items()}
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for path, (size, digest) in told.items():

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from exporter import guard
-from exporter.accounting import check, summarise
-from exporter.earlier import LOG, Earlier, Given, earlier, log
+from exporter.accounting import check, log, summarise
+from exporter.earlier import LOG, Earlier, Given, earlier
 from exporter.engine.run import run
 from exporter.places import place_of
 from exporter.publication import Publication

@@ -150,7 +150,7 @@ class LocalPlace:
         return str(self._out / name)
 
     def described(self, folder: str) -> list[dict[str, Any]]:
-        return manifest.described(Path(folder))
+        return manifest.described(Path(folder), self._out)
 
     def delete(self, folder: str) -> None:
         _carry_ledgers(Path(folder), self._out)

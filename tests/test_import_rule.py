@@ -31,8 +31,8 @@ LAYERS: Final = (
     {"openlineage"},
     {"settings", "progress"},
     {"steps"},
-    {"publication", "places", "engine"},  # the engine fills a publication, and a place may be of Spark's file systems
-    {"accounting", "guard"},
+    {"publication", "places", "earlier", "engine"},  # the engine fills a publication, and a place may be of Spark's file systems
+    {"accounting", "guard", "history"},
     {"pipeline"},
     {"terminal"},
     {"commands"},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -81,6 +83,20 @@ def test_turtle_that_no_export_left_has_no_manifest(exported: Path, tmp_path: Pa
     shutil.copytree(exported / "graph", tmp_path / "turtle")
     assert main(["validate", str(tmp_path / "turtle"), "--by", "compiled"]) == 0
     assert main(["validate", str(exported / "graph" / "part-00000.ttl"), "--by", "compiled"]) == 0
+
+
+def test_a_file_that_is_carried_on_is_not_read_again(out: Path, tmp_path: Path) -> None:
+    new, carried = tmp_path / "new", "events/part-00000.ndjson"
+    for name in (carried, "report.json"):
+        (new / name).parent.mkdir(parents=True, exist_ok=True)
+    os.link(out / carried, new / carried)
+    (new / "report.json").write_text("{}")
+    told = json.loads((out / "manifest.json").read_text())
+    for one in told["files"]:
+        one["sha256"] = "as the manifest has it"
+    (out / "manifest.json").write_text(json.dumps(told))
+    sums = {one["path"]: one["sha256"] for one in manifest.described(new, out)}
+    assert sums == {carried: "as the manifest has it", "report.json": hashlib.sha256(b"{}").hexdigest()}
 
 
 def test_a_folder_that_is_replaced_meanwhile_is_looked_at_again(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -80,7 +79,7 @@ class HadoopPlace:
     def swap(self, folder: str, told: Json) -> None:
         if self._lease is not None:
             self._lease.check()
-        old = (self._manifest(self._out) or {}).get("files", [])
+        old = self._listed(self._out) or []
         files = placed(told["files"], old, folder[-_DIGITS:])
         text = manifest.text({**told, "files": files})
         # For a run that finds this one dead: which files it had.
@@ -110,23 +109,19 @@ class HadoopPlace:
         """Take DIR up where dead runs left it: what they had put there and what does not count goes."""
         own = re.compile(rf"\.{re.escape(self.name)}\.[0-9a-f]{{{_DIGITS}}}")
         for left in [path for path in self.listed(self.beside("")) if own.fullmatch(path.rpartition("/")[2])]:
-            journal, now = self._manifest(left), self._manifest(self._out)
+            journal, now = self._listed(left), self._listed(self._out)
             if journal and now:
-                self._tidy(now["files"])
+                self._tidy(now)
             elif journal:  # it died before DIR had a manifest, so there was no DIR before
-                for one in journal["files"]:
+                for one in journal:
                     self.delete(self.inside(one["path"]))
                 if not self._files.sizes(self._out):
                     self.delete(self._out)
             self.delete(left)
 
-    def _manifest(self, folder: str) -> Json | None:
-        """The manifest of a folder; None where it has none, or one that was not written to its end."""
-        try:
-            told = json.loads(self._files.text(f"{folder}/{manifest.NAME}") or "")
-        except ValueError:
-            return None
-        return told if isinstance(told, dict) else None
+    def _listed(self, folder: str) -> list[Json] | None:
+        """The files that the manifest of a folder lists; None where it has none, or one not written to its end."""
+        return manifest.entries(self._files.text(f"{folder}/{manifest.NAME}"))
 
 
 def _above(path: str) -> Iterator[str]:

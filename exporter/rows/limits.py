@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST_RECORD: Final = 32 << 20
 """Characters of a record at most. What comes of a row takes some dozen times its size in memory."""
+LONGEST_DOCUMENT: Final = 64 << 20
+"""Characters of a JSON document that is not strict JSON: to read it takes 15 times as much memory."""
 LONG: Final = 32 << 10
 """Characters of a record from which on the other limits are looked after."""
 OBJECTS: Final = 500_000

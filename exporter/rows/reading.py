@@ -229,6 +229,8 @@ def _row_text(row: bytes) -> str:
 
 
 def _rows_patiently(text: str) -> list[str]:
+    if len(text) > limits.LONGEST_DOCUMENT:
+        return [text]
     try:
         value = lenient.parse(text)
     except lenient.NotJsonError:
