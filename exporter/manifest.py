@@ -9,6 +9,8 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.swap import steady
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
@@ -94,11 +96,7 @@ def problems(folder: Path) -> list[str]:
 
     Files that a push leaves are no part of the output. A folder that is replaced meanwhile is looked at again.
     """
-    while True:
-        before = _text(folder)
-        found = list(_problems(folder, before))
-        if _text(folder) == before:
-            return found
+    return steady(folder, lambda: list(_problems(folder, _text(folder))))
 
 
 def _text(folder: Path) -> str | None:

@@ -37,7 +37,7 @@ def export(settings: Settings, progress: Progress) -> Report:
         check_by_day(job)
     place = place_of(settings.out)
     history = forms.find([settings.query_history]) if settings.query_history else None
-    came = forms.Came(forms.find(settings.inputs), history)
+    came = forms.Came(forms.find(settings.inputs) if settings.inputs else forms.NOTHING, history)
     with place.held():
         return _published(settings, job, place, came, progress)
 

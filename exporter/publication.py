@@ -113,6 +113,10 @@ class Publication:
         elif self.has_before(name):
             self._place.carry(name, self.folder)
 
+    def drop(self, name: str) -> None:
+        """Remove what was taken over under a name."""
+        self._place.delete(f"{self.folder}/{name}")
+
     def has_before(self, name: str) -> bool:
         """Whether the DIR before has something under a name, which may have a folder before it."""
         return self._place.exists() and bool(self._place.listed(self._place.inside(name)))

@@ -12,6 +12,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field, fields
 from datetime import date
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
@@ -41,7 +42,8 @@ class Settings:
     ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``query_text``: whether SQL text, which can
     hold personal data, is kept. ``strict``: whether a row set aside makes the exit code 1. ``out``: the folder to
     write, a path or a URI. ``update``: whether the rows are added to what DIR has; ``changes``: whether what that
-    changes is written beside it; ``dry_run``: whether it is only told. ``engine``: ``spark``, or ``local`` without it.
+    changes is written beside it; ``dry_run``: whether it is only told; ``forget_user``, ``forget_before``: whose rows,
+    and those from before which day, DIR is not to hold any more. ``engine``: ``spark``, or ``local`` without it.
     ``shapes``: folders of the user's own SHACL shapes. ``allow_empty``: whether an export of no row is published;
     ``min_rows``: under so many exported rows it is not, None for half of what it replaces; ``force``: in any case.
     ``privacy``: pseudonyms and filters.
@@ -60,6 +62,8 @@ class Settings:
     update: bool = False
     dry_run: bool = False
     changes: bool = True
+    forget_user: tuple[str, ...] = ()
+    forget_before: str | None = None
     allow_empty: bool = False
     min_rows: int | None = None
     force: bool = False
@@ -94,12 +98,31 @@ class Settings:
                 "query_text: SQL text names the objects that lists of databases or schemas leave out, so it cannot be "
                 "kept with them; leave out query_text, or the lists in [filter]"
             )
+        self._check_forgotten()
         if self.engine == "local" and is_remote(self.out):
             raise UsageError(f"out: {self.out}: without Spark only a folder of this machine can be written")
 
+    def _check_forgotten(self) -> None:
+        asked = self.forget_user or self.forget_before
+        if asked and not self.update:
+            raise UsageError("forget: rows are taken out of what --update left, so give --update")
+        if not asked and not self.inputs:
+            raise UsageError("INPUT: give the files, folders or table that hold the rows")
+        if self.forget_before is not None:
+            try:
+                date.fromisoformat(self.forget_before)
+            except ValueError:
+                raise UsageError(f"forget_before: {self.forget_before!r} is no day like 2026-11-21") from None
+
+    @property
+    def forgotten(self) -> tuple[str, ...]:
+        """The users whose rows are to go, as the rows name them."""
+        key = self.privacy.key
+        return self.forget_user if key is None else tuple(key.pseudonym(name) for name in self.forget_user)
+
     def shown(self) -> dict[str, Any]:
         """The settings for the manifest; none of them is a secret."""
-        apart = ("openlineage", "out", "privacy")
+        apart = ("openlineage", "out", "privacy", "forget_user")  # a name that is to be forgotten
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
         events = {one.name: getattr(self.openlineage, one.name) for one in fields(self.openlineage)}
         return {
@@ -149,6 +172,7 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     values["outputs"] = _names(values.get("outputs", DEFAULT_OUTPUTS))
     values["graph_format"] = _names(values.get("graph_format", GRAPH_FORMATS[:1]))
     values["shapes"] = _names(values.get("shapes", ()))
+    values["forget_user"] = tuple(values.get("forget_user", ()))
     times = values.pop("since", None), values.pop("until", None)
     hidden = privacy_of(values.pop("pseudonyms", None), times, filters, privacy)
     events = _openlineage(table, config, query_text=bool(values.get("query_text")))

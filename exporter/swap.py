@@ -1,4 +1,4 @@
-"""A folder is put in the place of another, so that the place always holds one of them whole."""
+"""A folder is put in the place of another: the place always holds one of them whole, and is read so."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import ctypes
 import errno
 import os
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from exporter.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+_T = TypeVar("_T")
 _HERE: Final = -100
 """AT_FDCWD: a path that is not absolute begins at the working folder."""
 _EXCHANGE: Final = 2
@@ -51,6 +54,30 @@ def left_behind(place: Path) -> Iterator[Path]:
     for path in sorted(place.parent.iterdir()) if place.parent.is_dir() else ():
         if own.fullmatch(path.name):
             yield path
+
+
+def steady(place: Path, read: Callable[[], _T]) -> _T:
+    """What ``read`` makes of the files of a folder; made again where another folder took its place meanwhile, for some
+    of the files would be of the one and some of the other.
+    """
+    while True:
+        before = _identity(place)
+        try:
+            made = read()
+        except (OSError, UsageError):
+            if _identity(place) == before:
+                raise
+        else:
+            if _identity(place) == before:
+                return made
+
+
+def _identity(place: Path) -> tuple[int, int] | None:
+    try:
+        told = place.stat()
+    except OSError:
+        return None
+    return told.st_dev, told.st_ino
 
 
 def _exchanged(one: Path, other: Path) -> bool:

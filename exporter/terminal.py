@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from exporter import faults
+from exporter.rows.forms import is_remote
 from exporter.settings import DEFAULT_ACCOUNT
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def advice(settings: Settings) -> list[str]:
         return told
     return [
         *told,
-        f"no --account was given, so names are below snowflake://{DEFAULT_ACCOUNT}, where graphs of two accounts meet"
+        f"no --account was given, so names are below snowflake://{DEFAULT_ACCOUNT}, where graphs of two accounts meet",
     ]
 
 
@@ -134,6 +135,8 @@ def _shapes(report: Report) -> list[str]:
 
 
 def _next(report: Report) -> str:
+    if is_remote(report.out):
+        return "To ask it something, or to validate or push it: copy it to a folder of this machine."
     return f"Ask it something: exporter query user-history --graph {report.out}   (all questions: exporter queries)"
 
 

@@ -1,4 +1,4 @@
-"""What ``bin/audit`` asks of the packages that the lock files pin: known vulnerabilities, licences, a bill of materials.
+"""What ``bin/audit`` asks of what the lock files pin: known vulnerabilities, licences, a bill of materials.
 
 pip-audit asks a vulnerability service, cyclonedx-py writes the bill (SBOM) with the licences of each package, and this
 module judges what they said. A service that answers without knowing anything would look like a clean result, so each
@@ -56,7 +56,7 @@ _NO_PART_OF_THE_LOCK: Final = {"pip"}
 
 @dataclass
 class Answer:
-    """What one part of the audit found. ``unasked``: why nothing, or not everything, could be asked; empty if it was."""
+    """What one part of the audit found. ``unasked``: why nothing, or not everything, could be asked."""
 
     said: str
     found: list[str] = field(default_factory=list)
@@ -126,7 +126,7 @@ def judged(service: str, answers: Iterable[subprocess.CompletedProcess[str]]) ->
     answer.unasked += [f"{one['name']}: {one['skip_reason']}" for one in entries if "skip_reason" in one]
     asked = [one for one in entries if "skip_reason" not in one]
     answer.found = [line for one in asked for line in _known(one)]
-    answer.said = f"{len(asked)} packages, asked of {service}: {len(answer.found) or 'no'} known vulnerabilities"
+    answer.said = f"{len(asked)} packages, asked of {service}; known vulnerabilities: {len(answer.found) or 'none'}"
     return answer
 
 
@@ -138,7 +138,7 @@ def _known(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _entries(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]] | None:
-    """The packages in pip-audit's JSON; None where it has none, which is how it ends when the service cannot be reached."""
+    """The packages in pip-audit's JSON; None where it gave none, as when the service cannot be reached."""
     try:
         entries: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
     except (ValueError, KeyError, TypeError):
@@ -171,7 +171,7 @@ def licences(bill: Mapping[str, Any]) -> Answer:
         for one in components
         if not (names := licence(one)) or not names <= ALLOWED
     ]
-    return Answer(f"{len(components)} packages, {len(found) or 'none'} with another licence than allowed", found)
+    return Answer(f"{len(components)} packages; with a licence that is not allowed: {len(found) or 'none'}", found)
 
 
 def licence(component: Mapping[str, Any]) -> set[str]:
@@ -186,7 +186,9 @@ def licence(component: Mapping[str, Any]) -> set[str]:
 
 def contents(bill: Mapping[str, Any], locks: Iterable[str]) -> Answer:
     """Whether the bill has the packages that are pinned, and no other: else it is a bill of something else."""
-    pinned = {_key(one.name, str(one.specifier).removeprefix("==")) for lock in locks for one in pins(lock) if _holds(one)}
+    pinned = {
+        _key(one.name, str(one.specifier).removeprefix("==")) for lock in locks for one in pins(lock) if _holds(one)
+    }
     there = {_key(one["name"], one["version"]) for one in bill["components"] if one["name"] not in _NO_PART_OF_THE_LOCK}
     found = [f"{name} is installed and not pinned: remove .venv, and run bin/setup" for name in sorted(there - pinned)]
     found += [f"{name} is pinned and not installed: run bin/setup" for name in sorted(pinned - there)]
@@ -210,6 +212,13 @@ def write_bill(file: Path) -> None:
     subprocess.run([*command, *options, sys.executable], check=True)
 
 
+def shown(name: str, answer: Answer) -> Iterator[str]:
+    """The lines of an answer for people."""
+    yield f"{name:18} {answer.said}"
+    yield from (f"  {line}" for line in answer.found)
+    yield from (f"  could not ask: {line}" for line in answer.unasked)
+
+
 def main() -> int:
     """Ask everything, print what was said and give the exit code."""
     OUT.mkdir(parents=True, exist_ok=True)
@@ -221,13 +230,8 @@ def main() -> int:
         "licences": licences(bill),
         "bill of materials": contents(bill, [locks["requirements.lock"], locks["requirements-build.lock"]]),
     }
-    for name, answer in answers.items():
-        print(f"{name:18} {answer.said}")
-        for line in answer.found:
-            print(f"  {line}")
-        for line in answer.unasked:
-            print(f"  could not ask: {line}")
-    print(f"\nThe bill of materials is in {(OUT / 'sbom.cdx.json').relative_to(ROOT)}")
+    sys.stdout.writelines(f"{line}\n" for name, answer in answers.items() for line in shown(name, answer))
+    sys.stdout.write(f"\nThe bill of materials is in {(OUT / 'sbom.cdx.json').relative_to(ROOT)}\n")
     return code(answers.values())
 
 

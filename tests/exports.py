@@ -59,7 +59,7 @@ def export(inputs: Iterable[Path | str], out: Path, *options: str, engine: str =
 
 def triples(out: Path) -> set[Triple]:
     """The triples of all files of the graph, as N-Triples terms."""
-    files = sorted((out / "graph").glob("*.ttl"))
+    files = sorted((out / "graph").rglob("*.ttl"))
     quads = [quad for file in files for quad in parse(path=file, format=RdfFormat.TURTLE)]
     return {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in quads}
 

@@ -6,11 +6,12 @@ import json
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from exporter import __version__, pipeline
+from exporter import __version__, pipeline, terminal
 from exporter.cli import main
 from exporter.errors import DeliveryError, ExporterError, RefusedError, UsageError
 from tests import exports, golden
@@ -18,6 +19,8 @@ from tests.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from exporter.accounting import Report
 
 EXAMPLE = golden.EXAMPLES / "01-view-example"
 
@@ -77,6 +80,24 @@ def test_exit_codes(
     assert printed.err.startswith("exporter: ")
     assert "Traceback" not in printed.err
     assert str(error) in printed.err
+
+
+@pytest.mark.parametrize("command", [["push"], ["validate"], ["query", "user-history", "--graph"]])
+def test_a_dir_elsewhere_is_to_be_copied_here(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "hdfs://host/lineage"])
+    assert ended.value.code == 2
+    assert "hdfs://host/lineage is not on this machine: copy it" in capsys.readouterr().err
+
+
+def test_a_dir_of_this_machine_may_be_given_by_its_uri(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", f"file://{tmp_path}/none"]) == 2
+    assert f"{tmp_path}/none does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("out", "words"), [("s3a://b/lineage", "copy it to"), ("lineage", "--graph lineage ")])
+def test_what_is_said_at_the_end_can_be_done(out: str, words: str) -> None:
+    assert words in terminal._next(cast("Report", SimpleNamespace(out=out)))
 
 
 _SLOW = """

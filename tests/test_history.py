@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyarrow import parquet
 
 from exporter.cli import main
 from exporter.history import reasons, runs
@@ -80,7 +82,11 @@ def exported(tmp_path: Path, *options: str, **row: Any) -> int:
     ("first", "second", "words"),
     [
         (["--account", "A-B"], ["--account", "A-B", "--update"], "was made without --update"),
-        (["--account", "A-B", "--update"], ["--account", "A-C", "--update"], "made with account A-B, and now it is A-C"),
+        (
+            ["--account", "A-B", "--update"],
+            ["--account", "A-C", "--update"],
+            "made with account A-B, and now it is A-C",
+        ),
         (
             ["--account", "A-B", "--update"],
             ["--account", "A-B", "--update", "--outputs", "graph"],
@@ -125,3 +131,78 @@ def test_a_dry_run_says_what_would_be_new_and_writes_nothing(
     assert "(1 new)" in told
     assert "Nothing was written" in told
     assert sorted(path.relative_to(out) for path in out.rglob("*")) == before
+
+
+def users(out: Path) -> set[str]:
+    found: set[str] = set()
+    for path in out.rglob("*"):
+        if path.is_file():
+            data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            found |= {name for name in ("KEEP_ME", "FORGET_ME") if name.encode() in data}
+        if path.suffix == ".parquet":
+            told = str(parquet.read_table(path).to_pylist())
+            found |= {name for name in ("KEEP_ME", "FORGET_ME") if name in told}
+    return found
+
+
+@pytest.fixture
+def of_two_users(tmp_path: Path) -> Path:
+    """A DIR of two users over three days, in two runs; one row of each cannot be read."""
+    rows = [
+        {
+            **ROWS[0],
+            "query_id": f"{user}-{day}",
+            "user_name": user,
+            "query_start_time": f"2026-03-0{day} 10:00:00 +0000",
+        }
+        for user in ("KEEP_ME", "FORGET_ME")
+        for day in (1, 2, 3)
+    ]
+    bad = [{"query_id": "x", "user_name": user} for user in ("KEEP_ME", "FORGET_ME")]
+    for given in ([*rows[:4], bad[1]], [*rows[4:], bad[0]]):
+        assert exports.export([exports.ndjson(given, tmp_path / "rows.ndjson")], tmp_path / "out", "--update") == 0
+    return tmp_path / "out"
+
+
+def forget(out: Path, *options: str) -> int:
+    return main(["export", "--account", exports.ACCOUNT, "--out", str(out), "--engine", "local", "--update", *options])
+
+
+def test_a_user_is_forgotten_in_every_file(of_two_users: Path) -> None:
+    assert users(of_two_users) == {"KEEP_ME", "FORGET_ME"}
+    assert forget(of_two_users, "--forget-user", "FORGET_ME") == 0
+    assert users(of_two_users) == {"KEEP_ME"}
+    (last,) = runs(of_two_users)[-1:]
+    assert (last["rows_in"], last["exported"], last["made"]) == (0, 0, ["2026-03-01", "2026-03-02", "2026-03-03"])
+
+
+def test_what_is_left_is_what_an_export_without_the_user_says(of_two_users: Path, tmp_path: Path) -> None:
+    assert forget(of_two_users, "--forget-user", "FORGET_ME") == 0
+    rows = [{**ROWS[0], "query_id": f"KEEP_ME-{day}", "user_name": "KEEP_ME",
+             "query_start_time": f"2026-03-0{day} 10:00:00 +0000"} for day in (1, 2, 3)]  # fmt: skip
+    assert exports.export([exports.ndjson(rows, tmp_path / "left.ndjson")], tmp_path / "left") == 0
+    assert exports.triples(of_two_users) == exports.triples(tmp_path / "left")
+
+
+def test_days_are_forgotten(of_two_users: Path, tmp_path: Path) -> None:
+    assert forget(of_two_users, "--forget-before", "2026-03-02") == 0
+    assert sorted(path.name for path in (of_two_users / "events").iterdir()) == ["day=2026-03-02", "day=2026-03-03"]
+    rows = [{**ROWS[0], "query_id": f"{user}-{day}", "user_name": user,
+             "query_start_time": f"2026-03-0{day} 10:00:00 +0000"}
+            for user in ("KEEP_ME", "FORGET_ME") for day in (2, 3)]  # fmt: skip
+    assert exports.export([exports.ndjson(rows, tmp_path / "left.ndjson")], tmp_path / "left") == 0
+    assert exports.triples(of_two_users) == exports.triples(tmp_path / "left")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--forget-before", "yesterday"], "is no day like 2026-11-21"),
+        ([], "give the files, folders or table"),
+    ],
+)
+def test_what_cannot_be_forgotten_is_said(
+    options: list[str], words: str, of_two_users: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert forget(of_two_users, *options) == 2
+    assert words in capsys.readouterr().err

@@ -6,14 +6,15 @@ import hashlib
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from exporter import manifest
+from exporter import manifest, swap
 from exporter.cli import main
 from tests import exports
 from tests.bad_rows import GOOD
+from tests.test_publication_steps import NEW, OLD, publish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,15 +101,45 @@ def test_a_file_that_is_carried_on_is_not_read_again(out: Path, tmp_path: Path) 
 
 
 def test_a_folder_that_is_replaced_meanwhile_is_looked_at_again(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong, times = manifest._wrong, []
+    wrong, times = manifest._wrong, list[int]()
 
-    def replaced(*given: object) -> str | None:
+    def replaced(*given: Any) -> str | None:
         if not times:
-            told = json.loads((out / "manifest.json").read_text())
-            (out / "manifest.json").write_text(json.dumps({**told, "rows_in": 2}))
             times.append(1)
-            return "is of the old one"
+            publish(out, NEW)
         return wrong(*given)
 
     monkeypatch.setattr(manifest, "_wrong", replaced)
     assert manifest.problems(out) == []
+    assert (out / "events" / "part-00000.ndjson").read_text() == "new\n"
+
+
+def test_what_reads_several_files_reads_those_of_one_export(tmp_path: Path) -> None:
+    out, times = tmp_path / "out", list[int]()
+    publish(out, OLD)
+
+    def read() -> list[str]:
+        texts = [(out / "events" / "part-00000.ndjson").read_text()]
+        if not times:
+            times.append(1)
+            publish(out, {**NEW, "graph/part-00000.ttl": "new\n"})
+        return [*texts, (out / "graph" / "part-00000.ttl").read_text()]
+
+    assert swap.steady(out, read) == ["new\n", "new\n"]
+    times.clear()
+    with pytest.raises(FileNotFoundError):
+        swap.steady(out, lambda: (out / "nothing").read_text())
+
+
+def test_a_file_that_is_gone_with_the_old_export_is_no_error(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    publish(out, OLD)
+
+    def read() -> str:
+        path = out / "graph" / "part-00000.ttl"
+        if path.exists():
+            publish(out, NEW)
+            return path.read_text()
+        return "the new one has no graph"
+
+    assert swap.steady(out, read) == "the new one has no graph"

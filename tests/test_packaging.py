@@ -1,19 +1,28 @@
-"""The wheel holds every package and every file that the installed program reads."""
+"""A built wheel is the whole program: installed in an environment of its own, it runs in another folder.
+
+The environment sees the packages of this one and not the checkout, so that no network is asked.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from exporter import resources
+from exporter import __version__, resources
 
-ROOT = Path(__file__).parents[1]
-SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+ROOT: Final = Path(__file__).parents[1]
+SETTINGS: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+ROWS: Final = ROOT / "examples" / "01-view-example" / "access_history.json"
+PIP: Final = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 
 
 def test_every_package_is_named() -> None:
@@ -28,12 +37,32 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = folder / "source"
     copy.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE", "exporter", "ontology", "shapes", "examples"):
-        if (ROOT / name).exists():
-            subprocess.run(["cp", "-R", str(ROOT / name), str(copy)], check=True)
-    (copy / "README.md").touch()
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"]
-    subprocess.run([*pip, "--no-deps", "--no-build-isolation", "-w", str(folder), str(copy)], check=True)
+        subprocess.run(["cp", "-R", str(ROOT / name), str(copy)], check=True)
+    command = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(copy)]
+    subprocess.run(command, check=True)
     return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of a new environment with the wheel in it."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    python = folder / "bin" / "python"
+    subprocess.run([*PIP, "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)], check=True)
+    # A path alone: what a .pth file in that folder adds, the checkout among it, is not added.
+    packages = next((folder / "lib").glob("python*/site-packages"))
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return folder / "bin"
+
+
+def run(installed: Path, folder: Path, *arguments: str) -> str:
+    """What the installed program prints in a folder; it must end well and say nothing else."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    command = [str(installed / "exporter"), *arguments]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return done.stdout
 
 
 def test_the_wheel_has_the_files_beside_the_code(wheel: Path) -> None:
@@ -41,19 +70,41 @@ def test_the_wheel_has_the_files_beside_the_code(wheel: Path) -> None:
         packed = set(archive.namelist())
     for name, folder, pattern in (
         ("shapes", resources.shapes_dir(), "*.ttl"),
-        ("ontology", resources.ontology_dir(), "*.ttl"),
+        ("ontology", resources.ontology_dir(), "*.*"),
         ("queries", resources.queries_dir(), "*.rq"),
     ):
         files = {f"exporter/data/{name}/{path.name}" for path in folder.glob(pattern)}
         assert files
         assert files <= packed
+    code = {path for path in (ROOT / "exporter").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert {str(path.relative_to(ROOT)) for path in code} <= packed
 
 
-def test_the_unpacked_wheel_finds_its_own_files(wheel: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path)
-    program = "from exporter.resources import *; print(shapes_dir(), ontology_dir(), queries_dir(), sep='\\n')"
-    command = [sys.executable, "-c", program]
-    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split("\n")
-    data = tmp_path / "exporter" / "data"
-    assert shown == [str(data / "shapes"), str(data / "ontology"), str(data / "queries"), ""]
+def test_the_installed_program_has_nothing_from_the_checkout(installed: Path, tmp_path: Path) -> None:
+    program = "import exporter, sys\nfrom exporter.resources import *\n"
+    program += "print(exporter.__file__, shapes_dir(), ontology_dir(), queries_dir(), *sys.path, sep='\\n')"
+    command = [str(installed / "python"), "-c", program]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {Path(line).is_relative_to(installed.parent) for line in shown[:4]} == {True}
+    assert str(ROOT) not in shown
+    assert run(installed, tmp_path, "--version") == f"exporter {__version__}\n"
+
+
+def test_the_installed_program_exports_validates_and_answers(installed: Path, tmp_path: Path) -> None:
+    account = ["--account", "ACME-RETAIL", "--engine", "local"]
+    report = json.loads(run(installed, tmp_path, "export", str(ROWS), *account, "--out", "out", "--json"))
+    assert report["rows_in"] == report["exported"] > 0
+    assert report["nodes"] > 0
+    assert json.loads(run(installed, tmp_path, "validate", "out", "--json"))["conforms"] is True
+    questions = {one["name"] for one in json.loads(run(installed, tmp_path, "queries", "--json"))}
+    assert questions == {path.stem for path in (ROOT / "examples" / "queries").glob("*.rq")}
+    assert json.loads(run(installed, tmp_path, "query", "user-history", "--graph", "out", "--format", "json"))
+
+
+@pytest.mark.jvm
+def test_the_installed_program_exports_on_spark(installed: Path, tmp_path: Path) -> None:
+    for engine in ("local", "spark"):
+        run(installed, tmp_path, "export", str(ROWS), "--account", "A-B", "--engine", engine, "--out", engine)
+    for kind in ("events", "graph"):
+        one, other = (sorted((tmp_path / engine / kind).iterdir()) for engine in ("local", "spark"))
+        assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from pyoxigraph import RdfFormat, Store, parse

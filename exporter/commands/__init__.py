@@ -6,6 +6,7 @@ A command imports what it needs when it runs, so that none waits for Spark that 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,3 +26,12 @@ def command(
     )
     parser.set_defaults(command=run, is_watched=False)
     return parser
+
+
+def here(name: str) -> Path:
+    """The path of an argument that has to be on this machine, which may be given as a URI, as --out is."""
+    from exporter.rows.forms import is_remote, local
+
+    if is_remote(name):
+        raise argparse.ArgumentTypeError(f"{name} is not on this machine: copy it to a folder here, and give that")
+    return Path(local(name))

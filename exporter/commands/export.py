@@ -18,7 +18,7 @@ def add(commands: Any) -> None:
     parser.set_defaults(is_watched=True)
     parser.add_argument(
         "inputs",
-        nargs="+",
+        nargs="*",
         metavar="INPUT",
         help="files, folders and globs of NDJSON, JSON, CSV, Parquet (also .gz), or a Spark table",
     )
@@ -78,6 +78,15 @@ def add(commands: Any) -> None:
         help="publish N exported rows or more (default: half of what --replace replaces)",
     )
     parser.add_argument("--force", action="store_true", default=None, help="publish whatever the number of rows")
+    parser.add_argument(
+        "--forget-user",
+        action="append",
+        metavar="NAME",
+        help="with --update: take all rows of this user out of DIR; several times",
+    )
+    parser.add_argument(
+        "--forget-before", metavar="DAY", help="with --update: take all rows from before this day (UTC) out of DIR"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON on standard output")
     parser.add_argument("--no-validate", action="store_false", dest="validate", default=None, help=argparse.SUPPRESS)
 
@@ -102,6 +111,8 @@ def _run(arguments: argparse.Namespace) -> int:
             "update",
             "changes",
             "dry_run",
+            "forget_user",
+            "forget_before",
             "allow_empty",
             "min_rows",
             "force",

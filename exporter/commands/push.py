@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.commands import command
+from exporter.commands import command, here
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
         "OPENLINEAGE_URL=http://localhost:5000 exporter push lineage",
     )  # fmt: skip
     parser.set_defaults(is_watched=True)
-    parser.add_argument("folder", type=Path, metavar="DIR", help="what export wrote")
+    parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")
     parser.add_argument("--runs", choices=("all", "latest"), help="every run (default), or the latest of each job")
     parser.add_argument(
         "--profile", choices=tuple(PROFILES), help="keep to what this backend takes (default: as the address tells)"

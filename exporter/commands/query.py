@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentTypeError
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.commands import command
+from exporter.commands import command, here
 from exporter.errors import UsageError
 from exporter.printable import bare
 
@@ -30,7 +29,7 @@ def add(commands: Any) -> None:
         "question", metavar="NAME|FILE.rq", help="a shipped question (see exporter queries) or a file of SPARQL"
     )
     parser.add_argument(
-        "--graph", required=True, type=Path, metavar="DIR", help="what export wrote, or a folder or file of Turtle"
+        "--graph", required=True, type=here, metavar="DIR", help="what export wrote, or a folder or file of Turtle"
     )
     parser.add_argument(
         "--param", action="append", default=[], metavar="name=value", help="a parameter; may be given several times"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.commands import command
+from exporter.commands import command, here
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
         "validate Turtle with the shapes, and the files with the manifest",
         "exporter validate lineage",
     )
-    parser.add_argument("path", type=Path, metavar="DIR|FILE", help="what export wrote, or a folder or file of Turtle")
+    parser.add_argument("path", type=here, metavar="DIR|FILE", help="what export wrote, or a folder or file of Turtle")
     parser.add_argument(
         "--shapes", action="append", default=[], type=Path, metavar="DIR", help="your own, beside the shipped ones"
     )

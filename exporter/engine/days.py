@@ -40,6 +40,7 @@ from exporter.steps.dating import (
     rows_again,
     to_queries,
 )
+from exporter.steps.forgetting import forget
 from exporter.steps.numbering import number
 from exporter.steps.state import OPEN_DAY, end_of
 from exporter.steps.texts import texts_of
@@ -63,6 +64,9 @@ class Store(Protocol[Messages]):
 
     def carry(self, names: Iterable[str]) -> None:
         """Take over what the DIR before has under paths."""
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Remove what was taken over under paths."""
 
     def save(self, messages: Sequence[Messages], name: str) -> None:
         """Keep messages under a name."""
@@ -91,7 +95,8 @@ class Store(Protocol[Messages]):
 @dataclass
 class Updated(Generic[Messages]):
     """What an update comes to. ``days``: all days of DIR, each with the later days that it left something open for;
-    ``made``: those that were made again; ``new``: by day, how many rows are new.
+    ``made``: those that were made again; ``new``: by day, how many rows are new; ``is_anew``: whether all rows were
+    kept anew.
     """
 
     counts: Counts = field(default_factory=Counts)
@@ -100,25 +105,27 @@ class Updated(Generic[Messages]):
     days: dict[str, list[str]] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
     new: dict[str, int] = field(default_factory=dict)
+    is_anew: bool = False
 
 
 def update(  # noqa: PLR0913, PLR0917 - what an update is
     engine: Engine[Messages], store: Store[Messages], read: Messages, job: Job, given: Given, watch: Watch
 ) -> Updated[Messages]:
     """Add what was read to DIR."""
-    done: Updated[Messages] = Updated()
     left = given.left.days
+    done: Updated[Messages] = Updated(days=dict(left))
     with watch.stage("date"):
         read = engine.kept(read, "read")
         new = _dated(engine, store, read, job, done)
     first = min(new, default=None)
-    before = {day: later for day, later in left.items() if first is None or day < first}
+    is_same = first is None and not done.is_anew
+    before = {day: later for day, later in left.items() if is_same or (day < (first or "") and not done.is_anew)}
     store.carry(path for day in before for path in (f"state/things/{day}", f"state/open/{day}"))
     store.carry(path for day in before for path in (f"graph/day={day}", f"events/day={day}", f"quarantine/day={day}*"))
     done.days, done.new = before, new
-    todo = {day for day in left if day not in before} | set(new)
+    todo = set(new) if done.is_anew else {day for day in left if day not in before} | set(new)
     todo |= {later for open_days in before.values() for later in open_days if first is not None and later >= first}
-    every = sorted({*left, *new})
+    every = sorted({*before, *todo})
     while todo:
         day = min(todo)
         todo.remove(day)
@@ -131,24 +138,30 @@ def update(  # noqa: PLR0913, PLR0917 - what an update is
     if given.changes:
         again = sorted({*done.made, *(day for day in left if day not in before)})
         with watch.stage("changes"):
-            store.changes(again, _named("things", left), _named("things", done.days), texts_of(job))
+            said = _named("things", left), _named("things", done.days)
+            store.changes(again, *said, texts_of(job))
     return done
 
 
 def _dated(
     engine: Engine[Messages], store: Store[Messages], read: Messages, job: Job, done: Updated[Messages]
 ) -> dict[str, int]:
-    """Keep the new rows under their days; by day how many there are."""
+    """Keep the new rows under their days; by day how many there are. Where rows are forgotten, or move to another day,
+    all rows are kept anew.
+    """
     runs = [f"rows/{run:05d}" for run in range(1, job.run)]
     store.carry(f"state/{name}" for name in runs)
     index = engine.each(store.load_of(runs, [INDEX], [read]), to_queries, job)
     dated = engine.kept(engine.met([read, index], date, job), "dated")
     counts = engine.counts(dated)
-    if counts[MOVED]:
-        raise UsageError(
-            "rows of one query have different days, and rows of earlier runs would have to move; make DIR anew with "
-            "all rows, --update and --replace"
-        )
+    done.is_anew = bool(counts[MOVED]) or job.forgets
+    if done.is_anew:
+        known = engine.each(store.load(runs, [*done.days, LINES]), to_queries, job)
+        stays = engine.kept(engine.met([known], forget, job), "stays")
+        dated = engine.kept(engine.met([read, stays], date, job), "dated-anew")
+        counts = engine.counts(dated)
+        store.drop(f"state/{name}" for name in runs)
+        done.counts.numbers["forgotten"] = engine.counts(stays)["forgotten"]
     new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
     store.save([engine.only(dated, [*sorted(new), LINES, INDEX, PLACE])], f"rows/{job.run:05d}")
     done.counts.join(counts)
@@ -157,7 +170,8 @@ def _dated(
         stored = engine.stored([aside], "unreadable")
         done.counts.join(engine.counts(stored))
         store.publish(stored, "unreadable", f"run={job.run:05d}")
-    store.carry(["quarantine/run=*"])
+    if not job.forgets:
+        store.carry(["quarantine/run=*"])
     return new
 
 

@@ -39,6 +39,10 @@ class LocalStore:
         for name in names:
             self._new.carry(name)
 
+    def drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._new.drop(name)
+
     def save(self, messages: Sequence[list[Message]], name: str) -> None:
         by_to: dict[str, list[Message]] = {}
         for message in chain.from_iterable(messages):
@@ -96,8 +100,9 @@ class LocalStore:
         return found
 
     def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
-        number = self._new.numbered(FOLDER) + 1
-        self._new.carry(FOLDER)
+        number = 1 if self._job.forgets else self._new.numbered(FOLDER) + 1
+        if number > 1:
+            self._new.carry(FOLDER)
         before = self._latest(Path(self._new.before("state")), said if number > 1 else (), to)
         changes.write(Changed(number, days, before, self.latest(now, to)), self._job, self._new)
 

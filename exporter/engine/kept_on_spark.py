@@ -33,6 +33,10 @@ class SparkStore:
         for name in names:
             self._new.carry(name)
 
+    def drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._new.drop(name)
+
     def save(self, messages: Sequence[DataFrame], name: str) -> None:
         _all(messages).write.partitionBy("to").option("compression", "zstd").parquet(uri(self._path(name)))
 
@@ -56,8 +60,9 @@ class SparkStore:
         return every.join(last, ["to", "key", "name"], "left_semi").select(*_COLUMNS)
 
     def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
-        number = self._new.numbered(FOLDER) + 1
-        self._new.carry(FOLDER)
+        number = 1 if self._job.forgets else self._new.numbered(FOLDER) + 1
+        if number > 1:
+            self._new.carry(FOLDER)
         after = self.latest(now, to)
         if number == 1:
             before = after.limit(0)

@@ -15,6 +15,7 @@ from exporter.graph.shapes.on_graph import validate as by_compiled
 from exporter.graph.shapes.reading import compiled
 from exporter.graph.shapes.results import Result, conforms
 from exporter.graph.shapes.source import Source
+from exporter.swap import steady
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +38,7 @@ def validate(
 
 def check(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) -> list[Result]:
     """What the shapes find in the graph, in order; arguments and errors as :func:`validate` has them."""
-    triples = list(Documents().all_triples(graph_files(path)))
+    triples = steady(path, lambda: list(Documents().all_triples(graph_files(path))))
     if not triples:
         raise UsageError(f"{path}: holds no triples, so there is nothing to check")
     triples.extend(hierarchy())

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import zlib
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -40,6 +41,8 @@ _TABLE_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}")
 _REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _PACKED: Final = 10
 """Bytes of text in a byte of gzip or Parquet, about: rows repeat themselves."""
+_ROWS_FREE: Final = 100_000
+"""Rows of Parquet that may be in a file of any size; of more, each takes a byte at least."""
 DOCUMENT_LIMIT: Final = 512 * 1024 * 1024
 """Bytes of a JSON document that is read as a whole; larger inputs must have one object a line."""
 
@@ -70,6 +73,9 @@ class Inputs:
         """The first of what was found, for a message."""
         paths = [path for one in self.sources for path in one.paths]
         return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+
+
+NOTHING: Final = Inputs((), (), 0)
 
 
 @dataclass(frozen=True)
@@ -233,18 +239,21 @@ def _parquet_types(path: Path) -> tuple[str, ...]:
     from pyarrow import ArrowException, parquet  # noqa: PLC0415 - slow to import, and not needed for other forms
 
     try:
-        schema = parquet.read_schema(path)
+        with parquet.ParquetFile(path) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
     except (ArrowException, OSError) as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         raise UsageError(f"{path}: is no Parquet that can be read: {first_line}") from None
+    if rows > max(_ROWS_FREE, path.stat().st_size):
+        raise UsageError(f"{path}: holds {rows:,} rows in fewer bytes, as rows with ids of their own cannot be")
     _refuse_twice(path, [field.name for field in schema])
     return tuple(f"{field.name.lower()} {field.type}" for field in schema)
 
 
 def _refuse_twice(path: Path, columns: list[str]) -> None:
     """Names count in any case, so two columns whose names differ in nothing else are one name for two things."""
-    names = [column.strip().lower() for column in columns]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    counts = Counter(column.strip().lower() for column in columns)
+    twice = next((name for name, count in counts.items() if count > 1), None)
     if twice is not None:
         raise UsageError(f"{path}: has several columns called {twice}; names count in any case, so keep one of them")
 

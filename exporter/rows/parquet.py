@@ -19,7 +19,9 @@ from exporter.rows.times import iso, micros_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ROWS_AT_ONCE: Final = 1024
+_ROWS_AT_ONCE: Final = 64
+_BYTES_AT_ONCE: Final = 1 << 30
+"""Of a column, if each row had all that is in it: a value that many rows share stands once in the file."""
 
 
 def columns(path: str) -> list[str]:
@@ -34,12 +36,19 @@ def records(path: str) -> Iterator[dict[str, Any]]:
     try:
         with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             legacy = {column.name for column in map(file.schema.column, range(len(file.schema))) if _is_int96(column)}
-            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+            for batch in file.iter_batches(batch_size=_at_once(file.metadata)):
                 for record in _rows(_with_times(batch, legacy)):
                     yield _plain(record)
     except (pa.ArrowException, OSError) as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         raise UsageError(f"{path}: cannot be read: {first_line}") from None
+
+
+def _at_once(told: parquet.FileMetaData) -> int:
+    """How many rows are unpacked at once."""
+    groups = (told.row_group(at) for at in range(told.num_row_groups))
+    sizes = (group.column(at).total_uncompressed_size for group in groups for at in range(group.num_columns))
+    return max(1, min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // max(1, *sizes, 1)))
 
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:

@@ -34,15 +34,20 @@ DAY, MOVED = "day ", "moved"
 _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
 
 
-def date(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+def date(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     """New rows under their days, new lines, and new entries of the index; what is known already is only counted."""
     tally = Tally()
     for to, query_id, group in by_key(messages):
         if to == QUERY:
-            yield from _of_query(query_id, list(group), tally)
+            yield from _of_query(query_id, list(group), job, tally)
         else:
             yield from group
     yield tally.message()
+
+
+def run_of(message: Message) -> int:
+    """The run that a row came with: it stands where others have a time."""
+    return time_and_query(message.order)[0]
 
 
 class _Known:
@@ -61,7 +66,7 @@ class _Known:
                 self.day = day if what == ROW else self.day
 
 
-def _of_query(query_id: str, heard: list[Message], tally: Tally) -> Iterator[Message]:
+def _of_query(query_id: str, heard: list[Message], job: Job, tally: Tally) -> Iterator[Message]:
     known = _Known(one for one in heard if rank(one) == _INDEXED)
     rows = list(_new(heard, ROW, known))
     tally.count("duplicates", sum(rank(one) == ROW for one in heard) - len(rows))
@@ -72,7 +77,8 @@ def _of_query(query_id: str, heard: list[Message], tally: Tally) -> Iterator[Mes
         tally.count(MOVED, known.day is not None and day != known.day)
         yield from _dated(query_id, rows, known.day or day)
         yield from _children(each, known.day or day)
-        tally.count(f"{DAY}{known.day or day}", len(rows))
+        tally.named(f"{DAY}{known.day or day}")
+        tally.count(f"{DAY}{known.day or day}", sum(run_of(message) == job.run for message, _ in rows))
         for of_child in sorted(known.children):
             tally.named(f"{DAY}{of_child}")
     for message, digest in _new(heard, LINE, known):

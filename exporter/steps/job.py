@@ -23,6 +23,7 @@ class Job:
     ``turn``: another text each time that the rounds are made, so that what a process remembers of one is not taken for
     another's. ``run``: the number of this run where it adds to what earlier ones left; 0 where it stands alone.
     ``day``: the one that is made, where they are made one after the other, and ``until`` when it lasts (microseconds).
+    ``forget_users``, ``forget_before``: whose rows of earlier runs go, and those from before which day.
     ``screen``: filters and pseudonyms, which are for the first step alone; None without.
     """
 
@@ -44,7 +45,14 @@ class Job:
     run: int = 0
     day: str = ""
     until: int = 0
+    forget_users: tuple[str, ...] = ()
+    forget_before: str = ""
     screen: Screen | None = None
+
+    @property
+    def forgets(self) -> bool:
+        """Whether rows of earlier runs are to go."""
+        return bool(self.forget_users or self.forget_before)
 
     @classmethod
     def of(cls, settings: Settings) -> Job:
@@ -60,6 +68,8 @@ class Job:
             query_text=settings.query_text,
             validate=settings.validate,
             shapes=settings.shapes,
+            forget_users=settings.forgotten,
+            forget_before=settings.forget_before or "",
             openlineage=settings.openlineage,
             screen=Screen.of(settings.privacy, query_text=settings.query_text),
         )

@@ -228,6 +228,30 @@ def test_killed_at_any_step_dir_is_the_old_or_the_new_one_and_the_next_run_takes
     assert step > 10
 
 
+def test_a_second_run_is_refused_until_the_first_one_has_ended(tmp_path: Path) -> None:
+    with place(tmp_path / "out").held(), pytest.raises(UsageError, match="another run is at work on it"):
+        published(place(tmp_path / "out"), EVENTS)
+    assert list(tmp_path.iterdir()) == []
+    published(place(tmp_path / "out"), EVENTS)
+
+
+def test_who_lost_the_lease_publishes_nothing(tmp_path: Path) -> None:
+    out = place(tmp_path / "out")
+    with pytest.raises(ExporterError, match="another run has taken it over"), out.held():  # noqa: SIM117
+        with Publication(out, replace=False) as new:
+            (tmp_path / ".out.lock").write_text('{"id": "other"}')
+            new.publish({"version": "x"})
+    assert [path.name for path in tmp_path.iterdir()] == [".out.lock"], "which is the other's"
+
+
+def test_a_file_takes_the_place_of_another(tmp_path: Path) -> None:
+    """As it is done on HDFS, where this is one step; here it is the call alone that is tried."""
+    for name in ("old", "new"):
+        (tmp_path / name).write_text(name)
+    HadoopFiles(f"file://{tmp_path}").overwrite(f"file://{tmp_path}/new", f"file://{tmp_path}/old")
+    assert content(tmp_path) == {"old": b"new"}
+
+
 @pytest.mark.parametrize("out", ["hdfs:///", "hdfs://host", "s3a://bucket/", "gs://bucket"])
 def test_a_whole_file_system_is_no_folder(out: str) -> None:
     with pytest.raises(UsageError, match="give a folder below it"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pyoxigraph import RdfFormat, Store
 
 from exporter.errors import UsageError
+from exporter.swap import steady
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,11 +21,16 @@ FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".jsonld
 
 def load(graph: Path) -> Store:
     """The triples of ``graph`` in a store; a :class:`UsageError` names what is missing, empty or does not parse."""
+    store = steady(graph, lambda: _loaded(graph))
+    if not len(store):
+        raise UsageError(f"{graph} holds no triples, so there is nothing to ask: export rows into it first.")
+    return store
+
+
+def _loaded(graph: Path) -> Store:
     store = Store()
     for path in graph_files(graph):
         _load_file(store, path)
-    if not len(store):
-        raise UsageError(f"{graph} holds no triples, so there is nothing to ask: export rows into it first.")
     return store
 
 
