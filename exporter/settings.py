@@ -12,7 +12,6 @@ import re
 import tomllib
 from dataclasses import dataclass, field, fields
 from datetime import date
-from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ from tests import exports
 from tests.histories import Json, history
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from collections.abc import Iterable
 
 BASE: Final = datetime(2026, 3, 1, tzinfo=UTC)

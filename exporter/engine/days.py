@@ -138,8 +138,7 @@ def update(  # noqa: PLR0913, PLR0917 - what an update is
     if given.changes:
         again = sorted({*done.made, *(day for day in left if day not in before)})
         with watch.stage("changes"):
-            said = _named("things", left), _named("things", done.days)
-            store.changes(again, *said, texts_of(job))
+            store.changes(again, _named("things", left), _named("things", done.days), texts_of(job))
     return done
 
 

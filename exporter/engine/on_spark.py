@@ -76,7 +76,8 @@ def _records(spark: SparkSession, came: forms.Came) -> DataFrame:
 
 def _partitions(spark: SparkSession, size: int | None) -> int:
     if size is None:
-        return int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+        told = spark.conf.get("spark.sql.shuffle.partitions") or ""
+        return int(told) if told.isdigit() else 200  # Databricks knows "auto", too
     # As many as all cores work on at once, some times over: else some of them wait for the last ones.
     cores = session.cores(spark)
     return min(max(1, -(-size // (_PARTITION * cores))) * cores, _PARTITIONS)

@@ -20,6 +20,7 @@ import msgspec
 from exporter.errors import UsageError
 from exporter.rows import delimited, forms
 from exporter.rows.limits import LONGEST_RECORD
+from exporter.rows.packed import FREE
 from exporter.rows.reading import rows_of_document
 from exporter.rows.row import STRUCTURED
 
@@ -38,6 +39,8 @@ REPLACED: Final = "\ufffd"
 """What readers of CSV and Parquet put in the place of such bytes."""
 DAMAGE: Final = "\\udcff"
 """The same as JSON writes half of a pair."""
+_TIMES_PARQUET: Final = 1_000
+"""Times its own size that the text of a Parquet file may have: what many rows share stands once in it."""
 _LONGEST: Final = LONGEST_RECORD + 2
 _AT_ONCE: Final = 1 << 20
 _NULL_IN_CSV: Final = "\\N"
@@ -123,8 +126,15 @@ def _parquet(path: str, source: Source, required: tuple[str, ...]) -> Iterator[t
     from exporter.rows import parquet  # noqa: PLC0415 - what it needs is slow to import, and not needed for other forms
 
     check_columns(parquet.columns(path), source, required)
+    left = max(FREE, _TIMES_PARQUET * Path(path).stat().st_size)
     for record in parquet.records(path):
-        yield with_damage(json_text(record)), True
+        text = with_damage(json_text(record))
+        left -= len(text)
+        if left < 0:
+            raise UsageError(
+                f"{path}: holds over {_TIMES_PARQUET:,} times its size in text, as rows do not; look at it"
+            )
+        yield text, True
 
 
 _READERS: Final[Mapping[str, Callable[[str, Source, tuple[str, ...]], Iterator[tuple[str, bool]]]]] = {

@@ -13,7 +13,7 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, cast
 
 from exporter.errors import UsageError
 from exporter.rows.packed import unpacked
@@ -36,6 +36,7 @@ _ENDINGS: Final = {
     ".parquet": PARQUET,
 }
 _FIRST_BYTES: Final = 65_536
+_LONGEST_HEADER: Final = 8 << 20
 _DELIMITERS: Final = ",;\t|"
 _TABLE_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}")
 _REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -222,17 +223,23 @@ def _source(path: Path, required: str) -> Source:
 
 
 def _first_bytes(path: Path) -> bytes:
+    """Enough to tell the form; a first line, which may be a header of many columns, in full."""
     try:
         with path.open("rb") as file:
             if file.read(2) != b"\x1f\x8b":
                 file.seek(0)
-                return file.read(_FIRST_BYTES)
+                return _with_first_line(file)
         if path.suffix.lower() != ".gz":
             raise UsageError(f"{path}: is gzip, but its name does not end in .gz; rename it")
-        with gzip.open(path) as file:
-            return file.read(_FIRST_BYTES)
+        with gzip.open(path) as packed:
+            return _with_first_line(cast("IO[bytes]", packed))
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from None
+
+
+def _with_first_line(file: IO[bytes]) -> bytes:
+    first = file.read(_FIRST_BYTES)
+    return first if b"\n" in first or b"\r" in first else first + file.readline(_LONGEST_HEADER)
 
 
 def _parquet_types(path: Path) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ROWS_AT_ONCE: Final = 64
-_BYTES_AT_ONCE: Final = 1 << 30
+_BYTES_AT_ONCE: Final = 512 << 20
 """Of a column, if each row had all that is in it: a value that many rows share stands once in the file."""
 
 
@@ -48,7 +48,8 @@ def _at_once(told: parquet.FileMetaData) -> int:
     """How many rows are unpacked at once."""
     groups = (told.row_group(at) for at in range(told.num_row_groups))
     sizes = (group.column(at).total_uncompressed_size for group in groups for at in range(group.num_columns))
-    return max(1, min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // max(1, *sizes, 1)))
+    largest: int = max(sizes, default=1)
+    return max(1, min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // max(1, largest)))
 
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:

@@ -1,0 +1,101 @@
+"""What an update costs: ``python -m benchmarks.updates`` adds one day to DIRs of 1, 7 and 30 days.
+
+Each day has the rows of a large account's day. The last day is exported alone, in the way that a user would, and then
+added to each DIR; and to the largest one a row that is five days late. Prints a table for docs/updates.md. Exit code 1
+where the last day costs more than is asked. A run of 30 days of 20,000 rows makes 30 GB and takes most of an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from benchmarks import generate
+from benchmarks.measured import ROOT, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ASKED: Final = 1.5
+_START: Final = '"query_start_time":"'
+_LATE: Final = 5
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.updates", description=__doc__.split("\n\n", maxsplit=1)[0]
+    )
+    parser.add_argument("--days", default="1,7,30", help="days that DIRs have before the last is added")
+    parser.add_argument("--rows", type=int, default=20_000, help="rows of a day")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--work", type=Path, help="folder for rows, which are kept, and outputs; else a temporary one")
+    given = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as scratch:
+        return _measure(given, given.work or Path(scratch))
+
+
+def _measure(given: argparse.Namespace, work: Path) -> int:
+    days = _days(given, work)
+    *earlier, last = sorted(days)
+    alone = _seconds([days[last]], work / "alone")
+    print("| what | days in DIR | days made | seconds | times the day alone |\n|---|---:|---:|---:|---:|")
+    print(f"| export of the last day alone | - | - | {alone:.1f} | 1.0 |")
+    holds = True
+    for number in sorted(int(one) for one in given.days.split(",")):
+        out = work / f"days-{number}"
+        _seconds([days[day] for day in earlier[-number:]], out, "--update")
+        took = _seconds([days[last]], out, "--update")
+        holds = holds and took <= ASKED * alone
+        print(f"| the last day is added | {number} | 1 | {took:.1f} | {took / alone:.2f} |")
+    late = _late(days[earlier[-_LATE]], work / "late.ndjson")
+    took = _seconds([late], out, "--update")
+    print(f"| a row comes {_LATE} days late | {number + 1} | {_LATE + 1} | {took:.1f} | {took / alone:.2f} |")
+    return 0 if holds else 1
+
+
+def _days(given: argparse.Namespace, work: Path) -> dict[str, Path]:
+    """The rows of each day, in files; as many days as are asked for, and the last one."""
+    number = max(int(one) for one in given.days.split(",")) + 1
+    folder = work / f"days-of-{given.rows}-rows-{given.seed}"
+    if not folder.is_dir():
+        say(f"making {number} days of {given.rows:,} rows")
+        folder.mkdir(parents=True)
+        whole = folder / "all.ndjson"
+        generate.write(generate.Sizes.of(generate.PERIOD.days * given.rows), given.seed, whole)
+        with whole.open(encoding="utf-8") as lines:
+            for line in lines:
+                start = line.index(_START) + len(_START)
+                with (folder / f"{line[start : start + 10]}.ndjson").open("a", encoding="utf-8") as day:
+                    day.write(line)
+        whole.unlink()
+    found = {path.stem: path for path in sorted(folder.glob("*.ndjson"))}
+    # The first has the few rows that came late from the day before, and the last may not be whole.
+    return dict(list(found.items())[-number:])
+
+
+def _late(day: Path, late: Path) -> Path:
+    """A row of that day that nobody has seen."""
+    with day.open(encoding="utf-8") as lines:
+        late.write_text(next(lines).replace('"query_id":"', '"query_id":"late-', 1), encoding="utf-8")
+    return late
+
+
+def _seconds(inputs: list[Path], out: Path, *options: str) -> float:
+    """From the process's start to its end."""
+    if not options and out.exists():
+        shutil.rmtree(out)
+    command = [sys.executable, "-m", "exporter", "export", *map(str, inputs), "--account", "BENCH", "--out", str(out)]
+    start = time.perf_counter()
+    subprocess.run([*command, *options], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    sys.exit(main())
