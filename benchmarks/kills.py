@@ -80,9 +80,9 @@ def promise(kept: object, words: str) -> None:
         raise BrokenPromiseError(words)
 
 
-def drawn(seen: Killed, whole: float, random: Random) -> float:
-    """Seconds after which to kill a run that takes ``whole``: of every two, one in its last third."""
-    return random.uniform(whole * 2 / 3 if seen.kills % 2 else 0, whole)
+def drawn(whole: float, random: Random) -> float:
+    """Seconds after which to kill a run that takes ``whole``: of every two, about one in its last third."""
+    return random.uniform(random.choice((0, whole * 2 / 3)), whole)
 
 
 def killed(given: list[str], seconds: float, **environ: str) -> bool | None:
@@ -135,7 +135,7 @@ def writing(folder: Path, before: list[list[str]], given: list[str], kills: int,
         shutil.rmtree(out, ignore_errors=True)
         if old:
             shutil.copytree(made, out)
-        told = killed(given, drawn(seen, whole, random))
+        told = killed(given, drawn(whole, random))
         if told is None:
             continue
         there = output(out)
@@ -167,7 +167,7 @@ def pushing(folder: Path, kills: int, random: Random) -> Killed:
             arrived.clear()
             began = seen.kills
             while seen.kills < kills:
-                told = killed(given, drawn(seen, whole, random), OPENLINEAGE_URL=url)
+                told = killed(given, drawn(whole, random), OPENLINEAGE_URL=url)
                 if told is None:
                     break
                 seen.kills += 1

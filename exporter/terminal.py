@@ -124,8 +124,8 @@ def _skipped(report: Report) -> list[str]:
     if not report.skipped_files:
         return []
     named = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
-    files = counted(len(report.skipped_files), "file that is", "files that are")
-    return [f"  skipped {files} no rows: {named}"]
+    files = counted(len(report.skipped_files), "file that is no rows or a link", "files that are no rows, or links")
+    return [f"  skipped {files} out of the input: {named}"]
 
 
 def _shapes(report: Report) -> list[str]:

@@ -128,7 +128,7 @@ def test_what_reads_several_files_reads_those_of_one_export(tmp_path: Path) -> N
     assert swap.steady(out, read) == ["new\n", "new\n"]
     times.clear()
     with pytest.raises(FileNotFoundError):
-        swap.steady(out, lambda: (out / "nothing").read_text())
+        swap.steady(out, (out / "nothing").read_text)
 
 
 def test_a_file_that_is_gone_with_the_old_export_is_no_error(tmp_path: Path) -> None:

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from pyoxigraph import RdfFormat, Store, parse
 
+from exporter.engine import run
 from tests import exports
 from tests.histories import Json, history
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Iterable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
 BASE: Final = datetime(2026, 3, 1, tzinfo=UTC)
 UPDATE: Final = ("--update", "--allow-empty")
@@ -97,3 +100,22 @@ def applied(out: Path) -> set[str]:
         if text:
             store.update(text)
     return {str(quad.triple) for quad in store}
+
+
+def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an open query over midnight, a late row and the changes."""
+    assert spark
+    monkeypatch.setattr(run, "_LITTLE", 0)
+    rng = Random(7)
+    rows = over_days(rng, history(rng, 8))
+    for row in rows:
+        row["query_start_time"] = (BASE + timedelta(hours=rng.choice((23, 25)))).isoformat()
+    by_id = {row["query_id"]: row for row in rows}
+    rows = [{**row, "query_start_time": by_id[row["query_id"]]["query_start_time"]} for row in rows]
+    lines = [line(row, 2) for row in by_id.values()]
+    for name, engine in (("spark", "spark"), ("here", "local")):
+        for part in (rows[2:], rows[:2]):
+            files = exports.ndjson(part, tmp_path / "rows.ndjson"), exports.ndjson(lines, tmp_path / "lines.ndjson")
+            given = "--query-history", str(files[1]), "--force", *UPDATE
+            assert exports.export([files[0]], tmp_path / name, *given, engine=engine) == 0
+    assert triples(tmp_path / "spark") == triples(tmp_path / "here") == applied(tmp_path / "spark")

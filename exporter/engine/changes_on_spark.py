@@ -46,12 +46,11 @@ def write(changed: Changed[DataFrame], job: Job, new: Publication, spark: SparkS
 
 
 def _parts(spark: SparkSession, folders: list[str], separator: str, names: str) -> DataFrame:
-    none = spark.createDataFrame([], _LINE)
     each = [
         spark.read.option("pathGlobFilter", names).text(uri(folder), lineSep=separator).select("value")
         for folder in folders
     ]
-    return reduce(lambda one, other: one.unionByName(other), each, none)
+    return reduce(lambda one, other: one.unionByName(other), each) if each else spark.createDataFrame([], _LINE)
 
 
 def _triples(spark: SparkSession, folders: list[str], said: DataFrame, of: Syntax) -> DataFrame:

@@ -84,8 +84,8 @@ class SparkStore:
             for name in names
             if self._new.is_there(f"{state}/{name}")
         ]
-        none = self._spark.createDataFrame([], f"{SCHEMA}, name string")
-        return reduce(lambda one, other: one.unionByName(other), each, none).filter(F.col("to").isin(list(to)))
+        every = _all(each) if each else self._spark.createDataFrame([], f"{SCHEMA}, name string")
+        return every.filter(F.col("to").isin(list(to)))
 
     def _path(self, name: str) -> str:
         return f"{self._new.folder}/state/{name}"

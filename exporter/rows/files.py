@@ -73,7 +73,7 @@ def records(source: Source, required: tuple[str, ...] = REQUIRED) -> Iterator[Re
         raise UsageError(f"{source.paths[0]}: the file is empty")
     read = _READERS[source.form]
     for path in source.paths:
-        file = os.path.abspath(path)  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
+        file = forms.shown(os.path.abspath(path))  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
         unit = "line" if source.form == forms.NDJSON else "row"
         for number, (text, is_record) in enumerate(read(path, source, required), start=1):
             yield Record(file, number, unit, text, is_record)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import glob
 import gzip
 import io
 import json
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, cast
 
 from exporter.errors import UsageError
+from exporter.rows import listing
 from exporter.rows.packed import unpacked
 
 if TYPE_CHECKING:
@@ -118,11 +118,11 @@ def find(names: Iterable[str], required: str = "query_id") -> Inputs:
             sources.append(_remote(name))
             size = None
             continue
-        if not Path(local(name)).exists() and _TABLE_NAME.fullmatch(name) and not _matching(name):
+        if not Path(local(name)).exists() and _TABLE_NAME.fullmatch(name) and not listing.matching(name):
             sources.append(Source(TABLE, (name,)))
             size = None
             continue
-        for path in _files(local(name), skipped):
+        for path in listing.files(local(name), skipped, lambda path: _form_by_name(path.name) is not None):
             sources.append(_source(path, required))
             size = None if size is None else size + text_bytes(path.name, path.stat().st_size)
     if not sources:
@@ -133,6 +133,11 @@ def find(names: Iterable[str], required: str = "query_id") -> Inputs:
 def is_remote(path: str) -> bool:
     """Whether it is the URI of another file system."""
     return bool(_REMOTE.match(path)) and not path.startswith("file:")
+
+
+def shown(path: str) -> str:
+    r"""A path as text: a byte of it that is not UTF-8 stands there as ``\xff``."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def local(name: str) -> str:
@@ -163,47 +168,6 @@ def _remote(name: str) -> Source:
 def _form_by_name(name: str) -> str | None:
     lowered = name.lower().rstrip("/*")
     return _ENDINGS.get(Path(lowered.removesuffix(".gz")).suffix)
-
-
-def _files(name: str, skipped: list[str]) -> list[Path]:
-    path = Path(name)
-    if path.is_dir():
-        return _in_folder(path, skipped)
-    if path.exists():
-        if not path.is_file():
-            raise UsageError(f"{name}: is no file but a pipe or a device; write the rows to a file first")
-        return [path]
-    found = sorted(Path(one) for one in _matching(name))
-    files = [file for one in found for file in _files(str(one), skipped)]
-    if not files:
-        what = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
-        raise UsageError(f"{name}: {what}")
-    return files
-
-
-def _matching(pattern: str) -> list[str]:
-    return glob.glob(pattern, recursive=True)  # noqa: PTH207 - a pattern that a person gives may be absolute
-
-
-def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
-    """The files with rows in a folder, at any depth; hidden ones and markers (``_SUCCESS``) do not count at all, and
-    links that lead out of the folder are skipped: who may write into it shall not choose what is read elsewhere.
-    """
-    every = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path, folder))
-    rows = [path for path in every if _form_by_name(path.name) and not _leads_out(path, folder)]
-    skipped.extend(str(path) for path in every if path not in set(rows))
-    if not rows:
-        links = ", but for links out of it: name their files" if any(_leads_out(path, folder) for path in every) else ""
-        raise UsageError(f"{folder}: the folder holds no NDJSON, JSON, CSV or Parquet file{links}")
-    return rows
-
-
-def _leads_out(path: Path, folder: Path) -> bool:
-    return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
-
-
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
 
 def _source(path: Path, required: str) -> Source:
@@ -281,7 +245,7 @@ def _json_form(path: Path, text: str, size: int) -> str:
 def _is_json(line: str) -> bool:
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -296,7 +260,7 @@ def _csv(path: Path, text: str, required: str) -> Source:
     if not header.strip():
         return Source(CSV, (str(path),))
     for delimiter in _DELIMITERS:
-        columns = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter))
+        columns = _first_record(header, delimiter)
         if required in [column.strip().lower() for column in columns]:
             named = [column.strip() or f"unnamed {number}" for number, column in enumerate(columns, start=1)]
             _refuse_twice(path, named)
@@ -305,6 +269,13 @@ def _csv(path: Path, text: str, required: str) -> Source:
         f"{path}: line 1 is no header with a column {required}; unload with HEADER = TRUE, "
         "separated by comma, semicolon, tab or |"
     )
+
+
+def _first_record(text: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error:  # a field longer than any name
+        return []
 
 
 def _merged(sources: list[Source]) -> tuple[Source, ...]:

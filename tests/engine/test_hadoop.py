@@ -237,9 +237,9 @@ def test_a_second_run_is_refused_until_the_first_one_has_ended(tmp_path: Path) -
 
 def test_who_lost_the_lease_publishes_nothing(tmp_path: Path) -> None:
     out = place(tmp_path / "out")
-    with pytest.raises(ExporterError, match="another run has taken it over"), out.held():  # noqa: SIM117
-        with Publication(out, replace=False) as new:
-            (tmp_path / ".out.lock").write_text('{"id": "other"}')
+    with out.held(), Publication(out, replace=False) as new:
+        (tmp_path / ".out.lock").write_text('{"id": "other"}')
+        with pytest.raises(ExporterError, match="another run has taken it over"):
             new.publish({"version": "x"})
     assert [path.name for path in tmp_path.iterdir()] == [".out.lock"], "which is the other's"
 
