@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+_LONGEST_FILE: Final = 64 << 10
+"""Bytes of a file of settings at most: the time to read TOML grows with the square of what it is."""
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _ACCOUNT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
@@ -225,12 +227,17 @@ def _openlineage(table: Any, config: Path | None, *, query_text: bool) -> OpenLi
 
 def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:
     try:
-        text = config.read_text(encoding="utf-8")
+        with config.open("rb") as file:
+            content = file.read(_LONGEST_FILE + 1)
     except OSError as error:
         raise UsageError(f"{config}: cannot be read: {error.strerror}") from None
+    if len(content) > _LONGEST_FILE:
+        raise UsageError(f"{config}: has more than {_LONGEST_FILE >> 10} KiB, and settings are short")
     try:
-        read: dict[str, Any] = _filled(tomllib.loads(text), environ, f"{config}: ")
-    except tomllib.TOMLDecodeError as error:
+        read: dict[str, Any] = _filled(tomllib.loads(content.decode("utf-8")), environ, f"{config}: ")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{config}: is not UTF-8 at byte {error.start}") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{config}: is not TOML: {error}") from None
     return read
 

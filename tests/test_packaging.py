@@ -56,11 +56,16 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin"
 
 
-def run(installed: Path, folder: Path, *arguments: str) -> str:
-    """What the installed program prints in a folder; it must end well and say nothing else."""
+def ended(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """How the installed program ends in a folder."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [str(installed / "exporter"), *arguments]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
+
+
+def run(installed: Path, folder: Path, *arguments: str) -> str:
+    """What the installed program prints in a folder; it must end well and say nothing else."""
+    done = ended(installed, folder, *arguments)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     return done.stdout
 
@@ -108,3 +113,17 @@ def test_the_installed_program_exports_on_spark(installed: Path, tmp_path: Path)
     for kind in ("events", "graph"):
         one, other = (sorted((tmp_path / engine / kind).iterdir()) for engine in ("local", "spark"))
         assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+
+
+def test_without_pyspark_words_say_what_to_do(installed: Path, tmp_path: Path) -> None:
+    (hidden := next((installed.parent / "lib").glob("python*/site-packages")) / "pyspark.py").write_text(
+        "raise ModuleNotFoundError('No module', name='pyspark')\n", encoding="utf-8"
+    )
+    try:
+        done = ended(installed, tmp_path, "export", str(ROWS), "--account", "A-B", "--out", "out")
+    finally:
+        hidden.unlink()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("exporter: PySpark is not in this Python's environment.")
+    assert "--engine local" in done.stderr
+    assert list(tmp_path.iterdir()) == []

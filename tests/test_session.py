@@ -132,9 +132,17 @@ def test_a_cluster_keeps_its_own_settings(
     """That a driver listens to this machine alone, or where files are local, is right for a session of ours only."""
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     monkeypatch.delenv("PYSPARK_PYTHON")
+    monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
     (tmp_path / "spark-defaults.conf").write_text(f"spark.master {master}\nspark.pyspark.python = /env/bin/python\n")
     assert asked_for(sessions, 0).keys() == {"spark.ui.showConsoleProgress", "spark.log.level"}
     assert os.environ["PYSPARK_PYTHON"] == "/env/bin/python"
+    assert "SPARK_LOCAL_IP" not in os.environ
+
+
+def test_the_name_of_this_machine_is_not_looked_up(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
+    asked_for(sessions, 0)
+    assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.1"
 
 
 @pytest.mark.parametrize(("master", "is_far"), [("local", False), ("local[*]", False), ("yarn", True), (None, True)])

@@ -85,7 +85,8 @@ class Store(Protocol[Messages]):
 
     def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
         """Write what changed between the DIR before and this one: of days, and of what was ``said`` of things there
-        and is said ``now`` here; both are names as :meth:`latest` takes them.
+        and is said ``now`` here; both are names as :meth:`latest` takes them. Where there are no changes yet: all that
+        there is.
         """
 
     def publish(self, messages: Messages, name: str, day: str) -> None:

@@ -65,7 +65,7 @@ class SparkStore:
             self._new.carry(FOLDER)
         after = self.latest(now, to)
         if number == 1:
-            before = after.limit(0)
+            before, days = after.limit(0), [name.rpartition("/")[2] for name in now]
         else:
             # Only what is not the same text: most things are not spoken of on most days.
             there = self._latest(self._read(self._new.before("state"), said, to))

@@ -9,6 +9,7 @@ from exporter.engine import days, local, users
 from exporter.engine.outcome import Outcome, outcome, results_of
 from exporter.engine.rounds import Nobody
 from exporter.engine.texts import write_texts
+from exporter.errors import UsageError
 from exporter.messages import RESULT, TALLY, is_text
 from exporter.queries.tables import FACTS
 from exporter.rows.files import REQUIRED_OF_HISTORY, records
@@ -36,8 +37,15 @@ def run(given: Given, job: Job, new: Publication, progress: Progress, engine: st
     if _is_here(given, job, new, engine):
         with progress.stage("export"):
             return _locally(given, job, new)
-    from exporter.engine import on_spark  # noqa: PLC0415 - the local engine does not wait for Spark
-
+    try:
+        from exporter.engine import on_spark  # noqa: PLC0415 - the local engine does not wait for Spark
+    except ModuleNotFoundError as error:
+        if error.name != "pyspark":
+            raise
+        raise UsageError(
+            "PySpark is not in this Python's environment. Install it (pip install 'pyspark>=4.0,<5'), or start the "
+            "program by the spark-submit of a platform that brings its own, or give --engine local"
+        ) from None
     return on_spark.run(given, job, new, progress)
 
 

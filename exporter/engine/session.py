@@ -116,6 +116,8 @@ def _wanted(input_bytes: int | None, told: Mapping[str, str]) -> dict[str, str]:
     if not _is_local(told.get("spark.master", "local")):
         wanted = _FAR
     else:
+        # Else Java looks the machine's own name up, and there is no Spark where nobody knows it (some containers).
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         wanted = {"spark.master": "local[*]", **_LOCAL, **_for_size(input_bytes)}
     return {name: value for name, value in wanted.items() if name not in told}
 

@@ -96,7 +96,8 @@ def as_thing(profile: Profile) -> Thing:
 
 class DatasetProfile(Struct, gc=False):
     """A dataset, as the objects tell that are it. ``is_seen``: whether rows show it under its name; ``columns``: of all
-    its objects; ``things``: the objects by their keys. The others: see :data:`DatasetKey`.
+    its objects; ``things``: the objects by their keys; ``left``: object key -> whether it was renamed and has been seen
+    under another name since. The others: see :data:`DatasetKey`.
     """
 
     account: str
@@ -106,6 +107,7 @@ class DatasetProfile(Struct, gc=False):
     is_seen: bool = False
     columns: set[str] = field(default_factory=set)
     things: dict[str, Thing] = field(default_factory=dict)
+    left: dict[str, bool] = field(default_factory=dict)
 
     @property
     def key(self) -> DatasetKey:
@@ -117,11 +119,17 @@ class DatasetProfile(Struct, gc=False):
         self.is_seen |= other.is_seen
         self.columns |= other.columns
         self.things |= other.things
+        self.left |= other.left
 
     @property
     def is_sent(self) -> bool:
         """Whether it has an event of its own."""
         return self.is_dataset and self.is_seen
+
+    @property
+    def is_left(self) -> bool:
+        """Whether every object that had the name has another one now."""
+        return bool(self.left) and all(self.left.values())
 
 
 def told_by(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProfile]:
@@ -133,7 +141,15 @@ def told_by(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProf
             found[one.dataset] = told = DatasetProfile(*one.dataset)
             told.columns, told.things = set(profile.columns), {profile.key: thing}
         told.is_seen |= one.is_seen
+        told.left[profile.key] = told.left.get(profile.key, True) and _has_left(profile, one.name)
     return list(found.values())
+
+
+def _has_left(profile: Profile, name: str | None) -> bool:
+    """Whether the object was renamed from this name, and a later row shows it under another."""
+    if name is None or name not in profile.names or not any(name in old for old in profile.old_names.values()):
+        return False
+    return profile.names[name][1] < max(last for _, last in profile.names.values())
 
 
 # --- what is told of a dataset ----------------------------------------------------------------------------------------
@@ -168,9 +184,11 @@ def answer(dataset: DatasetProfile, settings: OpenLineageSettings) -> Dataset:
     return Dataset(dataset.namespace, dataset.name, facets_for_runs(dataset, settings))
 
 
-def dataset_event(dataset: DatasetProfile, begun: int, settings: OpenLineageSettings) -> Event:
+def dataset_event(
+    dataset: DatasetProfile, begun: int, settings: OpenLineageSettings, state: str | None = None
+) -> Event:
     """The event of the dataset, at the time of its account's first query (``begun``, microseconds since 1970), so that
-    it comes before all others.
+    it comes before all others. ``state``: what became of it before that, as ``lifecycleStateChange`` has it.
     """
     told = [described(thing) for _, thing in sorted(dataset.things.items())]
     told_apart = facets.objects([one for one in told if one], settings.producer)
@@ -181,7 +199,11 @@ def dataset_event(dataset: DatasetProfile, begun: int, settings: OpenLineageSett
         "dataset": {
             "namespace": dataset.namespace,
             "name": dataset.name,
-            "facets": {**facets_of(dataset, settings), **told_apart},
+            "facets": {
+                **facets_of(dataset, settings),
+                **told_apart,
+                **facets.lifecycle(state, None, settings.producer),
+            },
         },
     }
     return Event(begun, DATASET, None, orjson.dumps(event))

@@ -23,10 +23,15 @@ if TYPE_CHECKING:
 
 
 def account_of(row: Row, default: str) -> str:
-    """The account that a row belongs to: its own in ORGANIZATION_USAGE, the given one elsewhere."""
+    """The account that a row belongs to: its own in ORGANIZATION_USAGE, the given one elsewhere. An organization's name
+    has no hyphen; one that came with some shall not meet the account of another.
+    """
     if row.organization_name is None or row.account_name is None:
         return default
-    return f"{row.organization_name}-{row.account_name}"
+    organization = row.organization_name
+    if "-" in organization or "%" in organization:
+        organization = organization.replace("%", "%25").replace("-", "%2D")
+    return f"{organization}-{row.account_name}"
 
 
 def disagree(rows: Sequence[Row]) -> bool:

@@ -40,6 +40,8 @@ _KINDS: Final = {
     **{domain: f"{domain.lower()}-object" for domain in _TAKEN},
 }
 _STAGES: Final = {"table": "table-stage", "user": "user-stage"}
+_OF_OTHERS: Final = frozenset({*_KINDS.values(), *_STAGES.values(), UNKNOWN_KIND})
+"""Kinds that a domain of the same letters does not get: ids are unique within a domain, and not across two."""
 
 _PART: Final = r'("(?:[^"]|"")+"|[^."]+)'
 _parts_of: Final = re.compile(_PART).findall
@@ -77,7 +79,12 @@ def kind_of(domain: str | None, stage_kind: str | None = None, location: str | N
         return UNKNOWN_KIND if location is None else LOCATION_KIND
     if domain == "STAGE":
         return _STAGES.get((stage_kind or "").lower(), "stage")
-    return _KINDS.get(domain) or segment(domain).replace("%20", "-").lower()
+    return _KINDS.get(domain) or _kind_of_its_own(domain)
+
+
+def _kind_of_its_own(domain: str) -> str:
+    kind = "-".join(segment(word).replace("-", "%2D") for word in domain.split(" ")).lower()
+    return f"{kind}%20" if kind in _OF_OTHERS else kind
 
 
 def usable_id(text: str | None) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from exporter.messages import (
     DATASET,
@@ -37,6 +38,7 @@ from exporter.things.profiles import merge
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from exporter.openlineage.events import Event
     from exporter.steps.job import Job
     from exporter.things.lives import Profile
 
@@ -125,12 +127,18 @@ def _dataset(key: str, group: Iterator[Message], job: Job, tally: Tally) -> Iter
     answer = encode((dataset.key, facets))
     for object_key in sorted({key for key, _ in each} - {_NOBODY}):
         yield Message(OBJECT, within(account, object_key), order(DATASETS), answer)
-    if job.openlineage.dataset_events and dataset.is_sent and dataset != before:
-        yield from _event(dataset, job.begun[account], job, tally)
+    if job.openlineage.dataset_events and dataset.is_sent and _is_news(dataset, before):
+        # A backend takes a dataset that it hears of for one that is there: one that was renamed must not come back.
+        state = "DROP" if before and dataset.is_left else None
+        yield from _event(dataset_event(dataset, job.begun[account], job.openlineage, state), tally)
 
 
-def _event(dataset: DatasetProfile, begun: int, job: Job, tally: Tally) -> Iterator[Message]:
-    event = dataset_event(dataset, begun, job.openlineage)
+def _is_news(dataset: DatasetProfile, before: DatasetProfile | None) -> bool:
+    """Whether its event has more to tell than that of an earlier day. Renames are told by the events of their runs."""
+    return before is None or replace(dataset, left=before.left) != before
+
+
+def _event(event: Event, tally: Tally) -> Iterator[Message]:
     if check.problems(event):
         tally.count("faulty")
         return

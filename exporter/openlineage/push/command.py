@@ -16,7 +16,7 @@ from exporter.openlineage.push.counts import Counts
 from exporter.openlineage.push.delivery import Delivery
 from exporter.openlineage.push.fit import Fit
 from exporter.openlineage.push.index import Index
-from exporter.openlineage.push.ledger import Ledger
+from exporter.openlineage.push.ledger import SENDING, Ledger
 from exporter.openlineage.push.pace import Pace
 from exporter.openlineage.push.profiles import Profile, leaves_out, profile
 from exporter.openlineage.push.words import Progress, say, summary
@@ -80,9 +80,19 @@ class _Push:
             say(f"--runs latest leaves out {self._runs_left_out:,} runs that a later run of the same job follows")
         self.counts.events = index.count()
         self.counts.already_delivered = index.settle(ledger.taken())
+        if self.counts.already_delivered:
+            self._send_again(index, ledger)
         self._sent_again = len(ledger.unfinished)
         if self._sent_again:
             say(f"{self._sent_again:,} events were on their way when the last push ended; they may arrive twice")
+
+    def _send_again(self, index: Index, ledger: Ledger) -> None:
+        """What late events overtake is on its way again from now on, whatever stops this push."""
+        marks, self.counts.already_delivered = index.send_again(ledger.refused)
+        for mark in marks:
+            ledger.write(SENDING, mark)
+        if marks:
+            say(f"{len(marks):,} delivered events are sent again: events that come late belong before them")
 
     def _send(self, index: Index, ledger: Ledger) -> bool:
         choices, backend = self._choices, self._backend

@@ -1,7 +1,7 @@
 """The events of a folder in the order to send them in: read once, kept by place on disk, so that memory does not grow.
 
-Datasets first; then by time, parents before their children, START before the end. Backends take the last to arrive for
-the present, and a parent that they do not know for another job of that name.
+By time: the datasets of a day before its runs, parents before their children, START before the end. Backends take the
+last to arrive for the present, and a parent that they do not know for another job of that name.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import os
 import sqlite3
 from collections import Counter
 from dataclasses import dataclass
+from itertools import dropwhile
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.entries import entry
+from exporter.openlineage.push.overtaken import Told, overtaken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -33,11 +36,14 @@ CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, shape TEXT, parent TEXT, pare
 CREATE TABLE settled (mark TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE jobs (job TEXT PRIMARY KEY, runs INT, first TEXT, last TEXT) WITHOUT ROWID;
 CREATE TABLE done (run TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE VIEW unsettled AS
-    SELECT e.*, e.rowid AS place, r.starts, r.begin, r.depth, r.query, r.job
+CREATE VIEW chosen AS
+    SELECT e.*, e.rowid AS place, r.starts, r.begin, r.depth, r.query, r.job, e.mark IN (SELECT mark FROM settled)
+        OR (e.is_run AND NOT e.is_end AND e.run IN (SELECT run FROM done)) AS is_settled,
+        CASE WHEN NOT e.is_run THEN substr(e.time, 1, 10) WHEN e.is_end AND r.starts THEN max(e.time, r.begin)
+            ELSE coalesce(r.begin, e.time) END AS due
     FROM events e LEFT JOIN runs r ON r.run = e.run
-    WHERE coalesce(r.chosen, 1) AND e.mark NOT IN (SELECT mark FROM settled)
-        AND NOT (e.is_run AND NOT e.is_end AND e.run IN (SELECT run FROM done));
+    WHERE coalesce(r.chosen, 1);
+CREATE VIEW unsettled AS SELECT * FROM chosen WHERE NOT is_settled;
 """
 _RUN: Final = """INSERT INTO runs (run, job, shape, parent, parent_job, root, query, started, ended, starts)
     VALUES (:run, :job, :shape, :parent, :parent_job, :root, :query, :time, :time, NOT :is_end)
@@ -47,8 +53,11 @@ _EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :
 _ORDERED: Final = """
 SELECT u.file, u.at, u.size, u.mark, u.is_run, j.runs, j.first, j.last
 FROM unsettled u LEFT JOIN jobs j ON j.job = u.job AND u.is_end
-ORDER BY u.is_run, CASE WHEN u.is_end AND u.starts THEN max(u.time, u.begin) ELSE coalesce(u.begin, u.time) END,
-    u.depth, u.query, u.run, u.is_end, u.place"""
+ORDER BY u.due, u.is_run, u.depth, u.query, u.run, u.is_end, u.place"""
+_TAIL: Final = """
+SELECT u.file, u.at, u.size, u.mark, u.is_run, u.is_settled
+FROM chosen u WHERE u.is_end OR NOT u.is_settled
+ORDER BY u.due, u.is_run, u.depth, u.query, u.run, u.is_end, u.place"""
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,7 @@ class Index:
 
     def _fill(self, leaves_out: Callable[[Json], str | None]) -> None:
         rows: list[Json] = []
-        for told in self._told(leaves_out):
+        for told in self._entries(leaves_out):
             rows.append(told)
             if len(rows) == _BATCH:
                 self._store(rows)
@@ -109,7 +118,7 @@ class Index:
         self._db.executemany(_RUN, [row for row in rows if row["is_run"]])
         rows.clear()
 
-    def _told(self, leaves_out: Callable[[Json], str | None]) -> Iterator[Json]:
+    def _entries(self, leaves_out: Callable[[Json], str | None]) -> Iterator[Json]:
         for number, path in enumerate(self._paths):
             at = 0
             with open(self._files[number], "rb", closefd=False) as file:
@@ -176,8 +185,31 @@ class Index:
         self._db.executemany("INSERT OR IGNORE INTO settled VALUES (?)", ((mark,) for mark in marks))
         self._db.execute("""INSERT OR IGNORE INTO done SELECT run FROM events
             WHERE is_end AND run IS NOT NULL AND mark IN (SELECT mark FROM settled)""")
+        return self._count_settled()
+
+    def _count_settled(self) -> int:
         (count,) = self._db.execute("SELECT count(*) FROM unsettled").fetchone()
         return self.count() - int(count)
+
+    def send_again(self, refused: Container[str]) -> tuple[list[str], int]:
+        """Take back the events that are settled and overtaken by one that is not (:mod:`.overtaken`); returns their
+        fingerprints, and how many events are settled now. ``refused``: events that were set aside overtake nothing, or
+        each push would send again what they would have overtaken.
+        """
+        is_behind = any(row[-1] for row in self._tail(refused))
+        marks = overtaken(self._db, self._told(self._tail(refused))) if is_behind else []
+        self._db.executemany("DELETE FROM settled WHERE mark = ?", ((mark,) for mark in marks))
+        return marks, self._count_settled()
+
+    def _tail(self, refused: Container[str]) -> Iterator[tuple[Any, ...]]:
+        """The events from the first one on that is not settled."""
+        rows = (row for row in self._db.execute(_TAIL) if row[3] not in refused)
+        return dropwhile(itemgetter(5), rows)
+
+    def _told(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Told]:
+        for place, (file, at, size, mark, is_run, is_settled) in enumerate(rows):
+            item = Item(file, at, size, mark, bool(is_run), None, None, None)
+            yield Told(place, mark, not is_settled, self.line(item))
 
     def count(self) -> int:
         """All chosen events."""

@@ -71,11 +71,14 @@ class Ledger:
             raise UsageError(f"{folder}: another push of these events is at work; wait for it to end") from None
         for name in ("set-aside.ndjson", "reduced.ndjson"):
             (folder / name).unlink(missing_ok=True)
-        self.unfinished = self._read()
+        self.unfinished, self.refused = self._read()
 
     def taken(self) -> Iterator[str]:
-        """The fingerprints of what was taken; a torn line counts for nothing."""
-        return (mark for sign, mark in self._lines() if sign == TAKEN)
+        """The fingerprints of what was taken, and is not to be sent again; a torn line counts for nothing."""
+        return (mark for sign, mark in self._lines() if sign == TAKEN and not self._is_open(mark))
+
+    def _is_open(self, mark: str) -> bool:
+        return mark in self.unfinished or mark in self.refused
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         with (self.folder / "ledger.txt").open("rb") as file:
@@ -84,15 +87,18 @@ class Ledger:
                 if line.endswith(b"\n") and len(mark) == _DIGITS:
                     yield sign, mark
 
-    def _read(self) -> set[str]:
-        """The fingerprints of what was on its way when a push ended; what is added will not stick to a torn line."""
-        sending: set[str] = set()
+    def _read(self) -> tuple[set[str], set[str]]:
+        """The fingerprints of what was on its way when a push ended, and of what was not taken when it was sent last;
+        what is added will not stick to a torn line.
+        """
+        sending, refused = set[str](), set[str]()
         for sign, mark in self._lines():
             (sending.add if sign == SENDING else sending.discard)(mark)
+            (refused.add if sign == NOT_TAKEN else refused.discard)(mark)
         size = os.fstat(self._file).st_size
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.write(self._file, b"\n")
-        return sending
+        return sending, refused
 
     def write(self, sign: str, mark: str) -> None:
         """Add a line; from any thread."""

@@ -1,0 +1,122 @@
+"""Whatever is printed, a terminal shows it and obeys none of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter import printable, terminal
+from exporter.cli import main
+from exporter.commands import query
+from exporter.graph.ask.answers import Answer, render
+from exporter.openlineage.push.words import say
+from exporter.progress import Progress
+from tests import exports
+from tests.bad_rows import GOOD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVIL = "\x1b]0;evil\x07\x1b[2J\x9b31m\u202e\u2066\u2028\u200b\x08\x7f"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [*map(chr, range(32)), "\x7f", "\x80", "\x9b", "\u202e", "\u2066", "\u2028", "\ufeff", "\udcff", "\U000e0041"],
+)
+def test_what_a_terminal_obeys_is_shown(letter: str) -> None:
+    assert printable.visible(f"a{letter}b") == f"a{ascii(letter)[1:-1]}b"
+    assert printable.visible_text(f"a{letter}b") == (f"a{letter}b" if letter in "\n\t" else f"a{ascii(letter)[1:-1]}b")
+
+
+def test_letters_of_all_languages_stay() -> None:
+    text = "Größe naïve 名前\u3000表 имя שם اسم می\u200cخواهم क्\u200dष 👩\u200d👧 🦖 €\u00a0"
+    assert printable.visible(text) == text
+
+
+def test_what_the_commands_print_is_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, err = Terminal(), Terminal()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    with printable.guarded():
+        print(EVIL)
+        say(EVIL)
+        terminal.warn([EVIL])
+    print(EVIL[-1])
+    assert out.getvalue() == f"{printable.visible(EVIL)}\n\x7f\n", "and the stream is what it was, behind it"
+    assert err.getvalue().count(printable.visible(EVIL)) == 2
+
+
+def test_progress_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    err = Terminal()
+    monkeypatch.setattr(sys, "stderr", err)
+    with printable.guarded(), Progress().stage("read"):
+        pass
+    assert "\r\x1b[K" in err.getvalue()
+
+
+def test_arguments_come_back_harmless(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", f"{tmp_path}/{EVIL}", "--out", str(tmp_path / "out"), "--engine", "local"]) == 2
+    with pytest.raises(SystemExit):
+        main(["query", "x", "--graph", ".", f"--{EVIL}"])
+    told = capsys.readouterr().err
+    assert printable.visible(EVIL) in told
+    assert printable.visible_text(told) == told
+
+
+def test_no_name_makes_a_message_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", f"{tmp_path}/x\nexporter: all is well", "--out", "o", "--engine", "local"]) == 2
+    assert [line for line in capsys.readouterr().err.split("\n") if line.startswith("exporter: all")] == []
+
+
+def test_a_terminal_of_another_encoding_gets_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", write_through=True))
+    with printable.guarded():
+        print("Größe 🦖")
+    assert raw.getvalue() == b"Gr\\xf6\\xdfe \\U0001f996\n"
+
+
+def test_json_is_the_same_with_other_letters() -> None:
+    text = render(Answer(("a",), [(EVIL,)]), "json")
+    assert printable.visible_text(text) == text
+    assert json.loads(text) == [{"a": EVIL}]
+
+
+def test_csv_is_data_for_a_program_and_text_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream, shown in ((Terminal(), printable.visible_text(EVIL)), (io.StringIO(), EVIL)):
+        monkeypatch.setattr(sys, "stdout", stream)
+        with printable.guarded():
+            query._written(EVIL, "csv")
+        assert stream.getvalue() == shown
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=1+1", "'=1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("+1", "+1"), ("-1.5", "-1.5"), ("-1e-5", "-1e-5"), ("-1+1", "'-1+1"),
+        ("-", "'-"), ("\t=1", '"\'\t=1"'), ("\r", '"\'\r"'), ("'=1", "''=1"), ("''=1", "'''=1"), ("'quoted'", "'quoted'"),
+        ("a=1", "a=1"), ("a;=1", '"a;=1"'), ("a\t=1", '"a\t=1"'), ("\uff1d1", "'\uff1d1"), ('=a"b', '"\'=a""b"'), (None, ""),
+    ],
+)  # fmt: skip
+def test_a_cell_of_csv_is_no_formula(cell: str | None, written: str) -> None:
+    assert render(Answer(("a",), [(cell,)]), "csv") == f"a\n{written}\n"
+
+
+def test_reasons_and_places_are_printed_harmless(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is told of rows that were set aside, with their text, and of nodes that shapes refuse."""
+    bad = [{**GOOD, "query_start_time": EVIL}, {**GOOD, "user_name": None, "query_id": EVIL}]
+    source = exports.ndjson([*bad, GOOD], tmp_path / f"{EVIL}.ndjson")
+    assert exports.export([source], tmp_path / "out") == 0
+    assert main(["quarantine", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr()
+    assert printable.visible_text(told.out + told.err) == told.out + told.err

@@ -1,0 +1,250 @@
+"""A history that grows day by day, pushed after each update: Marquez shows what it shows after one export and one push.
+
+Two accounts have the same history, so that one Marquez can show both: one is exported at once, one by updates. What is
+shown is compared with the account's name left out, and runs by their queries.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+import pytest
+
+from tests import exports, golden
+from tests.marquez import api, rows
+from tests.marquez.seen import name_of, node, push
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from tests.marquez.api import Json, Marquez
+
+_COMPANY: Final = golden.EXAMPLES / "company-month"
+_HASH: Final = re.compile(r" \[[0-9a-f]{10}\]")
+Days = list[list[Any]]
+"""The rows that each update gets."""
+
+
+@dataclass
+class Table:
+    """A table, as rows show it."""
+
+    number: int
+    name: str
+
+    def said(self, *columns: str) -> Json:
+        told = {"objectDomain": "Table", "objectId": self.number, "objectName": f"DB.S.{self.name}"}
+        return {**told, "columns": [{"columnName": one} for one in columns]} if columns else told
+
+
+@dataclass
+class History:
+    """Statements over days, one an hour."""
+
+    days: Days = field(default_factory=lambda: [[]])
+    count: int = 0
+
+    def next_day(self) -> None:
+        self.days.append([])
+
+    def add(self, **told: Any) -> None:
+        day = self.days[-1]
+        start = f"2026-03-{len(self.days):02d}T{len(day):02d}:00:00Z"
+        arrays = {"direct_objects_accessed": [], "base_objects_accessed": [], "objects_modified": []}
+        row = {"query_id": f"01b0-{self.count:04d}", "query_start_time": start, "user_name": "U", **arrays, **told}
+        day.append(row)
+        self.count += 1
+
+    def read(self, *tables: Json) -> None:
+        self.add(direct_objects_accessed=[*tables], base_objects_accessed=[*tables])
+
+    def copy(self, source: Table, target: Table, *columns: str) -> None:
+        """``INSERT INTO target (columns) SELECT columns FROM source``."""
+        made = [{"columnName": one, "directSources": [{**source.said(), "columnName": one}]} for one in columns]
+        read = [source.said(*columns)]
+        written = [{**target.said(), "columns": made}]
+        self.add(direct_objects_accessed=read, base_objects_accessed=read, objects_modified=written)
+
+    def change(self, table: Table, operation: str, **properties: Any) -> None:
+        self.add(object_modified_by_ddl={**table.said(), "operationType": operation, "properties": properties})
+
+    def rename(self, table: Table, name: str) -> Table:
+        self.change(table, "ALTER", objectName={"value": f"DB.S.{name}"})
+        return Table(table.number, name)
+
+
+def three_days() -> Days:
+    """Tables that are read, written, altered, renamed, dropped and there again, and what each day has to add."""
+    history = History()
+    source, target, old, shown, gone, late = (
+        Table(number, name) for number, name in enumerate(("SRC", "TGT", "OLD", "SHOWN", "GONE", "LATE"), start=1)
+    )
+    for table in (target, old, gone):
+        history.copy(source, table, "A", "B")
+    history.read(shown.said("X"), source.said("A"))
+    new = history.rename(old, "NEW")
+    history.change(gone, "DROP")
+    history.next_day()
+    added = {"C": {"objectId": {"value": 7}, "subOperationType": "ADD"}}
+    history.change(target, "ALTER", columns=added)
+    history.copy(source, target, "A", "B", "C")
+    history.read(new.said("A", "N"), shown.said("X", "Y"))
+    history.copy(source, late, "C")
+    history.change(gone, "UNDROP")
+    history.next_day()
+    history.read(target.said("A"), gone.said("A", "G"))
+    history.copy(late, new, "C")
+    last = history.rename(target, "LAST")
+    history.copy(source, last, "A")
+    history.change(late, "DROP")
+    history.read(source.said("S"))
+    return history.days
+
+
+def company() -> Days:
+    """The example company's month, in three parts."""
+    told = [json.loads(line) for line in (_COMPANY / "access_history.ndjson").read_text("utf-8").splitlines()]
+    limits = ("2026-09-01", "2026-09-10", "2026-09-19", "2026-10-01")
+    return [[row for row in told if start <= row["query_start_time"][:10] < end] for start, end in pairwise(limits)]
+
+
+def view(marquez: Marquez, days: Days, account: str) -> dict[str, Any]:
+    """What is shown of the account's datasets and jobs, by names without the account. The hash at the end of a job's
+    name is made of the names of its datasets, the account's among them, so the query of its latest run is in its place.
+    """
+    space, lineage = f"snowflake://{account}", rows.read([row for day in days for row in day], account)
+    queries = {rows.run_id(query): query[1] for query in lineage.statements}
+    datasets = [marquez.dataset(name_of(one)) for one in marquez.listed(space, "datasets")]
+    listed = {one["name"]: one for one in marquez.listed(space, "jobs")}
+    jobs = {name: _job(one, marquez.get("namespaces", space, "jobs", name), queries) for name, one in listed.items()}
+    shown = {
+        "datasets": {one["name"]: _dataset(one) for one in datasets},
+        "jobs": {f"{_HASH.sub('', name)} {one['run']}": one for name, one in jobs.items()},
+        "edges": sorted([_end(one, jobs) for one in edge] for edge in _edges(marquez, space, jobs)),
+        "columns": sorted(map(list, api.column_edges(datasets))),
+    }
+    return dict(json.loads(_HASH.sub("", json.dumps(shown)).replace(account, "ACCOUNT")))
+
+
+def _edges(marquez: Marquez, space: str, jobs: Iterable[str]) -> set[tuple[str, str]]:
+    """Of the graphs of all jobs. Accounts may share a stage, so a graph may have others' jobs."""
+    found, own = set[tuple[str, str]](), {node("job", (space, name)) for name in jobs}
+    for job in sorted(own):
+        if not any(job in edge for edge in found):
+            found |= api.edges(marquez.graph(job))
+    return {edge for edge in found if not own.isdisjoint(edge)}
+
+
+def _end(thing: str, jobs: dict[str, Json]) -> str:
+    """A node of the graph; a job with its latest run."""
+    name = thing.rpartition(":")[2]
+    return f"{thing} {jobs[name]['run']}" if thing.startswith("job:") else thing
+
+
+def _dataset(shown: Json) -> Json:
+    told = shown["facets"].get("lifecycleStateChange") or {}
+    state = [told.get("lifecycleStateChange"), told.get("previousIdentifier")]
+    texts = {one: shown[one] for one in ("deleted", "lastLifecycleState", "description")}
+    return {"fields": api.fields(shown), "change": state, **texts}
+
+
+def _job(listed: Json, alone: Json, queries: dict[str, str]) -> Json:
+    """``latest``: what its latest run read and wrote; ``version``: what its latest version does."""
+    run = listed["latestRun"]
+    return {
+        "parent": listed["parentJobName"],
+        "run": run and [queries.get(run["id"], "no query"), run["state"]],
+        "latest": [sorted(map(name_of, listed[side])) for side in ("inputs", "outputs")],
+        "version": [sorted(map(name_of, alone[side])) for side in ("inputs", "outputs")],
+    }
+
+
+def at_once(days: Days, folder: Path, marquez: Marquez) -> dict[str, Any]:
+    account = f"ONCE-{uuid4().hex[:12].upper()}"
+    given = exports.ndjson([row for day in days for row in day], folder / "all.ndjson")
+    assert exports.export([given], folder / "once", "--account", account, "--outputs", "events") == 0
+    assert push(folder / "once", marquez) == 0
+    return view(marquez, days, account)
+
+
+def by_updates(days: Days, folder: Path, marquez: Marquez, *, pushes_each: bool = True) -> dict[str, Any]:
+    """An update for each part, pushed before the next is there, or all at the end; another push has nothing to send."""
+    account, out = f"GROWN-{uuid4().hex[:12].upper()}", folder / "grown"
+    for number, day in enumerate(days, start=1):
+        given = exports.ndjson(day, folder / f"{number}.ndjson")
+        assert exports.export([given], out, "--account", account, "--outputs", "events", "--update") == 0
+        if pushes_each or number == len(days):
+            assert push(out, marquez) == 0
+    assert push(out, marquez) == 0
+    (summary,) = (out / "push").glob("*/summary.json")
+    assert json.loads(summary.read_text("utf-8"))["delivered"] == 0
+    return view(marquez, days, account)
+
+
+@pytest.mark.parametrize("told", [three_days, company], ids=["three days", "company"])
+def test_after_updates_marquez_shows_what_it_shows_after_one_export(
+    marquez: Marquez, told: Callable[[], Days], tmp_path: Path
+) -> None:
+    once = at_once(told(), tmp_path, marquez)
+    assert list(_differences(by_updates(told(), tmp_path, marquez), once)) == []
+    assert len(once["datasets"]) > 5
+    assert len(once["columns"]) > 5
+
+
+def _late(day: int, number: int) -> Days:
+    """The three days, but one row comes after all others."""
+    days = three_days()
+    row = days[day].pop(number)
+    return [*days, [row]]
+
+
+def _drawn(seed: int) -> Days:
+    """The rows of the three days, in any three parts."""
+    rng, parts = Random(seed), Days([[], [], []])
+    for row in (row for day in three_days() for row in day):
+        rng.choice(parts).append(row)
+    return parts
+
+
+ARRIVALS: Final = {
+    "day 2 last": [three_days()[one] for one in (0, 2, 1)],
+    "a late write, before a new column and a rename": _late(0, 0),
+    "a late write of what was renamed": _late(0, 1),
+    "a late write, after the column": _late(1, 1),
+    "any": _drawn(1),
+    "any other": _drawn(2),
+}
+
+
+@pytest.mark.parametrize("days", ARRIVALS.values(), ids=ARRIVALS)
+def test_rows_that_come_late_do_not_bring_back_what_has_changed_since(
+    marquez: Marquez, days: Days, tmp_path: Path
+) -> None:
+    once = at_once(three_days(), tmp_path, marquez)
+    assert list(_differences(by_updates(days, tmp_path, marquez), once)) == []
+
+
+def test_a_folder_of_many_updates_is_pushed_like_one_export(marquez: Marquez, tmp_path: Path) -> None:
+    """The events of a day's datasets come before the runs of that day, and after those of the days before."""
+    once = at_once(three_days(), tmp_path, marquez)
+    assert list(_differences(by_updates(three_days(), tmp_path, marquez, pushes_each=False), once)) == []
+
+
+def _differences(found: Any, expected: Any, *where: str) -> Iterator[tuple[str, Any, Any]]:
+    """Where, what is shown after the updates, and what is after one export."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in sorted(found.keys() | expected.keys()):
+            yield from _differences(found.get(key), expected.get(key), *where, key)
+    elif isinstance(found, list) and isinstance(expected, list) and where[0] in ("edges", "columns"):
+        extra, missing = [one for one in found if one not in expected], [one for one in expected if one not in found]
+        if extra or missing:
+            yield where[0], extra, missing
+    elif found != expected:
+        yield ", ".join(where), found, expected

@@ -1,0 +1,78 @@
+"""The page on dependencies names every pinned package, who asks for it, in which versions, and its licence."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.metadata import Distribution, distributions
+from typing import Any, Final
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests import audit
+from tests.pages import ROOT, sections, spans, table, text
+
+PAGE: Final = sections(text("docs/dependencies.md"))
+PROJECT: Final[dict[str, Any]] = tomllib.loads(text("pyproject.toml"))["project"]
+ROWS: Final = {spans(cells[0])[0]: cells for cells in table(PAGE["Python packages"]) if spans(cells[0])}
+OURS: Final = "access-history-exporter (pyproject.toml)"
+INSTALLED: Final[dict[str, Distribution]] = {canonicalize_name(one.metadata["Name"]): one for one in distributions()}
+
+
+def asked_for_by() -> dict[str, set[str]]:
+    """Each package of the lock -> those that ask for it, as its annotation says."""
+    who: dict[str, set[str]] = {}
+    for block in re.split(r"\n(?=[a-z])", text("requirements.lock"))[1:]:
+        told = re.search(r"# via (.*)", block)
+        who.setdefault(block.partition("==")[0], set()).update(told[1].split(", ") if told else ())
+    return who
+
+
+def names(requirements: list[str]) -> dict[str, str]:
+    """Each requirement's name -> what follows it, as it is written."""
+    return {(name := Requirement(one).name): one.removeprefix(name) for one in requirements}
+
+
+def test_every_package_is_in_the_table() -> None:
+    build = {pin.name for pin in audit.pins(text("requirements-build.lock"))}
+    assert ROWS.keys() == asked_for_by().keys() | build
+
+
+def test_ranges_and_who_asks() -> None:
+    program, tests = names(PROJECT["dependencies"]), names(PROJECT["optional-dependencies"]["test"])
+    for name, who in asked_for_by().items():
+        said = {part.strip().strip("`") for part in ROWS[name][2].split(",")}
+        expected = who - {OURS} | {word for word, of in (("the program", program), ("the tests", tests)) if name in of}
+        assert (name, said) == (name, expected)
+        assert (name, ROWS[name][1].strip("`")) == (name, program.get(name, ""))
+
+
+def test_every_package_says_what_it_is_for() -> None:
+    assert [name for name, cells in ROWS.items() if len(cells[3]) < 5] == []
+
+
+@pytest.mark.parametrize("name", sorted(ROWS.keys() & INSTALLED.keys()))
+def test_licences_are_those_that_the_packages_tell(name: str) -> None:
+    told = INSTALLED[name].metadata
+    expression = told.get("License-Expression") or (told.get("License", "") if _is_known(told.get("License")) else "")
+    classifiers = [one for one in told.get_all("Classifier") or [] if one.startswith("License :: ")]
+    licences = [{"expression": expression}] if expression else [{"license": {"name": one}} for one in classifiers]
+    assert audit.licence({"licenses": licences}) == audit.licence({"licenses": [{"expression": ROWS[name][4]}]})
+
+
+def _is_known(licence: str | None) -> bool:
+    """Whether the older field holds ids: many have the whole text of their licence there."""
+    return bool(licence) and audit.licence({"licenses": [{"expression": licence}]}) <= audit.ALLOWED
+
+
+def test_the_page_on_setting_up_names_the_same_ranges() -> None:
+    """There the packages are named that a platform with its own PySpark lacks."""
+    block = next(
+        part for part in re.findall(r"```sh\n(.*?)```", text("docs/setup.md"), re.DOTALL) if "--no-deps" in part
+    )
+    named = set(re.findall(r"'([^']+)'", text("docs/setup.md")[text("docs/setup.md").index("pip install 'pyarrow") :]))
+    wanted = {one for one in PROJECT["dependencies"] if not one.startswith("pyspark")}
+    assert block
+    assert wanted <= named
