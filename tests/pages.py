@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[1]
-PAGES: Final = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+PAGES: Final = (*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("deploy/*.md")), *sorted(ROOT.glob("docs/**/*.md")))
 EXAMPLE: Final = "out/company-month"
 BLOCK: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests import audit
-from tests.pages import ROOT, sections, spans, table, text
+from tests.pages import sections, spans, table, text
 
 PAGE: Final = sections(text("docs/dependencies.md"))
 PROJECT: Final[dict[str, Any]] = tomllib.loads(text("pyproject.toml"))["project"]
@@ -22,11 +22,12 @@ INSTALLED: Final[dict[str, Distribution]] = {canonicalize_name(one.metadata["Nam
 
 
 def asked_for_by() -> dict[str, set[str]]:
-    """Each package of the lock -> those that ask for it, as its annotation says."""
+    """Each pinned package -> those that ask for it, as the annotations of the lock files say."""
     who: dict[str, set[str]] = {}
-    for block in re.split(r"\n(?=[a-z])", text("requirements.lock"))[1:]:
-        told = re.search(r"# via (.*)", block)
-        who.setdefault(block.partition("==")[0], set()).update(told[1].split(", ") if told else ())
+    for block in re.split(r"\n(?=[a-z])", text("requirements.lock") + text("requirements-build.lock")):
+        if "==" in block.partition("\n")[0]:
+            told = re.search(r"# via (.*)", block)
+            who.setdefault(block.partition("==")[0], set()).update(told[1].split(", ") if told else ["the build"])
     return who
 
 
@@ -36,8 +37,7 @@ def names(requirements: list[str]) -> dict[str, str]:
 
 
 def test_every_package_is_in_the_table() -> None:
-    build = {pin.name for pin in audit.pins(text("requirements-build.lock"))}
-    assert ROWS.keys() == asked_for_by().keys() | build
+    assert ROWS.keys() == asked_for_by().keys()
 
 
 def test_ranges_and_who_asks() -> None:
@@ -69,10 +69,5 @@ def _is_known(licence: str | None) -> bool:
 
 def test_the_page_on_setting_up_names_the_same_ranges() -> None:
     """There the packages are named that a platform with its own PySpark lacks."""
-    block = next(
-        part for part in re.findall(r"```sh\n(.*?)```", text("docs/setup.md"), re.DOTALL) if "--no-deps" in part
-    )
-    named = set(re.findall(r"'([^']+)'", text("docs/setup.md")[text("docs/setup.md").index("pip install 'pyarrow") :]))
-    wanted = {one for one in PROJECT["dependencies"] if not one.startswith("pyspark")}
-    assert block
-    assert wanted <= named
+    named = re.findall(r"'(\w[^' ]*[<>=][^' ]*)'", text("docs/setup.md"))
+    assert named == [one for one in PROJECT["dependencies"] if not one.startswith("pyspark")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _REST: Final = "_not_csv"
+_of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 
 def records(spark: SparkSession, source: forms.Source, *, is_history: bool = False) -> DataFrame:
@@ -114,7 +116,10 @@ def _csv(spark: SparkSession, source: forms.Source) -> DataFrame:
 
 
 def _uris(source: forms.Source) -> list[str]:
-    return [uri(path) for path in source.paths]
+    """The paths as Spark is told them, which takes each for a pattern: a file of this machine is the one of its name,
+    whatever is in it.
+    """
+    return [uri(path) if forms.is_remote(path) else _of_pattern.sub(r"\\\g<0>", uri(path)) for path in source.paths]
 
 
 def _typed(spark: SparkSession, source: forms.Source) -> DataFrame:

@@ -15,19 +15,23 @@ EVIL: Final = "urn:evil"
 _TRIPLE: Final = f"<{EVIL}> <{EVIL}> <{EVIL}>"
 PAYLOADS: Final = (
     # Turtle, N-Triples and IRIs
-    f'" . {_TRIPLE} . #', f"\n{_TRIPLE} .\n", f'""" . {_TRIPLE} .', f"> . {_TRIPLE} . <", "\\", '\\" .', "\\u003e", "\\U0000003E",
-    "'", f"@prefix : <{EVIL}> .", "://", f"{EVIL}", "https://evil.example/#x", "file:///etc/passwd", "a b", "a^b`c{d}|e",
+    f'" . {_TRIPLE} . #', f"\n{_TRIPLE} .\n", f'""" . {_TRIPLE} .', f"> . {_TRIPLE} . <", "\\", '\\" .',
+    "\\u003e", "\\U0000003E", "'", f"@prefix : <{EVIL}> .", "://", EVIL, "https://evil.example/#x",
+    "file:///etc/passwd", "a b", "a^b`c{d}|e",
     # JSON and SPARQL
-    '"}\n{"evil":1}', '","evil":"', '" } # ', "} ; DROP ALL #", '" . SERVICE <http://127.0.0.1:1/> { ?a ?b ?c } #', "*/",
+    '"}\n{"evil":1}', '","evil":"', '" } # ', "} ; DROP ALL #", "*/",
+    '" . SERVICE <http://127.0.0.1:1/> { ?a ?b ?c } #',
     # HTML, templates and shells
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "&lt;", "]]>", "{{7*7}}", "${HOME}", "$(id)", "`id`",
     # cells of spreadsheets
-    '=HYPERLINK("http://evil.example")', "+1+1", "-1+cmd|' /C calc'!A0", "@SUM(1)", "\t=1", "\r=1", "'=1", "\uff1d1", ";=1",
+    '=HYPERLINK("http://evil.example")', "+1+1", "-1+cmd|' /C calc'!A0", "@SUM(1)", "\t=1", "\r=1",
+    "'=1", "\uff1d1", ";=1",
     # paths and file names
     "../../etc/passwd", "..", ".", "%2e%2e%2f", "%00", "C:\\CON", "a/b", "~", "-rf",
     # terminals, and what looks like something else
-    "\x1b]0;evil\x07\x1b[2J", "\x9b31m", "\x00", "\x7f", "\b\b\b", "\r\nexporter: done", "\u202egnp.", "\u2066", "\u2028", "\u200b",
-    "\ufeff", "e\u0301", "\u0435", "\U0001f996", "\ufffe", "TRUNCATED", "null", "\\N", "UNDEF", " ", "L" * 3000,
+    "\x1b]0;evil\x07\x1b[2J", "\x9b31m", "\x00", "\x7f", "\b\b\b", "\r\nexporter: done", "\u202egnp.",
+    "\u2066", "\u2028", "\u200b", "\ufeff", "e\u0301", "\u0435", "\U0001f996", "\ufffe", "TRUNCATED", "null",
+    "\\N", "UNDEF", " ", "L" * 3000,
 )  # fmt: skip
 
 

@@ -238,8 +238,8 @@ def test_what_cannot_be_read_is_refused_at_once(name: str, folder: Path) -> None
 
 
 NAMES: Final = (
-    b"esc\x1b[31mred\x07.ndjson", b"new\nline.ndjson", b"latin\xff.ndjson", b"[a].ndjson", b"%41 #?&.ndjson", b"a:b.ndjson",
-    "\u202egnp.ndjson".encode(), b"-dash.ndjson", b"back\\slash.ndjson", b"quote'\".ndjson",
+    b"esc\x1b[31mred\x07.ndjson", b"new\nline.ndjson", b"latin\xff.ndjson", b"[a].ndjson", b"%41 #?&.ndjson",
+    b"a:b.ndjson", "\u202egnp.ndjson".encode(), b"-dash.ndjson", b"back\\slash.ndjson", b"quote'\".ndjson",
 )  # fmt: skip
 
 

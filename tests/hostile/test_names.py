@@ -1,4 +1,4 @@
-"""Names that are made to break out: of Turtle, IRIs, JSON, SPARQL and CSV. Each comes out as itself, and nothing else."""
+"""Names that are made to break out: of Turtle, IRIs, JSON, SPARQL and CSV. Each comes out as itself alone."""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -36,7 +38,7 @@ def address() -> Iterator[tuple[str, list[str]]]:
             self.send_response(200)
             self.end_headers()
 
-        do_POST = do_GET
+        do_POST = do_GET  # noqa: N815 - the name that it is looked for under
 
         def log_message(self, *_: object) -> None:
             """Nothing."""
@@ -94,19 +96,36 @@ def test_the_same_words_elsewhere_are_no_matter(query: str, tmp_path: Path) -> N
     assert ask(query, tmp_path) == 0
 
 
-@pytest.mark.parametrize(
-    "query", ["SELECT * {{ SERVICE <{0}> {{ ?s ?p ?o }} }}", "SELECT * {{ SERVICE SILENT <{0}> {{ ?s ?p ?o }} }}"]
-)
-def test_nothing_is_reached_whatever_the_words_miss(
-    query: str, address: tuple[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_keyword_that_looks_like_a_prefix_reaches_nothing(
+    address: tuple[str, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A prefix is called SERVICE, so the words let it pass; the process that answers can open no connection."""
+    """The words let it pass; the process that answers can open no connection."""
     url, asked = address
-    hidden = query.format(url).replace(f"<{url}>", ":").replace("SERVICE", "SERVICE", 1)
-    hidden = f"PREFIX : <{url}> PREFIX SERVICE: <{url}> {hidden.replace('SERVICE :', 'SERVICE:')}"
-    ask(hidden, tmp_path)
-    monkeypatch.setattr("exporter.graph.ask.untrusted._TOKEN", __import__("re").compile("(?P<word>x)(?P<name>y)"))
-    ask(query.format(url), tmp_path)
+    prefixes = f"PREFIX : <{url}> PREFIX SERVICE: <{url}>"
+    assert ask(f"{prefixes} SELECT * {{ SERVICE:x {{ ?s ?p ?o }} }}", tmp_path) == 2
+    assert "q reaches for something outside of the graph" in capsys.readouterr().err
+    ask(f"{prefixes} SELECT * {{ ?s ?p ?o FILTER EXISTS {{ SERVICE:x {{ ?s ?p ?o }} }} }}", tmp_path)
+    assert asked == []
+
+
+def test_the_process_that_answers_can_open_nothing(address: tuple[str, list[str]]) -> None:
+    url, asked = address
+    code = f"""
+from pyoxigraph import Store
+from exporter.graph.ask import limited, worker
+store, silent = Store(), "SELECT * {{ SERVICE SILENT <{url}> {{ ?s ?p ?o }} }}"
+worker._confine(limited.Asked(b"", b"", {{}}, 1, 1, 1 << 30))
+list(store.query(silent))
+for reach in (lambda: open("/etc/passwd"), lambda: list(store.query(silent.replace("SILENT", "")))):
+    try:
+        reach()
+    except OSError as error:
+        assert error.errno == 24 or "os error 24" in str(error), error
+    else:
+        raise AssertionError("it was reached")
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
     assert asked == []
 
 

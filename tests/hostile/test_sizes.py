@@ -129,15 +129,21 @@ def sourced(number: int) -> Json:
     return {"columnName": f"C{number}", "directSources": [thing(9, columnName=f"C{number}")]}
 
 
+def many(size: int, name: str, **more: Any) -> list[Json]:
+    return [{name: f"D.S.N{n}", **more} for n in range(size)]
+
+
+def things(size: int, first: int = 1) -> list[Json]:
+    return [thing(first + n) for n in range(size)]
+
+
 GROWING: Final[dict[str, Callable[[int], Json]]] = {
-    "columns read": lambda size: {"direct_objects_accessed": [thing(1, columns=[{"columnName": f"C{n}"} for n in range(size)])]},
+    "columns read": lambda size: {"direct_objects_accessed": [thing(1, columns=many(size, "columnName"))]},
     "columns written": lambda size: {"objects_modified": [thing(1, columns=[sourced(n) for n in range(size)])]},
-    "objects": lambda size: {"base_objects_accessed": [thing(n + 1) for n in range(size)]},
-    "policies": lambda size: {
-        "policies_referenced": [thing(1, policies=[{"policyName": f"D.S.P{n}", "policyId": n + 1} for n in range(size // 2)])]
-    },
+    "objects": lambda size: {"base_objects_accessed": things(size)},
+    "policies": lambda size: {"policies_referenced": [thing(1, policies=many(size // 2, "policyName"))]},
     "properties": lambda size: {
-        "object_modified_by_ddl": {**thing(1), "operationType": "ALTER", "properties": {f"p{n}": {"value": n} for n in range(size)}}
+        "object_modified_by_ddl": thing(1, properties={f"p{n}": {"value": n} for n in range(size)})
     },
     "names of nothing": lambda size: {"direct_objects_accessed": [{}] * size},
 }  # fmt: skip
@@ -186,12 +192,12 @@ def test_a_table_of_very_many_columns(tmp_path: Path) -> None:
     ("columns", "why"),
     [
         (
-            {"objects_modified": [thing(n + 1) for n in range(1100)], "base_objects_accessed": [thing(n + 5000) for n in range(1100)]},
+            {"objects_modified": things(1100), "base_objects_accessed": things(1100, 5000)},
             "the query reads 1,101 objects and writes 1,100, more than 1,000,000 pairs of them",
         ),
-        ({"base_objects_accessed": [thing(n + 1) for n in range(20_001)]}, "the query names 20,001 objects, more than 20,000"),
+        ({"base_objects_accessed": things(20_001)}, "the query names 20,001 objects, more than 20,000"),
         (
-            {"objects_modified": [thing(1, columns=[{"columnName": "A", "baseSources": [thing(n + 2) for n in range(20_000)]}])]},
+            {"objects_modified": [thing(1, columns=[{"columnName": "A", "baseSources": things(20_000, 2)}])]},
             "the query names 20,001 objects, more than 20,000",
         ),
     ],

@@ -39,7 +39,7 @@ def test_what_a_terminal_obeys_is_shown(letter: str) -> None:
 
 
 def test_letters_of_all_languages_stay() -> None:
-    text = "Größe naïve 名前\u3000表 имя שם اسم می\u200cخواهم क्\u200dष 👩\u200d👧 🦖 €\u00a0"
+    text = "Größe naïve 名前\u3000表 имя שם اسم می\u200cخواهم क्\u200dष 👩\u200d👧 🦖 €\u00a0"  # noqa: RUF001 - letters of all languages
     assert printable.visible(text) == text
 
 
@@ -48,10 +48,10 @@ def test_what_the_commands_print_is_guarded(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", err)
     with printable.guarded():
-        print(EVIL)
+        print(EVIL)  # noqa: T201 - this is what is tested
         say(EVIL)
         terminal.warn([EVIL])
-    print(EVIL[-1])
+    print(EVIL[-1])  # noqa: T201 - as above
     assert out.getvalue() == f"{printable.visible(EVIL)}\n\x7f\n", "and the stream is what it was, behind it"
     assert err.getvalue().count(printable.visible(EVIL)) == 2
 
@@ -82,7 +82,7 @@ def test_a_terminal_of_another_encoding_gets_escapes(monkeypatch: pytest.MonkeyP
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", write_through=True))
     with printable.guarded():
-        print("Größe 🦖")
+        print("Größe 🦖")  # noqa: T201 - this is what is tested
     assert raw.getvalue() == b"Gr\\xf6\\xdfe \\U0001f996\n"
 
 
@@ -103,9 +103,11 @@ def test_csv_is_data_for_a_program_and_text_for_a_person(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("cell", "written"),
     [
-        ("=1+1", "'=1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("+1", "+1"), ("-1.5", "-1.5"), ("-1e-5", "-1e-5"), ("-1+1", "'-1+1"),
-        ("-", "'-"), ("\t=1", '"\'\t=1"'), ("\r", '"\'\r"'), ("'=1", "''=1"), ("''=1", "'''=1"), ("'quoted'", "'quoted'"),
-        ("a=1", "a=1"), ("a;=1", '"a;=1"'), ("a\t=1", '"a\t=1"'), ("\uff1d1", "'\uff1d1"), ('=a"b', '"\'=a""b"'), (None, ""),
+        ("=1+1", "'=1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("+1", "+1"), ("-1.5", "-1.5"), ("-1e-5", "-1e-5"),
+        ("-1+1", "'-1+1"), ("-", "'-"), ("\t=1", '"\'\t=1"'), ("\r", '"\'\r"'),
+        ("'=1", "''=1"), ("''=1", "'''=1"), ("'quoted'", "'quoted'"), ("a=1", "a=1"),
+        ("a;=1", '"a;=1"'), ("a\t=1", '"a\t=1"'),
+        ("\uff1d1", "'\uff1d1"), ('=a"b', '"\'=a""b"'), (None, ""),
     ],
 )  # fmt: skip
 def test_a_cell_of_csv_is_no_formula(cell: str | None, written: str) -> None:

@@ -24,16 +24,18 @@ _UPDATES: Final = frozenset(
 _PROLOGUE: Final = frozenset({"BASE", "PREFIX"})
 _TOKEN: Final = re.compile(
     r"#[^\r\n]*+"
-    r'|"""(?:[^"\\]|\\.|"(?!""))*+"""|"(?:[^"\\\r\n]|\\.)*+"'
-    r"|'''(?:[^'\\]|\\.|'(?!''))*+'''|'(?:[^'\\\r\n]|\\.)*+'"
+    r'|"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?|"(?:[^"\\\r\n]|\\.)*+"?'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*+(?:''')?|'(?:[^'\\\r\n]|\\.)*+'?"
     r'|<[^<>"{}|^`\\\x00-\x20]*+>'
     r"|[?$]\w++|@[A-Za-z][\w-]*+"
-    r"|(?P<name>[\w.-]*+:(?:[\w:.-]|%[0-9A-Fa-f]{2}|\\.)*+)"
-    r"|[0-9.]++"
-    r"|(?P<word>[A-Za-z_]\w*+)",
+    r"|(?P<words>[\w.-]++)(?P<local>:(?:[\w:.-]|%[0-9A-Fa-f]{2}|\\.)*+)?",
     re.DOTALL,
 )
-"""A comment, string, IRI, variable, name with a prefix or number, none of which holds a keyword; or a word."""
+"""A comment, string, IRI or variable, none of which holds a keyword; or words, with a prefix's local name behind them.
+What is never closed goes on to its end, so that nothing is looked at twice.
+"""
+_prefixes: Final = re.compile(r"PREFIX\s++([A-Za-z]++):", re.IGNORECASE).findall
+_word: Final = re.compile(r"[A-Za-z]+").findall
 
 
 def refuse(query: str, name: str) -> None:
@@ -52,11 +54,10 @@ def refuse(query: str, name: str) -> None:
 
 def _words(query: str) -> Iterator[str]:
     """The words that may be keywords, in capitals."""
+    prefixes = {name.upper() for name in _prefixes(query)}
     for found in _TOKEN.finditer(query):
-        if found["word"]:
-            yield found["word"].upper()
-        elif found["name"] and found["name"].upper().startswith(("SERVICE:", "FROM:")):
-            # The engine reads SERVICE:x as a keyword and a name, unless there is such a prefix.
-            word = found["name"].partition(":")[0]
-            if not re.search(rf"PREFIX\s+{word}:", query, re.IGNORECASE):
-                yield word.upper()
+        words = [word.upper() for word in _word(found["words"] or "")]
+        if found["local"] is None:
+            yield from words
+        elif words and words[-1] not in prefixes:
+            yield words[-1]  # the engine reads SERVICE:x as a keyword and a name
