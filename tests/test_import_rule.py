@@ -31,7 +31,8 @@ LAYERS: Final = (
     {"openlineage"},
     {"settings", "progress"},
     {"steps"},
-    {"publication", "places", "earlier", "engine"},  # the engine fills a publication, and a place may be of Spark's file systems
+    # The engine fills a publication, and a place may be of one of Spark's file systems.
+    {"publication", "places", "earlier", "engine"},
     {"accounting", "guard", "history"},
     {"pipeline"},
     {"terminal"},
