@@ -180,6 +180,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     given = _parser().parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the cluster ends with this process
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory())).resolve()
         history = Bench([given.rows], work, seed=given.seed).history(given.rows)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.measured import timed
-from benchmarks.programs import Bench
+from benchmarks.programs import ONCE, Bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -95,7 +95,7 @@ def _memory(run: Run) -> Iterator[str]:
 
 def _ran(given: argparse.Namespace, work: Path) -> Iterator[str]:
     bench = Bench([given.rows], work, seed=given.seed)
-    history, logs, out = bench.history(given.rows), work / "log", work / "lineage"
+    history, logs, out = bench.history(given.rows, ONCE if given.once else None), work / "log", work / "lineage"
     logs.mkdir()
     (work / "spark-defaults.conf").write_text(_DEFAULTS.format(folder=logs), encoding="utf-8")
     os.environ["SPARK_CONF_DIR"] = str(work)
@@ -119,6 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=int, default=20_000, help="how many (default: 20000; 10000 or more are a round)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most-partitions", type=int, default=_NO_LIMIT, metavar="N", help="of an exchange, at most")
+    parser.add_argument("--once", action="store_true", help="rows of which no statement recurs")
     parser.add_argument("--log", type=Path, metavar="FILE", help="read this event log in place of a run")
     return parser
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _REST: Final = "_not_csv"
+_MOST_COLUMNS: Final = 1_000
+"""Columns of a CSV or Parquet file: Spark takes seconds for each thousand before it reads a row."""
 _of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 
@@ -38,6 +40,7 @@ def records(spark: SparkSession, source: forms.Source, *, is_history: bool = Fal
         came = _found(source, lambda: spark.read.text(_uris(source), wholetext=is_document))
         text = F.col("value")
     else:
+        _refuse_wide(source, len(source.columns or source.types))
         came = _found(source, lambda: _csv(spark, source) if source.form == forms.CSV else _typed(spark, source))
         check_columns(_named(came), source, REQUIRED_OF_HISTORY if is_history else REQUIRED)
         text = F.to_json(F.struct(*[_as_json(came, name).alias(name) for name in _named(came)]))
@@ -120,6 +123,14 @@ def _uris(source: forms.Source) -> list[str]:
     whatever is in it.
     """
     return [uri(path) if forms.is_remote(path) else _of_pattern.sub(r"\\\g<0>", uri(path)) for path in source.paths]
+
+
+def _refuse_wide(source: forms.Source, columns: int) -> None:
+    if columns > _MOST_COLUMNS:
+        raise UsageError(
+            f"{source.paths[0]}: has {columns:,} columns, more than {_MOST_COLUMNS:,}; leave out what the view "
+            "does not have, or use --engine local"
+        )
 
 
 def _typed(spark: SparkSession, source: forms.Source) -> DataFrame:

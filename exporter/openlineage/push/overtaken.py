@@ -42,7 +42,7 @@ def overtaken(db: sqlite3.Connection, events: Iterable[Told]) -> list[str]:
     db.execute(_TABLE)
     db.executemany(_ROW, _rows(events))
     delivered = {mark for (mark,) in db.execute("SELECT mark FROM told WHERE NOT sent")}
-    while db.execute(_FOLLOW).rowcount:
+    while db.execute(_FOLLOW).rowcount > 0:
         pass
     found = sorted({mark for (mark,) in db.execute("SELECT mark FROM told WHERE sent")} & delivered)
     db.execute("DROP TABLE told")
