@@ -24,6 +24,10 @@ _LOST: Final = (
     "see to the memory of the machine that it ran on",
 )
 _BY_TEXT: Final = {
+    "univocity.parsers.common.TextParsingException": (
+        "a field of a CSV is longer than any text can be, as where a quote is never closed",
+        "mend the file, or set it aside,",
+    ),
     "No space left on device": ("the disk is full", "make room on that of DIR and on that of spark.local.dir"),
     "Disk quota exceeded": _BY_NUMBER[errno.EDQUOT],
     "Read-only file system": _BY_NUMBER[errno.EROFS],

@@ -14,6 +14,7 @@ from exporter.errors import UsageError
 from exporter.rows import forms
 from exporter.rows.files import DAMAGE, NOT_UTF8, REPLACED, REQUIRED, REQUIRED_OF_HISTORY, check_columns
 from exporter.rows.forms import uri
+from exporter.rows.limits import LONGEST_RECORD
 from exporter.rows.reading import rows_of_document
 from exporter.steps.reading import Record
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _REST: Final = "_not_csv"
 _MOST_COLUMNS: Final = 1_000
 """Columns of a CSV or Parquet file: Spark takes seconds for each thousand before it reads a row."""
+_LONGEST_FIELD: Final = 2 * LONGEST_RECORD
+"""Characters of a field of CSV, at which Spark ends: a quote that is never closed would take all memory."""
 _of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 
@@ -114,14 +117,19 @@ def _csv(spark: SparkSession, source: forms.Source) -> DataFrame:
         nullValue="\\N",
         mode="PERMISSIVE",
         columnNameOfCorruptRecord=_REST,
-        maxCharsPerColumn=-1,
+        maxCharsPerColumn=_LONGEST_FIELD,
     )
 
 
 def _uris(source: forms.Source) -> list[str]:
     """The paths as Spark is told them, which takes each for a pattern: a file of this machine is the one of its name,
-    whatever is in it.
+    whatever is in it. Raises UsageError for a name that Java cannot have.
     """
+    for path in source.paths:
+        if forms.shown(path) != path:
+            raise UsageError(
+                f"{path}: Spark cannot read a file whose name is not UTF-8; rename it, or use --engine local"
+            )
     return [uri(path) if forms.is_remote(path) else _of_pattern.sub(r"\\\g<0>", uri(path)) for path in source.paths]
 
 

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Final, cast
 
 from exporter.errors import UsageError
 from exporter.rows import listing
-from exporter.rows.packed import unpacked
+from exporter.rows.packed import check_lines, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -173,7 +173,8 @@ def _form_by_name(name: str) -> str | None:
 def _source(path: Path, required: str) -> Source:
     """The form of one local file, from its first bytes; its ending decides only where those do not."""
     first = _first_bytes(path)
-    size = unpacked(path) if path.suffix.lower() == ".gz" else path.stat().st_size
+    is_gzip = path.suffix.lower() == ".gz"
+    size = unpacked(path) if is_gzip else path.stat().st_size
     if first.startswith(b"PAR1"):
         return Source(PARQUET, (str(path),), types=_parquet_types(path))
     if _form_by_name(path.name) == PARQUET:
@@ -182,7 +183,10 @@ def _source(path: Path, required: str) -> Source:
         raise UsageError(f"{path}: is UTF-16; write it as UTF-8")
     text = first.decode("utf-8", errors="ignore").lstrip("\ufeff")
     if text.lstrip()[:1] in ("{", "[") or _form_by_name(path.name) == NDJSON:
-        return Source(_json_form(path, text, size), (str(path),))
+        form = _json_form(path, text, size)
+        if form == NDJSON and not is_gzip:
+            check_lines(path)
+        return Source(form, (str(path),))
     return _csv(path, text, required)
 
 

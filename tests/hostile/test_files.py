@@ -97,6 +97,16 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         unpacked(path)
 
 
+def test_so_is_one_of_a_file_that_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed, "LONGEST_LINE", 3 * MIB)
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(ROW + b"x" * (3 * MIB) + b"\n" + ROW)
+    assert find([str(path)]).sources[0].form == forms.NDJSON
+    path.write_bytes(ROW + b"x" * (5 * MIB) + b"\n" + ROW)
+    with pytest.raises(UsageError, match="has a line of more than 3 MiB"):
+        find([str(path)])
+
+
 def test_what_is_read_whole_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forms, "DOCUMENT_LIMIT", 10_000)
     (tmp_path / "a.csv").write_text("query_id,query_start_time,user_name\n" + "1,2026-03-01 08:00:00,u\n" * 1000)
@@ -127,7 +137,7 @@ def test_parquet_whose_rows_share_one_long_text(tmp_path: Path, monkeypatch: pyt
 # --- bytes that are no text -------------------------------------------------------------------------------------------
 
 
-def test_bytes_that_are_not_utf_8_in_every_form(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_in_every_form(engine: str, tmp_path: Path) -> None:
     """One user of a file each has a byte of Latin-1; the next one is a right row. A file can say of its texts that they
     are UTF-8 where they are not.
     """
@@ -142,10 +152,12 @@ def test_bytes_that_are_not_utf_8_in_every_form(tmp_path: Path) -> None:
     for name, column in (("bytes", users), ("text", pa.Array.from_buffers(pa.string(), 2, users.buffers()))):
         table = pa.table({"query_id": ["0", "1"], "query_start_time": [time] * 2, "user_name": column})
         pq.write_table(table, tmp_path / f"{name}.parquet")
-    for path in sorted(tmp_path.iterdir()):
-        assert exports.export([path], tmp_path / f"{path.name}.out") == 0
-        assert [one["reason"] for one in exports.quarantine(tmp_path / f"{path.name}.out")] == [f"user_name {DAMAGED}"]
-        assert exports.report(tmp_path / f"{path.name}.out")["exported"] == 1
+    files = sorted(tmp_path.iterdir())
+    assert exports.export(files, tmp_path / "out", engine=engine) == 0
+    aside = {one["file"].rpartition("/")[2]: one["reason"] for one in exports.quarantine(tmp_path / "out")}
+    assert aside == dict.fromkeys((path.name for path in files), f"user_name {DAMAGED}")
+    report = exports.report(tmp_path / "out")
+    assert (report["rows_in"], report["exported"] + report["duplicates"]) == (10, 5)
 
 
 @pytest.mark.parametrize(
@@ -243,16 +255,25 @@ NAMES: Final = (
 )  # fmt: skip
 
 
-def test_files_may_be_called_what_they_like(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_may_be_called_what_they_like(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").mkdir()
-    for number, name in enumerate(NAMES):
+    names = [name for name in NAMES if engine == "local" or b"\xff" not in name]
+    for number, name in enumerate(names):
         rows = [json.dumps({**GOOD, "query_id": str(number)}).encode(), b"no row"]
         (tmp_path / "in" / os.fsdecode(name)).write_bytes(b"\n".join(rows))
     (tmp_path / "in" / os.fsdecode(b"notes\x1b[2J\xff.txt")).write_bytes(b"hello")
-    assert exports.export([tmp_path / "in"], tmp_path / "out") == 0
+    assert exports.export([tmp_path / "in"], tmp_path / "out", engine=engine) == 0
     assert "notes\\x1b[2J\\udcff.txt" in capsys.readouterr().out
     aside = {one["file"].rpartition("/in/")[2]: one["line"] for one in exports.quarantine(tmp_path / "out")}
-    assert aside == dict.fromkeys((name.decode("utf-8", "backslashreplace") for name in NAMES), 2)
+    assert aside == dict.fromkeys((name.decode("utf-8", "backslashreplace") for name in names), 2)
+
+
+@pytest.mark.jvm
+@pytest.mark.usefixtures("spark")
+def test_a_name_that_java_cannot_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = exports.ndjson([GOOD], tmp_path / os.fsdecode(b"latin\xff.ndjson"))
+    assert exports.export([path], tmp_path / "out", engine="spark") == 2
+    assert "latin\\udcff.ndjson: Spark cannot read a file whose name is not UTF-8" in capsys.readouterr().err
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------

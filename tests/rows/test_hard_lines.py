@@ -11,7 +11,7 @@ from exporter.rows import documents
 from exporter.rows.reading import read_line, rows_of_document
 from exporter.rows.row import Row
 from tests.bad_rows import ARRAYS, GOOD
-from tests.rows.plain_rows import BASE, DAMAGED, NOT_JSON, TOO_DEEP, UNLIKE, first_of, line_of, problems, raw_line, read
+from tests.rows.plain_rows import BASE, DAMAGED, NOT_JSON, TOO_DEEP, first_of, line_of, problems, raw_line, read
 
 THING: Final = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
 
@@ -88,7 +88,7 @@ def test_single_quotes_and_control_characters() -> None:
     assert name == "a\tb\x00🦖"
 
 
-@pytest.mark.parametrize("half", ["\\ud83e", "\\udd96x", "\\ud83ex\\udd96", "\udcff", "\ud83e"])
+@pytest.mark.parametrize("half", ["\\ud83e", "\\udd96x", "\\ud83ex\\udd96", "\udcff", "\ud83e"])  # noqa: PT014 - two halves, not one
 def test_what_is_no_character_names_nothing(half: str) -> None:
     """Half of a pair as JSON writes it, and a byte that is not UTF-8 as Python reads it: written as ``?``, two names
     would be one.
