@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LITERAL: Final = r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')"""
 _STRING: Final = re.compile(
-    rf"({_LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({_LITERAL})?+)?+",
+    rf"({_LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({_LITERAL})?)?",
     re.DOTALL,
 )
 """A string, and where it is a member's name, the colon and the string behind that."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_BLANKS: Final = "".join(map(chr, range(0x21)))
 _QUOTED: Final = re.compile(r'"([^"]*+(?:""[^"]*+)*+)')
 
 
@@ -45,10 +46,6 @@ class _Reader:
         self.text = text
         self.at = 0
         self.line_end = first[0] if first else "\n"
-        ends_at = r"\r(?!\n)" if self.line_end == "\r\n" else r"(?!)"
-        stops = re.escape(delimiter) + self.line_end[0]
-        self.plain = re.compile(rf"(?:[^{stops}]|{ends_at})*+")
-        self.blanks = re.compile(rf"(?:(?![{stops}])[\x00-\x20]|{ends_at})*+")
         self.field_end = re.compile(rf"{re.escape(delimiter)}|{self.line_end}|\Z")
 
     def skips(self, mark: str) -> bool:
@@ -73,18 +70,21 @@ class _Reader:
 
     def _is_closed(self) -> bool:
         """Whether nothing but white space stands before the end of the field; it is skipped."""
-        blanks = self.blanks.match(self.text, self.at)
-        assert blanks is not None
-        if not self.field_end.match(self.text, blanks.end()):
+        end = self._end()
+        if self.text[self.at : end].strip(_BLANKS):
             return False
-        self.at = blanks.end()
+        self.at = end
         return True
 
     def _to_end(self) -> str:
-        found = self.plain.match(self.text, self.at)
+        start, self.at = self.at, self._end()
+        return self.text[start : self.at]
+
+    def _end(self) -> int:
+        """Where the field ends that is being read: at the delimiter, the end of the line or that of the file."""
+        found = self.field_end.search(self.text, self.at)
         assert found is not None
-        self.at = found.end()
-        return found[0]
+        return found.start()
 
 
 def _without_line_end(text: str) -> str:

@@ -54,7 +54,7 @@ class TooDeepError(NotJsonError):
     """Arrays and objects are nested deeper than :data:`DEEPEST`."""
 
 
-_NUMBER: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?+"
+_NUMBER: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?"
 _WORD: Final = r"true|false|null|undefined|NaN|[+-]?(?:Infinity|INF)"
 _TOKEN: Final = re.compile(
     r"[ \t\r\n]*+(?:"

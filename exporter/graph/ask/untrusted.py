@@ -24,11 +24,11 @@ _UPDATES: Final = frozenset(
 _PROLOGUE: Final = frozenset({"BASE", "PREFIX"})
 _TOKEN: Final = re.compile(
     r"#[^\r\n]*+"
-    r'|"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?|"(?:[^"\\\r\n]|\\.)*+"?'
-    r"|'''(?:[^'\\]|\\.|'(?!''))*+(?:''')?|'(?:[^'\\\r\n]|\\.)*+'?"
+    r'|"""(?:[^"\\]|\\.|"[^"\\]|"\\.|""[^"\\]|""\\.)*+(?:""")?|"(?:[^"\\\r\n]|\\.)*+"?'
+    r"|'''(?:[^'\\]|\\.|'[^'\\]|'\\.|''[^'\\]|''\\.)*+(?:''')?|'(?:[^'\\\r\n]|\\.)*+'?"
     r'|<[^<>"{}|^`\\\x00-\x20]*+>'
     r"|[?$]\w++|@[A-Za-z][\w-]*+"
-    r"|(?P<words>[\w.-]++)(?P<local>:(?:[\w:.-]|%[0-9A-Fa-f]{2}|\\.)*+)?",
+    r"|(?P<words>[\w.-]++)(?P<local>:(?:[\w:.-]|%[0-9A-Fa-f][0-9A-Fa-f]|\\.)*+)?",
     re.DOTALL,
 )
 """A comment, string, IRI or variable, none of which holds a keyword; or words, with a prefix's local name behind them.
