@@ -163,13 +163,16 @@ def read_only(given: Path, folder: Path) -> str:
 
 
 def _apart(script: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """A script of the shell that may mount disks that nobody else sees."""
+    """A script of the shell that may mount disks that nobody else sees; 77 where this machine lets nobody do so, as in
+    a container.
+    """
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
     command = ["unshare", "--mount", "--map-root-user", "sh", "-c", script]
     try:
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return subprocess.CompletedProcess(command, 77)
+    return subprocess.CompletedProcess(command, 77) if done.stderr.startswith("unshare: ") else done
 
 
 def _words(command: list[str | Path] | list[str]) -> str:

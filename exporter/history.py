@@ -30,9 +30,7 @@ def runs(folder: Path) -> list[dict[str, Any]]:
 def shown(found: list[dict[str, Any]]) -> str:
     """The runs as a table, with the sums of the whole life of the folder."""
     head = ("run", "at", *(name.replace("_", " ") for name in _COUNTS), "days made")
-    rows = [
-        (str(one["run"]), one.get("at", "-"), *(f"{one[name]:,}" for name in _COUNTS), _days(one)) for one in found
-    ]
+    rows = [(str(one["run"]), one.get("at", "-"), *(f"{one[name]:,}" for name in _COUNTS), _days(one)) for one in found]
     sums = ("all", "", *(f"{sum(one[name] for one in found):,}" for name in _COUNTS), "")
     widths = [max(len(row[place]) for row in (head, *rows, sums)) for place in range(len(head))]
     return "\n".join(_line(row, widths) for row in (head, *rows, sums))
