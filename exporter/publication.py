@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
+from exporter import compressed
 from exporter.errors import ExporterError, UsageError
 from exporter.messages import CATALOG, EVENTS, GRAPH, QUARANTINE
 
@@ -21,16 +22,21 @@ _MARKS: Final = ("manifest.json", "report.json")
 _BEGINNING: Final = 1 << 20
 """Bytes of a file, where its beginning is asked for."""
 _ENDINGS: Final = {EVENTS: "ndjson", QUARANTINE: "ndjson"}
+_COMPRESSED: Final = (EVENTS, GRAPH)
+"""What grows with the rows, and is compressed where that is asked for."""
 
 
-def path_of(to: str, number: int, day: str = "") -> str | None:
+def path_of(to: str, number: int, day: str = "", *, is_compressed: bool = False) -> str | None:
     """Where the texts of an output are in DIR; None of what is no file of it. ``day``: whose they are, in a DIR that is
-    added to by days: a folder, or the beginning of a file's name in the quarantine.
+    added to by days: a folder, or the beginning of a file's name in the quarantine. ``is_compressed``: whether events
+    and graph are.
     """
     kind, _, name = to.partition("-")
     if kind == CATALOG:
         return name
     ending = name if kind == GRAPH else _ENDINGS.get(kind)
+    if is_compressed and kind in _COMPRESSED:
+        ending = f"{ending}{compressed.ENDING}"
     of_day = f"{day}-" if day and kind == QUARANTINE else f"{day}/" if day else ""
     return None if ending is None else f"{kind}/{of_day}part-{number:05d}.{ending}"
 
@@ -79,12 +85,21 @@ class Publication:
         for folder in self._place.listed(texts):
             to = folder.rpartition("/")[2].removeprefix("to=")
             for number, part in enumerate(self._parts(folder)):
-                path = path_of(to, number, day)
+                path = path_of(to, number, day, is_compressed=part.endswith(compressed.ENDING))
                 if path in taken:
                     raise ExporterError(f"{path} was written twice; please report this")
                 if path is not None:
                     taken.add(path)
                     self._place.move(part, f"{self.folder}/{path}")
+
+    def plain_ones(self, texts: str) -> list[str]:
+        """The folders below ``texts`` of outputs whose parts are compressed there, and are not to be so in DIR."""
+        folders = [one for one in self._place.listed(texts) if _is_plain(one.rpartition("/")[2].removeprefix("to="))]
+        return [one for one in folders if any(part.endswith(compressed.ENDING) for part in self._parts(one))]
+
+    def drop_work(self, folder: str) -> None:
+        """Remove a folder of the work, by its whole path."""
+        self._place.delete(folder)
 
     def take_facts(self, table: str, folder: str) -> None:
         """Give a table's files of Parquet in ``folder`` their places."""
@@ -156,6 +171,11 @@ class Publication:
         listed = self._place.described(self.folder)
         self._place.swap(self.folder, {**manifest, "files": listed})
         self._is_published = True
+
+
+def _is_plain(to: str) -> bool:
+    """Whether it is an output that is never compressed."""
+    return to.partition("-")[0] not in _COMPRESSED and path_of(to, 0) is not None
 
 
 def _refusal(shown: str, *, replace: bool) -> str:

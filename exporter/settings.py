@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.compressed import KINDS as COMPRESSIONS
 from exporter.errors import UsageError
 from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
 from exporter.openlineage.push.choices import Choices
@@ -40,10 +41,11 @@ _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
 @dataclass(frozen=True)
 class Settings:
     """``inputs``: files, folders, globs or tables. ``account``: ORG-ACCOUNT, for rows that do not name their own.
-    ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``query_text``: whether SQL text, which can
-    hold personal data, is kept. ``strict``: whether a row set aside makes the exit code 1. ``out``: the folder to
-    write, a path or a URI. ``update``: whether the rows are added to what DIR has; ``changes``: whether what that
-    changes is written beside it; ``dry_run``: whether it is only told; ``forget_user``, ``forget_before``: whose rows,
+    ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``compress``: how
+    events and graph are compressed. ``query_text``: whether SQL text, which can hold personal data, is kept.
+    ``strict``: whether a row set aside makes the exit code 1. ``out``: the folder to write, a path or a URI.
+    ``update``: whether the rows are added to what DIR has; ``changes``: whether what that changes is written beside it;
+    ``dry_run``: whether it is only told; ``forget_user``, ``forget_before``: whose rows,
     and those from before which day, DIR is not to hold any more. ``engine``: ``spark``, or ``local`` without it.
     ``shapes``: folders of the user's own SHACL shapes. ``allow_empty``: whether an export of no row is published;
     ``min_rows``: under so many exported rows it is not, None for half of what it replaces; ``force``: in any case.
@@ -57,6 +59,7 @@ class Settings:
     query_history: str | None = None
     outputs: tuple[str, ...] = DEFAULT_OUTPUTS
     graph_format: tuple[str, ...] = GRAPH_FORMATS[:1]
+    compress: str = COMPRESSIONS[0]
     query_text: bool = False
     strict: bool = False
     replace: bool = False
@@ -88,6 +91,7 @@ class Settings:
             ("outputs", self.outputs, OUTPUTS),
             ("graph_format", self.graph_format, GRAPH_FORMATS),
             ("engine", (self.engine,), ENGINES),
+            ("compress", (self.compress,), COMPRESSIONS),
         ):
             wrong = [name for name in given if name not in known]
             if wrong or not given:
@@ -145,6 +149,7 @@ _FROM_FILE: Final = {
     "query_history": _TEXT,
     "outputs": _TEXTS,
     "graph_format": _TEXTS,
+    "compress": _TEXT,
     "query_text": _FLAG,
     "strict": _FLAG,
     "replace": _FLAG,

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exporter import compressed
 from exporter.engine import local, on_spark, rounds, session
 from exporter.engine.local import LocalEngine
 from exporter.graph.writers import FORMATS
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from exporter.engine.rounds import Exported, Step
 
 JOB: Final = Job("ACME-PROD", "snowflake://ACME-PROD/", catalog=True, facts=True, syntaxes=("turtle", "nquads"))
-ALL_OUTPUTS: Final = ("--outputs", "events,graph,catalog,facts", "--graph-format", ",".join(FORMATS))
+COMPRESS: Final = ("--compress", "gzip")
+ALL_OUTPUTS: Final = ("--outputs", "events,graph,catalog,facts", "--graph-format", ",".join(FORMATS), *COMPRESS)
 SHAPES: Final = "https://w3id.org/access-history/shapes#"
 ACCOUNTS: Final[tuple[Json, ...]] = (
     {},
@@ -251,7 +253,7 @@ def _unreadable() -> Case:
     bad = [line for line, _ in BAD_ROWS + BAD_NESTED_ROWS]
     good = _lines(random_history(4, 40))
     lines = list(chain.from_iterable(zip(good, [*bad, *[""] * len(good)], strict=False)))
-    return Case([lines[:37], lines[37:]], [])
+    return Case([lines[:37], lines[37:]], [], COMPRESS)
 
 
 def _refused_thing() -> Case:
@@ -328,8 +330,8 @@ def _quarantine(out: Path) -> list[str]:
 
 def _other_graphs(out: Path) -> Counter[str]:
     """What has a statement on each line."""
-    files = chain(out.glob("graph/*.nt"), out.glob("graph/*.nq"))
-    return Counter(line for file in files for line in file.read_text("utf-8").split("\n") if line)
+    files = chain(compressed.found(out / "graph", ".nt"), compressed.found(out / "graph", ".nq"))
+    return Counter(line for file in files for line in compressed.text(file).split("\n") if line)
 
 
 def _facts(out: Path) -> dict[str, list[str]]:

@@ -22,7 +22,19 @@ MODULES: Final = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 LAYERS: Final = (
-    {"errors", "faults", "locks", "manifest", "messages", "printable", "recent", "resources", "swap", "watch"},
+    {
+        "compressed",
+        "errors",
+        "faults",
+        "locks",
+        "manifest",
+        "messages",
+        "printable",
+        "recent",
+        "resources",
+        "swap",
+        "watch",
+    },
     {"rows"},
     {"queries"},
     {"privacy"},

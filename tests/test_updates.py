@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from pyoxigraph import RdfFormat, Store, parse
 
+from exporter import compressed
 from exporter.engine import run
 from tests import exports
 from tests.histories import Json, history
@@ -25,7 +26,8 @@ UPDATE: Final = ("--update", "--allow-empty")
 
 
 def triples(out: Path) -> set[str]:
-    return {str(one) for path in (out / "graph").rglob("*.ttl") for one in parse(path.read_bytes(), RdfFormat.TURTLE)}
+    files = compressed.found(out / "graph", ".ttl")
+    return {str(one) for file in files for one in parse(compressed.text(file), RdfFormat.TURTLE)}
 
 
 def over_days(rng: Random, rows: Iterable[Json]) -> list[Json]:
@@ -77,8 +79,10 @@ def export(rows: list[Json], lines: list[Json], out: Path, *options: str) -> Non
 
 
 def updated(drawn: Drawn, folder: Path) -> Path:
-    for rows, lines in drawn.parts:
-        export(rows or drawn.rows[:1], lines, folder / "updated", *UPDATE)
+    """Every other update compresses what it makes."""
+    for number, (rows, lines) in enumerate(drawn.parts):
+        compress = "--compress", compressed.KINDS[number % 2]
+        export(rows or drawn.rows[:1], lines, folder / "updated", *UPDATE, *compress)
     return folder / "updated"
 
 
@@ -114,8 +118,8 @@ def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: 
     rows = [{**row, "query_start_time": by_id[row["query_id"]]["query_start_time"]} for row in rows]
     lines = [line(row, 2) for row in by_id.values()]
     for name, engine in (("spark", "spark"), ("here", "local")):
-        for part in (rows[2:], rows[:2]):
+        for part, compress in ((rows[2:], "none"), (rows[:2], "gzip")):
             files = exports.ndjson(part, tmp_path / "rows.ndjson"), exports.ndjson(lines, tmp_path / "lines.ndjson")
-            given = "--query-history", str(files[1]), "--force", *UPDATE
+            given = "--query-history", str(files[1]), "--force", "--compress", compress, *UPDATE
             assert exports.export([files[0]], tmp_path / name, *given, engine=engine) == 0
     assert triples(tmp_path / "spark") == triples(tmp_path / "here") == applied(tmp_path / "spark")

@@ -34,6 +34,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--outputs", metavar="LIST", help="events,graph (default), catalog, facts, or some of them")
     parser.add_argument("--graph-format", metavar="LIST", help="turtle (default), ntriples, nquads, jsonld, or several")
     parser.add_argument(
+        "--compress", choices=("none", "gzip"), help="gzip: events and graph as .ndjson.gz and .ttl.gz (default none)"
+    )
+    parser.add_argument(
         "--base", metavar="IRI", help="what the graph's IRIs begin with (default snowflake://ORG-ACCOUNT/)"
     )
     parser.add_argument(
@@ -104,6 +107,7 @@ def _run(arguments: argparse.Namespace) -> int:
             "query_history",
             "outputs",
             "graph_format",
+            "compress",
             "base",
             "query_text",
             "strict",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from exporter import compressed
 from exporter.graph.difference import SEPARATORS, parts_of, triples
 from exporter.graph.writers import FORMATS
 from exporter.graph.writers.turtle import header
@@ -95,14 +96,14 @@ def write(changed: Changed[list[Message]], job: Job, new: Publication) -> None:
 
 
 def _triples(folders: list[str], said: list[Message], of: Syntax) -> set[str]:
-    texts = [path.read_text(encoding="utf-8") for folder in folders for path in Path(folder).glob(f"*.{of.ending}")]
+    texts = [compressed.text(path) for folder in folders for path in compressed.found(Path(folder), f".{of.ending}")]
     texts += [message.body.decode() for message in said if message.to == of.to]
     return {one for text in texts for one in triples(parts_of(text, of.ending), of.ending, of.opening)}
 
 
 def _lines(folders: list[str]) -> list[str]:
-    paths = [path for folder in folders for path in sorted(Path(folder).glob("*.ndjson"))]
-    return [line for path in paths for line in path.read_text(encoding="utf-8").split("\n") if line]
+    paths = [path for folder in folders for path in compressed.found(Path(folder), ".ndjson")]
+    return [line for path in paths for line in compressed.text(path).split("\n") if line]
 
 
 _CHUNK: Final = 5_000

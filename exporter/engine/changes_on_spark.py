@@ -40,12 +40,13 @@ def write(changed: Changed[DataFrame], job: Job, new: Publication, spark: SparkS
         both = removed.withColumn("is_added", F.lit(False)).unionByName(added.withColumn("is_added", F.lit(True)))
         _write(both, f"{folder}/{UPDATE}", is_update=True)
     if job.events:
-        known = _parts(spark, changed.before(new, "events"), "\n", "*.ndjson")
-        _write(_parts(spark, changed.after(new, "events"), "\n", "*.ndjson").subtract(known), f"{folder}/{EVENTS}")
+        known = _parts(spark, changed.before(new, "events"), "\n", "ndjson")
+        _write(_parts(spark, changed.after(new, "events"), "\n", "ndjson").subtract(known), f"{folder}/{EVENTS}")
     new.take_changes(folder, changed.number)
 
 
-def _parts(spark: SparkSession, folders: list[str], separator: str, names: str) -> DataFrame:
+def _parts(spark: SparkSession, folders: list[str], separator: str, ending: str) -> DataFrame:
+    names = f"*.{{{ending},{ending}.gz}}"
     each = [
         spark.read.option("pathGlobFilter", names).text(uri(folder), lineSep=separator).select("value")
         for folder in folders
@@ -55,7 +56,7 @@ def _parts(spark: SparkSession, folders: list[str], separator: str, names: str) 
 
 def _triples(spark: SparkSession, folders: list[str], said: DataFrame, of: Syntax) -> DataFrame:
     texts = said.filter(F.col("to") == of.to).select(F.col("body").cast("string").alias("value"))
-    parts = _parts(spark, folders, SEPARATORS[of.ending], f"*.{of.ending}").unionByName(texts)
+    parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending).unionByName(texts)
     return parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
 
 

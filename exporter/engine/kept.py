@@ -113,4 +113,4 @@ class LocalStore:
 
     def publish(self, messages: list[Message], name: str, day: str) -> None:  # noqa: ARG002 - they are in memory
         texts = pieces(sorted(one for one in messages if is_text(one.to)), self._job)
-        write_texts(texts, self._new, day)
+        write_texts(texts, self._new, self._job, day)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from exporter.engine import changes_on_spark
 from exporter.engine.changes import FOLDER, Changed
 from exporter.engine.spark import SCHEMA
+from exporter.engine.taken import take
 from exporter.rows.forms import uri
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class SparkStore:
         changes_on_spark.write(Changed(number, days, before, after), self._job, self._new, self._spark)
 
     def publish(self, messages: DataFrame, name: str, day: str) -> None:  # noqa: ARG002 - the engine has stored them
-        self._new.take(f"{self._new.work}/{name}", day)
+        take(self._spark, self._new, name, day)
 
     def _read(self, state: str, names: Sequence[str], to: Sequence[str]) -> DataFrame:
         each = [

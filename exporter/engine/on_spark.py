@@ -15,6 +15,7 @@ from exporter.engine.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.engine.records import read_back, records
 from exporter.engine.records import size as size_of
 from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched, kept
+from exporter.engine.taken import take
 from exporter.messages import CATALOG, RESULT, TALLY
 from exporter.queries.tables import FACTS
 from exporter.rows.forms import uri
@@ -50,7 +51,7 @@ def run(given: Given, job: Job, new: Publication, progress: Progress) -> Outcome
         workers.check(spark, new)
     size = came.size if came.size is not None else size_of(spark, came.sources)
     job = replace(job, in_order=session.is_small(size) and not job.run)
-    engine = SparkEngine(spark, uri(new.work), _partitions(spark, size))
+    engine = SparkEngine(spark, uri(new.work), _partitions(spark, size), compress=job.compress)
     rows = _records(spark, came)
     if users.are_hidden(job):
         with progress.stage("names"):
@@ -142,4 +143,4 @@ def _take(spark: SparkSession, new: Publication, name: str, job: Job) -> None:
         rows = spark.read.schema(schema).json(uri(texts)).filter(F.col("to") == facts_of(table)).drop("to")
         rows.write.parquet(uri(f"{new.work}/facts/{table}"))
         new.take_facts(table, f"{new.work}/facts/{table}")
-    new.take(texts)
+    take(spark, new, name)

@@ -65,7 +65,7 @@ def _locally(given: Given, job: Job, new: Publication) -> Outcome:
         job = users.knowing(job, users.told(_records(given.came), job), new)
     if job.run:
         return _updated(given, job, new)
-    made = _taken(local.run(_records(given.came), job), new)
+    made = _taken(local.run(_records(given.came), job), job, new)
     for table in FACTS if job.facts else ():
         from exporter.engine import parquet  # noqa: PLC0415 - slow to import, and seldom asked for
 
@@ -92,10 +92,10 @@ def _records(came: Came) -> Iterator[Record]:
             yield Record(one.file, 0, one.unit, one.text, is_history=True)
 
 
-def _taken(messages: Iterable[Message], new: Publication) -> Outcome:
+def _taken(messages: Iterable[Message], job: Job, new: Publication) -> Outcome:
     """Write the texts, and gather the rest."""
     others: dict[str, list[bytes]] = {}
-    write_texts(_texts(messages, others), new)
+    write_texts(_texts(messages, others), new, job)
     return outcome(others[TALLY][0], others.get(RESULT, []))
 
 

@@ -38,13 +38,14 @@ _BATCH_ROWS: Final = 10_000
 
 class SparkEngine:
     """Messages are DataFrames. ``work``: a folder that all workers reach, for what is kept; ``partitions``: into how
-    many the messages of a round go.
+    many the messages of a round go; ``compress``: whether texts are stored compressed.
     """
 
-    def __init__(self, spark: SparkSession, work: str, partitions: int) -> None:
+    def __init__(self, spark: SparkSession, work: str, partitions: int, *, compress: bool = False) -> None:
         self.spark = spark
         self._work = work
         self._partitions = partitions
+        self._compression = "gzip" if compress else "none"
 
     def met(self, messages: Sequence[DataFrame], step: Step, job: Job) -> DataFrame:
         home = F.substring_index("key", HOME_END, 1)
@@ -73,7 +74,7 @@ class SparkEngine:
         """The texts are in folders ``to=OUTPUT`` below the name; what is no text stands beside them in base64."""
         path = f"{self._work}/{name}"
         texts = _union(messages).select("to", F.col("body").cast("string").alias("value"))
-        texts.write.mode("overwrite").partitionBy("to").text(path)
+        texts.write.mode("overwrite").partitionBy("to").option("compression", self._compression).text(path)
         none = F.lit("")
         return (
             self.spark.read.schema("value string, to string")

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from exporter import compressed
 from exporter.publication import path_of
 
 if TYPE_CHECKING:
@@ -13,20 +14,17 @@ if TYPE_CHECKING:
 
     from exporter.messages import Message
     from exporter.publication import Publication
+    from exporter.steps.job import Job
 
 
-def write_texts(messages: Iterable[Message], new: Publication, day: str = "") -> None:
+def write_texts(messages: Iterable[Message], new: Publication, job: Job, day: str = "") -> None:
     """Write each output to its file; ``day``: the folder below the output's, of an update."""
     with ExitStack() as stack:
         files: dict[str, IO[bytes]] = {}
         for message in messages:
             if message.to not in files:
-                files[message.to] = stack.enter_context(_opened(message.to, new, day))
+                path = path_of(message.to, 0, day, is_compressed=job.compress)
+                file = Path(new.folder, path) if path else Path(new.work, f"{message.to}.ndjson")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                files[message.to] = stack.enter_context(compressed.created(file))
             files[message.to].write(message.body + b"\n")
-
-
-def _opened(to: str, new: Publication, day: str) -> IO[bytes]:
-    path = path_of(to, 0, day)
-    file = Path(new.folder, path) if path else Path(new.work, f"{to}.ndjson")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    return file.open("wb")

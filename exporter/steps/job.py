@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from exporter.compressed import GZIP
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.steps.screening import Screen
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Job:
     """``account``, ``base``: of the export. ``events``, ``graph`` …: which outputs are asked for; ``syntaxes`` of the
-    graph. ``validate``: whether nodes are validated; ``shapes``: folders of a user's own. ``in_order``: whether texts
-    are put in an order for people, one by one; where they are many, they are written as they come. ``begun``: when each
-    account's first query started (microseconds), and ``load``, a digest of the queries: known once all rows are read.
+    graph. ``compress``: whether the files of events and graph are. ``validate``: whether nodes are validated;
+    ``shapes``: folders of a user's own. ``in_order``: whether texts are put in an order for people, one by one; where they
+    are many, they are written as they come. ``begun``: when each account's first query started (microseconds), and ``load``, a digest of the queries: known once all rows are read.
     ``turn``: another text each time that the rounds are made, so that what a process remembers of one is not taken for
     another's. ``run``: the number of this run where it adds to what earlier ones left; 0 where it stands alone.
     ``day``: the one that is made, where they are made one after the other, and ``until`` when it lasts (microseconds).
@@ -34,6 +35,7 @@ class Job:
     catalog: bool = False
     facts: bool = False
     syntaxes: tuple[str, ...] = ("turtle",)
+    compress: bool = False
     query_text: bool = False
     validate: bool = True
     in_order: bool = True
@@ -65,6 +67,7 @@ class Job:
             catalog="catalog" in settings.outputs,
             facts="facts" in settings.outputs,
             syntaxes=settings.graph_format,
+            compress=settings.compress == GZIP,
             query_text=settings.query_text,
             validate=settings.validate,
             shapes=settings.shapes,

@@ -1,6 +1,7 @@
 """A graph on disk -> an embedded SPARQL store, in memory.
 
-The graph is what ``export`` wrote (``DIR/graph/*.ttl``), a folder of Turtle or a single file.
+The graph is what ``export`` wrote (``DIR/graph/*.ttl``), a folder of Turtle or a single file; compressed by gzip or
+not (``*.ttl.gz``).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import RdfFormat, Store
 
+from exporter import compressed
 from exporter.errors import UsageError
 from exporter.swap import steady
 
@@ -41,7 +43,7 @@ def graph_files(graph: Path) -> list[Path]:
     if graph.is_file():
         return [graph]
     folder = graph / "graph" if (graph / "graph").is_dir() else graph
-    by_format = [sorted(folder.rglob(f"*{ending}")) for ending in FORMATS]
+    by_format = [compressed.found(folder, ending) for ending in FORMATS]
     files = next((found for found in by_format if found), [])
     if not files:
         raise UsageError(
@@ -51,9 +53,16 @@ def graph_files(graph: Path) -> list[Path]:
 
 
 def _load_file(store: Store, path: Path) -> None:
+    syntax = FORMATS.get(compressed.syntax_of(path), RdfFormat.TURTLE)
     try:
-        store.bulk_load(path=path, format=FORMATS.get(path.suffix, RdfFormat.TURTLE))
+        if path.suffix == compressed.ENDING:
+            with compressed.opened(path) as file:
+                store.bulk_load(file, syntax)
+        else:
+            store.bulk_load(path=path, format=syntax)
     except SyntaxError as error:
         raise UsageError(f"{path} is no Turtle: {error.msg.removeprefix('Parser error at ')}") from error
+    except compressed.BROKEN as error:
+        raise UsageError(f"{path} cannot be unpacked: {error}") from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pyoxigraph import BlankNode, RdfFormat, Triple, parse
+from pyoxigraph import BlankNode, Quad, RdfFormat, Triple, parse
 
+from exporter import compressed
 from exporter.errors import UsageError
 from exporter.graph.ask.store import FORMATS
 
@@ -26,7 +27,7 @@ class Documents:
         known: dict[BlankNode, BlankNode] = {}
         try:
             base = file.resolve().as_uri()
-            for quad in parse(path=str(file), format=FORMATS.get(file.suffix, RdfFormat.TURTLE), base_iri=base):
+            for quad in _parsed(file, base):
                 subject, object_ = quad.subject, quad.object
                 if isinstance(subject, BlankNode):
                     subject = self._named(subject, known)
@@ -35,6 +36,8 @@ class Documents:
                 yield Triple(subject, quad.predicate, object_)
         except SyntaxError as error:
             raise UsageError(f"{file}: is no Turtle: {error.msg.removeprefix('Parser error at ')}") from None
+        except compressed.BROKEN as error:
+            raise UsageError(f"{file}: cannot be unpacked: {error}") from None
         except OSError as error:
             raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from None
 
@@ -48,3 +51,12 @@ class Documents:
         if node not in known:
             known[node] = BlankNode(f"b{next(self._numbers)}")
         return known[node]
+
+
+def _parsed(file: Path, base: str) -> Iterator[Quad]:
+    syntax = FORMATS.get(compressed.syntax_of(file), RdfFormat.TURTLE)
+    if file.suffix != compressed.ENDING:
+        yield from parse(path=str(file), format=syntax, base_iri=base)
+        return
+    with compressed.opened(file) as unpacked:
+        yield from parse(unpacked, syntax, base_iri=base)

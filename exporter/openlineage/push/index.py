@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.entries import entry
+from exporter.openlineage.push.files import opened
 from exporter.openlineage.push.overtaken import Told, overtaken
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Index:
 
     def __init__(self, folder: Path, leaves_out: Callable[[Json], str | None]) -> None:
         """Raises UsageError where there are no events, or a file holds something else."""
-        self._paths, self._files = _opened(folder)
+        self._paths, self._files = opened(folder)
         if not self._paths:
             raise UsageError(
                 f"{folder}: holds no events; give the folder that exporter export wrote, with events among its outputs"
@@ -238,19 +239,3 @@ class Index:
     def line(self, item: Item) -> bytes:
         """The event's text; from any thread."""
         return os.pread(self._files[item.file], item.size, item.at).rstrip(b"\r\n")
-
-
-def _opened(folder: Path) -> tuple[list[Path], list[int]]:
-    """The files of the events, opened: they stay those of one export, even where another takes its place meanwhile."""
-    files: list[int] = []
-    try:
-        before = folder.stat() if folder.exists() else None
-        paths = sorted((folder / "events").rglob("*.ndjson"))
-        files.extend(os.open(path, os.O_RDONLY) for path in paths)
-        if before is None or os.path.samestat(before, folder.stat()):
-            return paths, files
-    except FileNotFoundError:
-        pass
-    for file in files:
-        os.close(file)
-    raise UsageError(f"{folder}: was replaced by another export just now; start the push again")
