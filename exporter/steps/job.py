@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 class Job:
     """``account``, ``base``: of the export. ``events``, ``graph`` …: which outputs are asked for; ``syntaxes`` of the
     graph. ``compress``: whether the files of events and graph are. ``validate``: whether nodes are validated;
-    ``shapes``: folders of a user's own. ``in_order``: whether texts are put in an order for people, one by one; where they
-    are many, they are written as they come. ``begun``: when each account's first query started (microseconds), and ``load``, a digest of the queries: known once all rows are read.
-    ``turn``: another text each time that the rounds are made, so that what a process remembers of one is not taken for
-    another's. ``run``: the number of this run where it adds to what earlier ones left; 0 where it stands alone.
-    ``day``: the one that is made, where they are made one after the other, and ``until`` when it lasts (microseconds).
-    ``forget_users``, ``forget_before``: whose rows of earlier runs go, and those from before which day.
-    ``screen``: filters and pseudonyms, which are for the first step alone; None without.
+    ``shapes``: folders of a user's own. ``in_order``: whether texts are put in an order for people, one by one;
+    where they are many, they are written as they come. ``begun``: when each account's first query started
+    (microseconds), and ``load``, a digest of the queries: known once all rows are read. ``turn``: another text each
+    time that the rounds are made, so that what a process remembers of one is not taken for another's. ``run``: the
+    number of this run where it adds to what earlier ones left; 0 where it stands alone. ``day``: the one that is
+    made, where they are made one after the other, and ``until`` when it lasts (microseconds). ``forget_users``,
+    ``forget_before``: whose rows of earlier runs go, and those from before which day. ``screen``: filters and
+    pseudonyms, which are for the first step alone; None without.
     """
 
     account: str
