@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from exporter import __version__, printable, watch
-from exporter.commands import export, log, push, quarantine, queries, query, validate
+from exporter.commands import export, log, push, quarantine, queries, query, serve, validate
 from exporter.errors import ExporterError
 
 if TYPE_CHECKING:
@@ -85,6 +85,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"exporter {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for one in (export, validate, push, query, queries, quarantine, log):
+    for one in (export, validate, push, query, queries, serve, quarantine, log):
         one.add(commands)
     return parser

@@ -40,7 +40,7 @@ ACCEPTED: Final[Mapping[str, str]] = {}
 
 ALLOWED: Final = frozenset(
     ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0",
-     "W3C-20150513", "Zlib")
+     "W3C-20150513", "ZPL-2.1", "Zlib")
 )  # fmt: skip
 """SPDX ids of the licences that a package may have beside our own, Apache-2.0."""
 _CLASSIFIERS: Final = {
@@ -48,6 +48,7 @@ _CLASSIFIERS: Final = {
     "BSD License": "BSD-3-Clause",
     "MIT License": "MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Zope Public License": "ZPL-2.1",
 }
 """What packages without an SPDX id say in their trove classifiers -> the id. It is the family that counts here."""
 _NO_PART_OF_THE_LOCK: Final = {"pip"}

@@ -41,12 +41,14 @@ def test_every_package_is_in_the_table() -> None:
 
 
 def test_ranges_and_who_asks() -> None:
-    program, tests = names(PROJECT["dependencies"]), names(PROJECT["optional-dependencies"]["test"])
+    program, extras = names(PROJECT["dependencies"]), PROJECT["optional-dependencies"]
+    pages, tests = names(extras["serve"]), names(extras["test"])
+    askers = (("the program", program), ("the pages", pages), ("the tests", tests))
     for name, who in asked_for_by().items():
         said = {part.strip().strip("`") for part in ROWS[name][2].split(",")}
-        expected = who - {OURS} | {word for word, of in (("the program", program), ("the tests", tests)) if name in of}
+        expected = who - {OURS} | {word for word, of in askers if name in of}
         assert (name, said) == (name, expected)
-        assert (name, ROWS[name][1].strip("`")) == (name, program.get(name, ""))
+        assert (name, ROWS[name][1].strip("`")) == (name, (program | pages).get(name, ""))
 
 
 def test_every_package_says_what_it_is_for() -> None:

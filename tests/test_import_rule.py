@@ -1,5 +1,5 @@
 """Imports point one way: rows <- queries <- things <- {graph, openlineage} <- steps <- engine <- pipeline <-
-commands <- cli.
+serve <- commands <- cli.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ LAYERS: Final = (
     {"accounting", "guard", "history"},
     {"pipeline"},
     {"terminal"},
+    {"serve"},
     {"commands"},
     {"cli"},
     {"__main__"},
@@ -63,6 +64,9 @@ WITHOUT: Final = {
     "rdflib": {"graph"},
     "pyshacl": {"graph"},
     "pandas": set(),
+    "flask": {"serve"},
+    "dash": {"serve"},
+    "waitress": {"serve"},
 }
 """Libraries that are slow to import, and the parts that may do so."""
 

@@ -88,7 +88,7 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
         request = msgspec.msgpack.encode(asked)
     except UnicodeEncodeError:
         raise UsageError("a --param is not UTF-8 text.") from None
-    with _process() as process:
+    with started("exporter.graph.ask.worker") as process:
         clock = Timer(seconds, process.kill)
         clock.daemon = True
         try:
@@ -102,12 +102,12 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
 
 
 @contextmanager
-def _process() -> Iterator[Popen[bytes]]:
-    """The process, which is gone at the end. It finds modules where this one does, and never in the folder that it is
-    started in, which may be anybody's.
+def started(module: str) -> Iterator[Popen[bytes]]:
+    """A process that runs ``main`` of a module, and is gone at the end. It finds modules where this one does, and never
+    in the folder that it is started in, which may be anybody's.
     """
     path = [*filter(None, sys.path), str(Path(__file__).parents[3])]
-    code = f"import sys; sys.path[:] = {path!r}; from exporter.graph.ask.worker import main; main()"
+    code = f"import sys; sys.path[:] = {path!r}; from {module} import main; main()"
     errors = None if os.environ.get("EXPORTER_DEBUG") else DEVNULL
     with Popen([sys.executable, "-I", "-S", "-c", code], stdin=PIPE, stdout=PIPE, stderr=errors) as process:  # noqa: S603
         try:

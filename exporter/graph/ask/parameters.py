@@ -1,7 +1,7 @@
 """Parameters of a question: declared in its comments, bound at the places that it marks.
 
 A declaration is a comment line of the file, with ``?`` where the parameter may be left out, or its default, and
-``(time)`` where it is one::
+``(time)`` or ``(thing)``, an IRI, where it is one::
 
     # param object_id: Snowflake's id of the object
     # param domain = Table: what kind of object the id belongs to
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _DECLARATION: Final = re.compile(
-    r"^# param (?P<name>\w+)(?P<optional>\?)?(?: = (?P<default>[^:()]+?))?(?: \((?P<kind>time)\))?: (?P<text>.+)$",
+    r"^# param (?P<name>\w+)(?P<optional>\?)?(?: = (?P<default>[^:()]+?))?(?: \((?P<kind>time|thing)\))?"
+    r": (?P<text>.+)$",
     re.MULTILINE,
 )
 _PLACE: Final = r"(VALUES \?\w+ \{{ )[^}}\n]*( \}}  # param {name})$"
+_breaks_an_iri: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\\ud800-\udfff]|\A\Z").search
 _DATE_TIME: Final = "http://www.w3.org/2001/XMLSchema#dateTime"
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
@@ -100,6 +102,8 @@ def _literal(parameter: Parameter, value: str) -> str:
     if parameter.kind == "time":
         return f'"{_utc(parameter.name, value)}"^^<{_DATE_TIME}>'
     if parameter.kind == "thing":
+        if _breaks_an_iri(value):
+            raise UsageError(f"{parameter.name}: {value!r} is no IRI.")
         return f"<{value}>"
     if any("\ud800" <= letter <= "\udfff" for letter in value):
         raise UsageError(f"--param {parameter.name}={value!r} is not UTF-8 text.")

@@ -6,6 +6,7 @@ A question is a file of plain SPARQL 1.1; its first comment lines say what it as
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice, takewhile
@@ -17,13 +18,14 @@ from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutio
 from exporter.errors import UsageError
 from exporter.graph.ask import movement
 from exporter.graph.ask.answers import Answer, render
+from exporter.graph.ask.disk import fresh
 from exporter.graph.ask.parameters import Parameter, bind, check, declared
 from exporter.graph.ask.store import load
 from exporter.graph.ask.untrusted import LONGEST, refuse
 from exporter.resources import queries_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = ["Answer", "Question", "answer", "find", "questions", "render", "select"]
 Term = NamedNode | BlankNode | Literal | Triple | None
@@ -40,9 +42,9 @@ class Question:
     path: Path
 
 
-def questions() -> list[Question]:
-    """The shipped questions, by name."""
-    return [_read(path) for path in sorted(queries_dir().glob("*.rq"))]
+def questions(folder: Path | None = None) -> list[Question]:
+    """The shipped questions, or those of another folder, by name."""
+    return [_read(path) for path in sorted((folder or queries_dir()).glob("*.rq"))]
 
 
 def find(name_or_file: str) -> Question:
@@ -72,15 +74,21 @@ def answer(
     """
     question = find(name_or_file)
     refuse(question.query, question.name)
+    check_all(question, params)
+    with fresh(graph) as stored:
+        store = load(graph) if stored is None else Store.read_only(str(stored))
+        loaded()
+        return ask(store, question, params, most)
+
+
+def check_all(question: Question, params: Mapping[str, str]) -> None:
+    """Raise a :class:`UsageError` for parameters that the question does not have, lacks, or cannot read."""
     check(question.name, question.parameters, params)
     bind(question.query, question.parameters, params)
-    store = load(graph)
-    loaded()
-    return ask(store, question, params, most)
 
 
 def ask(store: Store, question: Question, params: Mapping[str, str], most: int | None = None) -> Answer:
-    """What a graph that is loaded answers to ``params``, which :func:`answer` has checked."""
+    """What a graph that is loaded answers to ``params``, which :func:`check_all` has checked."""
     if question.path == queries_dir() / f"{movement.QUESTION}.rq":
         return _cut(Answer(movement.COLUMNS, *movement.rows(store, question.parameters, params)), most)
     return select(store, bind(question.query, question.parameters, params), question.name, most)
@@ -88,8 +96,15 @@ def ask(store: Store, question: Question, params: Mapping[str, str], most: int |
 
 def select(store: Store, query: str, name: str, most: int | None = None) -> Answer:
     """The rows of a query of any form; a :class:`UsageError` says where its text is wrong."""
-    try:
+    with in_words(name):
         return _cut(_answered(store, query, most), most)
+
+
+@contextmanager
+def in_words(name: str) -> Iterator[None]:
+    """What the engine raises over a query, as a :class:`UsageError` that names it."""
+    try:
+        yield
     except SyntaxError as error:
         raise UsageError(f"{name} is no SPARQL 1.1: {_first_line(error)}") from error
     except OSError as error:

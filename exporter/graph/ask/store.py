@@ -23,16 +23,15 @@ FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".jsonld
 
 def load(graph: Path) -> Store:
     """The triples of ``graph`` in a store; a :class:`UsageError` names what is missing, empty or does not parse."""
-    store = steady(graph, lambda: _loaded(graph))
-    if not len(store):
-        raise UsageError(f"{graph} holds no triples, so there is nothing to ask: export rows into it first.")
-    return store
+    return steady(graph, lambda: fill(Store(), graph))
 
 
-def _loaded(graph: Path) -> Store:
-    store = Store()
+def fill(store: Store, graph: Path) -> Store:
+    """The store, with the triples of ``graph`` in it; errors as of :func:`load`."""
     for path in graph_files(graph):
         _load_file(store, path)
+    if next(iter(store), None) is None:
+        raise UsageError(f"{graph} holds no triples, so there is nothing to ask: export rows into it first.")
     return store
 
 

@@ -38,18 +38,24 @@ _prefixes: Final = re.compile(r"PREFIX\s++([A-Za-z]++):", re.IGNORECASE).findall
 _word: Final = re.compile(r"[A-Za-z]+").findall
 
 
+class ForbiddenError(UsageError):
+    """A question that would change the graph or reach another service."""
+
+
 def refuse(query: str, name: str) -> None:
-    """Raise a UsageError, which names the question, for what it may not ask for."""
+    """Raise a UsageError, which names the question, for what it may not ask for: a ForbiddenError for an update or a
+    SERVICE.
+    """
     if len(query) > LONGEST:
         raise UsageError(f"{name} has {len(query):,} characters, more than {LONGEST:,}; ask several questions.")
     words = list(_words(query))
     if "SERVICE" in words:
-        raise UsageError(f"{name} asks a SERVICE; a question reads the graph alone, so take that part out.")
+        raise ForbiddenError(f"{name} asks a SERVICE; a question reads the graph alone, so take that part out.")
     if "FROM" in words:
         raise UsageError(f"{name} reads FROM somewhere; a question reads the graph of --graph alone, so take FROM out.")
     first = next((word for word in words if word not in _PROLOGUE), "")
     if first in _UPDATES:
-        raise UsageError(f"{name} is an update ({first}); a question is a SELECT, ASK, CONSTRUCT or DESCRIBE.")
+        raise ForbiddenError(f"{name} is an update ({first}); a question is a SELECT, ASK, CONSTRUCT or DESCRIBE.")
 
 
 def _words(query: str) -> Iterator[str]:

@@ -64,23 +64,35 @@ def _tell(what: Told) -> None:
 
 
 def _confine(asked: Asked) -> None:
-    """Open nothing from here on, and take no more than is allowed. Where the system has no such limits (Windows), the
-    words of :mod:`exporter.graph.ask.untrusted` and the time limit of who started this process are left.
+    confine(asked.memory)
+    limit_time(asked.seconds)
+
+
+def confine(memory: int) -> None:
+    """Open nothing from here on, and take no more memory than is allowed. Where the system has no such limits
+    (Windows), the words of :mod:`exporter.graph.ask.untrusted` and the time limit of who started this process are left.
     """
     try:
         import resource  # noqa: PLC0415 - not everywhere
     except ImportError:
         return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    limits = {
-        resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime + asked.seconds) + _MARGIN,
-        resource.RLIMIT_NOFILE: 0,
-        resource.RLIMIT_CORE: 0,
-    }
+    limits = {resource.RLIMIT_NOFILE: 0, resource.RLIMIT_CORE: 0}
     with suppress(OSError):
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
-        limits[resource.RLIMIT_AS] = int(pages) * resource.getpagesize() + asked.memory
+        limits[resource.RLIMIT_AS] = int(pages) * resource.getpagesize() + memory
     for what, most in limits.items():
         hard = resource.getrlimit(what)[1]
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (allowed, allowed))
+
+
+def limit_time(seconds: float) -> None:
+    """End this process when it has worked for much longer than ``seconds`` from now, though nobody ended it."""
+    try:
+        import resource  # noqa: PLC0415 - not everywhere
+    except ImportError:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(used.ru_utime + used.ru_stime + seconds) + _MARGIN
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

@@ -1,0 +1,254 @@
+"""Questions that several people ask of one store on disk at once, each with limits of time, memory and size.
+
+As in :mod:`exporter.graph.ask.limited` a process of its own answers, which is ended when the time is over. Here it
+(:mod:`exporter.graph.ask.pooled`) keeps the store open for the next question, which costs a millisecond in place of a
+hundred; another one is started where one was ended.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections import OrderedDict
+from contextlib import ExitStack, contextmanager, suppress
+from threading import Lock, Semaphore, Timer
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from exporter.errors import ExporterError, UsageError
+from exporter.graph.ask.answers import Answer
+from exporter.graph.ask.limited import MEMORY, started
+from exporter.graph.ask.untrusted import ForbiddenError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+    from typing import IO
+
+_MOST_KEPT: Final = 200
+"""Answers that are kept: the store does not change."""
+_MOST_ROWS_KEPT: Final = 1_000
+_LENGTH: Final = struct.Struct(">I")
+
+
+class TooLongError(UsageError):
+    """There is no answer within the time."""
+
+
+class BusyError(ExporterError):
+    """Too many ask at once."""
+
+
+class UnacceptableError(UsageError):
+    """The answer has no form of those that are wanted."""
+
+
+# --- what a process is told and says: messages of MessagePack, each after its length in four bytes
+
+
+class Opened(Struct, tag=True):
+    """The first message to a process: the store, a folder of questions beside the shipped ones, and bytes of memory."""
+
+    store: bytes
+    questions: bytes
+    memory: int
+
+
+class Named(Struct, tag=True, frozen=True):
+    """A question by its name, with parameters; of its answer, ``rows`` at most."""
+
+    name: str
+    params: tuple[tuple[str, tuple[str, ...]], ...]
+    rows: int
+    seconds: float
+
+
+class Written(Struct, tag=True, frozen=True):
+    """A query in SPARQL, and the media types in which solutions and triples are wanted, None for not at all; of the
+    answer, ``most`` bytes at most.
+    """
+
+    query: str
+    solutions: str | None
+    triples: str | None
+    most: int
+    seconds: float
+
+
+class Found(Struct, tag=True):
+    """The answer to a question by name."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[str | None, ...]]
+    notes: list[str]
+
+
+class Result(Struct, tag=True):
+    """The answer to a query."""
+
+    media_type: str
+    body: bytes
+
+
+class Refused(Struct, tag=True):
+    """There is no answer: ``kind`` is a key of :data:`_ERRORS`, or ``fault``."""
+
+    why: str
+    kind: str
+
+
+Asked = Named | Written
+Told = Found | Result | Refused
+_ERRORS: Final[Mapping[str, type[UsageError]]] = {
+    "usage": UsageError,
+    "forbidden": ForbiddenError,
+    "unacceptable": UnacceptableError,
+}
+_T = TypeVar("_T", Found, Result)
+
+
+def send(stream: IO[bytes], message: Struct) -> None:
+    """Write a message."""
+    body = msgspec.msgpack.encode(message)
+    stream.write(_LENGTH.pack(len(body)) + body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes | None:
+    """Read a message; None at the end."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    body = stream.read(_LENGTH.unpack(head)[0])
+    return body if len(body) == _LENGTH.unpack(head)[0] else None
+
+
+class Pool:
+    """``size`` processes at most, started when they are needed. ``seconds``: for each answer; ``questions``: a folder
+    of ``.rq`` files that are known by their names, beside the shipped ones.
+    """
+
+    def __init__(self, store: Path, questions: Path, size: int, seconds: float, memory: int = MEMORY) -> None:
+        self._opened = Opened(os.fsencode(store), os.fsencode(questions), memory)
+        self._seconds = seconds
+        self._free = Semaphore(size)
+        self._lock = Lock()
+        self._idle: list[_Worker] = []
+        self._is_closed = False
+        self._kept: OrderedDict[Named, Answer] = OrderedDict()
+
+    def answer(self, name: str, params: Mapping[str, Sequence[str]], rows: int) -> Answer:
+        """The answer to a question by name; the same one again where it was asked before."""
+        asked = Named(name, tuple((key, tuple(values)) for key, values in sorted(params.items())), rows, self._seconds)
+        with self._lock:
+            if asked in self._kept:
+                self._kept.move_to_end(asked)
+                return self._kept[asked]
+        told = self._told(asked, Found)
+        found = Answer(told.columns, told.rows, told.notes)
+        if len(told.rows) <= _MOST_ROWS_KEPT:
+            with self._lock:
+                self._kept[asked] = found
+                if len(self._kept) > _MOST_KEPT:
+                    self._kept.popitem(last=False)
+        return found
+
+    def result(self, query: str, solutions: str | None, triples: str | None, most: int) -> Result:
+        """The answer to a query in one of the media types."""
+        return self._told(Written(query, solutions, triples, most, self._seconds), Result)
+
+    def close(self) -> None:
+        """End the processes, those that are at work when they are ready."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.end()
+
+    def _told(self, asked: Asked, kind: type[_T]) -> _T:
+        with self._one() as worker:
+            told = worker.asked(asked)
+        if isinstance(told, Refused):
+            if told.kind in _ERRORS:
+                raise _ERRORS[told.kind](told.why)
+            raise ExporterError(f"a fault of the program: {told.why}")
+        assert isinstance(told, kind), "an answer is of the kind of its question"
+        return told
+
+    @contextmanager
+    def _one(self) -> Iterator[_Worker]:
+        """A process for one question, which waits for the next one if it is still there afterwards."""
+        if not self._free.acquire(timeout=self._seconds):
+            raise BusyError(
+                f"Too many questions are asked at once; none was answered for {self._seconds:g} s. Try later."
+            )
+        try:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else _Worker(self._opened)
+            try:
+                yield worker
+            finally:
+                with self._lock:
+                    is_kept = worker.is_ready and not self._is_closed
+                    if is_kept:
+                        self._idle.append(worker)
+                if not is_kept:
+                    worker.end()
+        finally:
+            self._free.release()
+
+
+class _Worker:
+    """One process. ``is_ready``: it can be asked."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._memory = opened.memory
+        self._stack = ExitStack()
+        self._process = self._stack.enter_context(started("exporter.graph.ask.pooled"))
+        self.is_ready = True
+        with suppress(BrokenPipeError):
+            send(self._stdin, opened)
+
+    def asked(self, asked: Asked) -> Told:
+        """What the process says. Raises UsageError where it ended, or had to be ended, before it said anything."""
+        self.is_ready = False
+        clock = Timer(asked.seconds, self._process.kill)
+        clock.daemon = True
+        clock.start()
+        body = None
+        try:
+            with suppress(BrokenPipeError):
+                send(self._stdin, asked)
+                body = receive(self._stdout)
+        finally:
+            is_over = clock.finished.is_set()
+            clock.cancel()
+        if body is None:
+            raise self._why_not(asked, is_over=is_over)
+        self.is_ready = not is_over
+        told: Told = msgspec.msgpack.decode(body, type=Told)
+        return told
+
+    def end(self) -> None:
+        """End the process."""
+        with suppress(BrokenPipeError):
+            self._stack.close()
+
+    @property
+    def _stdin(self) -> IO[bytes]:
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+    @property
+    def _stdout(self) -> IO[bytes]:
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def _why_not(self, asked: Asked, *, is_over: bool) -> UsageError:
+        ask_for_less = "ask for less (LIMIT, a FILTER, a shorter time)"
+        if is_over:
+            return TooLongError(f"There is no answer after {asked.seconds:g} s; {ask_for_less}.")
+        most = f"{self._memory / (1 << 30):g} GiB of memory"
+        return UsageError(f"There is no answer: it takes more than {most}, or is nested too deep; {ask_for_less}.")

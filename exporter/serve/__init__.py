@@ -1,0 +1,1 @@
+"""An export as pages for people and as a SPARQL endpoint for programs, over HTTP."""

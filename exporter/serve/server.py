@@ -1,0 +1,61 @@
+"""The server: a graph's store, the processes that ask it, and the pages, until somebody ends it."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+from waitress.server import create_server
+
+from exporter.errors import UsageError
+from exporter.graph.ask import disk
+from exporter.graph.ask.pool import Pool
+from exporter.serve.app import OWN_QUESTIONS, make
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PAGES_SECONDS: Final = 20.0
+"""How long a question of a page may take."""
+SPARQL_SECONDS: Final = 60.0
+"""How long a query of somebody's own may take."""
+_PROCESSES: Final = 2
+"""For pages, and as many for /sparql: who asks much there keeps nobody from the pages."""
+_THREADS: Final = 8
+_LARGEST: Final = 8 << 20
+"""Bytes of a request at most."""
+
+
+def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: Callable[[str], None]) -> None:
+    """Serve ``graph`` until the process is interrupted. ``tell``: is told the address, once it can be asked; ``say``:
+    what else is to be known. Raises UsageError where the graph or the address cannot be used.
+    """
+    logging.getLogger("waitress").setLevel(logging.ERROR)
+    with ExitStack() as stack:
+        store = stack.enter_context(disk.kept(graph, say))
+        pages = Pool(store, OWN_QUESTIONS, _PROCESSES, PAGES_SECONDS)
+        sparql = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS)
+        stack.callback(pages.close)
+        stack.callback(sparql.close)
+        listening = stack.enter_context(_listening(host, port))
+        server = create_server(
+            make(host, sparql), sockets=[listening], threads=_THREADS, ident=None, max_request_body_size=_LARGEST
+        )
+        stack.callback(server.close)
+        tell(f"http://{_shown(host)}:{listening.getsockname()[1]}/")
+        server.run()  # until KeyboardInterrupt, which it takes for its end
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise UsageError(f"{host}:{port}: {error.strerror or error}; give another --host or --port.") from error
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

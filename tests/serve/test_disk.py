@@ -1,0 +1,127 @@
+"""The store on disk: made once for each export, by whoever comes first, and removed when nobody has it open."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from pyoxigraph import Store
+
+from exporter.errors import UsageError
+from exporter.graph.ask import disk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONE = "<a:a> <a:b> <a:c> ."
+TWO = f"{ONE}\n<a:d> <a:e> <a:f> ."
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    folder = tmp_path / "lineage"
+    (folder / "graph").mkdir(parents=True)
+    (folder / "graph" / "part-0.ttl").write_text(ONE)
+    return folder
+
+
+def stores(graph: Path) -> list[Path]:
+    folder = graph.with_name(f".{graph.name}.store")
+    return sorted(path for path in folder.iterdir() if path.is_dir()) if folder.exists() else []
+
+
+def triples(store: Path) -> int:
+    return len(Store.read_only(str(store)))
+
+
+def test_it_is_made_once(graph: Path) -> None:
+    said: list[str] = []
+    with disk.kept(graph, said.append) as store:
+        assert triples(store) == 1
+    with disk.kept(graph, said.append) as again:
+        assert again == store
+    assert len(said) == 1
+    assert stores(graph) == [store]
+
+
+def test_another_export_has_another_and_the_earlier_one_goes(graph: Path) -> None:
+    with disk.kept(graph, lambda _: None) as old:
+        pass
+    (graph / "graph" / "part-0.ttl").write_text(TWO)
+    with disk.kept(graph, lambda _: None) as new:
+        assert triples(new) == 2
+        assert stores(graph) == [new]
+    assert not old.exists()
+
+
+def test_a_changed_manifest_is_another_export(graph: Path) -> None:
+    before = disk.key(graph)
+    (graph / "manifest.json").write_text("{}")
+    assert disk.key(graph) != before
+
+
+def test_what_somebody_has_open_stays(graph: Path) -> None:
+    with disk.kept(graph, lambda _: None) as old:
+        (graph / "graph" / "part-0.ttl").write_text(TWO)
+        with disk.kept(graph, lambda _: None) as new:
+            assert stores(graph) == sorted([old, new])
+            assert (triples(old), triples(new)) == (1, 2)
+    (graph / "graph" / "part-0.ttl").write_text(ONE + ONE)
+    with disk.kept(graph, lambda _: None) as third:
+        assert stores(graph) == [third]
+
+
+def test_two_at_once_make_one(graph: Path) -> None:
+    said: list[str] = []
+    found: list[Path] = []
+
+    def start() -> None:
+        with disk.kept(graph, said.append) as store:
+            found.append(store)
+
+    threads = [threading.Thread(target=start) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(said) == 1
+    assert found == stores(graph) * 5
+
+
+def test_what_a_dead_process_left_half_made_is_removed(graph: Path) -> None:
+    left = graph.with_name(".lineage.store") / "0123456789ab.making"
+    left.mkdir(parents=True)
+    (left / "CURRENT").write_text("nothing")
+    with disk.kept(graph, lambda _: None) as store:
+        assert stores(graph) == [store]
+
+
+def test_where_nothing_can_be_written_it_is_temporary_and_says_so(graph: Path) -> None:
+    graph.with_name(".lineage.store").write_text("a file in its place")
+    said: list[str] = []
+    with disk.kept(graph, said.append) as store:
+        assert triples(store) == 1
+        assert graph.parent not in store.parents
+    assert not store.exists()
+    assert "temporary" in said[0]
+
+
+def test_a_graph_that_cannot_be_read_leaves_nothing(graph: Path) -> None:
+    (graph / "graph" / "part-0.ttl").write_text("no turtle")
+    with pytest.raises(UsageError, match="no Turtle"), disk.kept(graph, lambda _: None):
+        pass
+    (graph / "graph" / "part-0.ttl").write_text("")
+    with pytest.raises(UsageError, match="no triples"), disk.kept(graph, lambda _: None):
+        pass
+    assert stores(graph) == []
+
+
+def test_fresh_is_only_what_is_there(graph: Path) -> None:
+    with disk.fresh(graph) as store:
+        assert store is None
+    with disk.kept(graph, lambda _: None) as made, disk.fresh(graph) as store:
+        assert store == made
+    (graph / "graph" / "part-0.ttl").write_text(TWO)
+    with disk.fresh(graph) as store:
+        assert store is None

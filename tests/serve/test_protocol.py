@@ -1,0 +1,228 @@
+"""The SPARQL 1.1 Protocol at /sparql: what is asked and answered, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import threading
+import time
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+from pyoxigraph import RdfFormat, parse
+
+from exporter.graph.ask import disk
+from exporter.graph.ask.pool import Pool
+from exporter.serve import protocol
+from exporter.serve.app import OWN_QUESTIONS, make
+from tests.graph.shape_graphs import VALID
+
+if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+
+AH = "PREFIX ah: <https://w3id.org/access-history#>\n"
+USERS = f"{AH}SELECT ?name WHERE {{ ?user a ah:User ; ah:userName ?name }} ORDER BY ?name"
+TRIPLES = f"{AH}CONSTRUCT {{ ?user ah:userName ?name }} WHERE {{ ?user ah:userName ?name }}"
+ENDLESS = "SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+JSON = "application/sparql-results+json"
+
+
+@pytest.fixture
+def client(small_pool: Pool) -> FlaskClient:
+    return make("127.0.0.1", small_pool).test_client()
+
+
+def names_in_json(body: bytes) -> list[str]:
+    return [row["name"]["value"] for row in json.loads(body)["results"]["bindings"]]
+
+
+@pytest.fixture
+def names(client: FlaskClient) -> list[str]:
+    found = names_in_json(client.get("/sparql", query_string={"query": USERS}).data)
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("accept", [JSON, "application/json", "*/*", "", "text/html, */*;q=0.8"])
+def test_json_is_the_answer_unless_another_is_wanted(client: FlaskClient, names: list[str], accept: str) -> None:
+    answer = client.get("/sparql", query_string={"query": USERS}, headers={"Accept": accept} if accept else {})
+    assert (answer.status_code, answer.content_type) == (200, JSON)
+    assert names_in_json(answer.data) == names
+
+
+def test_xml_csv_and_tsv(client: FlaskClient, names: list[str]) -> None:
+    def got(kind: str) -> str:
+        answer = client.get("/sparql", query_string={"query": USERS}, headers={"Accept": kind})
+        assert answer.content_type == f"{kind}; charset=utf-8"
+        return answer.text
+
+    xml = ET.fromstring(got("application/sparql-results+xml"))
+    assert [found.text for found in xml.iter("{http://www.w3.org/2005/sparql-results#}literal")] == names
+    assert [row["name"] for row in csv.DictReader(io.StringIO(got("text/csv")))] == names
+    assert got("text/tab-separated-values").splitlines() == ["?name", *(f'"{name}"' for name in names)]
+
+
+def test_triples_are_turtle_or_n_triples(client: FlaskClient, names: list[str]) -> None:
+    for kind, form in (("text/turtle", RdfFormat.TURTLE), ("application/n-triples", RdfFormat.N_TRIPLES)):
+        answer = client.get("/sparql", query_string={"query": TRIPLES}, headers={"Accept": kind})
+        assert answer.content_type == f"{kind}; charset=utf-8"
+        assert sorted(triple.object.value for triple in parse(answer.data, form)) == names
+
+
+def test_yes_and_no(client: FlaskClient) -> None:
+    assert client.get("/sparql", query_string={"query": "ASK { ?a ?b ?c }"}).json == {"head": {}, "boolean": True}
+
+
+def test_post_both_ways(client: FlaskClient, names: list[str]) -> None:
+    for answer in (
+        client.post("/sparql", data={"query": USERS}),
+        client.post("/sparql", data=USERS.encode(), content_type="application/sparql-query; charset=utf-8"),
+    ):
+        assert names_in_json(answer.data) == names
+
+
+def test_a_query_that_cannot_be_read_is_answered_in_the_words_of_the_engine(client: FlaskClient) -> None:
+    answer = client.get("/sparql", query_string={"query": "SELECT ?a\nWHERE { ?a ?b }"})
+    assert answer.status_code == 400
+    assert "2:" in answer.text
+    assert answer.content_type == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("INSERT DATA { <a:b> <a:b> <a:b> }", 403),
+        ("PREFIX a: <a:> DELETE WHERE { ?a ?b ?c }", 403),
+        ("LOAD <file:///etc/passwd>", 403),
+        ("SELECT * WHERE { SERVICE <http://127.0.0.1:1/> { ?a ?b ?c } }", 403),
+        ("SELECT * FROM <file:///etc/passwd> WHERE { ?a ?b ?c }", 400),
+    ],
+)
+def test_what_is_no_question_to_this_graph_is_refused(client: FlaskClient, query: str, status: int) -> None:
+    for answer in (client.get("/sparql", query_string={"query": query}), client.post("/sparql", data={"query": query})):
+        assert answer.status_code == status
+        assert "root:" not in answer.text
+
+
+def test_updates_are_refused_by_each_way_of_the_protocol(client: FlaskClient) -> None:
+    update = "INSERT DATA { <a:b> <a:b> <a:b> }"
+    assert client.post("/sparql", data={"update": update}).status_code == 403
+    assert client.post("/sparql", data=update, content_type="application/sparql-update").status_code == 403
+    assert client.put("/sparql", data=update).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "words"),
+    [
+        ({"query_string": {}}, 400, "Give one query"),
+        ({"query_string": {"query": [USERS, USERS]}}, 400, "there are 2"),
+        ({"query_string": {"query": USERS, "default-graph-uri": "a:b"}}, 400, "default-graph-uri"),
+        ({"method": "POST", "data": b"{}", "content_type": "application/json"}, 415, "application/sparql-query"),
+        ({"method": "POST", "data": b"\xff", "content_type": "application/sparql-query"}, 400, "UTF-8"),
+        ({"query_string": {"query": USERS}, "headers": {"Accept": "image/png"}}, 406, "text/csv"),
+        ({"query_string": {"query": USERS}, "headers": {"Accept": "text/turtle"}}, 406, "text/csv"),
+        ({"query_string": {"query": TRIPLES}, "headers": {"Accept": "text/csv"}}, 406, "text/turtle"),
+    ],
+)
+def test_requests_outside_of_the_protocol(client: FlaskClient, asked: dict, status: int, words: str) -> None:
+    answer = client.open("/sparql", **asked)
+    assert (answer.status_code, words in answer.text) == (status, True), answer.text
+
+
+def test_an_answer_that_is_too_large_is_refused_whole(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MOST", 1000)
+    answer = client.get("/sparql", query_string={"query": "SELECT * WHERE { ?a ?b ?c }"})
+    assert (answer.status_code, "larger" in answer.text) == (400, True)
+
+
+def test_a_question_without_an_end_is_ended_and_others_are_answered_meanwhile(
+    names: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    graph = tmp_path_factory.mktemp("endless") / "small.ttl"
+    graph.write_bytes(VALID.read_bytes())
+    with disk.kept(graph, lambda _: None) as store:
+        pool = Pool(store, OWN_QUESTIONS, 2, 1.0)
+        client = make("127.0.0.1", pool).test_client()
+        answers: list[int] = []
+
+        def ask_without_end() -> None:
+            answers.append(client.get("/sparql", query_string={"query": ENDLESS}).status_code)
+
+        thread = threading.Thread(target=ask_without_end)
+        thread.start()
+        began = time.monotonic()
+        while thread.is_alive():
+            assert names_in_json(make("127.0.0.1", pool).test_client().get(
+                "/sparql", query_string={"query": USERS}
+            ).data) == names  # fmt: skip
+        assert answers == [503]
+        assert time.monotonic() - began < 4
+        assert names_in_json(client.get("/sparql", query_string={"query": USERS}).data) == names
+        pool.close()
+
+
+def test_what_takes_too_much_memory_is_ended(tmp_path_factory: pytest.TempPathFactory) -> None:
+    graph = tmp_path_factory.mktemp("memory") / "small.ttl"
+    graph.write_bytes(VALID.read_bytes())
+    with disk.kept(graph, lambda _: None) as store:
+        pool = Pool(store, OWN_QUESTIONS, 1, 30.0, memory=64 << 20)
+        client = make("127.0.0.1", pool).test_client()
+        answer = client.get(
+            "/sparql", query_string={"query": "SELECT ?a ?d WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?a ?d"}
+        )
+        assert (answer.status_code, "memory" in answer.text) == (400, True)
+        assert client.get("/health").json == {"status": "ok"}
+        pool.close()
+
+
+def test_health(client: FlaskClient) -> None:
+    answer = client.get("/health")
+    assert (answer.status_code, answer.json) == (200, {"status": "ok"})
+
+
+# --- who may ask ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:7878", "localhost", "localhost:9", "[::1]:7878", "LOCALHOST:7878"])
+def test_it_goes_by_the_names_of_this_machine(client: FlaskClient, host: str) -> None:
+    assert client.get("/health", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:7878", "127.0.0.1.evil.example", "localhost.evil"])
+def test_a_site_that_leads_its_name_here_gets_nothing(client: FlaskClient, host: str) -> None:
+    for path in ("/health", "/sparql?query=ASK{}"):
+        assert client.get(path, headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
+        {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors"},
+    ],
+)
+def test_pages_of_other_sites_may_not_ask(client: FlaskClient, headers: dict[str, str]) -> None:
+    answer = client.post("/sparql", data={"query": USERS}, headers=headers)
+    assert answer.status_code == 403
+    assert not [name for name, _ in answer.headers if name.startswith("Access-Control")]
+
+
+def test_a_link_from_another_site_may_be_followed_and_our_own_pages_may_ask(client: FlaskClient) -> None:
+    follow = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert client.get("/health", headers=follow).status_code == 200
+    own = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}
+    answer = client.post("/sparql", data={"query": USERS}, headers=own)
+    assert answer.status_code == 200
+    assert not [name for name, _ in answer.headers if name.startswith("Access-Control")]
+
+
+def test_every_answer_tells_browsers_what_they_may_do(client: FlaskClient) -> None:
+    for answer in (client.get("/health"), client.get("/nowhere"), client.get("/sparql")):
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
