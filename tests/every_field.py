@@ -144,7 +144,8 @@ def changes(said: Said) -> list[Json]:
     sequence = {name: said.value(name) for name in ("start", "increment")}
     of_share = ("secureObjectsOnly", "accountsToSet", "accountsToAdd", "accountsToRemove", "shareRestrictions")
     share = {name: said.value(name) for name in of_share}
-    grants = {name: {"value": {"PRIVILEGES": [said.word(name)]}} for name in ("grant", "revoke")}
+    on_table = {"SECURABLE_OBJECT_DOMAIN": "Table", "SECURABLE_OBJECT_NAME": "D.S.T"}
+    grants = {name: {"value": {"PRIVILEGES": [said.word(name)], **on_table}} for name in ("grant", "revoke")}
     of_listing = ("manifest", "share", "addTargets", "removeTargets", "manifestStageLocation", "versionAlias")
     target = {"swapTargetDomain": {"value": "Table"}, "swapTargetName": said.value("swapTargetName")}
     source = {"cloneSourceDomain": {"value": "Table"}, "cloneSourceName": said.value("sourceName")}

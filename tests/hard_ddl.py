@@ -142,12 +142,14 @@ def sequence(rng: Random, world: World) -> list[Json]:
 
 def share(rng: Random, world: World) -> list[Json]:
     """A share and its listing: accounts, grants, manifests."""
-    table = world.one(rng, "table")
-    securable = {"PRIVILEGES": ["SELECT"], "SECURABLE_OBJECT_DOMAIN": "Table", "SECURABLE_OBJECT_ID": table.number}
-    granted = {"value": {**securable, "SECURABLE_OBJECT_NAME": table.name}}
+    granted = {"value": grant(rng, world)}
+    accounts = {"value": rng.sample(["acc1", "acc2", "ORG.ACC3"], rng.randint(1, 2))}
     shares = (
         ("CREATE", {"secureObjectsOnly": {"value": False}}),
-        ("ALTER", {"accountsToAdd": {"value": ["acc1", "acc2"]}, "shareRestrictions": {"value": False}}),
+        (rng.choice(("DROP", "UNDROP", "CREATE")), {}),
+        ("ALTER", {"accountsToAdd": accounts, "shareRestrictions": {"value": False}}),
+        ("ALTER", {rng.choice(("accountsToSet", "accountsToRemove")): accounts}),
+        ("GRANT", {"grant": granted}),
         ("GRANT", {"grant": granted}),
         ("REVOKE", {"revoke": granted}),
     )
@@ -158,6 +160,16 @@ def share(rng: Random, world: World) -> list[Json]:
     )
     kind, (operation, properties) = rng.choice([("share", s) for s in shares] + [("listing", x) for x in listings])
     return [change(rng, world.one(rng, kind), operation, properties)]
+
+
+def grant(rng: Random, world: World) -> Json:
+    """A privilege on an object or on all of a schema, or a role of a database, as GRANT and REVOKE say it."""
+    thing = world.one(rng, "table", "view")
+    on_one = {"SECURABLE_OBJECT_ID": thing.number, "SECURABLE_OBJECT_NAME": thing.name}
+    on_all = {"SECURABLE_OBJECT_SCOPE": "DB.SCH", "SECURABLE_OBJECT_SCOPE_DOMAIN": "Schema"}
+    privileges = {"PRIVILEGES": rng.choice((["SELECT"], ["SELECT", "REFERENCES"], ["ALL"]))}
+    where = {"SECURABLE_OBJECT_DOMAIN": thing.kind.title(), **rng.choice((on_one, on_one, on_all))}
+    return rng.choice(({**privileges, **where}, {**privileges, **where}, {"ROLES": ["DB.READER"]}))
 
 
 DDL_ROWS: Final[tuple[Callable[[Random, World], list[Json]], ...]] = (

@@ -235,6 +235,7 @@ CHANGE: Final = NodeClass(
         maybe("ah:comment"),
         maybe("ah:properties"),
         many("ah:hasSetting", "ah:Setting"),
+        many("ah:hasGrant", "ah:Grant"),
     ),
 )
 SETTING: Final = NodeClass(
@@ -254,8 +255,25 @@ SETTING: Final = NodeClass(
     ),
     typed=True,
 )
+GRANT: Final = NodeClass(
+    "ah:Grant",
+    ("prov:Entity",),
+    (
+        one("prov:wasGeneratedBy", "ah:Query"),
+        one("ah:grantedObject", "ah:SnowflakeObject"),
+        maybe("ah:objectName"),
+        maybe("ah:onAll"),
+        maybe("ah:privilege"),
+        one("ah:grantee", "ah:SnowflakeObject"),
+        maybe("ah:granteeName"),
+        one("ah:grantedTo"),
+        one("ah:validFrom", "xsd:dateTime"),
+        maybe("ah:validUntil", "xsd:dateTime"),
+    ),
+)
 
 NODE_CLASSES: Final = (
     QUERY, UNRECORDED_QUERY, ACCOUNT, ORGANIZATION, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, OBJECT, OBJECT_NAME,
     COLUMN, VERSION, COLUMN_VERSION, ACCESS, COLUMN_DERIVATION, POLICY_ENFORCEMENT, JOIN, CHANGE, SETTING,
+    GRANT,
 )  # fmt: skip

@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from exporter.openlineage.jobs import subject, verb
 from exporter.openlineage.values import Json, nothing_first, said
+from exporter.queries.grants import json_grants
 from exporter.queries.identifiers import canonical_name
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ _SECURABLE: Final = {
     "SCOPE": "scope",
     "SCOPE_DOMAIN": "scopeDomain",
 }
-_grants: Final = msgspec.json.Decoder(list[dict[str, Raw] | None] | dict[str, Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _text: Final = msgspec.json.Decoder(str).decode
 
@@ -126,13 +126,9 @@ def tags(content: Content, keys: Collection[str]) -> list[Json]:
 
 def grants_of(setting: Setting) -> list[Json]:
     """The grants that a setting tells, with None where one does not say; none where it is no such JSON."""
-    try:
-        found = _grants(setting.value or "")
-    except msgspec.DecodeError:
-        return []
-    each = found if isinstance(found, list) else [found]
     return [
-        _grant(setting.property.upper(), {name: bytes(value) for name, value in (one or {}).items()}) for one in each
+        _grant(setting.property.upper(), {name: bytes(value) for name, value in one.items()})
+        for one in json_grants(setting.value or "")
     ]
 
 

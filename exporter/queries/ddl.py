@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from exporter.queries.facts import Change, Thing
+from exporter.queries.grants import grants
 from exporter.queries.identifiers import TRUNCATED, normal_domain, segment, usable_id
 from exporter.queries.objects import Key, key_of, once, rank, said, thing_of
 from exporter.queries.properties import Members, atomic, members
@@ -71,6 +72,7 @@ def _change(thing: Thing, operation: str, properties: str | None) -> Change:
         comment=_value(given, "comment"),
         properties="{}" if properties is None else properties,
         settings=settings(key, thing.key, given),
+        grants=grants(thing, given),
     )
 
 

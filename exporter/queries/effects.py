@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
+from exporter.queries.grants import held_as
 from exporter.queries.identifiers import TRUNCATED
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 CREATES: Final = ("CREATE", "REPLACE")
 """Operations after which nothing is left of what was there."""
 SettingKey = tuple[str, str | None, str, str]
-"""Change key, column (None: the object itself), property, key of the tag or policy."""
+"""Change key, column (None: the object itself), property, key of the tag or policy; of a grant what
+:func:`exporter.queries.grants.held_as` gives for the two."""
 
 
 class Effect(Struct, frozen=True, gc=False):
@@ -31,7 +33,8 @@ class Effect(Struct, frozen=True, gc=False):
     ``is_data``         whether it reads it or takes data from it
     ``is_base``         whether it reads it as one of base_objects_accessed
     ``source_columns``  the columns that it takes data from, sorted
-    ``settings``        the tags and policies that it sets or unsets on it, sorted by change key, each once
+    ``settings``        the tags and policies that it sets or unsets on it, and what it grants and revokes, sorted by
+                        change key, each once
 
     When it ends:
     ``drops``, ``makes``, ``creates``  whether it drops it, makes a version of it, and one that nothing came before
@@ -162,6 +165,8 @@ def _change(change: Change, drafts: _Drafts) -> None:
         drafts[change.thing.key].drops = True
     for setting in change.settings:
         _setting(setting, drafts)
+    for grant in change.grants:
+        drafts[change.thing.key].settings.add((change.change_key, None, *held_as(grant, change.thing)))
 
 
 def _setting(setting: Setting, drafts: _Drafts) -> None:

@@ -108,6 +108,19 @@ class Setting(Struct, frozen=True, gc=False):
     value: str | None
 
 
+class Grant(Struct, frozen=True, gc=False):
+    """What a change opens to somebody. ``privilege`` in upper case on ``thing``, or on all objects of the domain
+    ``on_all`` in it; None: ``thing`` itself is granted, a role, or a share to an account. ``is_revoked``: it is taken
+    back; then ``grantee`` None means all accounts, and a privilege may be :data:`exporter.queries.grants.ANY`.
+    """
+
+    privilege: str | None
+    thing: Thing
+    on_all: str | None
+    grantee: Thing | None
+    is_revoked: bool
+
+
 class Other(Struct, frozen=True, gc=False):
     """The other object of a change: what was swapped with, or made from."""
 
@@ -139,6 +152,7 @@ class Change(Struct, frozen=True, gc=False):
     comment: str | None
     properties: str | None
     settings: tuple[Setting, ...] = ()
+    grants: tuple[Grant, ...] = ()
 
 
 class Agent(Struct, frozen=True, gc=False):

@@ -103,6 +103,15 @@ def named(text: str | None) -> str | None:
     return text if text and text != TRUNCATED and not (text[0] == " " == text[-1] and not text.strip(" ")) else None
 
 
+def is_qualified(name: str) -> bool:
+    """Whether a name says what the thing is in: it has more than one part, where a dot in quotes does not count.
+
+    >>> is_qualified("DB.ROLE"), is_qualified('"a.b"')
+    (True, False)
+    """
+    return _is_well_formed(name) is not None and len(_parts_of(name)) > 1
+
+
 @lru_cache(maxsize=20_000)
 def canonical_name(name: str) -> str:
     """The name in the one spelling that stands for the same identifier: plain parts in upper case, others in quotes.

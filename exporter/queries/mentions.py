@@ -110,7 +110,7 @@ def _objects(content: Content) -> Iterator[Thing]:
 
 
 def _beside(content: Content) -> Iterator[Thing]:
-    """What they only name beside these: policies, what was swapped with or made from, tags."""
+    """What they only name beside these: policies, what was swapped with or made from, granted, tags."""
     for policy in content.policies:
         yield _thing(policy.policy_key, policy.policy_kind.replace("_", " "), policy.policy_id, policy.policy_name)
     for change in content.changes:
@@ -118,6 +118,8 @@ def _beside(content: Content) -> Iterator[Thing]:
             yield _thing(change.swap_key, change.swap_domain, change.swap_id, change.swap_name)
         if change.source_key is not None:
             yield _thing(change.source_key, change.source_domain, change.source_id, change.source_name)
+        for grant in change.grants:
+            yield from (one for one in (grant.thing, grant.grantee) if one is not None and one != change.thing)
         for setting in change.settings:
             if setting.element_key is not None:
                 domain = setting.element_key.split("/", 1)[0].replace("-", " ").upper()

@@ -183,7 +183,10 @@ def _query_row(facts: QueryFacts, query: Fact) -> Fact:
 
 def _changed(change: Change, query: Fact) -> Iterator[tuple[str, Fact]]:
     key = {"change_key": change.change_key}
-    yield "ddl_changes", query | key | _object(change.thing) | _but(asdict(change), "change_key", "thing", "settings")
+    yield (
+        "ddl_changes",
+        query | key | _object(change.thing) | _but(asdict(change), "change_key", "thing", "settings", "grants"),
+    )
     for setting in change.settings:
         yield "ddl_settings", query | asdict(setting)
 

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from exporter.queries.effects import effects
+from exporter.queries.grants import held_as
 from exporter.queries.mentions import sightings
 from exporter.things.stories import Ended, Started
 
@@ -25,7 +26,7 @@ def said(facts: QueryFacts) -> list[tuple[str, Started, Ended | None]]:
 
 
 def _elements(content: Content) -> dict[SettingKey, tuple[str, ...]]:
-    """The names under which a change sets a tag or policy."""
+    """The names under which a change sets a tag or policy; of a grant the key of what is granted."""
     found: dict[SettingKey, set[str]] = {}
     for setting in chain.from_iterable(change.settings for change in content.changes):
         if setting.element_key is not None:
@@ -33,6 +34,11 @@ def _elements(content: Content) -> dict[SettingKey, tuple[str, ...]]:
             names = found.setdefault(key, set())
             if setting.sub_operation != "DROP" and setting.element is not None:
                 names.add(setting.element)
+    for change in content.changes:
+        for grant in change.grants:
+            names = found.setdefault((change.change_key, None, *held_as(grant, change.thing)), set())
+            if not grant.is_revoked:
+                names.add(grant.thing.key)
     return {key: tuple(sorted(names)) for key, names in found.items()}
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
+from exporter.queries.grants import ANY
 from exporter.queries.identifiers import segment
 from exporter.things.answers import Ending
 from exporter.things.lives import Life, Named
@@ -31,7 +32,8 @@ _GONE: Final = "version-after-drop/"
 SettingKey = tuple[str | None, str, str | None]
 """Column, property, element: what a later setting takes the place of."""
 Said = tuple[str, str | None, str, str | None, tuple[str, ...]]
-"""A setting: its change, column, property, element, and the names of the element where it is set."""
+"""A setting: its change, column, property, element, and the names of the element where it is set: none where it is
+unset. Grants are settings, too (:func:`exporter.queries.grants.held_as`)."""
 
 
 class Started(Struct, array_like=True, frozen=True, gc=False):
@@ -125,10 +127,19 @@ class Story:
             yield asker, Answer(self.key, state, columns or None)
 
     def _set(self, asker: Asker, at: int, setting: Said) -> Iterator[tuple[Asker, Answer]]:
-        before = self._settings.get(setting[1:4])
-        if before is not None:
-            yield before[0], Answer(self.key, settings=[(before[1], at)])
-        self._settings[setting[1:4]] = asker, setting
+        for key in self._replaced(setting):
+            before, said = self._settings.pop(key)
+            yield before, Answer(self.key, settings=[(said, at)])
+        if setting[4]:
+            self._settings[setting[1:4]] = asker, setting
+
+    def _replaced(self, setting: Said) -> list[SettingKey]:
+        """What a setting takes the place of: the same that was said before, of a grant more than one."""
+        property_ = setting[2]
+        if ANY not in property_:
+            return [setting[1:4]] if setting[1:4] in self._settings else []
+        begins, _, ends = property_.partition(ANY)
+        return [key for key in self._settings if key[1].startswith(begins) and key[1].endswith(ends)]
 
     # --- what it has done when it ends --------------------------------------------------------------------------------
 

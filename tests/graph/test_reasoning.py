@@ -25,6 +25,7 @@ CONCLUDED: Final = {
     "query/q-1": {"ah:Statement"},
     "query/q-2": {"ah:Statement"},
     "query/q-3": {"ah:Statement"},
+    "schema/name/D.S": {"dcat:Catalog"},
     "stage/117": {"prov:Location"},
     "table/11": {"dcat:Dataset"},
     "table/13": {"dcat:Dataset"},

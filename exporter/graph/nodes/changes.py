@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from exporter.graph.kinds import SETTING_CLASSES
+from exporter.graph.nodes.grants import grants
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import CHANGE, SETTING
 from exporter.queries.identifiers import segment
@@ -19,14 +20,15 @@ if TYPE_CHECKING:
 
 
 def changes(told: Told) -> Iterator[tuple[Node, list[Node]]]:
-    """One activity per DDL change, part of its query; with it the settings that it says."""
+    """One activity per DDL change, part of its query; with it the settings and grants that it says."""
     for change in told.content.changes:
         iri = f"{told.query}/change/{change.change_key}"
         settings = [_setting(iri, setting, told) for setting in change.settings]
-        yield Node(CHANGE, iri, CHANGE.types, _change(change, settings, told)), settings
+        granted = grants(change, iri, told)
+        yield Node(CHANGE, iri, CHANGE.types, _change(change, settings, granted, told)), [*settings, *granted]
 
 
-def _change(change: Change, settings: list[Node], told: Told) -> Values:
+def _change(change: Change, settings: list[Node], granted: list[Node], told: Told) -> Values:
     iris = told.iris
     values: Values = {
         "dcterms:isPartOf": (told.query,),
@@ -48,6 +50,8 @@ def _change(change: Change, settings: list[Node], told: Told) -> Values:
     values.update({term: (value,) for term, value in said.items() if value is not None})
     if settings:
         values["ah:hasSetting"] = tuple(sorted({setting.iri for setting in settings}))
+    if granted:
+        values["ah:hasGrant"] = tuple(sorted([grant.iri for grant in granted]))
     return values
 
 

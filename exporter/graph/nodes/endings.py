@@ -1,4 +1,4 @@
-"""What became of versions and settings after the day on which they were made: said on the day that ends them.
+"""What became of versions, settings and grants after the day on which they were made: said on the day that ends them.
 
 The triples are those that :mod:`exporter.graph.nodes.versions` and :mod:`exporter.graph.nodes.changes` give where all
 is known at once.
@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from exporter.graph.nodes.changes import setting_iri, setting_types
 from exporter.graph.nodes.versions import ending_of
 from exporter.graph.terms import Node
-from exporter.graph.vocabulary import SETTING, VERSION
+from exporter.graph.vocabulary import GRANT, SETTING, VERSION
+from exporter.queries.grants import GRANTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.graph.iri import Iris
+    from exporter.graph.terms import Values
     from exporter.things.stories import Answer
 
 
@@ -27,7 +29,15 @@ def ended(query_id: str, told: Iterable[Answer], iris: Iris) -> Iterator[Node]:
             types, values = ending_of(answer.ending, iris)
             yield Node(VERSION, iris.version(answer.object_key, query_id), types, values)
         for (change_key, column, property_, _, names), until in answer.settings or ():
+            change = f"{iris.query(query_id)}/change/{change_key}"
             for name in names:
-                change = f"{iris.query(query_id)}/change/{change_key}"
-                iri = setting_iri(change, column, property_, name)
-                yield Node(SETTING, iri, setting_types(property_, is_plain=False), {"ah:validUntil": (until,)})
+                yield _until(change, column, property_, name, until)
+
+
+def _until(change: str, column: str | None, property_: str, name: str, until: int) -> Node:
+    """Until when a grant or a setting held."""
+    values: Values = {"ah:validUntil": (until,)}
+    if property_.startswith(GRANTED):
+        return Node(GRANT, f"{change}/{property_}", GRANT.types, values)
+    iri = setting_iri(change, column, property_, name)
+    return Node(SETTING, iri, setting_types(property_, is_plain=False), values)

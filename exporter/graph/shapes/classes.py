@@ -6,6 +6,7 @@ of two further checks: every node has the class that its IRI says, and nothing r
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +29,9 @@ _OF_QUERY: Final = {
     "change": "ah:Change",
 }
 """``query/ID/…/``"""
+_OF_CHANGE: Final = {"setting": "ah:Setting", "granted": "ah:Grant"}
+"""``query/ID/change/KEY/…/``"""
+_inside_change: Final = re.compile("/(setting|granted)/").search
 _OF_OBJECT: Final = ("ah:Column", "ah:ObjectName", "ah:ColumnDerivation", "ah:ColumnVersion", "ah:Version")
 _STATES: Final = ("version", "version-after-drop", "before")
 _SINGLE: Final = {"account": "ah:Account", "organization": "ah:Organization"}
@@ -70,8 +74,8 @@ def superclasses(name: str) -> frozenset[str]:
 def readable() -> frozenset[str]:
     """The classes, as ``ah:…``, that an IRI can say."""
     kinds = (classes[0] for classes in KIND_CLASSES.values())
-    others = ("ah:Query", "ah:Setting", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
-    return frozenset({*kinds, *others, *_OF_QUERY.values(), *_OF_OBJECT, *_SINGLE.values()})
+    others = ("ah:Query", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
+    return frozenset({*kinds, *others, *_OF_QUERY.values(), *_OF_CHANGE.values(), *_OF_OBJECT, *_SINGLE.values()})
 
 
 def short(iri: str) -> str:
@@ -122,7 +126,8 @@ def _of_query(rest: str) -> str | None:
     part, slash, rest = rest.partition("/")
     if not query_id or not slash:
         return None
-    return "ah:Setting" if part == "change" and "/setting/" in rest else _OF_QUERY.get(part)
+    inside = _inside_change(rest) if part == "change" else None
+    return _OF_CHANGE[inside[1]] if inside else _OF_QUERY.get(part)
 
 
 def _of_object(parts: list[str]) -> str | None:

@@ -20,6 +20,7 @@ from exporter.graph.vocabulary import (
     CHANGE,
     COLUMN,
     COLUMN_VERSION,
+    GRANT,
     NODE_CLASSES,
     OBJECT,
     OBJECT_NAME,
@@ -40,6 +41,7 @@ OBJECT_OF: Final[Mapping[NodeClass, str | None]] = {
     VERSION: "prov:specializationOf",
     CHANGE: "ah:changedObject",
     SETTING: "ah:settingOn",
+    GRANT: "ah:grantedObject",
     POLICY_ENFORCEMENT: "ah:protectedObject",
 }
 """The classes of nodes that belong to an object, with the property that says to which; None of the object itself, and
@@ -56,6 +58,7 @@ STAYS: Final = frozenset(
         (CHANGE, "ah:hasSetting"),
         (SETTING, "ah:settingOn"),
         (SETTING, "ah:onColumn"),
+        (GRANT, "ah:grantedObject"),
         (POLICY_ENFORCEMENT, "ah:protectedObject"),
         (POLICY_ENFORCEMENT, "ah:protectedColumn"),
     }
@@ -63,6 +66,7 @@ STAYS: Final = frozenset(
 """Properties, by class, that lead from a node of an object to another of the same object."""
 LINKS: Final[Mapping[tuple[NodeClass, str], str]] = {
     (SETTING, "ah:elementObject"): "ah:elementObject",
+    (GRANT, "ah:grantee"): "ah:grantee",
     (POLICY_ENFORCEMENT, "ah:policy"): "ah:policy",
     (POLICY_ENFORCEMENT, "ah:policyVersion"): "ah:policy",
     (OBJECT, "ah:sameNameAs"): "ah:sameNameAs",

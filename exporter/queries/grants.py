@@ -1,0 +1,165 @@
+"""Grants: the privileges, roles and shares that a change opens to somebody, and those that it takes back.
+
+The view records GRANT and REVOKE of a share under ``grant`` and ``revoke``, JSON with PRIVILEGES, ROLES and
+SECURABLE_OBJECT_…, and the accounts that a share is open to under ``accountsToAdd``, ``accountsToRemove`` and
+``accountsToSet`` (view, "GRANT TO SHARE or REVOKE FROM SHARE properties", "CREATE or ALTER SHARE properties").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Raw
+
+from exporter.queries.facts import Grant, Thing
+from exporter.queries.identifiers import is_qualified, normal_domain, segment
+from exporter.queries.objects import said, thing_of
+from exporter.queries.properties import Members, as_text, atomic, members
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GRANTED: Final = "granted/"
+"""What the properties of grants begin with, among the settings of the object whose change says them."""
+ANY: Final = "\0"
+"""What stands in a path for every privilege, or for everybody: no segment of a path has it."""
+_GRANTEES: Final = frozenset(
+    ("share", "role", "database-role", "application", "application-role", "instance-role", "user-object")
+)
+"""Kinds of objects that are granted something where a change is of them; a change of another is about what it opens."""
+_ALL: Final = ("ALL", "ALL PRIVILEGES")
+_ACCOUNTS: Final = {"accountsToSet": False, "accountsToAdd": False, "accountsToRemove": True}
+"""The properties that open a share to accounts, and whether they close it instead."""
+_elements: Final = msgspec.json.Decoder(list[dict[str, Raw] | None] | dict[str, Raw]).decode
+_several: Final = msgspec.json.Decoder(list[Raw]).decode
+
+
+def grants(changed: Thing, properties: Members) -> tuple[Grant, ...]:
+    """What a change of this object grants and revokes, once each, sorted. What names no object or nobody is left out:
+    the setting keeps its JSON.
+    """
+    found = {*_told(changed, properties), *_to_accounts(changed, properties)}
+    return tuple(sorted(found, key=lambda grant: (not grant.is_revoked, path_of(grant))))
+
+
+def held_as(grant: Grant, changed: Thing) -> tuple[str, str]:
+    """A grant among the settings of the object whose change says it: a property and an element, the key of the other
+    object. It holds until one of the same is said, or the object or the other one is dropped.
+    """
+    other = grant.grantee if grant.thing.key == changed.key else grant.thing
+    return f"{GRANTED}{path_of(grant)}", "" if other is None else other.key
+
+
+def path_of(grant: Grant) -> str:
+    """The key of a grant within its change: ``privilege/SELECT/on/VIEW/to/SHARE``, ``of/ROLE/to/SHARE``, on all that a
+    schema holds ``privilege/SELECT/on-all/TABLE/in/SCHEMA/to/SHARE``.
+    """
+    place = "" if grant.on_all is None else f"-all/{segment(grant.on_all)}/in"
+    what = "of" if grant.privilege is None else f"privilege/{_privilege(grant.privilege)}/on{place}"
+    return f"{what}/{grant.thing.key}/to/{ANY if grant.grantee is None else grant.grantee.key}"
+
+
+def _privilege(privilege: str) -> str:
+    return ANY if privilege == ANY else segment(privilege)
+
+
+def json_grants(text: str) -> list[dict[str, Raw]]:
+    """The members of each grant that a property's value tells; none where it is no such JSON."""
+    try:
+        found = _elements(text)
+    except (msgspec.DecodeError, RecursionError):
+        return []
+    return [one or {} for one in (found if isinstance(found, list) else [found])]
+
+
+def _names(raw: Raw | None) -> list[str]:
+    """The texts of an array that are names, or the one text that there is."""
+    if raw is None:
+        return []
+    given = bytes(raw)
+    each = _several(given) if given.startswith(b"[") else [raw]
+    names = [said(as_text(one)) for one in each if bytes(one).startswith(b'"')]
+    return [name for name in names if name is not None]
+
+
+# --- privileges and roles ---------------------------------------------------------------------------------------------
+
+
+def _told(changed: Thing, properties: Members) -> Iterator[Grant]:
+    for name in ("grant", "revoke"):
+        for told in json_grants(atomic(properties.get(name)) or ""):
+            yield from _of_one(changed, told, is_revoked=name == "revoke")
+
+
+def _of_one(changed: Thing, told: dict[str, Raw], *, is_revoked: bool) -> Iterator[Grant]:
+    thing, on_all = _securable(told)
+    roles = [role for role in map(_role, _names(told.get("ROLES"))) if role is not None]
+    privileges = [one for one in map(_spelled, _names(told.get("PRIVILEGES"))) if one is not None]
+    if changed.kind in _GRANTEES:
+        if thing is not None:
+            yield from (_grant(one, thing, on_all, changed, is_revoked=is_revoked) for one in privileges)
+        yield from (Grant(None, role, None, changed, is_revoked) for role in roles)
+    else:
+        for role in roles:
+            yield from (_grant(one, thing or changed, on_all, role, is_revoked=is_revoked) for one in privileges)
+
+
+def _grant(privilege: str, thing: Thing, on_all: str | None, grantee: Thing, *, is_revoked: bool) -> Grant:
+    """To revoke all privileges revokes each."""
+    every = is_revoked and privilege in _ALL
+    return Grant(ANY if every else privilege, thing, on_all, grantee, is_revoked)
+
+
+def _securable(told: dict[str, Raw]) -> tuple[Thing | None, str | None]:
+    """What is granted; or the schema or database, and the kind of objects in it all of which are."""
+
+    def field(name: str) -> str | None:
+        raw = told.get(f"SECURABLE_OBJECT_{name}")
+        return None if raw is None else as_text(raw)
+
+    domain = field("DOMAIN")
+    thing = thing_of(domain, field("ID"), field("NAME"))
+    if thing is not None:
+        return thing, None
+    kind = normal_domain(domain)
+    return (None, None) if kind is None else (thing_of(field("SCOPE_DOMAIN"), None, field("SCOPE")), kind)
+
+
+def _spelled(privilege: str) -> str | None:
+    return " ".join(privilege.split()).upper() or None
+
+
+def _role(name: str) -> Thing | None:
+    """A role of the account, or of a database where the name says which."""
+    return thing_of("DATABASE ROLE" if is_qualified(name) else "ROLE", None, name)
+
+
+# --- accounts that a share is open to ---------------------------------------------------------------------------------
+
+
+def _to_accounts(changed: Thing, properties: Members) -> Iterator[Grant]:
+    """To set the accounts closes the share to all others."""
+    if changed.kind != "share":
+        return
+    for name, is_revoked in _ACCOUNTS.items():
+        inside = members(properties.get(name))
+        given = properties.get(name) if inside is None else inside.get("value")
+        if given is None:
+            continue
+        if name == "accountsToSet":
+            yield Grant(None, changed, None, None, is_revoked=True)
+        for account in _listed(given):
+            thing = thing_of("ACCOUNT", None, account)
+            if thing is not None:
+                yield Grant(None, changed, None, thing, is_revoked)
+
+
+def _listed(given: str) -> list[str]:
+    """The accounts of a JSON array; a text is one."""
+    if not given.startswith("["):
+        return [given]
+    try:
+        return _names(Raw(given.encode()))
+    except msgspec.DecodeError:
+        return []
