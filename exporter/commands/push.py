@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Declare it."""
+    from exporter.openlineage.push.choices import LETTER_CASES
     from exporter.openlineage.push.profiles import PROFILES
 
     parser = command(
@@ -25,6 +26,11 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--profile", choices=tuple(PROFILES), help="keep to what this backend takes (default: as the address tells)"
     )
+    parser.add_argument(
+        "--letter-case",
+        choices=LETTER_CASES,
+        help="names in lower case, or kept as they were exported (default: as the profile has it)",
+    )
     parser.add_argument("--concurrency", type=int, metavar="N", help="events at once, at most (default 8)")
     parser.add_argument("--rate", type=float, metavar="N", help="events a second, at most (default: no limit)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML; its table [push] is read")
@@ -35,5 +41,5 @@ def _run(arguments: argparse.Namespace) -> int:
     from exporter import settings
     from exporter.openlineage.push.command import push
 
-    given = {name: getattr(arguments, name) for name in ("runs", "profile", "concurrency", "rate")}
+    given = {name: getattr(arguments, name) for name in ("runs", "profile", "letter_case", "concurrency", "rate")}
     return push(arguments.folder, settings.load_push(given, arguments.config), as_json=arguments.json)

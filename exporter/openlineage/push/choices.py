@@ -9,17 +9,21 @@ from exporter.errors import UsageError
 from exporter.openlineage.push.profiles import profile
 
 RUNS: Final = ("all", "latest")
+LETTER_CASES: Final = ("lower", "keep")
 MOST_AT_ONCE: Final = 256
 
 
 @dataclass(frozen=True)
 class Choices:
     """``runs``: ``all``, or ``latest`` of each job. ``profile``: whose rules to keep, None for what the address gives
-    away. ``concurrency``: events at once at most. ``rate``: events a second at most, None for no limit.
+    away. ``letter_case`` of the names of Snowflake's objects and columns: ``lower``, or ``keep`` as they were exported,
+    None for what the profile has. ``concurrency``: events at once at most. ``rate``: events a second at most, None for
+    no limit.
     """
 
     runs: str = "all"
     profile: str | None = None
+    letter_case: str | None = None
     concurrency: int = 8
     rate: float | None = None
 
@@ -29,6 +33,8 @@ class Choices:
             profile(self.profile)
         if self.runs not in RUNS:
             raise UsageError(f"push.runs must be {' or '.join(RUNS)}, and is {self.runs!r}")
+        if self.letter_case is not None and self.letter_case not in LETTER_CASES:
+            raise UsageError(f"push.letter_case must be {' or '.join(LETTER_CASES)}, and is {self.letter_case!r}")
         if not 1 <= self.concurrency <= MOST_AT_ONCE:
             raise UsageError(f"push.concurrency must be from 1 to {MOST_AT_ONCE}, and is {self.concurrency}")
         if self.rate is not None and not 0 < self.rate < 1e6:

@@ -14,15 +14,17 @@ from exporter.openlineage.push.answers import shortened
 from exporter.openlineage.push.backend import Backend, Client, client
 from exporter.openlineage.push.counts import Counts
 from exporter.openlineage.push.delivery import Delivery
+from exporter.openlineage.push.files import require_events
 from exporter.openlineage.push.fit import Fit
 from exporter.openlineage.push.index import Index
 from exporter.openlineage.push.ledger import SENDING, Ledger
 from exporter.openlineage.push.pace import Pace
 from exporter.openlineage.push.profiles import Profile, leaves_out, profile
+from exporter.openlineage.push.spelling import Spelling
 from exporter.openlineage.push.words import Progress, say, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from exporter.openlineage.push.choices import Choices
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _ON_RECORD: Final = "what was delivered is on record, and the next push goes on from here"
+_MOST_UNFIT: Final = 10_000
+"""Datasets that are counted at most."""
 
 
 def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
@@ -38,6 +42,7 @@ def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
     Raises UsageError where the folder holds no events, no backend is set up, or another push is at work, and
     ExporterError for a fault of the program; what was delivered until then is on record.
     """
+    require_events(folder)
     settings = client(choices.concurrency)
     total, told, interrupted = Counts(), [], False
     for backend in settings.backends:
@@ -61,13 +66,14 @@ class _Push:
     def __init__(self, folder: Path, choices: Choices, settings: Client, backend: Backend) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
         self._rules = profile(choices.profile or backend.profile or "any")
+        self._spelling = Spelling(_is_lower(choices, self._rules), self._rules.urns)
+        self._unfit: dict[tuple[str, str], str] = {}
         self.counts, self._sent_again, self._runs_left_out = Counts(), 0, 0
         self._problem: str | None = None
 
     def run(self) -> bool:
         """Send; returns whether a person interrupted it."""
-        left_out = _left_out(self._settings, self._rules)
-        with _faults_in_words(self._backend.secrets), Index(self._folder, left_out) as index:
+        with _faults_in_words(self._backend.secrets), Index(self._folder, self._left_out) as index:
             ledger = Ledger(self._folder / "push" / self._backend.folder)
             self._plan(index, ledger)
             return self._send(index, ledger)
@@ -75,6 +81,7 @@ class _Push:
     def _plan(self, index: Index, ledger: Ledger) -> None:
         for what, count in index.left_out.items():
             say(f"{self._backend.name}: {count:,} {what} are not sent (profile {self._rules.name})")
+        self._say_unfit()
         if self._choices.runs == "latest":
             self._runs_left_out = index.choose_latest()
             say(f"--runs latest leaves out {self._runs_left_out:,} runs that a later run of the same job follows")
@@ -85,6 +92,23 @@ class _Push:
         self._sent_again = len(ledger.unfinished)
         if self._sent_again:
             say(f"{self._sent_again:,} events were on their way when the last push ended; they may arrive twice")
+
+    def _left_out(self, event: Json) -> str | None:
+        """Why an event is not sent; of one that is, the datasets are looked at."""
+        if "run" in event and self._settings.is_filtered(event["job"]["name"]):
+            return "events of jobs that the client's filters leave out"
+        why = leaves_out(event, self._rules)
+        if why is None and len(self._unfit) < _MOST_UNFIT:
+            self._unfit |= self._spelling.unfit(event)
+        return why
+
+    def _say_unfit(self) -> None:
+        if self._unfit:
+            (_, name), why = next(iter(self._unfit.items()))
+            say(
+                f"{self._backend.name}: {len(self._unfit):,} datasets cannot be sent (profile {self._rules.name}) and "
+                f"are left out of the events, such as {name}: {why}. See reduced.ndjson in DIR/push"
+            )
 
     def _send_again(self, index: Index, ledger: Ledger) -> None:
         """What late events overtake is on its way again from now on, whatever stops this push."""
@@ -98,7 +122,7 @@ class _Push:
         choices, backend = self._choices, self._backend
         dress = self._settings.with_facets if self._settings.adds_facets else None
         pace = Pace(choices.rate, choices.concurrency)
-        fit = Fit(self._rules, dress, index.nested() if self._rules.nests_names else {})
+        fit = Fit(self._rules, dress, index.nested() if self._rules.nests_names else {}, self._spelling)
         self._delivery = Delivery(index, fit, backend.sender, ledger, pace)
         self._progress, interrupted = Progress(advises=choices.runs == "all"), False
         try:
@@ -125,7 +149,7 @@ class _Push:
         if self._problem:
             say(f"{self._backend.name}: {self._problem}")
         if self._delivery.reduced:
-            say(f"{self._delivery.reduced:,} events went without some of their facets: see reduced.ndjson in DIR/push")
+            say(f"{self._delivery.reduced:,} events went without a part of what they tell: reduced.ndjson in DIR/push")
 
     def told(self) -> Json:
         """The push in figures, for ``summary.json``."""
@@ -166,10 +190,5 @@ def _faults_in_words(secrets: Secrets) -> Iterator[None]:
         ) from fault
 
 
-def _left_out(settings: Client, rules: Profile) -> Callable[[Json], str | None]:
-    def why(event: Json) -> str | None:
-        if "run" in event and settings.is_filtered(event["job"]["name"]):
-            return "events of jobs that the client's filters leave out"
-        return leaves_out(event, rules)
-
-    return why
+def _is_lower(choices: Choices, rules: Profile) -> bool:
+    return rules.lower_case if choices.letter_case is None else choices.letter_case == "lower"

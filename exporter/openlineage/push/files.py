@@ -15,10 +15,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def require_events(folder: Path) -> None:
+    """Raise UsageError where a folder holds no events, so that this is said before anything of a backend."""
+    for file in _of_one_export(folder)[1]:
+        os.close(file)
+
+
 def opened(folder: Path) -> tuple[list[Path], list[int]]:
     """The paths, and the files, opened: they stay those of one export, even where another takes its place meanwhile.
 
-    Raises UsageError where that happens right now, or a compressed file is damaged.
+    Raises UsageError where there are none, where they are replaced right now, or a compressed one is damaged.
     """
     paths, files = _of_one_export(folder)
     return paths, [_unpacked(path, file) for path, file in zip(paths, files, strict=True)]
@@ -31,12 +37,20 @@ def _of_one_export(folder: Path) -> tuple[list[Path], list[int]]:
         paths = compressed.found(folder / "events", ".ndjson")
         files.extend(os.open(path, os.O_RDONLY) for path in paths)
         if before is None or os.path.samestat(before, folder.stat()):
+            if not paths:
+                raise UsageError(_no_events(folder))
             return paths, files
     except FileNotFoundError:
         pass
     for file in files:
         os.close(file)
     raise UsageError(f"{folder}: was replaced by another export just now; start the push again")
+
+
+def _no_events(folder: Path) -> str:
+    if not folder.is_dir():
+        return f"{folder}: there is no such folder; give the one that exporter export wrote"
+    return f"{folder}: holds no events; give the folder that exporter export wrote, with events among its outputs"
 
 
 def _unpacked(path: Path, file: int) -> int:

@@ -5,11 +5,13 @@ else with something left away, which is put on record. Two events of one run add
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.push.profiles import Profile, problems
+from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling, without
+from exporter.openlineage.push.splitting import TWICE_TOLD, halves, without_facet
 from exporter.openlineage.settings import PRODUCER
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ FACETS: Final = {
 }
 """The facets that a push adds -> their ``_schemaURL``."""
 _OWN_FACETS: Final = "accessHistory_"
-_TWICE_TOLD: Final = "lineage"
-"""Says of column lineage what ``columnLineage`` says too."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,17 @@ class Fitted:
 class Fit:
     """``dress``: what adds the facets that the client's settings want, None where they want none. ``nested``: run id ->
     the name that the backend knows its job by, of parents for which it is another than the one they are sent under.
+    ``spelling``: how the backend spells names.
     """
 
     def __init__(
-        self, rules: Profile, dress: Callable[[Json], Json] | None = None, nested: Mapping[str, str] = NOTHING
+        self,
+        rules: Profile,
+        dress: Callable[[Json], Json] | None = None,
+        nested: Mapping[str, str] = NOTHING,
+        spelling: Spelling = AS_EXPORTED,
     ) -> None:
-        self._rules, self._dress, self._nested = rules, dress, nested
+        self._rules, self._dress, self._nested, self._spelling = rules, dress, nested, spelling
 
     def fit(self, event: Json, line: bytes, item: Item) -> Fitted:
         """What to send of an event."""
@@ -54,12 +59,16 @@ class Fit:
         if reasons:
             return Fitted((), refused="; ".join(reasons))
         told = _with_parents_name(event, self._nested)
+        unfit = self._spelling.unfit(told)
+        told = self._spelling.spelled(without(told, unfit))
         is_as_it_was = told is event and item.runs is None and not self._dress
         if is_as_it_was and not self._is_too_large(event, len(line)):
             return Fitted((line,))
         told = _with_runs(told, item) if item.runs is not None else told
         told = self._dress(told) if self._dress else told
-        return self._parts(told)
+        fitted = self._parts(told)
+        left_out = [f"the dataset {name}: {why}" for (_, name), why in unfit.items()]
+        return replace(fitted, lost=(*left_out, *fitted.lost))
 
     def _parts(self, event: Json) -> Fitted:
         bodies, lost = [], []
@@ -73,10 +82,10 @@ class Fit:
         return Fitted(tuple(bodies), tuple(dict.fromkeys(lost)))
 
     def _split(self, event: Json) -> Iterator[Json]:
-        halves = _halves(event) if self._is_too_large(event, len(_text(event))) else ()
-        if not halves:
+        parts = halves(event) if self._is_too_large(event, len(_text(event))) else ()
+        if not parts:
             yield event
-        for half in halves:
+        for half in parts:
             yield from self._split(half)
 
     def _reduced(self, event: Json) -> tuple[Json, list[str]]:
@@ -85,7 +94,7 @@ class Fit:
         for name in _dispensable(event):
             if not self._is_too_large(event, len(_text(event))):
                 break
-            event = _without_facet(event, name)
+            event = _without_everywhere(event, name)
             lost.append(f"the facet {name}")
         return event, lost
 
@@ -130,67 +139,6 @@ def _links(event: Json) -> int:
     return len(event.get("inputs") or ()) * len(event.get("outputs") or ())
 
 
-# --- splitting --------------------------------------------------------------------------------------------------------
-
-
-def _halves(event: Json) -> tuple[Json, ...]:
-    """Two events that together tell what this one does; none where it has nothing to part."""
-    inputs, outputs = event.get("inputs") or [], event.get("outputs") or []
-    if len(outputs) > 1:
-        return tuple({**event, "outputs": part} for part in _two(outputs))
-    if len(inputs) > 1:
-        return tuple(_with_inputs(event, part) for part in _two(inputs))
-    if not outputs:
-        return ()
-    fields = list(((outputs[0].get("facets") or {}).get("columnLineage") or {}).get("fields") or {})
-    if len(fields) < 2:
-        return ()
-    return tuple({**event, "outputs": [_with_fields(outputs[0], set(part))]} for part in _two(fields))
-
-
-def _two(things: list[Any]) -> tuple[list[Any], list[Any]]:
-    middle = len(things) // 2
-    return things[:middle], things[middle:]
-
-
-def _with_inputs(event: Json, inputs: list[Json]) -> Json:
-    """The event with these inputs only, and with what it tells of their columns."""
-    kept = {(one["namespace"], one["name"]) for one in inputs}
-
-    def narrow(output: Json) -> Json:
-        facets = dict(output.get("facets") or {})
-        for name, key in (("columnLineage", "inputFields"), (_TWICE_TOLD, "inputs")):
-            if name in facets:
-                facets[name] = _of_sources(facets[name], key, kept)
-        has_columns = bool(facets.get("columnLineage", {}).get("fields"))
-        return {**output, "facets": facets if has_columns else _without(facets, "columnLineage")}
-
-    return {**event, "inputs": inputs, "outputs": [narrow(one) for one in event["outputs"]]}
-
-
-def _of_sources(facet: Json, key: str, kept: set[tuple[str, str]]) -> Json:
-    """A facet of sources by column, with those of these datasets only."""
-
-    def own(sources: list[Json]) -> list[Json]:
-        return [one for one in sources if (one.get("namespace"), one.get("name")) in kept]
-
-    fields = {column: {**told, key: own(told[key])} for column, told in (facet.get("fields") or {}).items()}
-    narrowed = {**facet, "fields": {column: told for column, told in fields.items() if told[key]}}
-    for name in ("inputs", "dataset"):
-        if name in facet:
-            narrowed[name] = own(facet[name])
-    return narrowed if narrowed["fields"] or "fields" in facet else _without(narrowed, "fields")
-
-
-def _with_fields(output: Json, columns: set[str]) -> Json:
-    facets = dict(output["facets"])
-    for name in ("columnLineage", _TWICE_TOLD):
-        if "fields" in facets.get(name, {}):
-            kept = {column: told for column, told in facets[name]["fields"].items() if column in columns}
-            facets[name] = {**facets[name], "fields": kept}
-    return {**output, "facets": facets}
-
-
 # --- leaving away -----------------------------------------------------------------------------------------------------
 
 
@@ -199,9 +147,9 @@ def _dispensable(event: Json) -> list[str]:
     sizes: dict[str, int] = {}
     for holder in _holders(event):
         for name, facet in holder.items():
-            if name.startswith(_OWN_FACETS) or name == _TWICE_TOLD:
+            if name.startswith(_OWN_FACETS) or name == TWICE_TOLD:
                 sizes[name] = sizes.get(name, 0) + len(json.dumps(facet))
-    return sorted(sizes, key=lambda name: (name == _TWICE_TOLD, -sizes[name]))
+    return sorted(sizes, key=lambda name: (name == TWICE_TOLD, -sizes[name]))
 
 
 def _holders(event: Json) -> Iterator[Json]:
@@ -212,17 +160,13 @@ def _holders(event: Json) -> Iterator[Json]:
             yield (thing or {}).get(name) or {}
 
 
-def _without_facet(event: Json, name: str) -> Json:
+def _without_everywhere(event: Json, name: str) -> Json:
     def clean(thing: Json) -> Json:
         return {
-            key: _without(value, name) if key in ("facets", "inputFacets", "outputFacets") else value
+            key: without_facet(value, name) if key in ("facets", "inputFacets", "outputFacets") else value
             for key, value in thing.items()
         }
 
     told: Json = {key: clean(event[key]) for key in ("run", "job", "dataset") if key in event}
     sides = {key: [clean(one) for one in event[key]] for key in ("inputs", "outputs") if event.get(key)}
     return {**event, **told, **sides}
-
-
-def _without(facets: Json, name: str) -> Json:
-    return {key: value for key, value in facets.items() if key != name}

@@ -15,7 +15,6 @@ from itertools import dropwhile
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from exporter.errors import UsageError
 from exporter.openlineage.push.entries import entry
 from exporter.openlineage.push.files import opened
 from exporter.openlineage.push.overtaken import Told, overtaken
@@ -83,10 +82,6 @@ class Index:
     def __init__(self, folder: Path, leaves_out: Callable[[Json], str | None]) -> None:
         """Raises UsageError where there are no events, or a file holds something else."""
         self._paths, self._files = opened(folder)
-        if not self._paths:
-            raise UsageError(
-                f"{folder}: holds no events; give the folder that exporter export wrote, with events among its outputs"
-            )
         # A database without a name is a file that nobody else sees, and that is gone when the process is.
         self._db = sqlite3.connect("", isolation_level=None)
         self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;{_TABLES}")

@@ -31,7 +31,8 @@ class Profile:
     column's source that is no input.
 
     ``nests_names``: whether it knows a child's job by the names of all above it and its own, ``top.middle.own``, and
-    takes a parent of any other name for another job.
+    takes a parent of any other name for another job. ``lower_case``: whether it knows objects of Snowflake by names in
+    lower case, unless it is told otherwise; ``urns``: whether names have to go into DataHub's URNs.
     """
 
     name: str
@@ -47,6 +48,8 @@ class Profile:
     unique_keys: bool = False
     sources_are_inputs: bool = False
     nests_names: bool = False
+    lower_case: bool = False
+    urns: bool = False
 
     @property
     def looks_inside(self) -> bool:
@@ -69,7 +72,7 @@ PROFILES: Final = {
         ),
         Profile("snowflake", runs_only=True, complete_only=True, both_sides=True, sources_are_inputs=True),
         Profile("openmetadata", runs_only=True, complete_only=True, both_sides=True),
-        Profile("datahub", runs_only=True, unique_keys=True),
+        Profile("datahub", runs_only=True, unique_keys=True, lower_case=True, urns=True),
         Profile("dataplex", runs_only=True, max_bytes=5_000_000, max_links=100, max_name=4_000),
         Profile("datazone", runs_only=True, max_bytes=300_000),
     )

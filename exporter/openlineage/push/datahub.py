@@ -1,0 +1,74 @@
+"""Names as DataHub takes them, which makes a URN of each job and dataset, and a URI of each dataset.
+
+A URN is a list of parts with commas between them, in parentheses, and DataHub encodes none of these: a name that holds
+one is another URN, or none. Its Snowflake source writes names without quotes, and in lower case unless it is told
+otherwise, so that a table of ours is its table only if it is spelled so. Sources: datahub-project/datahub,
+OpenLineagePlatformResolver and OpenLineageJobMapper (names to URNs), UrnValidationUtil (what a URN may be),
+SnowflakeIdentifierBuilder (how the Snowflake source spells names).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote_plus
+
+from exporter.openlineage.naming import parts
+
+FLOW: Final = "access_history"
+"""The flow of all jobs: DataHub takes what is before the first dot of a job's name for it."""
+
+_LONGEST: Final = 512
+"""Bytes of a URN, URL-encoded."""
+_JOB_URN: Final = f"urn:li:dataJob:(urn:li:dataFlow:(snowflake,{FLOW},{{}}),{FLOW}.)"
+_DATASET_URN: Final = "urn:li:dataset:(urn:li:dataPlatform:{},{},PROD)"
+_PLAIN: Final = str.maketrans({",": ";", "(": "[", ")": "]", "\u241f": " "})
+_in_urn: Final = re.compile(r"[,()\u241f]").search
+_URI: Final = re.compile(r"[^\x00-\x9f\s\"<>\\^`{|}\[\]%]|%[0-9A-Fa-f]{2}")
+_TAIL: Final = 13
+"""Characters of the hash at the end of a job's name, which tells it from others, with its brackets."""
+
+
+@lru_cache(maxsize=10_000)
+def job_name(namespace: str, name: str) -> str:
+    """A job's name as a task of the one flow; what a URN cannot carry is replaced, and the middle of a name that is too
+    long left out. The hash at its end stays, and by it the name is still of this job alone.
+    """
+    plain, room = name.translate(_PLAIN), _LONGEST - _encoded_length(_JOB_URN.format(namespace))
+    if _encoded_length(plain) > room:
+        head, tail = plain[:-_TAIL], f"\u2026{plain[-_TAIL:]}"
+        while head and _encoded_length(head + tail) > room:
+            head = head[:-1]
+        plain = head + tail
+    return f"{FLOW}.{plain}"
+
+
+def dataset_name(name: str) -> str:
+    """The name of an object of Snowflake as DataHub's Snowflake source writes it, but for the letter case.
+
+    >>> dataset_name('DB.S."my ""odd"" table"')
+    'DB.S.my "odd" table'
+    """
+    if '"' not in name:
+        return name
+    return ".".join(part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(name))
+
+
+@lru_cache(maxsize=10_000)
+def unfit(namespace: str, name: str) -> str | None:
+    """Why DataHub can make no URN of a dataset, or one that is another's; None where it can."""
+    if found := _in_urn(name):
+        return f"its name holds {found[0]!r}, which parts the names in a URN"
+    if "://" in namespace or "://" in name:
+        illegal = _URI.sub("", name)
+        if illegal:
+            return f"its name holds {illegal[0]!r}, which no URI can"
+    if _encoded_length(_DATASET_URN.format(namespace.partition("://")[0], name)) > _LONGEST:
+        return f"its name is too long: a URN has {_LONGEST} bytes at most"
+    return None
+
+
+def _encoded_length(text: str) -> int:
+    """As Java's URLEncoder has it."""
+    return len(quote_plus(text, safe="*")) + 2 * text.count("~")
