@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from exporter import MODEL, __version__
 from exporter.errors import ExporterError
 from exporter.graph.report import shacl_report
+from exporter.rows.times import iso
 from exporter.steps.screening import LEFT_OUT
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ class Report:
     read and rows of queries that were held back. ``filtered``: what the filters left out, which ``rows_in`` does not
     count: ``rows`` by filter, ``reduced`` rows that lost some of their ``objects``, lines of ``query_history``; None
     without filters. Of an update ``new``: by day, the rows that are new; ``made``: the days that were made again: those
-    and the ones after the first of them. ``truncated``: exported queries that Snowflake cut. Seconds by stage.
+    and the ones after the first of them. ``truncated``: exported queries that Snowflake cut. Seconds by stage: where
+    stages run side by side, the time is shared out among them. ``at``: when the report was made; ``period``: when the
+    first and the last query of DIR started, those of earlier runs too (both UTC; None where DIR has none).
     """
 
     rows_in: int
@@ -45,6 +48,8 @@ class Report:
     seconds: dict[str, float]
     account: str
     out: str
+    at: str
+    period: dict[str, str] | None
     version: str = __version__
     skipped_files: list[str] = field(default_factory=list)
     query_history: dict[str, int] | None = None
@@ -67,7 +72,9 @@ class Report:
         }
 
 
-def summarise(settings: Settings, found: Inputs, outcome: Outcome, new: Publication, progress: Progress) -> Report:
+def summarise(  # noqa: PLR0913, PLR0917 - all that an account is made of
+    settings: Settings, found: Inputs, left: Earlier, outcome: Outcome, new: Publication, progress: Progress
+) -> Report:
     """The report, from what was counted where it was written; both reports are files of DIR."""
     counts = outcome.counts
     report = Report(
@@ -82,9 +89,11 @@ def summarise(settings: Settings, found: Inputs, outcome: Outcome, new: Publicat
         nodes_checked=counts["checked"],
         violations=dict(sorted(outcome.refused.items())),
         warnings={**dict(sorted(counts.warnings().items())), **_faulty(counts["faulty"])},
-        seconds={name: round(seconds, 3) for name, seconds in {**progress.seconds, "total": progress.total()}.items()},
+        seconds=_seconds(progress),
         account=settings.account,
         out=str(settings.out),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        period=_period(left, outcome),
         skipped_files=list(found.skipped),
         query_history=_of_history(settings, counts.numbers),
         filtered=_filtered(settings.privacy.filters, counts.numbers),
@@ -94,6 +103,21 @@ def summarise(settings: Settings, found: Inputs, outcome: Outcome, new: Publicat
     new.text("report.json", report.json() + "\n")
     new.text("shacl-report.ttl", shacl_report(outcome.results, conforms=not outcome.refused))
     return report
+
+
+def _seconds(progress: Progress) -> dict[str, float]:
+    """By stage, rounded down: together they are never more than the total."""
+    stages = {name: int(seconds * 1000) / 1000 for name, seconds in progress.seconds.items()}
+    return {**stages, "total": round(progress.total(), 3)}
+
+
+def _period(left: Earlier, outcome: Outcome) -> dict[str, str] | None:
+    """Of the days that were made now, which are the last ones of DIR, and of those before, which earlier runs made."""
+    before, counts = left.runs[-1].get("period") if left.runs else None, outcome.counts
+    if counts.first is None or counts.last is None:
+        return before if outcome.days else None
+    now = {"first": iso(counts.first), "last": iso(counts.last)}
+    return now if before is None or min(outcome.days) in outcome.made else {**now, "first": before["first"]}
 
 
 def _faulty(events: int) -> dict[str, int]:
@@ -132,7 +156,8 @@ def log(left: Earlier, report: Report, outcome: Outcome) -> str:
     """The log of DIR with this run: what came, what of it was new, what was set aside, when and by which version."""
     entry = {
         "run": left.run,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "at": report.at,
+        "period": report.period,
         "version": report.version,
         **{name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")},
         "queries": report.queries,

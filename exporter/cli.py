@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter import __version__, printable, watch
 from exporter.commands import export, log, push, quarantine, queries, query, serve, validate
+from exporter.commands import help as help_
 from exporter.errors import ExporterError
 
 if TYPE_CHECKING:
@@ -87,4 +88,5 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for one in (export, validate, push, query, queries, serve, quarantine, log):
         one.add(commands)
+    help_.add(commands, parser)
     return parser

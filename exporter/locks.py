@@ -5,6 +5,7 @@ The lock ends with the process, however that ends (flock(2)): a file that a dead
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
@@ -31,13 +32,21 @@ def held(path: Path, shown: str) -> Iterator[None]:
     try:
         file = _taken(path, shown)
     except OSError as error:
-        raise UsageError(f"{shown}: cannot be written: {path.parent}: {error.strerror}; nothing was changed") from None
+        raise UsageError(f"{shown}: cannot be written: {_why(path.parent, error)}; nothing was changed") from None
     try:
         yield
     finally:
         with suppress(OSError):
             path.unlink()  # before it is let go: who comes next makes a file of their own
         os.close(file)
+
+
+def _why(folder: Path, error: OSError) -> str:
+    """Why nothing can be written in a folder, by the first of it that is there."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not there.is_dir():
+        return f"{there} is no folder"
+    return f"nothing can be made in {there}" if error.errno == errno.ENOENT else f"{there}: {error.strerror}"
 
 
 def busy(shown: str, who: str) -> UsageError:

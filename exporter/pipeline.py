@@ -16,7 +16,7 @@ from exporter.earlier import LOG, Earlier, Given, earlier
 from exporter.engine.run import run
 from exporter.places import place_of
 from exporter.publication import Publication
-from exporter.rows import forms
+from exporter.rows import forms, views
 from exporter.steps.job import Job
 from exporter.steps.saying import checks
 from exporter.steps.surrounding import check_by_day
@@ -38,6 +38,8 @@ def export(settings: Settings, progress: Progress) -> Report:
     place = place_of(settings.out)
     history = forms.find([settings.query_history]) if settings.query_history else None
     came = forms.Came(forms.find(settings.inputs) if settings.inputs else forms.NOTHING, history)
+    views.check_files(came.rows.sources, is_history=False)
+    views.check_files(history.sources if history else (), is_history=True)
     with place.held():
         return _published(settings, job, place, came, progress)
 
@@ -47,7 +49,7 @@ def _published(settings: Settings, job: Job, place: Place, came: forms.Came, pro
     job = replace(job, run=left.run if settings.update else 0)
     with Publication(place, replace=settings.replace or bool(left.runs)) as new:
         outcome = run(Given(came, left, settings.changes), job, new, progress, settings.engine)
-        report = summarise(settings, came.rows, outcome, new, progress)
+        report = summarise(settings, came.rows, left, outcome, new, progress)
         check(report)
         guard.check(settings, report, new, came.rows.named)
         if settings.update:

@@ -34,7 +34,8 @@ _DESCRIPTION: Final = "spark.job.description"
 
 
 class Progress:
-    """``seconds``: by stage, summed where a stage ran more than once; stages may run at the same time. Shown on
+    """``seconds``: by stage, summed where a stage ran more than once. While several stages run, the time is shared out
+    evenly among them, so that all seconds together are never more than the total. Shown on
     ``stream`` if it is a terminal: the stages that run, how many of Spark's tasks are done, and what was counted.
     Spark's own pages call the jobs by the stages, too.
     """
@@ -48,22 +49,31 @@ class Progress:
         self._tracker: StatusTracker | None = None
         self._context: Any = None
         self._lock = Lock()
+        self._looked = self.begun
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time a stage and show that it runs."""
-        start = time.monotonic()
         with self._lock:
+            self._share()
             self._running.append(name)
+            self.seconds.setdefault(name, 0.0)
             self._show()
         try:
             with self._described(_WORDS.get(name, name)):
                 yield
         finally:
             with self._lock:
+                self._share()
                 self._running.remove(name)
-                self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
                 self._show()
+
+    def _share(self) -> None:
+        """Give the time since the last look to the stages that ran meanwhile."""
+        now = time.monotonic()
+        for name in self._running:
+            self.seconds[name] += (now - self._looked) / len(self._running)
+        self._looked = now
 
     def counted(self, what: str, number: int) -> None:
         """Show from now on that there are so many; what is made again counts once."""

@@ -10,10 +10,12 @@ import difflib
 import os
 import re
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.account import spelled
 from exporter.compressed import KINDS as COMPRESSIONS
 from exporter.errors import UsageError
 from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
@@ -78,8 +80,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be right, naming the setting."""
-        if not _ACCOUNT.fullmatch(self.account):
-            raise UsageError(f"account: {self.account!r} is no account identifier; it looks like MYORG-MYACCOUNT")
+        object.__setattr__(self, "account", spelled(self.account))
         if not self.base:
             object.__setattr__(self, "base", f"snowflake://{self.account}/")
         if not _BASE.fullmatch(self.base) or self.base.split(":", 1)[0] in STORAGE_SCHEMES:
@@ -196,7 +197,7 @@ def load_push(given: Mapping[str, Any], config: Path | None, environ: Mapping[st
     return Choices(**{**values, **{name: value for name, value in given.items() if value is not None}})
 
 
-_PUSH: Final = {"runs": str, "profile": str, "concurrency": int, "rate": int | float}
+_PUSH: Final = {"runs": str, "profile": str, "letter_case": str, "concurrency": int, "rate": int | float}
 _PUSH_WORDS: Final = {str: "a text", int: "a whole number", int | float: "a number"}
 
 
@@ -226,7 +227,17 @@ def _openlineage(table: Any, config: Path | None, *, query_text: bool) -> OpenLi
             raise UsageError(f"{config}: openlineage.{name} must be a {type(like).__name__}, and is {value!r}")
     if values.get("letter_case", "upper") not in ("upper", "lower"):
         raise UsageError(f"{config}: openlineage.letter_case must be upper or lower, and is {values['letter_case']!r}")
+    if "namespaces" in values:
+        values["namespaces"] = {_spelled(name): to for name, to in values["namespaces"].items()}
     return OpenLineageSettings(**values)
+
+
+def _spelled(namespace: str) -> str:
+    """A dataset namespace, that of an account in its one spelling: or a mapping would meet no name, in silence."""
+    scheme, is_account, account = namespace.partition("snowflake://")
+    with suppress(UsageError):
+        return f"{is_account}{spelled(account)}" if is_account and not scheme else namespace
+    return namespace
 
 
 def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:

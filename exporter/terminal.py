@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter import faults
+from exporter import account, faults
 from exporter.rows.forms import is_remote
-from exporter.settings import DEFAULT_ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,17 +44,12 @@ def fault(error: Exception) -> str:
 
 def advice(settings: Settings) -> list[str]:
     """What is allowed and seldom meant."""
-    told = list(settings.privacy.advice)
-    if settings.account != DEFAULT_ACCOUNT:
-        return told
-    return [
-        *told,
-        f"no --account was given, so names are below snowflake://{DEFAULT_ACCOUNT}, where graphs of two accounts meet",
-    ]
+    of_account = account.advice(settings.account)
+    return [*settings.privacy.advice, *([of_account] if of_account else [])]
 
 
-def summary(report: Report, *, is_dry: bool = False) -> str:
-    """The account of an export, a line a number, and where to go from here; ``is_dry``: nothing was written."""
+def summary(report: Report, settings: Settings) -> str:
+    """The account of an export, a line a number, and where to go from here."""
     rows = [
         ("rows in", f"{report.rows_in:>{_WIDTH},}"),
         ("exported", f"{report.exported:>{_WIDTH},}   {_of_rows(report)}"),
@@ -63,9 +60,10 @@ def summary(report: Report, *, is_dry: bool = False) -> str:
         ("seconds", f"{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}"),
     ]
     rows[1:1] = _left_out(report)
-    rows[-1:-1] = _days(report)
+    rows[-1:-1] = [*_days(report), *_period(report)]
     lines = [f"  {name:<12}{value}".rstrip() for name, value in rows]
-    end = ["Nothing was written: this was a dry run."] if is_dry else [f"Written to {report.out}", _next(report)]
+    written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
+    end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
     return "\n".join([*_skipped(report), *lines, *_shapes(report), "", *end])
 
 
@@ -134,10 +132,48 @@ def _shapes(report: Report) -> list[str]:
     return [*refused, *warned, *([f"  all results are in {report.out}/shacl-report.ttl"] if refused or warned else [])]
 
 
-def _next(report: Report) -> str:
-    if is_remote(report.out):
-        return "To ask it something, or to validate or push it: copy it to a folder of this machine."
-    return f"Ask it something: exporter query user-history --graph {report.out}   (all questions: exporter queries)"
+def _period(report: Report) -> list[tuple[str, str]]:
+    """When the first and the last query started."""
+    if report.period is None:
+        return []
+    first, last = (_minute(report.period[name]) for name in ("first", "last"))
+    return [("period", f"{first} to {last} UTC, when the first and the last query started")]
+
+
+def _minute(time: str) -> str:
+    """A time for people, in UTC as it is.
+
+    >>> _minute("2026-09-01T08:00:12.5Z")
+    '2026-09-01 08:00'
+    """
+    return time[:16].replace("T", " ")
+
+
+def _next(settings: Settings) -> list[str]:
+    """What to do next, as a command on a line of its own that can be pasted."""
+    if is_remote(settings.out):
+        return ["To ask it something, or to validate or push it: copy it to a folder of this machine."]
+    if "graph" in settings.outputs and settings.graph_format != ("nquads",):
+        asked = f"  {program()} query user-history --graph {shlex.quote(settings.out)}"
+        return ["To ask it something, and to list all questions:", asked, f"  {program()} queries"]
+    if "events" in settings.outputs:
+        return ["To send the events to a backend:", f"  {program()} push {shlex.quote(settings.out)}"]
+    return []
+
+
+def program() -> str:
+    """The program as a shell finds it: by its name where that is on the path, else as it was started."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py" and started.parent.name == "exporter":
+        return f"{_found(Path(sys.executable))} -m exporter"
+    return _found(started) if started.stem == "exporter" else "exporter"
+
+
+def _found(started: Path) -> str:
+    """The name of a program where a shell finds the same one by it, else its path."""
+    found = shutil.which(started.name)
+    is_same = found is not None and Path(found).absolute() == started.absolute()
+    return started.name if is_same else shlex.quote(str(started))
 
 
 def listed(questions: Sequence[Question], *, as_json: bool) -> str:

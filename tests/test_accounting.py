@@ -25,6 +25,8 @@ RIGHT = Report(
     seconds={},
     account="A",
     out="out",
+    at="2026-11-22T08:00:00+00:00",
+    period=None,
 )
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from exporter import __version__, pipeline, terminal
 from exporter.cli import main
 from exporter.errors import DeliveryError, ExporterError, RefusedError, UsageError
+from exporter.settings import Settings
 from tests import exports, golden
 from tests.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from exporter.accounting import Report
 
 EXAMPLE = golden.EXAMPLES / "01-view-example"
 
@@ -95,9 +97,42 @@ def test_a_dir_of_this_machine_may_be_given_by_its_uri(tmp_path: Path, capsys: p
     assert f"{tmp_path}/none does not exist" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("out", "words"), [("s3a://b/lineage", "copy it to"), ("lineage", "--graph lineage ")])
-def test_what_is_said_at_the_end_can_be_done(out: str, words: str) -> None:
-    assert words in terminal._next(cast("Report", SimpleNamespace(out=out)))
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, ["exporter", "query", "user-history", "--graph", "my lineage"]),
+        ({"outputs": ("events",)}, ["exporter", "push", "my lineage"]),
+        ({"outputs": ("facts",)}, []),
+        ({"graph_format": ("nquads",), "outputs": ("graph",)}, []),
+        ({"graph_format": ("nquads", "turtle")}, ["exporter", "query", "user-history", "--graph", "my lineage"]),
+    ],
+)
+def test_what_is_said_at_the_end_can_be_pasted(given: dict[str, Any], said: list[str]) -> None:
+    told = terminal._next(Settings(inputs=("rows",), out="my lineage", **given))
+    assert [shlex.split(line) for line in told if line.startswith("  ")][:1] == ([said] if said else [])
+
+
+def test_what_is_elsewhere_is_to_be_copied_first() -> None:
+    assert "copy it to" in terminal._next(Settings(inputs=("rows",), out="s3a://b/lineage"))[0]
+
+
+@pytest.mark.parametrize(
+    ("started", "path", "said"),
+    [
+        ("/env/bin/exporter", "/env/bin", "exporter"),
+        ("/env/bin/exporter", "/usr/bin", "/env/bin/exporter"),
+        (".venv/bin/exporter", "/usr/bin", ".venv/bin/exporter"),
+        ("/the folder/bin/exporter", "", "'/the folder/bin/exporter'"),
+        ("/checkout/exporter/__main__.py", "", f"{sys.executable} -m exporter"),
+        ("/env/bin/pytest", "", "exporter"),
+    ],
+)
+def test_the_program_is_named_so_that_a_shell_finds_it(
+    started: str, path: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [started])
+    monkeypatch.setattr(shutil, "which", lambda name: f"{path}/{name}" if f"{path}/{name}" == started else None)
+    assert terminal.program() == said
 
 
 _SLOW = """
@@ -143,7 +178,7 @@ def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str
     assert "usage: exporter" in printed.err
 
 
-@pytest.mark.parametrize("command", [[], ["export"], ["validate"], ["push"], ["query"], ["queries"]])
+@pytest.mark.parametrize("command", [[], ["export"], ["validate"], ["push"], ["query"], ["queries"], ["help"]])
 def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main([*command, "--help"])
@@ -208,3 +243,53 @@ def test_the_questions_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "object_id" in printed
     assert main(["queries", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) >= 21
+
+
+def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    assert "exporter export rows.ndjson.gz" in capsys.readouterr().out
+    assert main(["help", "push"]) == 0
+    assert "usage: exporter push" in capsys.readouterr().out
+    assert main(["help", "psuh"]) == 2
+    assert "there is no command psuh; did you mean push?" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without Spark, which would start for a table of that name, and leave a folder where it was started."""
+    for name in ("rows.ndjson", "rows.ndjson.gz", "lake.rows.parquet"):
+        started = time.monotonic()
+        assert main(["export", name, "--out", str(tmp_path / "out"), "--account", "A-B"]) == 2
+        assert time.monotonic() - started < 1
+        assert f"{name}: there is no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("below", "why"),
+    [
+        ("file/out", "{}/file is no folder"),
+        ("file/deep/out", "{}/file is no folder"),
+        ("/proc/out", "nothing can be made in /proc"),
+        ("/proc/deep/out", "nothing can be made in /proc"),
+        ("/dev/null/out", "/dev/null is no folder"),
+        ("n" * 250, "{}: File name too long"),
+    ],
+)
+def test_a_place_where_no_folder_can_be(
+    below: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("a file", encoding="utf-8")
+    out = tmp_path / below
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    assert exports.export([rows], out) == 2
+    said = capsys.readouterr().err
+    assert f"{out}: cannot be written: {why.format(tmp_path)}; nothing was changed" in said
+
+
+def test_a_push_of_a_folder_without_events_says_so_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No backend is set up either; that is not what is wrong first."""
+    assert main(["push", str(tmp_path / "nowhere")]) == 2
+    assert "there is no such folder" in capsys.readouterr().err
+    assert main(["push", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "holds no events" in said
+    assert "OPENLINEAGE_URL" not in said

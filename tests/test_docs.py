@@ -19,7 +19,8 @@ import shlex
 import subprocess
 import sys
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from rdflib import Graph
@@ -28,9 +29,6 @@ from exporter import cli, errors, settings
 from exporter.graph.ask.questions import questions
 from exporter.openlineage.settings import OpenLineageSettings
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, sections, text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMANDS: Final = [command for page in PAGES for command in commands(page)]
 EXPORT: Final = next(one for one in COMMANDS if one.page.name == "README.md" and one.arguments[0] == "export")
@@ -63,9 +61,11 @@ def test_the_export_of_the_readme_runs_on_spark_and_prints_what_it_shows(tmp_pat
     """As a person runs it: in a process of its own, which leaves the output and nothing else."""
     (tmp_path / "temporary").mkdir()
     arguments = [str(tmp_path / "out") if word == EXAMPLE else word for word in EXPORT.arguments]
-    environ = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    program = Path(sys.executable).with_name("exporter")
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    environ = {**os.environ, "TMPDIR": str(tmp_path / "temporary"), "PATH": path}
     done = subprocess.run(
-        [sys.executable, "-m", "exporter", *arguments],
+        [program, *arguments],
         cwd=ROOT,
         env=environ,
         capture_output=True,

@@ -10,7 +10,8 @@ import pytest
 from pyarrow import parquet
 
 from exporter.cli import main
-from exporter.history import reasons, runs
+from exporter.history import runs
+from exporter.quarantine import reasons
 from tests import exports, golden
 
 if TYPE_CHECKING:
@@ -55,7 +56,43 @@ def test_what_was_set_aside_is_listed_by_reason(out: Path, capsys: pytest.Captur
     shown = capsys.readouterr().out
     assert "query_start_time is missing" in shown
     assert "rows.ndjson, line 2" in shown
+
+
+def aside(out: Path) -> list[tuple[int, int, str]]:
+    return [
+        (one["rows"], one["given_again"], json.loads(one["example"]["as_it_came"])["query_id"]) for one in reasons(out)
+    ]
+
+
+@pytest.mark.parametrize("is_anew", [False, True])
+def test_a_row_that_was_mended_is_listed_as_given_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_anew: bool
+) -> None:
+    """Also where all rows were kept anew since: here, because a row moves its query to another day."""
+    good = {"query_start_time": "2026-03-02 00:00:00 +0000", "user_name": "U"}
+    runs_of: list[list[dict[str, Any]]] = [
+        [BAD, {"query_id": "other"}, {**good, "query_id": "known"}, {"query_id": "known"}],
+        [{**BAD, **good}],
+    ]
+    if is_anew:
+        runs_of.append([{**BAD, **good, "query_start_time": "2026-03-01 00:00:00 +0000"}])
+    for given in runs_of:
+        assert exports.export([exports.ndjson(given, tmp_path / "rows.ndjson")], tmp_path / "out", "--update") == 0
+    assert aside(tmp_path / "out") == [(3, 1, "other")], "a row that came together with the bad one mends nothing"
+    capsys.readouterr()
+    assert main(["quarantine", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "3 rows: query_start_time is missing" in shown
+    assert "(1 of them given again since)" in shown
     assert "--update" in shown
+
+
+def test_where_all_was_given_again_there_is_nothing_to_do(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert aside(out) == [(1, 1, "bad")]
+    assert main(["quarantine", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "(given again since)" in shown
+    assert "nothing left to mend" in shown
 
 
 def test_nothing_that_was_set_aside_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

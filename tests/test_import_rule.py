@@ -41,11 +41,11 @@ LAYERS: Final = (
     {"things"},
     {"graph"},
     {"openlineage"},
-    {"settings", "progress"},
+    {"account", "settings", "progress"},
     {"steps"},
     # The engine fills a publication, and a place may be of one of Spark's file systems.
     {"publication", "places", "earlier", "engine"},
-    {"accounting", "guard", "history"},
+    {"accounting", "guard", "history", "quarantine"},
     {"pipeline"},
     {"terminal"},
     {"serve"},

@@ -143,3 +143,17 @@ def test_an_export_without_spark_is_one_stage(tmp_path: Path) -> None:
     assert "exporting …" in terminal.getvalue()
     assert terminal.now() == ""
     assert report.seconds.keys() == {"export", "total"}
+
+
+def test_stages_that_run_side_by_side_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    shown = Progress(io.StringIO())
+    with shown.stage("read"):
+        now += 2
+        with shown.stage("answer"), shown.stage("write"):
+            now += 3
+        now += 1
+    now += 1
+    assert shown.seconds == {"read": 4.0, "answer": 1.0, "write": 1.0}
+    assert shown.total() == 7.0

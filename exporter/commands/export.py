@@ -131,5 +131,5 @@ def _run(arguments: argparse.Namespace) -> int:
     chosen = settings.load({**given, "inputs": tuple(arguments.inputs)}, arguments.config)
     terminal.warn(terminal.advice(chosen))
     report = export(chosen, Progress())
-    print(report.json() if arguments.json else terminal.summary(report, is_dry=chosen.dry_run))
+    print(report.json() if arguments.json else terminal.summary(report, chosen))
     return 1 if report.violations or (chosen.strict and report.quarantined) else 0

@@ -23,8 +23,8 @@ def add(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from exporter.history import reasons, shown_reasons
+    from exporter.quarantine import reasons, shown
 
     found = reasons(arguments.folder)
-    print(json.dumps(found, indent=1) if arguments.json else shown_reasons(found, str(arguments.folder)))
+    print(json.dumps(found, indent=1) if arguments.json else shown(found, str(arguments.folder)))
     return 0

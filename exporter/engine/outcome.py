@@ -43,18 +43,18 @@ def _in_order(result: Result) -> tuple[str, ...]:
     return result.focus, result.shape, result.path or "", result.value or ""
 
 
-_Numbers = tuple[dict[str, int], dict[str, int], int, list[tuple[str, str, int]], dict[str, int]]
+_Numbers = tuple[dict[str, int], dict[str, int], int | None, int, list[tuple[str, str, int]], dict[str, int]]
 _read_numbers: Final = msgspec.msgpack.Decoder(_Numbers).decode
 
 
 def numbers(counts: Counts, refused: dict[str, int]) -> Message:
     """The counts of a whole export, as a message."""
     shapes = [(*shape, number) for shape, number in sorted(counts.shapes.items())]
-    return Message(TALLY, "", b"", encode((counts.numbers, counts.begun, counts.load, shapes, refused)))
+    return Message(TALLY, "", b"", encode((counts.numbers, counts.begun, counts.last, counts.load, shapes, refused)))
 
 
 def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
     """What :func:`numbers` and the messages of results tell."""
-    sums, begun, load, shapes, refused = _read_numbers(tally)
+    sums, begun, last, load, shapes, refused = _read_numbers(tally)
     by_shape = {(severity, shape): number for severity, shape, number in shapes}
-    return Outcome(Counts(sums, begun, load, by_shape), refused, results_of(results))
+    return Outcome(Counts(sums, begun, last, load, by_shape), refused, results_of(results))

@@ -40,6 +40,8 @@ _LOCAL: Final = {
     # Loopback only: nothing listens to the network, and no warning about the name of the machine.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Where tables would be, and none is made: a folder that is there, or Spark makes one in the current folder.
+    "spark.sql.warehouse.dir": tempfile.gettempdir(),
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",

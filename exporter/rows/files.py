@@ -22,7 +22,7 @@ from exporter.rows import delimited, forms
 from exporter.rows.limits import LONGEST_RECORD
 from exporter.rows.packed import FREE
 from exporter.rows.reading import rows_of_document
-from exporter.rows.row import STRUCTURED
+from exporter.rows.views import check_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,7 +44,6 @@ _TIMES_PARQUET: Final = 1_000
 _LONGEST: Final = LONGEST_RECORD + 2
 _AT_ONCE: Final = 1 << 20
 _NULL_IN_CSV: Final = "\\N"
-_OBJECTS: Final = frozenset(STRUCTURED) - {"object_modified_by_ddl", "agents_info"}
 
 
 class Record(NamedTuple):
@@ -80,14 +79,15 @@ def records(source: Source, required: tuple[str, ...] = REQUIRED) -> Iterator[Re
 
 
 def check_columns(names: Iterable[str], source: Source, required: tuple[str, ...]) -> None:
-    """Raise UsageError where a required column is not among the names of a CSV, a Parquet file or a table."""
-    lower = [name.strip().lower() for name in names]
+    """Raise UsageError where a required column is not among the names of a CSV, a Parquet file or a table, or
+    they are those of the other view.
+    """
+    lower, where = [name.strip().lower() for name in names], ", ".join(source.paths[:3])
+    check_names(lower, where, is_history=required == REQUIRED_OF_HISTORY)
     missing = [name for name in required if name not in lower]
     if missing:
-        is_history = "query_text" in lower and _OBJECTS.isdisjoint(lower)
-        hint = "; it looks like QUERY_HISTORY: give it with --query-history" if is_history else ""
-        where, there = ", ".join(source.paths[:3]), ", ".join(sorted(lower))
-        raise UsageError(f"{where}: there is no column {missing[0]} (there are: {there}){hint}")
+        there = ", ".join(sorted(lower))
+        raise UsageError(f"{where}: there is no column {missing[0]} (there are: {there})")
 
 
 def _lines(path: str, _source: Source, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:

@@ -118,7 +118,7 @@ def find(names: Iterable[str], required: str = "query_id") -> Inputs:
             sources.append(_remote(name))
             size = None
             continue
-        if not Path(local(name)).exists() and _TABLE_NAME.fullmatch(name) and not listing.matching(name):
+        if not Path(local(name)).exists() and _may_be_table(name) and not listing.matching(name):
             sources.append(Source(TABLE, (name,)))
             size = None
             continue
@@ -128,6 +128,11 @@ def find(names: Iterable[str], required: str = "query_id") -> Inputs:
     if not sources:
         raise UsageError("no input was given: name a file, a folder, a glob or a table")
     return Inputs(_merged(sources), tuple(skipped), size)
+
+
+def _may_be_table(name: str) -> bool:
+    """Whether it can name a table: what ends as files of rows do is a file, there or not."""
+    return bool(_TABLE_NAME.fullmatch(name)) and _form_by_name(name) is None and not name.lower().endswith(".gz")
 
 
 def is_remote(path: str) -> bool:
@@ -203,6 +208,11 @@ def _first_bytes(path: Path) -> bytes:
             return _with_first_line(cast("IO[bytes]", packed))
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from None
+
+
+def first_text(path: Path) -> str:
+    """How a file of this machine begins, as text."""
+    return _first_bytes(path).decode("utf-8", errors="ignore")
 
 
 def _with_first_line(file: IO[bytes]) -> bytes:

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 
 class Tally:
-    """Counts by name; each account's first start; a digest of the queries in no order, for the name of a load."""
+    """Counts by name; each account's first start, and the last of all; a digest of the queries in no order, for the
+    name of a load.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._begun: dict[str, int] = {}
+        self._last: int | None = None
         self._shapes: dict[tuple[str, str], int] = {}
         self._load = 0
 
@@ -34,6 +37,8 @@ class Tally:
         begun = self._begun.get(facts.account)
         if begun is None or facts.start < begun:
             self._begun[facts.account] = facts.start
+        if self._last is None or facts.start > self._last:
+            self._last = facts.start
         self._load ^= load_digest(facts.account, facts.query_id)
 
     def written(self, facts: QueryFacts, rows: int) -> None:
@@ -48,5 +53,5 @@ class Tally:
 
     def message(self) -> Message:
         shapes = [(*key, number) for key, number in sorted(self._shapes.items())]
-        told = {**self._numbers, "begun": self._begun, "load": self._load, "shapes": shapes}
+        told = {**self._numbers, "begun": self._begun, "last": self._last, "load": self._load, "shapes": shapes}
         return Message(TALLY, "", b"", encode(told))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, QueryTriples, Store, Triple
 
 from exporter.errors import UsageError
-from exporter.graph.ask import movement
+from exporter.graph.ask import movement, syntax
 from exporter.graph.ask.answers import Answer, render
 from exporter.graph.ask.disk import fresh
 from exporter.graph.ask.parameters import Parameter, bind, check, declared
@@ -106,7 +106,7 @@ def in_words(name: str) -> Iterator[None]:
     try:
         yield
     except SyntaxError as error:
-        raise UsageError(f"{name} is no SPARQL 1.1: {_first_line(error)}") from error
+        raise UsageError(f"{name} is no SPARQL 1.1: {syntax.told(error)}") from error
     except OSError as error:
         raise UsageError(f"{name} reaches for something outside of the graph, which it may not: {error}") from error
     except RuntimeError as error:
@@ -164,8 +164,3 @@ def _asks(query: str) -> str:
     """The first paragraph of the comment that the file begins with, as one line; empty without one."""
     paragraph = takewhile(lambda line: line.startswith("# ") and not line.startswith("# param "), query.splitlines())
     return " ".join(line.removeprefix("# ").strip() for line in paragraph)
-
-
-def _first_line(error: SyntaxError) -> str:
-    """The place and the first words; the parser's list of all that it could take is of no help."""
-    return str(error.msg).splitlines()[0].split(": expected one of")[0]

@@ -403,7 +403,14 @@ def test_other_forms_of_query_are_answered_too(
 def test_a_query_that_does_not_parse_names_the_place(tmp_path: Path) -> None:
     own = tmp_path / "own.rq"
     own.write_text("SELECT ?x WHERE {\n  ?x ?y\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"^own is no SPARQL 1\.1: error at 3:1$"):
+    with pytest.raises(UsageError, match=r"^own is no SPARQL 1\.1: error at 3:1: expected one of "):
+        answer(str(own), VALID, {})
+
+
+def test_what_the_engine_says_of_a_query_is_kept(tmp_path: Path) -> None:
+    own = tmp_path / "own.rq"
+    own.write_text("SELECT ?x WHERE { ?x foo:bar ?y }", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"^own is no SPARQL 1\.1: error at 1:29: Prefix not found$"):
         answer(str(own), VALID, {})
 
 

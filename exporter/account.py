@@ -1,0 +1,72 @@
+"""An account identifier -> its one spelling, so that the names of two exports, or of two producers, meet.
+
+Snowflake takes an identifier in any letter case and in several forms, and people copy it from addresses. Names are made
+of ``ORG-ACCOUNT`` in capitals, as the views spell it; where the account is named by its locator, of
+``locator.region.cloud`` in small letters, as its address has it. Sources: Snowflake's documentation, "Account
+identifiers"; the naming page of OpenLineage (spec/Naming.md), "Snowflake".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from exporter.errors import UsageError
+from exporter.graph.iri import UNNAMED_ACCOUNT
+
+HOW: Final = "in Snowflake, SELECT CURRENT_ORGANIZATION_NAME() || '-' || CURRENT_ACCOUNT_NAME() tells it"
+
+_scheme: Final = re.compile(r"\A(?:https?|snowflake)://")
+_host: Final = re.compile(r"(?:\.privatelink)?(?:\.snowflakecomputing\.(?:com|cn))?[:/]*\Z")
+_page: Final = re.compile(r"app\.snowflake\.com/([a-z]\w*)/(\w+)(?:/.*)?").fullmatch
+_by_name: Final = re.compile(r"([a-z][a-z0-9]*)-(\w[\w-]*)", re.ASCII).fullmatch
+_by_name_in_sql: Final = re.compile(r"([a-z][a-z0-9]*)\.([a-z]\w*)", re.ASCII).fullmatch
+_by_locator: Final = re.compile(
+    r"(?P<locator>\w+)(?P<compliance>\.fhplus|\.dod)?(?:\.(?P<region>[a-z]+-[a-z0-9-]+)(?:\.(?P<cloud>aws|azure|gcp))?)?",
+    re.ASCII,
+).fullmatch
+_is_of_aws: Final = re.compile(r"[a-z]{2}-(?:[a-z]+-)+\d").fullmatch
+_is_of_gcp: Final = re.compile(r"[a-z]+-[a-z]+\d").fullmatch
+
+
+def spelled(account: str) -> str:
+    """The one spelling of an account identifier; raises UsageError for what is none.
+
+    >>> spelled("acme-prod"), spelled("https://acme-data-prod.snowflakecomputing.com/"), spelled("ACME.DATA_PROD")
+    ('ACME-PROD', 'ACME-DATA_PROD', 'ACME-DATA_PROD')
+    >>> spelled("XY12345"), spelled("xy12345.us-east-2"), spelled("XY12345.West-Europe")
+    ('xy12345', 'xy12345.us-east-2.aws', 'xy12345.west-europe.azure')
+    """
+    if account == UNNAMED_ACCOUNT:
+        return account
+    plain = _host.sub("", _scheme.sub("", account.strip().lower()))
+    if found := _by_name(plain) or _page(plain) or _by_name_in_sql(plain):
+        # An underscore of a name is a hyphen in addresses, where it cannot be; in a name there is no hyphen.
+        return f"{found[1]}-{found[2].replace('-', '_')}".upper()
+    if found := _by_locator(plain):
+        region = found["region"]
+        place = f".{region}.{found['cloud'] or _cloud(region)}" if region else ""
+        return f"{found['locator']}{found['compliance'] or ''}{place}"
+    raise UsageError(
+        f"account: {account!r} is no account identifier. Give ORG-ACCOUNT, such as MYORG-MYACCOUNT ({HOW}), or a "
+        "locator with its region, such as xy12345.us-east-2.aws"
+    )
+
+
+def _cloud(region: str) -> str:
+    """Whose region it is: ``us-east-2`` of AWS, ``us-central1`` of Google, ``west-europe`` of Azure."""
+    return "aws" if _is_of_aws(region) else "gcp" if _is_of_gcp(region) else "azure"
+
+
+def advice(account: str) -> str | None:
+    """What to tell of an account that is named so that names may not meet; None where they do."""
+    if account == UNNAMED_ACCOUNT:
+        return (
+            f"no --account was given, so names are below snowflake://{account}, where those of two accounts meet; {HOW}"
+        )
+    if "-" in account:
+        return None
+    return (
+        f"{account} is a locator without a region, which two accounts can have; name the account ORG-ACCOUNT, as the "
+        f"views and other producers do: {HOW}"
+    )

@@ -1,0 +1,126 @@
+"""What the runs of a DIR set aside, by reason, and whether it was given again since: ``exporter quarantine``."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from exporter.earlier import STATE
+from exporter.errors import UsageError
+from exporter.messages import time_and_query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_SHOWN: Final = 300
+"""Characters of a row that a person is shown."""
+_of_run: Final = re.compile(r"run=(\d+)-").match
+"""The run that a file is of, with rows that could not be read; the other files are of the present state."""
+_DAYS: Final = "to=[0-9]*-[0-9]*-[0-9]*"
+"""The folders with the rows of a day, in the state of an update."""
+
+
+class Aside(NamedTuple):
+    """A row that was set aside. ``run``: of which update, 0 where it is not kept from run to run; ``query_id``: None
+    where it cannot be read.
+    """
+
+    told: dict[str, Any]
+    run: int
+    query_id: str | None
+
+
+def reasons(folder: Path) -> list[dict[str, Any]]:
+    """What was set aside, by reason, the commonest first: how many ``rows``; ``given_again``, of how many of them a
+    later run took a row of the same query; and an ``example``, the first that was not given again if there is one.
+
+    Raises UsageError where no export left the folder.
+    """
+    if not (folder / "report.json").is_file():
+        raise UsageError(f"{folder}: has no report.json, so no export left it")
+    taken = _taken(folder)
+    found: dict[str, dict[str, Any]] = {}
+    for told, run, query_id in _set_aside(folder):
+        is_again = run > 0 and query_id is not None and taken.get(query_id, 0) > run
+        new = {"reason": told["reason"], "rows": 0, "given_again": 0, "example": told}
+        one = found.setdefault(told["reason"], new)
+        if one["rows"] == one["given_again"] and not is_again:
+            one["example"] = told
+        one["rows"] += 1
+        one["given_again"] += is_again
+    return sorted(found.values(), key=lambda one: (-one["rows"], one["reason"]))
+
+
+def _set_aside(folder: Path) -> Iterator[Aside]:
+    for path in sorted((folder / "quarantine").glob("*.ndjson")):
+        of_run = _of_run(path.name)
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                told = json.loads(line)
+                yield Aside(told, int(of_run[1]) if of_run else 0, _query_id(told["as_it_came"]) if of_run else None)
+
+
+def _query_id(text: str) -> str | None:
+    """The query that a row names; None where its text is no JSON object, or names none."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    names = given if isinstance(given, dict) else {}
+    found = next((value for name, value in names.items() if name.lower() == "query_id"), None)
+    return found if isinstance(found, str) else None
+
+
+def _taken(folder: Path) -> dict[str, int]:
+    """Of the queries of which a row was set aside: the last run that a row of theirs came with, and was taken."""
+    wanted = {one.query_id for one in _set_aside(folder) if one.query_id is not None}
+    files = sorted((folder / STATE / "rows").glob(f"*/{_DAYS}/*.parquet")) if wanted else []
+    found: dict[str, int] = {}
+    for path in files:
+        for query_id, order in _rows_of(path, wanted):
+            found[query_id] = max(found.get(query_id, 0), time_and_query(order)[0])
+    return found
+
+
+def _rows_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
+    """The rows of these queries that are kept in a file: the query and the order of each, which tells its run."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import, and seldom needed
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+    from pyarrow import parquet  # noqa: PLC0415 - as above
+
+    ids = pa.array(sorted(wanted), pa.string())
+    for batch in parquet.ParquetFile(path).iter_batches(columns=["key", "order"]):
+        kept = batch.filter(pc.is_in(batch.column("key"), value_set=ids))
+        yield from zip(kept.column("key").to_pylist(), kept.column("order").to_pylist(), strict=True)
+
+
+# --- for people -------------------------------------------------------------------------------------------------------
+
+
+def shown(found: list[dict[str, Any]], folder: str) -> str:
+    """The reasons for a person, and what to do."""
+    if not found:
+        return "Nothing was set aside."
+    told = [_reason(one) for one in found]
+    is_done = all(one["rows"] == one["given_again"] for one in found)
+    todo = (
+        f"All rows are in {folder}/quarantine as they came. Mend them, and give them again: with --update they are "
+        "added to what is there."
+    )
+    done = "All of these queries were given again since; there is nothing left to mend."
+    return "\n\n".join([*told, done if is_done else todo])
+
+
+def _reason(one: dict[str, Any]) -> str:
+    example = one["example"]
+    unit = "line" if "line" in example else "row"
+    text = example["as_it_came"]
+    cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
+    rows = "1 row" if one["rows"] == 1 else f"{one['rows']:,} rows"
+    again = one["given_again"]
+    since = (
+        f" ({'given again since' if again == one['rows'] else f'{again:,} of them given again since'})" if again else ""
+    )
+    return f"{rows}: {one['reason']}{since}\n  such as {example['file']}, {unit} {example.get(unit, '?')}:\n  {cut}"

@@ -1,0 +1,46 @@
+"""Which of the two views a file holds. One in the place of the other would be an export that says nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import UsageError
+from exporter.rows import forms
+from exporter.rows.row import STRUCTURED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from exporter.rows.forms import Source
+
+OBJECTS: Final = frozenset(STRUCTURED) - {"object_modified_by_ddl", "agents_info"}
+"""Columns that ACCESS_HISTORY alone has."""
+OF_HISTORY: Final = frozenset({"query_text", "execution_status", "total_elapsed_time"})
+"""Columns that QUERY_HISTORY alone has."""
+_KEYS: Final = re.compile(r'(?<!\\)"(\w+)"\s*:')
+"""The keys of a JSON text. Those of a JSON text within a text do not count: their quotes are escaped."""
+
+
+def check_names(names: Collection[str], where: str, *, is_history: bool) -> None:
+    """Raise UsageError where columns, by their names in lower case, are those of the other view. ``where``: the file or
+    table; ``is_history``: whether it is given as QUERY_HISTORY.
+    """
+    if is_history and not OBJECTS.isdisjoint(names):
+        raise UsageError(
+            f"{where}: these are rows of ACCESS_HISTORY, and --query-history takes those of QUERY_HISTORY; "
+            "give them as INPUT"
+        )
+    has_none = "query_start_time" not in names and OBJECTS.isdisjoint(names)
+    if not is_history and has_none and not OF_HISTORY.isdisjoint(names):
+        raise UsageError(f"{where}: these are rows of QUERY_HISTORY; give them with --query-history")
+
+
+def check_files(sources: Iterable[Source], *, is_history: bool) -> None:
+    """The same of files of JSON on this machine, by their first bytes."""
+    for source in sources:
+        if source.form in (forms.NDJSON, forms.JSON_DOCUMENT) and not forms.is_remote(source.paths[0]):
+            for path in source.paths:
+                keys = {key.lower() for key in _KEYS.findall(forms.first_text(Path(path)))}
+                check_names(keys, path, is_history=is_history)
