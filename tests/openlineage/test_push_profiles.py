@@ -116,6 +116,14 @@ def test_every_profile_has_a_page_and_no_other() -> None:
     assert pages - {"atlan", "kafka", "file", "index"} == set(PROFILES) - {"any"}
 
 
+@pytest.mark.parametrize("page", sorted((golden.ROOT / "docs" / "backends").glob("*.md")), ids=lambda page: page.stem)
+def test_every_page_says_what_it_was_tried_with(page: Path) -> None:
+    """A version, or that it was not."""
+    _, title, told = page.read_text(encoding="utf-8").partition("\n## Tried\n")
+    assert title
+    assert re.search(r"[Nn]ot (tried|with a running)|\d+\.\d+", told)
+
+
 # --- splitting --------------------------------------------------------------------------------------------------------
 
 

@@ -105,9 +105,10 @@ class _Push:
     def _say_unfit(self) -> None:
         if self._unfit:
             (_, name), why = next(iter(self._unfit.items()))
+            datasets = "1 dataset" if len(self._unfit) == 1 else f"{len(self._unfit):,} datasets"
             say(
-                f"{self._backend.name}: {len(self._unfit):,} datasets cannot be sent (profile {self._rules.name}) and "
-                f"are left out of the events, such as {name}: {why}. See reduced.ndjson in DIR/push"
+                f"{self._backend.name}: {datasets} left out of the events (profile {self._rules.name}), such as "
+                f"{name}: {why}. reduced.ndjson in DIR/push will have the events"
             )
 
     def _send_again(self, index: Index, ledger: Ledger) -> None:

@@ -25,7 +25,9 @@ _JOB_URN: Final = f"urn:li:dataJob:(urn:li:dataFlow:(snowflake,{FLOW},{{}}),{FLO
 _DATASET_URN: Final = "urn:li:dataset:(urn:li:dataPlatform:{},{},PROD)"
 _PLAIN: Final = str.maketrans({",": ";", "(": "[", ")": "]", "\u241f": " "})
 _in_urn: Final = re.compile(r"[,()\u241f]").search
-_URI: Final = re.compile(r"[^\x00-\x9f\s\"<>\\^`{|}\[\]%]|%[0-9A-Fa-f]{2}")
+_LEGAL: Final = re.compile(r"[A-Za-z0-9_.!~'()*;/:@&=+$,?#-]|%[0-9A-Fa-f]{2}|[^\x00-\x9f\s]")
+"""A character of a path as java.net.URI takes it: what RFC 2396 allows, and letters of any language."""
+_ends_path: Final = re.compile(r"[?#]").search
 _TAIL: Final = 13
 """Characters of the hash at the end of a job's name, which tells it from others, with its brackets."""
 
@@ -61,9 +63,11 @@ def unfit(namespace: str, name: str) -> str | None:
     if found := _in_urn(name):
         return f"its name holds {found[0]!r}, which parts the names in a URN"
     if "://" in namespace or "://" in name:
-        illegal = _URI.sub("", name)
+        illegal = _LEGAL.sub("", name) or name[name.find("#") + 1 :].partition("#")[1]
         if illegal:
-            return f"its name holds {illegal[0]!r}, which no URI can"
+            return f"its name holds {illegal[0]!r} where a URI cannot"
+        if not namespace.startswith("snowflake://") and (end := _ends_path(name)):
+            return f"its name holds {end[0]!r}, with which the path of a URI ends"
     if _encoded_length(_DATASET_URN.format(namespace.partition("://")[0], name)) > _LONGEST:
         return f"its name is too long: a URN has {_LONGEST} bytes at most"
     return None
