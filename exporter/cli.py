@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from exporter import __version__, printable, watch
-from exporter.commands import export, log, push, quarantine, queries, query, serve, validate
+from exporter.commands import export, fetch, log, push, quarantine, queries, query, serve, validate
 from exporter.commands import help as help_
 from exporter.errors import ExporterError
 
@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"exporter {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for one in (export, validate, push, query, queries, serve, quarantine, log):
+    for one in (fetch, export, validate, push, query, queries, serve, quarantine, log):
         one.add(commands)
     help_.add(commands, parser)
     return parser

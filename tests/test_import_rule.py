@@ -42,6 +42,7 @@ LAYERS: Final = (
     {"graph"},
     {"openlineage"},
     {"account", "settings", "progress"},
+    {"fetch"},
     {"steps"},
     # The engine fills a publication, and a place may be of one of Spark's file systems.
     {"publication", "places", "earlier", "engine"},
@@ -67,6 +68,7 @@ WITHOUT: Final = {
     "flask": {"serve"},
     "dash": {"serve"},
     "waitress": {"serve"},
+    "snowflake": {"fetch"},
 }
 """Libraries that are slow to import, and the parts that may do so."""
 

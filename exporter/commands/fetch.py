@@ -1,0 +1,96 @@
+"""Rows from Snowflake to files that an export takes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentTypeError
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from exporter.commands import command, here
+
+if TYPE_CHECKING:
+    import argparse
+
+    from exporter.fetch.run import Wanted
+
+
+def add(commands: Any) -> None:
+    """Declare it."""
+    parser = command(
+        commands, "fetch", _run, "fetch the rows of ACCESS_HISTORY and QUERY_HISTORY from Snowflake",
+        "exporter fetch --connection lineage --out rows",
+    )  # fmt: skip
+    parser.add_argument(
+        "--connection", metavar="NAME", help="a connection of connections.toml (default: the connector's default)"
+    )
+    parser.add_argument("--out", required=True, type=here, metavar="ROWS", help="the folder to write, or to go on with")
+    parser.add_argument("--since", metavar="DAY", help="the first day, UTC (default: the first in ROWS, or a year ago)")
+    parser.add_argument("--until", metavar="DAY", help="the day after the last one (default: tomorrow)")
+    parser.add_argument(
+        "--view",
+        default="account",
+        metavar="VIEW",
+        help="account (default), organization, or DATABASE.SCHEMA with views of these names",
+    )
+    parser.add_argument(
+        "--overlap",
+        type=_days,
+        default=3,
+        metavar="DAYS",
+        help="ask for a day again until so many days after its end, for late rows (default 3)",
+    )
+    parser.add_argument("--keep", type=_days, metavar="DAYS", help="remove older days from ROWS (default: none)")
+    parser.add_argument("--query-text", action="store_true", help="fetch SQL text, too, which can hold personal data")
+    parser.add_argument("--no-query-history", action="store_true", help="fetch ACCESS_HISTORY alone")
+    parser.add_argument("--dry-run", action="store_true", help="print the SQL, and do not connect")
+    parser.add_argument("--json", action="store_true", help="print what was fetched as JSON on standard output")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from datetime import UTC, datetime
+
+    from exporter.fetch import connection, run, told
+    from exporter.progress import Progress
+
+    wanted = _wanted(arguments)
+    if arguments.dry_run:
+        for statement in run.planned(wanted, datetime.now(UTC)):
+            print(f"{statement};")
+        return 0
+    try:
+        done = run.fetch(wanted, lambda: connection.opened(arguments.connection, wanted.schema), Progress())
+    except KeyboardInterrupt:
+        print(f"exporter: interrupted; {told.kept(wanted.out)}", file=sys.stderr)
+        return 130
+    for line in told.advice(done, wanted):
+        print(f"exporter: {line}", file=sys.stderr)
+    print(json.dumps(done.json(), indent=1) if arguments.json else told.summary(done))
+    return 0
+
+
+def _wanted(arguments: argparse.Namespace) -> Wanted:
+    from exporter.fetch import run, views, windows
+
+    since, until = arguments.since, arguments.until
+    period = windows.Period(
+        windows.day_of(since, "--since") if since else None,
+        windows.day_of(until, "--until") if until else None,
+        arguments.overlap,
+        arguments.keep,
+    )
+    return run.Wanted(
+        arguments.out,
+        period,
+        views.schema_of(arguments.view),
+        query_text=arguments.query_text,
+        query_history=not arguments.no_query_history,
+    )
+
+
+def _days(text: str) -> int:
+    with suppress(ValueError):
+        if 0 <= int(text) <= 100_000:
+            return int(text)
+    raise ArgumentTypeError(f"{text} is no number of days")

@@ -1,0 +1,115 @@
+"""Snowflake's connector: a connection by its name in connections.toml, and answers in batches of Arrow."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.errors import UsageError
+from exporter.fetch import words
+from exporter.fetch.views import GRANTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+
+_SESSION: Final = {"TIMEZONE": "UTC", "QUERY_TAG": "access-history-exporter"}
+"""Days are days of UTC; and the fetch can be told from other queries in QUERY_HISTORY."""
+_LOGIN_TIMEOUT: Final = 60
+"""Seconds, where the connection says nothing else: a server that is not there is told within a minute."""
+_OWN: Final = "select current_organization_name(), current_account_name()"
+
+
+class SnowflakeSession:
+    """A connection at work; see :class:`exporter.fetch.run.Session`. ``schema``: where the views are."""
+
+    def __init__(self, connection: Any, schema: str) -> None:
+        self._connection, self._schema = connection, schema
+        self.account = self._account()
+
+    def columns(self, sql: str) -> list[str]:
+        with self._asked(sql) as cursor:
+            return [column[0] for column in cursor.description]
+
+    def number(self, sql: str, parameters: dict[str, str]) -> int:
+        with self._asked(sql, parameters) as cursor:
+            return int(cursor.fetchone()[0])
+
+    def batches(self, sql: str, parameters: dict[str, str]) -> Iterator[pa.Table]:
+        with self._asked(sql, parameters) as cursor:
+            yield from cursor.fetch_arrow_batches()
+
+    def _account(self) -> str:
+        """ORG-ACCOUNT; where a server cannot tell, what the connection calls the account."""
+        from snowflake.connector.errors import ProgrammingError  # noqa: PLC0415 - an extra
+
+        with self._connection.cursor() as cursor:
+            try:
+                organization, account = cursor.execute(_OWN).fetchone()
+            except ProgrammingError:
+                organization, account = None, None
+        told = str(getattr(self._connection, "account", None) or "")
+        return f"{organization}-{account}" if organization and account else told.upper().replace("_", "-")
+
+    @contextmanager
+    def _asked(self, sql: str, parameters: Mapping[str, str] | None = None) -> Iterator[Any]:
+        """A cursor with the answer to a statement; closed afterwards."""
+        view = sql.partition(" from ")[2].split(" ")[0]
+        grant = GRANTS.get(self._schema, f"grant select on {view} to role ROLE")
+        with words.told(view, grant), self._connection.cursor() as cursor:
+            yield cursor.execute(sql, parameters)
+
+
+@contextmanager
+def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
+    """A session of the connection of this name, None for the connector's default. Raises UsageError where it is not
+    there or is refused, and where the connector is not installed; ExporterError where nobody answers.
+    """
+    try:
+        from snowflake import connector  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError:
+        raise UsageError(
+            "fetch: Snowflake's connector is not installed: pip install 'access-history-exporter[snowflake]'"
+        ) from None
+    named, settings = _chosen(name)
+    session = {**settings.get("session_parameters", {}), **_SESSION}
+    with words.told(f"connection {named}"):
+        # A login by a browser speaks of it on standard output, which is the command's own.
+        with redirect_stdout(sys.stderr):
+            connection = connector.connect(
+                connection_name=named,
+                session_parameters=session,
+                client_session_keep_alive=True,
+                login_timeout=settings.get("login_timeout", _LOGIN_TIMEOUT),
+            )
+        try:
+            yield SnowflakeSession(connection, schema)
+        finally:
+            connection.close()
+
+
+def _chosen(name: str | None) -> tuple[str, Mapping[str, Any]]:
+    """The connection's name, and what the connector's files say of it."""
+    from snowflake.connector.config_manager import CONFIG_MANAGER  # noqa: PLC0415 - an extra
+
+    manager: Any = CONFIG_MANAGER
+    with words.told("connections.toml"):
+        manager.read_config()  # what was read earlier in this process may have changed
+        known: dict[str, dict[str, Any]] = dict(manager["connections"])
+        chosen = name or str(manager["default_connection_name"])
+    if chosen not in known:
+        near = difflib.get_close_matches(chosen, list(known), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known) or 'none'}"
+        raise UsageError(
+            f"--connection {chosen}: the connector's connections.toml ({_file()}) has no such connection; {hint}"
+        )
+    return chosen, known[chosen]
+
+
+def _file() -> str:
+    from snowflake.connector.constants import CONNECTIONS_FILE  # noqa: PLC0415 - an extra
+
+    return str(CONNECTIONS_FILE)

@@ -1,0 +1,182 @@
+"""The fetch itself: which days are asked for, and what becomes of each. Start reading here.
+
+A day is asked for in both views, one after the other. A day that ROWS has already is counted first: most have no late
+rows, and then nothing is read again.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from exporter.errors import UsageError
+from exporter.fetch import files, state, views
+from exporter.fetch.windows import Period, after
+from exporter.locks import held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from exporter.fetch.state import State
+    from exporter.fetch.views import View
+    from exporter.progress import Progress
+
+
+class Session(Protocol):
+    """What a fetch asks of Snowflake. What fails is raised as an ExporterError, in words."""
+
+    account: str
+    """ORG-ACCOUNT, as ``export --account`` takes it."""
+
+    def columns(self, sql: str) -> list[str]:
+        """The names of the columns of an answer."""
+
+    def number(self, sql: str, parameters: dict[str, str]) -> int:
+        """The one number of an answer."""
+
+    def batches(self, sql: str, parameters: dict[str, str]) -> Iterator[pa.Table]:
+        """The rows of an answer, as they come."""
+
+
+if TYPE_CHECKING:
+    Connect = Callable[[], AbstractContextManager[Session]]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """``out``: ROWS; ``schema``: of the views; ``query_text``: whether SQL text is fetched; ``query_history``: whether
+    that view is read.
+    """
+
+    out: Path
+    period: Period
+    schema: str = views.SCHEMAS["account"]
+    query_text: bool = False
+    query_history: bool = True
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views to read."""
+        return (views.ACCESS_HISTORY, views.QUERY_HISTORY) if self.query_history else (views.ACCESS_HISTORY,)
+
+
+@dataclass
+class Fetched:
+    """What a fetch did. ``rows``: by view and day, of the days that were read; ``same``: days by view that were asked
+    for again and have the rows that they had; ``left_out``: columns by view that the views do not have; ``removed``:
+    days that ``--keep`` took out of ROWS.
+    """
+
+    out: str
+    account: str
+    rows: dict[str, dict[date, int]] = field(default_factory=dict)
+    same: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+    removed: list[date] = field(default_factory=list)
+
+    def json(self) -> dict[str, Any]:
+        """The same for ``--json``."""
+        rows = {folder: {str(day): count for day, count in of.items()} for folder, of in self.rows.items()}
+        removed = [str(day) for day in self.removed]
+        return {**vars(self), "rows": rows, "removed": removed}
+
+
+def planned(wanted: Wanted, now: datetime) -> Iterator[str]:
+    """The SQL of a fetch, one statement a line, with all columns that an export reads. Snowflake is not asked."""
+    had = state.read(wanted.out)
+    for view in wanted.views:
+        columns = views.asked_for(view, view.columns, query_text=wanted.query_text)
+        asked = had.asked(view.folder)
+        yield views.columns_sql(wanted.schema, view)
+        for day in wanted.period.days(now, asked):
+            bounds = {name: f"'{time}'" for name, time in views.bounds(day, after(day)).items()}
+            if day in asked:
+                yield views.count_sql(wanted.schema, view) % bounds
+            yield views.rows_sql(wanted.schema, view, columns) % bounds
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def fetch(wanted: Wanted, connect: Connect, progress: Progress, clock: Callable[[], datetime] = _now) -> Fetched:
+    """Fetch what ROWS does not have. What fails on the way leaves the days that are complete."""
+    out = wanted.out
+    state.read(out)  # what is wrong with ROWS is said before anything is asked
+    with held(out.resolve().with_name(f".{out.resolve().name}.lock"), str(out)):
+        had = state.read(out)
+        with ExitStack() as stack:
+            with progress.stage("connecting"):
+                session = stack.enter_context(connect())
+            had.belongs(str(out), state.Source(wanted.schema, session.account, wanted.query_text))
+            out.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return _Fetch(wanted, session, had, progress, clock).run()
+
+
+class _Fetch:
+    """One fetch at work."""
+
+    def __init__(
+        self, wanted: Wanted, session: Session, had: State, progress: Progress, clock: Callable[[], datetime]
+    ) -> None:
+        self.wanted, self.session, self.had, self.progress, self.clock = wanted, session, had, progress, clock
+        self.done = Fetched(str(wanted.out), session.account)
+
+    def run(self) -> Fetched:
+        columns = {view.folder: self._columns(view) for view in self.wanted.views}
+        todo = [(day, view) for view in self.wanted.views for day in self._days(view)]
+        for day, view in sorted(todo, key=lambda one: one[0]):
+            self._take(view, day, columns[view.folder])
+        self._remove()
+        return self.done
+
+    def _columns(self, view: View) -> tuple[str, ...]:
+        """The columns to ask for; those that the view does not have are noted."""
+        files.clean(self.wanted.out, view.folder)
+        there = self.session.columns(views.columns_sql(self.wanted.schema, view))
+        asked = views.asked_for(view, there, query_text=self.wanted.query_text)
+        missing = [name for name in view.columns if name.lower() not in {one.lower() for one in there}]
+        needed = [name for name in missing if name in view.required]
+        if needed:
+            raise UsageError(
+                f"{self.wanted.schema}.{view.name}: has no column {', '.join(needed)}, so it is no {view.name}; give "
+                "the schema of the views with --view"
+            )
+        self.done.left_out[view.folder] = missing
+        return asked
+
+    def _days(self, view: View) -> list[date]:
+        self.done.rows[view.folder], self.done.same[view.folder] = {}, 0
+        return self.wanted.period.days(self.clock(), self.had.asked(view.folder))
+
+    def _take(self, view: View, day: date, columns: tuple[str, ...]) -> None:
+        """Ask a view about a day, and note it."""
+        schema, bounds, at = self.wanted.schema, views.bounds(day, after(day)), self.clock()
+        before = self.had.days.get(view.folder, {}).get(day)
+        with self.progress.stage(f"{view.name} of {day}"):
+            if before and self.session.number(views.count_sql(schema, view), bounds) == before.rows:
+                self.done.same[view.folder] += 1
+                rows = before.rows
+            else:
+                batches = self.session.batches(views.rows_sql(schema, view, columns), bounds)
+                rows = files.write(files.path(self.wanted.out, view.folder, day), batches)
+                self.done.rows[view.folder][day] = rows
+        self.had.put(view.folder, day, state.Taken(rows, at))
+        state.write(self.wanted.out, self.had)
+
+    def _remove(self) -> None:
+        """Remove the days that ROWS is not to keep."""
+        first = self.wanted.period.first_kept(self.clock())
+        for folder, days in self.had.days.items():
+            for day in [day for day in days if first and day < first]:
+                files.path(self.wanted.out, folder, day).unlink(missing_ok=True)
+                del days[day]
+                self.done.removed.append(day)
+        self.done.removed = sorted(set(self.done.removed))
+        state.write(self.wanted.out, self.had)

@@ -1,0 +1,78 @@
+"""What a fetch tells a person: the summary at its end, and what is worth a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporter.fetch.views import ACCESS_HISTORY, OF_ORGANIZATION, QUERY_HISTORY, QUERY_TEXT, SCHEMAS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+    from exporter.fetch.run import Fetched, Wanted
+
+_WIDTH = 12
+
+
+def summary(done: Fetched) -> str:
+    """Rows by view, and how to go on."""
+    lines = [f"  {folder:<16}{_view(done, folder)}" for folder in done.rows]
+    if done.removed:
+        lines.append(f"  {'removed':<16}{len(done.removed):>{_WIDTH},} days, {_period(done.removed)}")
+    has_rows = Path(done.out, ACCESS_HISTORY.folder).is_dir()
+    return "\n".join([*lines, "", f"Written to {done.out}", *([_next(done)] if has_rows else [])])
+
+
+def _view(done: Fetched, folder: str) -> str:
+    rows, same = done.rows[folder], done.same[folder]
+    again = f"; {_days(same)} asked for again, nothing new" if same else ""
+    of = f"{_days(len(rows))} ({_period(list(rows))})" if rows else "no day"
+    return f"{sum(rows.values()):>{_WIDTH},} rows of {of}{again}"
+
+
+def _days(number: int) -> str:
+    return f"{number:,} day{'' if number == 1 else 's'}"
+
+
+def _period(days: list[date]) -> str:
+    return f"{min(days)}" if len(days) == 1 else f"{min(days)} to {max(days)}"
+
+
+def _next(done: Fetched) -> str:
+    history = f" --query-history {done.out}/{QUERY_HISTORY.folder}" if QUERY_HISTORY.folder in done.rows else ""
+    return (
+        f"Export it: exporter export {done.out}/{ACCESS_HISTORY.folder}{history} --account {done.account} "
+        "--out lineage --update"
+    )
+
+
+def kept(out: Path) -> str:
+    """What a fetch that did not come to its end leaves."""
+    return f"the days that are complete are in {out}, and the next fetch goes on after them"
+
+
+def advice(done: Fetched, wanted: Wanted) -> Iterator[str]:
+    """What was left out, and a view that says nothing."""
+    for view in wanted.views:
+        name = f"{wanted.schema}.{view.name}"
+        missing = [column for column in done.left_out[view.folder] if column not in _not_missed(wanted)]
+        if missing:
+            yield f"{name} has no {', '.join(missing)}: left out"
+        rows = done.rows[view.folder]
+        if rows and not any(rows.values()) and not done.same[view.folder]:
+            yield f"{name} has no row from {min(rows)} to {max(rows)}{_why(view.name, wanted.schema)}"
+
+
+def _not_missed(wanted: Wanted) -> frozenset[str]:
+    """Columns that nobody expects to be there."""
+    others = frozenset() if wanted.schema == SCHEMAS["organization"] else OF_ORGANIZATION
+    return others if wanted.query_text else others | {QUERY_TEXT}
+
+
+def _why(view: str, schema: str) -> str:
+    if view != ACCESS_HISTORY.name:
+        return ""
+    late = "a day" if schema == SCHEMAS["organization"] else "three hours"
+    return f"; it needs Enterprise Edition (without it the view is empty), and rows are up to {late} late"

@@ -1,0 +1,114 @@
+"""What is read of Snowflake: two views, of each only the columns that an export reads, a day at a time.
+
+The columns follow from what the rest of the program reads, so a column that it learns to read is fetched, too. One that
+a view does not have, for editions and accounts differ, is left out of the SQL.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import UsageError
+from exporter.queries.facts import History
+from exporter.rows.row import STRUCTURED, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import date
+
+_NAMED: Final = frozenset({"query_id", "start", "user_name", "content"})
+"""Fields of a row whose columns are named below."""
+_PART: Final = r'(?:[A-Za-z_][A-Za-z0-9_$]*|"(?:[^"\x00-\x1f]|"")+")'
+_SCHEMA: Final = re.compile(rf"{_PART}\.{_PART}", re.ASCII)
+
+SCHEMAS: Final = {"account": "SNOWFLAKE.ACCOUNT_USAGE", "organization": "SNOWFLAKE.ORGANIZATION_USAGE"}
+"""What ``--view`` calls the schemas of Snowflake's own."""
+GRANTS: Final = {
+    SCHEMAS["account"]: "grant database role SNOWFLAKE.GOVERNANCE_VIEWER to role ROLE",
+    SCHEMAS["organization"]: "grant application role SNOWFLAKE.ORGANIZATION_GOVERNANCE_VIEWER to role ROLE",
+}
+"""What lets a role read both views of a schema, and as little else as Snowflake can say."""
+QUERY_TEXT: Final = "query_text"
+OF_ORGANIZATION: Final = frozenset(
+    {
+        "organization_name",
+        "account_name",
+        "account_locator",
+        "provider_base_objects_accessed",
+        "provider_policies_referenced",
+    }
+)
+"""Columns that ORGANIZATION_USAGE alone has."""
+
+
+@dataclass(frozen=True)
+class View:
+    """``folder``: below ROWS; ``time``: the column that says which day a row is of; ``columns``: those that an export
+    reads, in the order in which they are asked for; ``required``: without these there is no row.
+    """
+
+    name: str
+    folder: str
+    time: str
+    columns: tuple[str, ...]
+    required: tuple[str, ...]
+
+
+ACCESS_HISTORY: Final = View(
+    "ACCESS_HISTORY",
+    "access_history",
+    "query_start_time",
+    (
+        *("query_id", "query_start_time", "user_name"),
+        *STRUCTURED,
+        *(name for name in Row.__struct_fields__ if name not in _NAMED),
+    ),
+    ("query_id", "query_start_time", "user_name"),
+)
+QUERY_HISTORY: Final = View(
+    "QUERY_HISTORY",
+    "query_history",
+    "start_time",
+    ("query_id", "start_time", "user_name", *History.__struct_fields__),
+    ("query_id", "start_time"),
+)
+
+
+def schema_of(view: str) -> str:
+    """``account``, ``organization`` or DATABASE.SCHEMA -> the schema as SQL names it. Raises UsageError."""
+    known = SCHEMAS.get(view.lower())
+    if known is None and not _SCHEMA.fullmatch(view):
+        raise UsageError(f"--view {view}: is not account, organization or DATABASE.SCHEMA")
+    return known or view
+
+
+def asked_for(view: View, there: Iterable[str], *, query_text: bool) -> tuple[str, ...]:
+    """The columns to ask for, of those that are ``there``; SQL text is asked for where it is wanted alone."""
+    known = {name.lower() for name in there}
+    return tuple(name for name in view.columns if name in known and (query_text or name != QUERY_TEXT))
+
+
+def columns_sql(schema: str, view: View) -> str:
+    """Asks for the names of a view's columns, and for no row."""
+    return f"select * from {schema}.{view.name} limit 0"  # noqa: S608 - see schema_of
+
+
+def count_sql(schema: str, view: View) -> str:
+    """Asks how many rows there are of a day; :func:`bounds` has the parameters."""
+    return f"select count(*) from {schema}.{view.name}{_where(view)}"  # noqa: S608 - see schema_of
+
+
+def rows_sql(schema: str, view: View, columns: Iterable[str]) -> str:
+    """Asks for the rows of a day; :func:`bounds` has the parameters."""
+    return f"select {', '.join(columns)} from {schema}.{view.name}{_where(view)}"  # noqa: S608 - see schema_of
+
+
+def _where(view: View) -> str:
+    return f" where {view.time} >= to_timestamp_ltz(%(since)s) and {view.time} < to_timestamp_ltz(%(until)s)"
+
+
+def bounds(day: date, after: date) -> dict[str, str]:
+    """The parameters of a day, which ends where the day ``after`` begins: midnights of UTC."""
+    return {"since": f"{day} 00:00:00 +0000", "until": f"{after} 00:00:00 +0000"}

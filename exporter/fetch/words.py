@@ -1,0 +1,76 @@
+"""What Snowflake and its connector refuse, in words: what it was, what Snowflake said, and what to do.
+
+What the person can set right who started the fetch (a name, a right, a warehouse) is exit 2. The network and Snowflake
+itself are exit 4, and starting again may help. Nothing that is said has a secret in it: of a file of connections the
+names alone are told, and Snowflake does not send back what somebody logs in with.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import ExporterError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_RIGHTS: Final = "the role may not read it, or it is not there: {grant}, or name another role in the connection"
+_WAREHOUSE: Final = (
+    "name a warehouse in the connection that the role may use (grant usage on warehouse W to role ROLE), and let it "
+    "start by itself (alter warehouse W set auto_resume = true)"
+)
+_BY_NUMBER: Final = {
+    606: _WAREHOUSE,  # no active warehouse
+    2003: _RIGHTS,  # does not exist or not authorized
+    2043: _RIGHTS,
+    3001: _RIGHTS,  # insufficient privileges
+    90073: "the resource monitor of the warehouse has no credit left: raise it, or name another warehouse",
+    390144: "the key of the connection is not the one that the user has: alter user NAME set rsa_public_key = '…'",
+    390189: "name a role in the connection that the user has: grant role ROLE to user NAME",
+    390422: "the network policy of the account does not let this machine in",
+    394508: "the token of the connection has ended: make a new one",
+    630: "the statement timed out: raise STATEMENT_TIMEOUT_IN_SECONDS, or take a larger warehouse",
+}
+_LOGIN: Final = "look at account, user, role and how it logs in, in the connection"
+_NETWORK: Final = frozenset(
+    {14, 250001, 250003, 250005, 251011, 251012, 252010, 290400, 290403, 290404, 290503, 290504}
+)
+"""Numbers of the connector under which nobody answered; 250001 also has refused logins."""
+_REFUSED: Final = ("incorrect username", "password", "jwt", "token", "role", "user", "mfa", "policy", "saml")
+"""What a refused login is told by, where its number is that of a server that does not answer."""
+_LONGEST: Final = 300
+
+
+@contextmanager
+def told(doing: str, grant: str = "") -> Iterator[None]:
+    """Say in words what the connector raises. ``doing``: what was being done; ``grant``: what would give the right."""
+    from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
+
+    try:
+        yield
+    except errors.Error as error:
+        raise _in_words(error, doing, grant) from None
+
+
+def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
+    number = getattr(error, "errno", None) or -1
+    said = _said(error)
+    is_network = type(error).__name__ in {"OperationalError", "InterfaceError"} or number in _NETWORK
+    if number in _BY_NUMBER:
+        return UsageError(f"{doing}: Snowflake says: {said}. To go on: {_BY_NUMBER[number].format(grant=grant)}")
+    if is_network and not any(word in said.lower() for word in _REFUSED):
+        return ExporterError(
+            f"{doing}: Snowflake does not answer: {said}. Look at the network, a proxy (https_proxy) and the account's "
+            "name in the connection, and start it again"
+        )
+    if number in _NETWORK or 390000 <= number < 400000:
+        return UsageError(f"{doing}: Snowflake refuses the login: {said}. To go on: {_LOGIN}")
+    return UsageError(f"{doing}: Snowflake says: {said}")
+
+
+def _said(error: Exception) -> str:
+    """The first line of what was said, which can be followed by a statement."""
+    lines = [line.strip() for line in str(getattr(error, "msg", None) or error).splitlines() if line.strip()]
+    text = next((line for line in lines if not line.endswith("SQL compilation error:")), lines[0] if lines else "")
+    return (text[:_LONGEST] or type(error).__name__).rstrip(".")

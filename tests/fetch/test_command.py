@@ -1,0 +1,187 @@
+"""``exporter fetch``: what a person sees, and what goes wrong in words."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from exporter.cli import main
+from exporter.fetch.views import ACCESS_HISTORY, QUERY_HISTORY
+from tests.fetch.snow import Snow, month
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore:Arrow output on a DB-API result:UserWarning")
+TODAY = datetime.now(UTC).date()
+YESTERDAY = TODAY - timedelta(days=1)
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """The command on the days since yesterday: its exit code, and what it printed on both streams."""
+
+    def run(*arguments: str, since: str = str(YESTERDAY)) -> tuple[int, str, str]:
+        capsys.readouterr()
+        given = ["fetch", "--connection", "lineage", "--out", str(tmp_path / "rows"), "--since", since]
+        code = main([*given, *arguments])
+        printed = capsys.readouterr()
+        of_server = re.compile(r"^INFO: .*\n", re.MULTILINE)
+        return code, of_server.sub("", printed.out), of_server.sub("", printed.err)
+
+    return run
+
+
+def of_yesterday(number: int) -> list[dict[str, Any]]:
+    """Rows of the example that start yesterday."""
+    return [{**row, "query_start_time": f"{YESTERDAY} 08:00:0{at}+00:00"} for at, row in enumerate(month()[:number])]
+
+
+def test_the_summary_says_what_came_and_how_to_go_on(
+    snowflake: Snow, run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    snowflake.put(ACCESS_HISTORY, of_yesterday(3))
+    code, out, err = run()
+    rows = tmp_path / "rows"
+    assert code == 0
+    export = f"exporter export {rows}/access_history --query-history {rows}/query_history --account FAKESNOW"
+    assert out.splitlines() == [
+        f"  access_history             3 rows of 2 days ({YESTERDAY} to {TODAY})",
+        f"  query_history              0 rows of 2 days ({YESTERDAY} to {TODAY})",
+        "",
+        f"Written to {rows}",
+        f"Export it: {export} --out lineage --update",
+    ]
+    assert err == f"exporter: SNOWFLAKE.ACCOUNT_USAGE.QUERY_HISTORY has no row from {YESTERDAY} to {TODAY}\n"
+    _, again, _ = run()
+    assert "0 rows of no day; 2 days asked for again, nothing new" in again
+
+
+def test_json_is_one_object(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:
+    snowflake.put(ACCESS_HISTORY, of_yesterday(3))
+    code, out, _ = run("--json", "--no-query-history", "--until", str(TODAY))
+    told = json.loads(out)
+    assert (code, told["rows"], told["account"]) == (0, {"access_history": {str(YESTERDAY): 3}}, "FAKESNOW")
+    assert set(told) == {"out", "account", "rows", "same", "left_out", "removed"}
+
+
+def test_a_dry_run_prints_the_sql_and_asks_nobody(
+    run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SNOWFLAKE_CONNECTIONS", "")
+    code, out, err = run("--dry-run", "--until", str(TODAY), "--view", "governance.lineage")
+    assert (code, err) == (0, "")
+    statements = out.splitlines()
+    assert [one.partition(" from ")[2].partition(" ")[0] for one in statements] == [
+        *["governance.lineage.ACCESS_HISTORY"] * 2,
+        *["governance.lineage.QUERY_HISTORY"] * 2,
+    ]
+    assert f"start_time < to_timestamp_ltz('{TODAY} 00:00:00 +0000');" in statements[-1]
+    assert "query_text" not in out
+    assert not (tmp_path / "rows").exists()
+
+
+def test_a_view_without_rows_may_be_that_of_standard_edition(
+    snowflake: Snow, run: Callable[..., tuple[int, str, str]]
+) -> None:
+    assert snowflake
+    code, _, err = run("--no-query-history")
+    assert code == 0
+    assert "ACCESS_HISTORY has no row from" in err
+    assert "it needs Enterprise Edition" in err
+
+
+def test_a_column_that_is_not_there_is_told(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:
+    gone = ("agents_info", "organization_name", "account_name")
+    snowflake.make(ACCESS_HISTORY, [name for name in ACCESS_HISTORY.columns if name not in gone])
+    snowflake.put(ACCESS_HISTORY, of_yesterday(1))
+    _, _, err = run("--no-query-history")
+    assert err == "exporter: SNOWFLAKE.ACCOUNT_USAGE.ACCESS_HISTORY has no agents_info: left out\n"
+
+
+def test_a_view_that_is_not_there_names_the_grant(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:
+    """Snowflake says the same where a right is missing, so that nobody learns what is there."""
+    snowflake.drop(QUERY_HISTORY)
+    code, out, err = run()
+    assert (code, out) == (2, "")
+    assert err.startswith("exporter: SNOWFLAKE.ACCOUNT_USAGE.QUERY_HISTORY: Snowflake says: 002003 (42S02)")
+    assert "grant database role SNOWFLAKE.GOVERNANCE_VIEWER to role ROLE" in err
+    code, _, err = run("--view", "governance.lineage")
+    assert code == 2
+    assert "grant select on governance.lineage.ACCESS_HISTORY to role ROLE" in err
+
+
+def test_a_view_of_something_else_is_told(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:
+    snowflake.run("create or replace table SNOWFLAKE.ACCOUNT_USAGE.ACCESS_HISTORY (USER_NAME varchar, CALLS number)")
+    code, _, err = run()
+    assert code == 2
+    assert "ACCESS_HISTORY: has no column query_id, query_start_time, so it is no ACCESS_HISTORY" in err
+
+
+def test_a_connection_that_is_not_there_names_the_nearest(
+    snowflake: Snow, run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    assert snowflake
+    code, _, err = run("--connection", "linage")
+    assert code == 2
+    assert "has no such connection; did you mean lineage?" in err
+    code, _, err = run("--connection", "x")
+    assert code == 2
+    assert "there are: lineage, staging" in err
+    assert not (tmp_path / "rows").exists()
+
+
+def test_nobody_who_answers_is_no_fault_of_the_program(
+    snowflake: Snow, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snowflake.connections(monkeypatch, port=9, login_timeout=1, password="s3cret-pass")
+    code, out, err = run()
+    assert (code, out) == (4, "")
+    assert "connection lineage: Snowflake does not answer" in err
+    assert "start it again" in err
+    assert "s3cret-pass" not in err
+    assert "Traceback" not in err
+
+
+def test_without_the_connector_it_says_what_to_install(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *arguments: Any, **named: Any) -> Any:
+        if name.partition(".")[0] == "snowflake":
+            raise ImportError(name)
+        return real(name, *arguments, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    code, _, err = run()
+    assert code == 2
+    assert "pip install 'access-history-exporter[snowflake]'" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--view", "everything"], "--view everything: is not account, organization or DATABASE.SCHEMA"),
+        (["--until", "2026-11-21T08:00"], "--until 2026-11-21T08:00: is no day like 2026-11-21"),
+        (["--until", str(YESTERDAY)], "there is no day between them"),
+        (["--keep", "2"], "keep 4 days or more"),
+        (["--out", "s3://bucket/rows"], "is not on this machine"),
+        (["--overlap", "-1"], "is no number of days"),
+    ],
+)
+def test_arguments_that_cannot_be_right(
+    run: Callable[..., tuple[int, str, str]], arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code, _, err = run(*arguments)
+    except SystemExit as ended:  # an argument's own check
+        code, err = int(str(ended.code)), capsys.readouterr().err
+    assert code == 2
+    assert words in err

@@ -1,0 +1,201 @@
+"""Rows of a fake Snowflake, through the real connector, to files, to an export."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow.parquet as pq
+import pytest
+
+from exporter.errors import ExporterError, UsageError
+from exporter.fetch import connection, views
+from exporter.fetch.run import Fetched, Wanted, fetch
+from exporter.fetch.views import ACCESS_HISTORY, QUERY_HISTORY
+from exporter.fetch.windows import Period
+from exporter.progress import Progress
+from tests import exports
+from tests.fetch.snow import Snow, history, month
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.histories import Json
+
+pytestmark = pytest.mark.filterwarnings("ignore:Arrow output on a DB-API result:UserWarning")
+SINCE: Final = date(2026, 9, 1)
+DAYS: Final = 7
+NOW: Final = datetime(2026, 9, 7, 6, 0, tzinfo=UTC)
+"""In the morning of the seventh day."""
+
+
+def rows(since: int = 1, until: int = DAYS) -> list[Json]:
+    """Those of the example from one day of September to another, which is not included."""
+    return [row for row in month() if f"2026-09-{since:02}" <= row["query_start_time"] < f"2026-09-{until:02}"]
+
+
+def lines() -> list[Json]:
+    return [row for row in history() if row["start_time"] < f"2026-09-{DAYS:02}"]
+
+
+def fetched(out: Path, now: datetime = NOW, schema: str = views.SCHEMAS["account"], **wanted: Any) -> Fetched:
+    """A fetch at a time, of the month from its first day on."""
+    period = wanted.pop("period", Period(since=SINCE))
+    asked = Wanted(out, period, schema, **wanted)
+    return fetch(asked, lambda: connection.opened("lineage", schema), Progress(), lambda: now)
+
+
+def update(folder: Path, out: Path) -> None:
+    given = ["--query-history", str(folder / "query_history"), "--update"]
+    assert exports.export([folder / "access_history"], out, *given) == 0
+
+
+def files(folder: Path) -> dict[str, int]:
+    """The files of a folder, each with the number of its rows."""
+    found = sorted(folder.rglob("*.parquet"))
+    return {str(path.relative_to(folder)): pq.read_metadata(path).num_rows for path in found}
+
+
+def test_what_is_fetched_is_exported_like_the_files_of_an_unload(snowflake: Snow, tmp_path: Path) -> None:
+    """Ends, counts and arrays come as they are, and SQL text stays where it is."""
+    snowflake.put(ACCESS_HISTORY, rows())
+    snowflake.put(QUERY_HISTORY, lines())
+    done = fetched(tmp_path / "rows")
+    assert sum(done.rows["access_history"].values()) == len(rows())
+    assert sum(done.rows["query_history"].values()) == len(lines())
+    assert done.left_out == {"access_history": [], "query_history": []}
+    names = pq.read_schema(tmp_path / "rows" / "query_history" / "2026-09-01.parquet").names
+    assert names == [name for name in QUERY_HISTORY.columns if name != "query_text"]
+    unloaded = [exports.ndjson(rows(), tmp_path / "rows.ndjson")]
+    given = ["--query-history", str(exports.ndjson(lines(), tmp_path / "history.ndjson"))]
+    assert exports.export(unloaded, tmp_path / "unloaded", *given) == 0
+    update(tmp_path / "rows", tmp_path / "out")
+    assert exports.triples(tmp_path / "out") == exports.triples(tmp_path / "unloaded")
+
+
+def test_fetch_and_update_day_by_day_come_to_what_one_export_says(snowflake: Snow, tmp_path: Path) -> None:
+    """With rows that come a day late, and days without any."""
+    late = rows(2, 3)[::3]
+    snowflake.put(ACCESS_HISTORY, [row for row in rows(until=4) if row not in late])
+    snowflake.put(QUERY_HISTORY, lines())
+    first = fetched(tmp_path / "rows", NOW - timedelta(days=4))
+    update(tmp_path / "rows", tmp_path / "out")
+    snowflake.put(ACCESS_HISTORY, [*late, *rows(4)])
+    second = fetched(tmp_path / "rows")
+    update(tmp_path / "rows", tmp_path / "out")
+    assert set(first.rows["access_history"]) == {SINCE + timedelta(days=number) for number in range(3)}
+    assert min(second.rows["access_history"]) == date(2026, 9, 2), "the day with late rows is fetched again"
+    assert second.same == {"access_history": 2, "query_history": 3}
+    all_rows = exports.ndjson(rows(), tmp_path / "rows.ndjson")
+    given = ["--query-history", str(exports.ndjson(lines(), tmp_path / "history.ndjson"))]
+    assert exports.export([all_rows], tmp_path / "once", *given) == 0
+    assert exports.triples(tmp_path / "out") == exports.triples(tmp_path / "once")
+
+
+@contextmanager
+def breaks_after(days: int) -> Iterator[Any]:
+    """A connection that is lost in the middle of a day."""
+    with connection.opened("lineage", views.SCHEMAS["account"]) as session:
+        answers, real = iter(range(days)), session.batches
+
+        def batches(sql: str, parameters: dict[str, str]) -> Iterator[Any]:
+            yield from real(sql, parameters)
+            if next(answers, None) is None:
+                raise ExporterError("the network is gone")
+
+        session.batches = batches  # type: ignore[method-assign]
+        yield session
+
+
+def test_a_fetch_that_breaks_keeps_whole_days_and_the_next_one_goes_on(snowflake: Snow, tmp_path: Path) -> None:
+    snowflake.put(ACCESS_HISTORY, rows())
+    wanted = Wanted(tmp_path / "rows", Period(since=SINCE, overlap=0), query_history=False)
+    with pytest.raises(ExporterError, match="the network is gone"):
+        fetch(wanted, lambda: breaks_after(3), Progress(), lambda: NOW)
+    assert list(files(tmp_path / "rows")) == [f"access_history/2026-09-0{day}.parquet" for day in (1, 2, 3)]
+    done = fetch(wanted, lambda: connection.opened("lineage", wanted.schema), Progress(), lambda: NOW)
+    assert min(done.rows["access_history"]) == date(2026, 9, 4)
+    assert sum(files(tmp_path / "rows").values()) == len(rows())
+    assert not list((tmp_path / "rows").rglob(".*")), "nothing half-done is left"
+
+
+def test_days_that_are_settled_are_not_asked_for_again(snowflake: Snow, tmp_path: Path) -> None:
+    snowflake.put(ACCESS_HISTORY, rows())
+    fetched(tmp_path / "rows")
+    done = fetched(tmp_path / "rows", period=Period())
+    assert done.rows == {"access_history": {}, "query_history": {}}
+    assert done.same == {"access_history": 4, "query_history": 4}, "the third to the sixth, and today"
+    assert fetched(tmp_path / "rows", NOW + timedelta(days=30), period=Period(until=date(2026, 9, 8))).same == done.same
+    settled = fetched(tmp_path / "rows", NOW + timedelta(days=30), period=Period(until=date(2026, 9, 8)))
+    assert settled.same == {"access_history": 0, "query_history": 0}
+
+
+def test_older_days_go_where_rows_are_not_to_be_kept(snowflake: Snow, tmp_path: Path) -> None:
+    snowflake.put(ACCESS_HISTORY, rows())
+    fetched(tmp_path / "rows")
+    done = fetched(tmp_path / "rows", period=Period(keep=4))
+    assert done.removed == [date(2026, 9, 1), date(2026, 9, 2)]
+    assert min(files(tmp_path / "rows")) == "access_history/2026-09-03.parquet"
+    assert fetched(tmp_path / "rows", period=Period(keep=4)).rows == {"access_history": {}, "query_history": {}}
+
+
+def test_a_column_that_the_account_lacks_is_left_out_and_told(snowflake: Snow, tmp_path: Path) -> None:
+    lacking = ("agents_info", "event_source")
+    snowflake.make(
+        ACCESS_HISTORY, [name for name in ACCESS_HISTORY.columns if name not in lacking], ["NEW_ONE varchar"]
+    )
+    snowflake.put(ACCESS_HISTORY, rows(until=3))
+    done = fetched(tmp_path / "rows")
+    assert set(done.left_out["access_history"]) == set(lacking)
+    names = pq.read_schema(tmp_path / "rows" / "access_history" / "2026-09-01.parquet").names
+    assert not {*lacking, "new_one"} & set(names)
+
+
+def test_the_views_of_an_organization_name_their_accounts(snowflake: Snow, tmp_path: Path) -> None:
+    schema = views.SCHEMAS["organization"]
+    organization = Snow(snowflake.address, snowflake.duck, schema)
+    organization.make(ACCESS_HISTORY)
+    told = [{**row, "organization_name": "ACME", "account_name": row["user_name"][:3]} for row in rows(until=2)]
+    organization.put(ACCESS_HISTORY, told)
+    fetched(tmp_path / "rows", schema=schema, query_history=False)
+    assert exports.export([tmp_path / "rows" / "access_history"], tmp_path / "out") == 0
+    assert any("snowflake://ACME-ETL" in line for line in exports.events(tmp_path / "out"))
+
+
+def test_rows_of_something_else_are_not_put_beside(snowflake: Snow, tmp_path: Path) -> None:
+    snowflake.put(ACCESS_HISTORY, rows(until=2))
+    fetched(tmp_path / "rows", query_history=False)
+    with pytest.raises(UsageError, match="was fetched with --query-text off, and now it is on"):
+        fetched(tmp_path / "rows", query_text=True)
+    told = json.loads((tmp_path / "rows" / "fetch.json").read_text("utf-8"))
+    told["source"]["account"] = "OTHER-ACCOUNT"
+    (tmp_path / "rows" / "fetch.json").write_text(json.dumps(told), encoding="utf-8")
+    with pytest.raises(UsageError, match="was fetched with account OTHER-ACCOUNT, and now it is FAKESNOW"):
+        fetched(tmp_path / "rows")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"form": 1}', '{"form": 99}', '{"form": 1, "source": {}, "days": {}}'])
+def test_a_state_that_is_damaged_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "fetch.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match="is damaged"):
+        fetch(Wanted(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
+
+
+def test_a_folder_with_other_files_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "thesis.doc").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match="holds other files"):
+        fetch(Wanted(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
+
+
+def test_who_else_is_on_the_machine_cannot_read_the_rows(
+    snowflake: Snow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the state says nothing of how somebody logged in."""
+    snowflake.connections(monkeypatch, password="s3cret-pass")
+    snowflake.put(ACCESS_HISTORY, rows(until=2))
+    fetched(tmp_path / "rows", query_history=False)
+    assert (tmp_path / "rows").stat().st_mode & 0o777 == 0o700
+    assert "s3cret-pass" not in (tmp_path / "rows" / "fetch.json").read_text("utf-8")

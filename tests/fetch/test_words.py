@@ -1,0 +1,69 @@
+"""What the connector raises becomes words, and the exit code says whether starting again may help."""
+
+from __future__ import annotations
+
+import pytest
+from snowflake.connector import errors
+
+from exporter.errors import ExporterError, UsageError
+from exporter.fetch.words import told
+
+GRANT = "grant database role SNOWFLAKE.GOVERNANCE_VIEWER to role ROLE"
+
+RIGHT = f"the role may not read it, or it is not there: {GRANT}, or name another role in the connection"
+
+
+def words(error: Exception) -> tuple[type[ExporterError], str]:
+    with pytest.raises(ExporterError) as raised, told("A.B.ACCESS_HISTORY", GRANT):
+        raise error
+    return raised.type, str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            errors.ProgrammingError(
+                "SQL compilation error:\nDatabase 'SNOWFLAKE' does not exist or not authorized.", 2003, "02000"
+            ),
+            f"ACCESS_HISTORY: Snowflake says: Database 'SNOWFLAKE' does not exist or not authorized. To go on: {RIGHT}",
+        ),
+        (
+            errors.ProgrammingError("No active warehouse selected in the current session.", 606, "57P03"),
+            "alter warehouse W set auto_resume = true",
+        ),
+        (
+            errors.DatabaseError("Failed to connect to DB: Incorrect username or password was specified.", 250001),
+            "Snowflake refuses the login",
+        ),
+        (errors.DatabaseError("JWT token is invalid.", 390144), "set rsa_public_key"),
+        (errors.DatabaseError("Role 'X' specified in the connect string does not exist.", 390189), "grant role ROLE"),
+        (errors.DatabaseError("IP is not allowed to access Snowflake.", 390422), "network policy"),
+        (errors.ProgrammingError("Something new", 999), "Snowflake says: 000999: Something new"),
+    ],
+)
+def test_what_a_person_can_set_right(error: Exception, said: str) -> None:
+    kind, text = words(error)
+    assert kind is UsageError
+    assert said in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.OperationalError("Could not connect to Snowflake backend after 2 attempt(s).", 250001),
+        errors.OperationalError("login timed out after 60s", 14),
+        errors.InterfaceError("HTTP 503: Service Unavailable", 290503),
+        errors.OperationalError("Failed to get the response. Hanging?", 250003),
+    ],
+)
+def test_what_may_be_over_when_it_is_tried_again(error: Exception) -> None:
+    kind, text = words(error)
+    assert kind is ExporterError
+    assert "Snowflake does not answer" in text
+
+
+def test_what_is_no_error_of_snowflake_is_left_alone() -> None:
+    with pytest.raises(OSError, match="disk"), told("here"):
+        raise OSError("disk")
