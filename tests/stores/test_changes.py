@@ -1,0 +1,121 @@
+"""A store that applies the changes of all updates in their order has the graph, by each of the ways of docs/stores."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests import exports
+from tests.test_updates import Drawn, triples, updated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.stores.endpoint import Endpoint
+
+FOLLOW: Final = Path(__file__).parents[2] / "deploy" / "follow"
+SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_SEEDS", "4")))
+"""More of them: ``EXPORTER_TEST_SEEDS=200 bin/test tests/stores/test_changes.py``."""
+N_TRIPLES: Final = "application/n-triples"
+ACCOUNT: Final = "snowflake://ACME-PROD"
+REMOVED: Final = "urn:removed"
+
+
+def folders(out: Path) -> list[Path]:
+    """Of the updates, in their order."""
+    return sorted((out / "changes").iterdir(), key=lambda path: int(path.name))
+
+
+def by_sparql_update(out: Path, store: Endpoint) -> None:
+    for folder in folders(out):
+        store.change(gzip.decompress((folder / "update.ru.gz").read_bytes()).decode())
+
+
+def by_n_triples(out: Path, store: Endpoint) -> None:
+    """What was removed goes to a graph of its own, and then out of both."""
+    for folder in folders(out):
+        store.add(gzip.decompress((folder / "removed.nt.gz").read_bytes()), N_TRIPLES, REMOVED)
+        store.change(
+            f"DELETE {{ ?s ?p ?o }} WHERE {{ GRAPH <{REMOVED}> {{ ?s ?p ?o }} }} ; DROP SILENT GRAPH <{REMOVED}>"
+        )
+        store.add(gzip.decompress((folder / "added.nt.gz").read_bytes()), N_TRIPLES)
+
+
+def by_script(out: Path, store: Endpoint) -> None:
+    assert follow(out, store) == (0, "")
+
+
+def follow(out: Path, store: Endpoint, **settings: str) -> tuple[int, str]:
+    """Exit code and words of ``deploy/follow``."""
+    environ = {**os.environ, **settings}
+    done = subprocess.run([FOLLOW, out, store.update], env=environ, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("way", [by_sparql_update, by_n_triples, by_script])
+def test_the_changes_applied_in_order_give_the_graph(
+    store: Endpoint, way: Callable[[Path, Endpoint], None], tmp_path: Path
+) -> None:
+    for seed in SEEDS:
+        rng = Random(seed)
+        drawn = Drawn(rng, rng.randint(1, 25))
+        (tmp_path / str(seed)).mkdir()
+        out = updated(drawn, tmp_path / str(seed))
+        store.change("DROP ALL")
+        way(out, store)
+        assert store.triples() == triples(out), f"seed {seed}"
+
+
+@pytest.mark.parametrize("settings", [{}, {"PARTS": "1"}], ids=["whole", "in parts"])
+def test_each_update_is_applied_once_to_the_named_graph(
+    store: Endpoint, settings: dict[str, str], grown: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """And others' graphs stay as they are."""
+    given = {"GRAPH": ACCOUNT, "APPLIED": str(tmp_path / "applied"), **settings}
+    store.add(b"<urn:a> <urn:b> <urn:c> .", N_TRIPLES, "urn:others")
+    for out in grown:
+        assert follow(out, store, **given) == (0, "")
+        assert store.triples(ACCOUNT) == triples(out)
+    store.change(f"DROP GRAPH <{ACCOUNT}>")
+    assert follow(grown[1], store, **given) == (0, "")
+    assert store.triples(ACCOUNT) == set(), "an update was applied again"
+    assert (len(store.triples("urn:others")), store.triples()) == (1, set())
+
+
+def test_a_store_that_refuses_is_told_and_has_the_rest_later(
+    oxigraph: Endpoint, grown: tuple[Path, Path], tmp_path: Path
+) -> None:
+    oxigraph.change("DROP ALL")
+    applied = str(tmp_path / "applied")
+    assert follow(grown[0], oxigraph, APPLIED=applied) == (0, "")
+    code, words = follow(grown[1], oxigraph, APPLIED=applied, GRAPH="no IRI")
+    assert (code, "400" in words, "did not take update 2" in words) == (1, True, True)
+    assert follow(grown[1], oxigraph, APPLIED=applied) == (0, "")
+    assert oxigraph.triples() == triples(grown[1])
+
+
+def test_changes_that_have_begun_anew_are_not_added_to_the_old_ones(oxigraph: Endpoint, tmp_path: Path) -> None:
+    out, rows = tmp_path / "out", exports.all_rows()
+    oxigraph.change("DROP ALL")
+    for number, (options, said) in enumerate([((), ""), (("--no-changes",), "has no changes"), ((), "begun anew")]):
+        given = exports.ndjson(rows[number:9:3], tmp_path / "rows.ndjson")
+        assert exports.export([given], out, "--update", "--outputs", "graph", *options) == 0
+        code, words = follow(out, oxigraph)
+        assert (code, said in words) == (2 if said else 0, True)
+    oxigraph.change("DROP ALL")
+    Path(f"{out}.applied").unlink()
+    assert follow(out, oxigraph) == (0, "")
+    assert oxigraph.triples() == triples(out)
+
+
+def test_without_changes_nothing_is_sent(oxigraph: Endpoint, tmp_path: Path) -> None:
+    given = exports.ndjson(exports.all_rows()[:3], tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--outputs", "graph") == 0
+    code, words = follow(tmp_path / "out", oxigraph)
+    assert (code, "has no changes" in words) == (2, True)
