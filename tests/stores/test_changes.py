@@ -72,7 +72,7 @@ def test_the_changes_applied_in_order_give_the_graph(
         assert store.triples() == triples(out), f"seed {seed}"
 
 
-@pytest.mark.parametrize("settings", [{}, {"PARTS": "1"}], ids=["whole", "in parts"])
+@pytest.mark.parametrize("settings", [{}, {"PARTS": "150"}], ids=["whole", "in parts"])
 def test_each_update_is_applied_once_to_the_named_graph(
     store: Endpoint, settings: dict[str, str], grown: tuple[Path, Path], tmp_path: Path
 ) -> None:
