@@ -94,10 +94,14 @@ def as_thing(profile: Profile) -> Thing:
     )
 
 
+_NO_FATE: Final = (0, "", "", "", "")
+
+
 class DatasetProfile(Struct, gc=False):
     """A dataset, as the objects tell that are it. ``is_seen``: whether rows show it under its name; ``columns``: of all
     its objects; ``things``: the objects by their keys; ``left``: object key -> whether it was renamed and has been seen
-    under another name since. The others: see :data:`DatasetKey`.
+    under another name since; ``fate``: as :data:`exporter.things.lives.Fate`, the latest of all its objects, with the
+    namespace and name of the dataset before. The others: see :data:`DatasetKey`.
     """
 
     account: str
@@ -108,6 +112,7 @@ class DatasetProfile(Struct, gc=False):
     columns: set[str] = field(default_factory=set)
     things: dict[str, Thing] = field(default_factory=dict)
     left: dict[str, bool] = field(default_factory=dict)
+    fate: tuple[int, str, str, str, str] = _NO_FATE
 
     @property
     def key(self) -> DatasetKey:
@@ -120,6 +125,7 @@ class DatasetProfile(Struct, gc=False):
         self.columns |= other.columns
         self.things |= other.things
         self.left |= other.left
+        self.fate = max(self.fate, other.fate)
 
     @property
     def is_sent(self) -> bool:
@@ -131,17 +137,26 @@ class DatasetProfile(Struct, gc=False):
         """Whether every object that had the name has another one now."""
         return bool(self.left) and all(self.left.values())
 
+    def lifecycle(self, producer: str) -> Json:
+        """The facet of what happened to it last."""
+        *_, state, namespace, name = self.fate
+        return facets.lifecycle(state or None, (namespace, name) if namespace else None, producer)
+
 
 def told_by(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProfile]:
     """What an object tells of each dataset that it is under one of its spellings."""
     thing, found = as_thing(profile), dict[DatasetKey, DatasetProfile]()
-    for one in spellings(profile, settings):
+    spelled = spellings(profile, settings)
+    named = {one.name: one.dataset[1:3] for one in reversed(spelled)}
+    for one in spelled:
         told = found.get(one.dataset)
         if told is None:
             found[one.dataset] = told = DatasetProfile(*one.dataset)
             told.columns, told.things = set(profile.columns), {profile.key: thing}
         told.is_seen |= one.is_seen
         told.left[profile.key] = told.left.get(profile.key, True) and _has_left(profile, one.name)
+        if fate := profile.fates.get(one.name or ""):
+            told.fate = max(told.fate, (*fate[:3], *named.get(fate[3], ("", ""))))
     return list(found.values())
 
 
@@ -185,10 +200,10 @@ def answer(dataset: DatasetProfile, settings: OpenLineageSettings) -> Dataset:
 
 
 def dataset_event(
-    dataset: DatasetProfile, begun: int, settings: OpenLineageSettings, state: str | None = None
+    dataset: DatasetProfile, begun: int, settings: OpenLineageSettings, lifecycle: Json | None = None
 ) -> Event:
     """The event of the dataset, at the time of its account's first query (``begun``, microseconds since 1970), so that
-    it comes before all others. ``state``: what became of it before that, as ``lifecycleStateChange`` has it.
+    it comes before all others. ``lifecycle``: the facet of what became of it before that.
     """
     told = [described(thing) for _, thing in sorted(dataset.things.items())]
     told_apart = facets.objects([one for one in told if one], settings.producer)
@@ -202,7 +217,7 @@ def dataset_event(
             "facets": {
                 **facets_of(dataset, settings),
                 **told_apart,
-                **facets.lifecycle(state, None, settings.producer),
+                **(lifecycle or {}),
             },
         },
     }

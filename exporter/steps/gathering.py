@@ -28,6 +28,7 @@ from exporter.messages import (
 )
 from exporter.openlineage import check
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, told_by
+from exporter.openlineage.facets import lifecycle
 from exporter.queries.identifiers import canonical_name
 from exporter.steps.people import to_owners
 from exporter.steps.state import snapshot
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.openlineage.events import Event
+    from exporter.openlineage.values import Json
     from exporter.steps.job import Job
     from exporter.things.lives import Profile
 
@@ -128,14 +130,23 @@ def _dataset(key: str, group: Iterator[Message], job: Job, tally: Tally) -> Iter
     for object_key in sorted({key for key, _ in each} - {_NOBODY}):
         yield Message(OBJECT, within(account, object_key), order(DATASETS), answer)
     if job.openlineage.dataset_events and dataset.is_sent and _is_news(dataset, before):
-        # A backend takes a dataset that it hears of for one that is there: one that was renamed must not come back.
-        state = "DROP" if before and dataset.is_left else None
-        yield from _event(dataset_event(dataset, job.begun[account], job.openlineage, state), tally)
+        told = _lifecycle(dataset, before, job)
+        yield from _event(dataset_event(dataset, job.begun[account], job.openlineage, told), tally)
+
+
+def _lifecycle(dataset: DatasetProfile, before: DatasetProfile | None, job: Job) -> Json:
+    """What became of the dataset until the day before. A backend takes a dataset that it hears of for one that is
+    there: one that was renamed must not come back.
+    """
+    if before is None:
+        return {}
+    producer = job.openlineage.producer
+    return lifecycle("DROP", None, producer) if dataset.is_left else before.lifecycle(producer)
 
 
 def _is_news(dataset: DatasetProfile, before: DatasetProfile | None) -> bool:
     """Whether its event has more to tell than that of an earlier day. Renames are told by the events of their runs."""
-    return before is None or replace(dataset, left=before.left) != before
+    return before is None or replace(dataset, left=before.left, fate=before.fate) != before
 
 
 def _event(event: Event, tally: Tally) -> Iterator[Message]:

@@ -25,6 +25,7 @@ from exporter.messages import (
     rank,
     within,
 )
+from exporter.openlineage.fates import note
 from exporter.queries.bounds import beyond
 from exporter.queries.build import account_of, disagree, distinct, query_facts
 from exporter.queries.facts import NO_HISTORY, History, QueryFacts
@@ -270,6 +271,8 @@ class _Teller:
         at = home(address)
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(account, object_key, at, parent)
+        if self._job.events:
+            note(self._profiles, facts)
         yield from self._mentions(facts, address, said)
         if len(self._profiles) > _FLUSH:
             yield from self._objects()

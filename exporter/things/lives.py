@@ -6,6 +6,11 @@ from msgspec import Struct, field
 
 from exporter.things.answers import Ending  # noqa: TC001 - msgspec reads it
 
+Fate = tuple[int, str, str, str]
+"""What the latest query to write or change an object left of it: when that query ended (microseconds since 1970) and
+its id; ``lifecycleStateChange`` in OpenLineage's words, empty for a plain write; the name before a RENAME, else empty.
+"""
+
 
 class Profile(Struct, gc=False):
     """An object, as all rows together tell of it, in no order (what :class:`Life` adds needs the order of time).
@@ -14,7 +19,8 @@ class Profile(Struct, gc=False):
     ``accounts`` (the owner's name beside the object). ``names``: name -> first and last time it was seen on the object
     (microseconds). ``columns``: name -> ids. ``renamed_from``: a column's new name -> its former ones. ``old_names``: a
     name that RENAME TO gave -> the names before it (None: the row had none). ``given``: names that a RENAME or a SWAP
-    gave to an object with an id.
+    gave to an object with an id. ``fates``: name -> the latest that happened to it under
+    this name, where events are made.
     """
 
     account: str
@@ -31,6 +37,7 @@ class Profile(Struct, gc=False):
     renamed_from: dict[str, set[str]] = field(default_factory=dict)
     old_names: dict[str, set[str | None]] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
+    fates: dict[str, Fate] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:

@@ -47,6 +47,8 @@ def merge(one: Profile, other: Profile) -> None:
     _learn(one, other)
     for name, seen in other.names.items():
         _see(one.names, name, seen)
+    for name, fate in other.fates.items():
+        one.fates[name] = max(one.fates.get(name, fate), fate)
 
 
 def _see(names: dict[str, tuple[int, int]], name: str, seen: tuple[int, int]) -> None:

@@ -77,7 +77,9 @@ class Job:
 
 @dataclass(eq=False)
 class Run:
-    """``inputs``: dataset -> the version read; ``outputs``: dataset -> the version written."""
+    """``inputs``: dataset -> the version read; ``outputs``: dataset -> the versions written, of which a real one takes
+    any for the present when the run ends. Here it is the first, which is the worst.
+    """
 
     run_id: str
     job: Job
@@ -86,7 +88,7 @@ class Run:
     started: str | None = None
     ended: str | None = None
     inputs: dict[Dataset, Version] = field(default_factory=dict)
-    outputs: dict[Dataset, Version] = field(default_factory=dict)
+    outputs: dict[Dataset, list[Version]] = field(default_factory=dict)
 
 
 def shown_namespace(name: str) -> str:
@@ -137,8 +139,8 @@ class Kept:
             if not event.get(side):
                 job.linked[side] = []
         if kind in STATES:
-            for dataset, version in run.outputs.items():
-                dataset.current = version
+            for dataset, versions in run.outputs.items():
+                dataset.current = versions[0]
             job.shown = {"inputs": [*run.inputs], "outputs": [*run.outputs]}
             job.linked = {side: [*job.shown[side]] or job.linked[side] for side in job.shown}
 
@@ -234,7 +236,7 @@ class Kept:
         version = self._version(dataset, given, fields, run)
         _add_facets(version, given, "outputFacets")
         if run:
-            run.outputs[dataset] = version
+            run.outputs[dataset] = [*run.outputs.get(dataset, ()), version]
             self._column_edges(dataset, given, fields, run)
         return dataset, version
 

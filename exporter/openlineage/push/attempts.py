@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.push.answers import TAKEN, Answer, Kind
-from exporter.openlineage.push.ledger import NOT_TAKEN, SENDING, Ledger
+from exporter.openlineage.push.ledger import ENDED, NOT_TAKEN, SENDING, Ledger
 from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
 from exporter.openlineage.push.pace import Pace, Stopped, backoff
 
@@ -50,6 +50,8 @@ class Attempts:
             answer, tries = self._on_record(item, fitted)
         except Stopped:
             return Tried()
+        if answer.kind is Kind.TAKEN and fitted.ends:
+            self._ledger.write(ENDED, fitted.ends)
         is_reduced = answer.kind is Kind.TAKEN and bool(fitted.lost)
         if is_reduced:
             told = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}

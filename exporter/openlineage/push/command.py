@@ -86,6 +86,8 @@ class _Push:
             self._runs_left_out = index.choose_latest()
             say(f"--runs latest leaves out {self._runs_left_out:,} runs that a later run of the same job follows")
         self.counts.events = index.count()
+        if self._rules.keeps_versions:
+            index.know(ledger.runs())
         self.counts.already_delivered = index.settle(ledger.taken())
         if self.counts.already_delivered:
             self._send_again(index, ledger)

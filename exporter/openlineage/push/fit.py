@@ -8,7 +8,9 @@ import json
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
+from exporter.openlineage.push import again
 from exporter.openlineage.push.profiles import Profile, problems
 from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling, without
 from exporter.openlineage.push.splitting import TWICE_TOLD, halves, without_facet
@@ -27,15 +29,19 @@ FACETS: Final = {
 }
 """The facets that a push adds -> their ``_schemaURL``."""
 _OWN_FACETS: Final = "accessHistory_"
+_ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """``bodies``: what to send, in this order. ``lost``: what is in none of them. ``refused``: why nothing can go."""
+    """``bodies``: what to send, in this order. ``lost``: what is in none of them. ``refused``: why nothing can go.
+    ``ends``: the id of the run that it ends, where that has to be known when the run is told again.
+    """
 
     bodies: tuple[bytes, ...]
     lost: tuple[str, ...] = ()
     refused: str | None = None
+    ends: str | None = None
 
 
 class Fit:
@@ -55,6 +61,13 @@ class Fit:
 
     def fit(self, event: Json, line: bytes, item: Item) -> Fitted:
         """What to send of an event."""
+        fitted = self._fitted(event, line, item)
+        if fitted.refused or not self._rules.keeps_versions or event.get("eventType") not in _ENDS:
+            return fitted
+        after = again.outputs(event) if item.is_again else ()
+        return replace(fitted, bodies=(*fitted.bodies, *after), ends=UUID(event["run"]["runId"]).hex)
+
+    def _fitted(self, event: Json, line: bytes, item: Item) -> Fitted:
         reasons = problems(event, line, self._rules)
         if reasons:
             return Fitted((), refused="; ".join(reasons))

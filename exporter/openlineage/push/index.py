@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from exporter.openlineage.push.entries import entry
 from exporter.openlineage.push.files import opened
 from exporter.openlineage.push.overtaken import Told, overtaken
+from exporter.openlineage.push.tables import EVENT, ORDERED, RUN, TABLES, TAIL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -29,41 +30,11 @@ _BATCH: Final = 1_000
 _DEEPEST: Final = 100
 """Generations of parents; more is a circle."""
 
-_TABLES: Final = """
-CREATE TABLE events (file INT, at INT, size INT, mark TEXT, is_run INT, run TEXT, time TEXT, is_end INT);
-CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, shape TEXT, parent TEXT, parent_job TEXT, root TEXT, query TEXT,
-    started TEXT, ended TEXT, starts INT, begin TEXT, depth INT DEFAULT 0, chosen INT DEFAULT 1) WITHOUT ROWID;
-CREATE TABLE settled (mark TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE jobs (job TEXT PRIMARY KEY, runs INT, first TEXT, last TEXT) WITHOUT ROWID;
-CREATE TABLE done (run TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE VIEW chosen AS
-    SELECT e.*, e.rowid AS place, r.starts, r.begin, r.depth, r.query, r.job, e.mark IN (SELECT mark FROM settled)
-        OR (e.is_run AND NOT e.is_end AND e.run IN (SELECT run FROM done)) AS is_settled,
-        CASE WHEN NOT e.is_run THEN substr(e.time, 1, 10) WHEN e.is_end AND r.starts THEN max(e.time, r.begin)
-            ELSE coalesce(r.begin, e.time) END AS due
-    FROM events e LEFT JOIN runs r ON r.run = e.run
-    WHERE coalesce(r.chosen, 1);
-CREATE VIEW unsettled AS SELECT * FROM chosen WHERE NOT is_settled;
-"""
-_RUN: Final = """INSERT INTO runs (run, job, shape, parent, parent_job, root, query, started, ended, starts)
-    VALUES (:run, :job, :shape, :parent, :parent_job, :root, :query, :time, :time, NOT :is_end)
-    ON CONFLICT (run) DO UPDATE SET shape = coalesce(excluded.shape, shape), started = min(started, excluded.started),
-    ended = max(ended, excluded.ended), starts = max(starts, excluded.starts)"""
-_EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :run, :time, :is_end)"
-_ORDERED: Final = """
-SELECT u.file, u.at, u.size, u.mark, u.is_run, j.runs, j.first, j.last
-FROM unsettled u LEFT JOIN jobs j ON j.job = u.job AND u.is_end
-ORDER BY u.due, u.is_run, u.depth, u.query, u.run, u.is_end, u.place"""
-_TAIL: Final = """
-SELECT u.file, u.at, u.size, u.mark, u.is_run, u.is_settled
-FROM chosen u WHERE u.is_end OR NOT u.is_settled
-ORDER BY u.due, u.is_run, u.depth, u.query, u.run, u.is_end, u.place"""
-
 
 @dataclass(frozen=True)
 class Item:
     """An event by its place: number of the file, offset and size. ``runs, first, last``: of its job, where it goes out
-    for all of the job's runs.
+    for all of the job's runs. ``is_again``: it ends a run that the backend was told of before, maybe in other words.
     """
 
     file: int
@@ -74,6 +45,7 @@ class Item:
     runs: int | None
     first: str | None
     last: str | None
+    is_again: bool = False
 
 
 class Index:
@@ -84,7 +56,7 @@ class Index:
         self._paths, self._files = opened(folder)
         # A database without a name is a file that nobody else sees, and that is gone when the process is.
         self._db = sqlite3.connect("", isolation_level=None)
-        self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;{_TABLES}")
+        self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;{TABLES}")
         self.left_out: Counter[str] = Counter()
         self._fill(leaves_out)
         self._relate()
@@ -110,8 +82,8 @@ class Index:
         self._store(rows)
 
     def _store(self, rows: list[Json]) -> None:
-        self._db.executemany(_EVENT, rows)
-        self._db.executemany(_RUN, [row for row in rows if row["is_run"]])
+        self._db.executemany(EVENT, rows)
+        self._db.executemany(RUN, [row for row in rows if row["is_run"]])
         rows.clear()
 
     def _entries(self, leaves_out: Callable[[Json], str | None]) -> Iterator[Json]:
@@ -174,6 +146,10 @@ class Index:
         (runs,) = self._db.execute("SELECT count(*) FROM runs").fetchone()
         return int(datasets + count * (events - datasets) / max(runs, 1))
 
+    def know(self, runs: Iterable[str]) -> None:
+        """Take note of the runs whose end the backend was given before, in whatever words: their ids in hexadecimal."""
+        self._db.executemany("INSERT OR IGNORE INTO given VALUES (?)", ((run,) for run in runs))
+
     def settle(self, marks: Iterable[str]) -> int:
         """Leave out the events with these fingerprints, and each START whose end is among them: sent after the end, it
         would turn the run back to a running one. Returns how many.
@@ -199,7 +175,7 @@ class Index:
 
     def _tail(self, refused: Container[str]) -> Iterator[tuple[Any, ...]]:
         """The events from the first one on that is not settled."""
-        rows = (row for row in self._db.execute(_TAIL) if row[3] not in refused)
+        rows = (row for row in self._db.execute(TAIL) if row[3] not in refused)
         return dropwhile(itemgetter(5), rows)
 
     def _told(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Told]:
@@ -216,8 +192,8 @@ class Index:
 
     def items(self) -> Iterator[Item]:
         """The chosen events that are not settled, in order."""
-        for file, at, size, mark, is_run, *of_job in self._db.execute(_ORDERED):
-            yield Item(file, at, size, mark, bool(is_run), *of_job)
+        for file, at, size, mark, is_run, runs, first, last, is_again in self._db.execute(ORDERED):
+            yield Item(file, at, size, mark, bool(is_run), runs, first, last, bool(is_again))
 
     def nested(self) -> dict[str, str]:
         """Run id -> the name of its job with those of all above it, ``top.middle.own``, of the runs that are both a

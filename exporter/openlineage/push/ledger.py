@@ -1,8 +1,9 @@
 """What a backend was given: a file that is only ever added to, so that a push that was stopped goes on where it was.
 
-A line is a sign and an event's fingerprint: ``>`` it is on its way, ``+`` it was taken, ``-`` it was not. Whatever ends
-the process leaves at most the last line torn, and that event is sent again. The file is forced to the disk once a
-second and at the end; what a failing machine forgets of the last second is sent again too.
+A line is a sign and an event's fingerprint: ``>`` it is on its way, ``+`` it was taken, ``-`` it was not; or ``=`` and
+the id of a run whose end was taken, for backends that keep what each of its events said. Whatever ends the process
+leaves at most the last line torn, and that event is sent again. The file is forced to the disk once a second and at the
+end; what a failing machine forgets of the last second is sent again too.
 
 A fingerprint is of what an event says, so what was delivered is known in the events of a later export, too: an export
 that replaces a folder gives the ledger on to the new one (:mod:`exporter.places`).
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SENDING, TAKEN, NOT_TAKEN = ">", "+", "-"
+SENDING, TAKEN, NOT_TAKEN, ENDED = ">", "+", "-", "="
 _SYNC: Final = 1.0
 _DIGITS: Final = 32
 _MAKERS: Final = ("producer", "schemaURL")
@@ -76,6 +77,10 @@ class Ledger:
     def taken(self) -> Iterator[str]:
         """The fingerprints of what was taken, and is not to be sent again; a torn line counts for nothing."""
         return (mark for sign, mark in self._lines() if sign == TAKEN and not self._is_open(mark))
+
+    def runs(self) -> Iterator[str]:
+        """The ids of the runs whose end was taken, in hexadecimal."""
+        return (run for sign, run in self._lines() if sign == ENDED)
 
     def _is_open(self, mark: str) -> bool:
         return mark in self.unfinished or mark in self.refused

@@ -31,7 +31,8 @@ class Profile:
     column's source that is no input.
 
     ``nests_names``: whether it knows a child's job by the names of all above it and its own, ``top.middle.own``, and
-    takes a parent of any other name for another job. ``lower_case``: whether it knows objects of Snowflake by names in
+    takes a parent of any other name for another job. ``keeps_versions``: whether of a run that is told again it keeps
+    what its outputs were before, and may show that. ``lower_case``: whether it knows objects of Snowflake by names in
     lower case, unless it is told otherwise; ``urns``: whether names have to go into DataHub's URNs.
     """
 
@@ -48,6 +49,7 @@ class Profile:
     unique_keys: bool = False
     sources_are_inputs: bool = False
     nests_names: bool = False
+    keeps_versions: bool = False
     lower_case: bool = False
     urns: bool = False
 
@@ -69,6 +71,7 @@ PROFILES: Final = {
             namespace=re.compile(r"[a-zA-Z0-9:;=/_\-.@+]{1,1024}"),
             refuses_nul=True,
             nests_names=True,
+            keeps_versions=True,
         ),
         Profile("snowflake", runs_only=True, complete_only=True, both_sides=True, sources_are_inputs=True),
         Profile("openmetadata", runs_only=True, complete_only=True, both_sides=True),
