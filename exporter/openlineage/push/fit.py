@@ -64,16 +64,19 @@ class Fit:
         fitted = self._fitted(event, line, item)
         if fitted.refused or not self._rules.keeps_versions or event.get("eventType") not in _ENDS:
             return fitted
-        after = again.outputs(event) if item.is_again else ()
+        after = again.outputs(self._as_spelled(event)[0]) if item.is_again else ()
         return replace(fitted, bodies=(*fitted.bodies, *after), ends=UUID(event["run"]["runId"]).hex)
+
+    def _as_spelled(self, event: Json) -> tuple[Json, Mapping[tuple[str, str], str]]:
+        """The event in the backend's spelling, without the datasets that it has no name for; and why for each."""
+        unfit = self._spelling.unfit(event)
+        return self._spelling.spelled(without(event, unfit)), unfit
 
     def _fitted(self, event: Json, line: bytes, item: Item) -> Fitted:
         reasons = problems(event, line, self._rules)
         if reasons:
             return Fitted((), refused="; ".join(reasons))
-        told = _with_parents_name(event, self._nested)
-        unfit = self._spelling.unfit(told)
-        told = self._spelling.spelled(without(told, unfit))
+        told, unfit = self._as_spelled(_with_parents_name(event, self._nested))
         is_as_it_was = told is event and item.runs is None and not self._dress
         if is_as_it_was and not self._is_too_large(event, len(line)):
             return Fitted((line,))
