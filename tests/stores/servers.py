@@ -27,7 +27,7 @@ _JAVA: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile
 
 @contextmanager
 def fuseki(folder: Path) -> Iterator[Endpoint]:
-    """Fuseki with one dataset; its log is in the folder. Skips the test where its jars cannot be had."""
+    """Fuseki with one dataset; its log and its settings are in the folder. Skips the test where its jars cannot be had."""
     port, class_path = free_port(), jars.class_path("fuseki")
     server = ("org.apache.jena.fuseki.main.cmds.FusekiServerCmd", "--localhost", "--ping", "--mem")
     command = [jars.java(), *_JAVA, "-cp", class_path, *server, f"--port={port}", "/lineage"]
@@ -56,7 +56,9 @@ def free_port() -> int:
 @contextmanager
 def _running(command: list[str], log: Path, url: str) -> Iterator[None]:
     with log.open("wb") as out:
-        process = subprocess.Popen([*_UNTIL_ASKED, *command], stdin=subprocess.PIPE, stdout=out, stderr=out)
+        process = subprocess.Popen(
+            [*_UNTIL_ASKED, *command], cwd=log.parent, stdin=subprocess.PIPE, stdout=out, stderr=out
+        )
         try:
             wait(lambda: _answers(url), f"{command[0]} did not start; its log is {log}")
             yield
