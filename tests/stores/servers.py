@@ -27,7 +27,7 @@ _JAVA: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile
 
 @contextmanager
 def fuseki(folder: Path) -> Iterator[Endpoint]:
-    """Fuseki with one dataset; its log and its settings are in the folder. Skips the test where its jars cannot be had."""
+    """Fuseki with one dataset; its log and its settings are in the folder. Skips the test without its jars."""
     port, class_path = free_port(), jars.class_path("fuseki")
     server = ("org.apache.jena.fuseki.main.cmds.FusekiServerCmd", "--localhost", "--ping", "--mem")
     command = [jars.java(), *_JAVA, "-cp", class_path, *server, f"--port={port}", "/lineage"]
