@@ -32,7 +32,11 @@ def add(commands: Any) -> None:
         "--graph", required=True, type=here, metavar="DIR", help="what export wrote, or a folder or file of Turtle"
     )
     parser.add_argument(
-        "--param", action="append", default=[], metavar="name=value", help="a parameter; may be given several times"
+        "--param",
+        action="append",
+        default=[],
+        metavar="name=value",
+        help="a parameter; given several times, it has several values",
     )
     parser.add_argument("--format", choices=("table", "csv", "json"), default="table")
     parser.add_argument(
@@ -75,11 +79,12 @@ def _rows(text: str) -> int:
     raise ArgumentTypeError(f"{text} is no whole number above 0")
 
 
-def _parameters(pairs: Sequence[str]) -> dict[str, str]:
-    parameters: dict[str, str] = {}
+def _parameters(pairs: Sequence[str]) -> dict[str, list[str]]:
+    """The values of each parameter, in the order in which they were given."""
+    parameters: dict[str, list[str]] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise UsageError(f"--param {pair}: write it as name=value")
-        parameters[name] = value
+        parameters.setdefault(name, []).append(value)
     return parameters

@@ -74,7 +74,7 @@ ORGANIZATION: Final = NodeClass(
     ("prov:Organization", "prov:Agent"),
     (one("rdfs:label"), one("ah:organizationName")),
 )
-USER: Final = NodeClass("ah:User", ("prov:Agent",), (one("ah:userName"), one("rdfs:label")))
+USER: Final = NodeClass("ah:User", ("prov:Agent",), (one("ah:userName"), maybe("ah:matchName"), one("rdfs:label")))
 SOFTWARE_AGENT: Final = NodeClass(
     "ah:SoftwareAgent",
     ("prov:SoftwareAgent", "prov:Agent"),
@@ -100,6 +100,7 @@ OBJECT: Final = NodeClass(
         one("ah:domain"),
         maybe("ah:objectId"),
         maybe("ah:canonicalName"),
+        many("ah:matchName"),
         many("ah:hasName", "ah:ObjectName"),
         many("ah:sameNameAs", "ah:SnowflakeObject"),
         many("ah:argumentSignature"),
@@ -116,6 +117,7 @@ OBJECT_NAME: Final = NodeClass(
     (),
     (
         one("ah:nameText"),
+        maybe("ah:matchName"),
         one("ah:validFrom", "xsd:dateTime"),
         maybe("ah:validUntil", "xsd:dateTime"),
         one("ah:lastSeen", "xsd:dateTime"),
@@ -127,6 +129,7 @@ COLUMN: Final = NodeClass(
     (
         one("rdfs:label"),
         one("ah:columnName"),
+        maybe("ah:matchName"),
         many("ah:columnId"),
         one("ah:columnOf", "ah:SnowflakeObject"),
         many("ah:renamedFrom", "ah:Column"),

@@ -126,6 +126,28 @@ def canonical_name(name: str) -> str:
     return ".".join(map(_stored_part, _parts_of(name))) if _is_well_formed(name) else _quoted(name)
 
 
+@lru_cache(maxsize=20_000)
+def match_name(name: str) -> str:
+    """The name as it is matched: two spellings of one name have one value. Letter case counts in quotes alone.
+
+    A part without quotes is in upper case, and so is all of a text that is no list of identifiers and has no quotes. A
+    quoted part that is an ordinary identifier in upper case loses its quotes, which say nothing; any other stays as it
+    is. Source: Snowflake, "Identifier requirements".
+
+    >>> match_name('db.s."T"'), match_name('"a.b".c'), match_name("@~/a b")
+    ('DB.S.T', '"a.b".C', '@~/A B')
+    """
+    if '"' not in name:
+        return name.upper()
+    return ".".join(map(_matched_part, _parts_of(name))) if _is_well_formed(name) else name
+
+
+def _matched_part(part: str) -> str:
+    if part.startswith('"'):
+        return part[1:-1] if _is_stored(part[1:-1]) else part
+    return part.upper()
+
+
 def _stored_part(part: str) -> str:
     stored = _as_stored(part)
     return stored if _is_stored(stored) else _quoted(stored)

@@ -16,25 +16,36 @@ if TYPE_CHECKING:
 PAGE: Final = (ROOT / "docs" / "graph.md").read_text(encoding="utf-8")
 
 
-def block(language: str) -> str:
-    """What the page shows in a language, in one piece."""
+def blocks(language: str) -> list[str]:
+    """What the page shows in a language."""
     found = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
     assert found
-    return "".join(found)
+    return found
 
 
 def test_the_turtle_is_a_piece_of_the_valid_example() -> None:
     prefixes = "".join(re.findall(r"^@prefix .*\n", VALID.read_text(encoding="utf-8"), re.MULTILINE))
-    shown = Graph().parse(data=prefixes + block("turtle"), format="turtle")
+    shown = Graph().parse(data=prefixes + "".join(blocks("turtle")), format="turtle")
     assert len(shown) > 10
     assert set(shown) <= set(Graph().parse(VALID))
 
 
-def test_the_question_runs(tmp_path: Path) -> None:
-    own = tmp_path / "slow.rq"
-    own.write_text(block("sparql"), encoding="utf-8")
-    assert answer(str(own), VALID, {"warehouse": "WH"}).rows == [("q-2", "2000")]
-    assert answer(str(own), VALID, {"warehouse": "WH", "since": "2024-02-04"}).rows == []
+def own(number: int, folder: Path) -> str:
+    file = folder / "own.rq"
+    file.write_text(blocks("sparql")[number], encoding="utf-8")
+    return str(file)
+
+
+def test_the_question_by_a_name_runs(tmp_path: Path) -> None:
+    question = own(0, tmp_path)
+    assert answer(question, VALID, {"object_name": "d.s.t"}).rows == []
+    assert len(answer(question, VALID, {"object_id": "12"}).rows) == 1
+
+
+def test_the_question_with_parameters_runs(tmp_path: Path) -> None:
+    question = own(1, tmp_path)
+    assert answer(question, VALID, {"warehouse": "WH"}).rows == [("q-2", "2000")]
+    assert answer(question, VALID, {"warehouse": "WH", "since": "2024-02-04"}).rows == []
 
 
 def test_the_links_lead_somewhere() -> None:

@@ -53,10 +53,11 @@ def test_an_object_says_all_that_the_rows_say() -> None:
     }
     assert {iri: node.values for iri, node in nodes.items() if iri != "table/1"} == {
         "table/1/called/2026-01-01T09%3A00%3A00Z/B": {
-            "ah:nameText": ("B",), "ah:validFrom": (NINE,), "ah:validUntil": (TEN,), "ah:lastSeen": (TEN,),
+            "ah:nameText": ("B",), "ah:matchName": ("B",), "ah:validFrom": (NINE,),
+            "ah:validUntil": (TEN,), "ah:lastSeen": (TEN,),
         },
         "table/1/called/2026-01-01T10%3A00%3A00Z/A": {
-            "ah:nameText": ("A",), "ah:validFrom": (TEN,), "ah:lastSeen": (TEN,),
+            "ah:nameText": ("A",), "ah:matchName": ("A",), "ah:validFrom": (TEN,), "ah:lastSeen": (TEN,),
         },
     }  # fmt: skip
 
@@ -110,14 +111,15 @@ def test_columns_and_those_that_have_another_name_now() -> None:
     nodes = made(columns={"X": {"2", "1"}, "A B": set()}, renamed_from={"Y": {"X", "W"}, "X": {"V"}})
     assert of_class(nodes, "ah:Column") == {
         "table/1/column/A%20B": {
-            "rdfs:label": ("A B",), "ah:columnName": ("A B",), "ah:columnOf": ("table/1",),
+            "rdfs:label": ("A B",), "ah:columnName": ("A B",), "ah:matchName": ("A B",), "ah:columnOf": ("table/1",),
         },
         "table/1/column/X": {
-            "rdfs:label": ("X",), "ah:columnName": ("X",), "ah:columnId": ("1", "2"), "ah:columnOf": ("table/1",),
+            "rdfs:label": ("X",), "ah:columnName": ("X",), "ah:matchName": ("X",), "ah:columnId": ("1", "2"),
+            "ah:columnOf": ("table/1",),
             "ah:renamedFrom": ("table/1/column/V",),
         },
         "table/1/column/Y": {
-            "rdfs:label": ("Y",), "ah:columnName": ("Y",), "ah:columnOf": ("table/1",),
+            "rdfs:label": ("Y",), "ah:columnName": ("Y",), "ah:matchName": ("Y",), "ah:columnOf": ("table/1",),
             "ah:renamedFrom": ("table/1/column/W", "table/1/column/X"),
         },
     }  # fmt: skip

@@ -110,7 +110,7 @@ def test_an_agent_has_all_its_names() -> None:
 def test_users_and_queries_without_a_row() -> None:
     made = by_iri([of_user("A B", IRIS), of_unrecorded_query("p/1", IRIS)])
     assert {iri: node.values for iri, node in made.items()} == {
-        "user/A%20B": {"ah:userName": ("A B",), "rdfs:label": ("A B",)},
+        "user/A%20B": {"ah:userName": ("A B",), "ah:matchName": ("A B",), "rdfs:label": ("A B",)},
         "query/p%2F1": {"ah:queryId": ("p/1",)},
     }
     assert made["query/p%2F1"].types == ("ah:UnrecordedQuery", "prov:Activity")

@@ -177,3 +177,29 @@ def _identity(kind: str, by_id: str | None, name: str | None, signature: str | N
         arguments = signature or "" if kind in ("function", "procedure") else ""
         return kind, "name", plain.canonical(name), arguments
     return ("location", location) if location else None
+
+
+@pytest.mark.parametrize(
+    ("name", "matched"),
+    [
+        ("db.s.t", "DB.S.T"),
+        ('DB."S".t', "DB.S.T"),
+        ('db.s."t"', 'DB.S."t"'),
+        ('"A.B".c', '"A.B".C'),
+        ('"A""B"', '"A""B"'),
+        ("my table", "MY TABLE"),
+        ("größe", "GRÖSSE"),
+        ('not"well', 'not"well'),
+        ("", ""),
+    ],
+)
+def test_a_name_is_matched_by_letter_case_in_quotes_alone(name: str, matched: str) -> None:
+    assert identifiers.match_name(name) == matched
+
+
+@given(NAMES)
+@many
+def test_what_is_matched_is_matched_again(name: str) -> None:
+    """A query can be given the text of ah:matchName itself."""
+    once = identifiers.match_name(name)
+    assert identifiers.match_name(once) == once

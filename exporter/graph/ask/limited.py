@@ -19,9 +19,12 @@ from msgspec import Struct
 
 from exporter.errors import ExporterError, UsageError
 from exporter.graph.ask.answers import Answer
+from exporter.graph.ask.parameters import values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+
+    from exporter.graph.ask.parameters import Given
 
 MEMORY: Final = 4 << 30
 """Bytes that the answer to a question may take in memory while it is made."""
@@ -38,7 +41,7 @@ class Asked(Struct):
 
     question: bytes
     graph: bytes
-    params: dict[str, str]
+    params: dict[str, list[str]]
     seconds: float
     rows: int
     memory: int
@@ -75,7 +78,7 @@ _row: Final = msgspec.json.Decoder(tuple[str | None, ...]).decode
 def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
     question: str,
     graph: Path,
-    params: Mapping[str, str],
+    params: Given,
     seconds: float,
     rows: int,
     memory: int = MEMORY,
@@ -84,7 +87,14 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
     loaded. Raises a UsageError where they do not suffice, and for what is wrong with the question.
     """
     try:
-        asked = Asked(os.fsencode(question), os.fsencode(graph), dict(params), seconds, rows, memory)
+        asked = Asked(
+            os.fsencode(question),
+            os.fsencode(graph),
+            {name: values_of(params, name) for name in params},
+            seconds,
+            rows,
+            memory,
+        )
         request = msgspec.msgpack.encode(asked)
     except UnicodeEncodeError:
         raise UsageError("a --param is not UTF-8 text.") from None

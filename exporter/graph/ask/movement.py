@@ -19,7 +19,8 @@ from typing import Final
 
 from pyoxigraph import NamedNode, QuerySolution, QuerySolutions, Store
 
-from exporter.graph.ask.parameters import Parameter, bind
+from exporter.graph.ask.meant import meant
+from exporter.graph.ask.parameters import Given, Parameter, bind
 
 QUESTION: Final = "sensitive-data-movement"
 COLUMNS: Final = ("path", "target_name", "target_id", "target_domain", "target_columns")
@@ -40,17 +41,15 @@ PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 """
 _FIRST_STEPS: Final = f"""{_PREFIXES}SELECT ?source_name ?read ?written ?target ?name ?column WHERE {{
-  VALUES ?object_name {{ UNDEF }}  # param object_name
-  VALUES ?domain {{ "Stage" }}  # param domain
   VALUES ?since {{ UNDEF }}  # param since
-  ?access ah:accessType "BASE" ; ah:objectName ?source_name ; ah:accessedObject ?source ; prov:entity ?read .
-  FILTER(?source_name = ?object_name
-    || (!CONTAINS(CONCAT(?source_name, ?object_name), '"') && UCASE(?source_name) = UCASE(?object_name)))
-  ?source a ?class ; ah:domain ?source_domain .
-  FILTER(REPLACE(LCASE(?domain), "[ _]", "")
-    IN (REPLACE(LCASE(?source_domain), " ", ""), LCASE(STRAFTER(STR(?class), "#"))))
+  {meant("Stage")}
+  ?access ah:accessType "BASE" ; ah:accessedObject ?object ; prov:entity ?read .
   ?query prov:qualifiedUsage ?access ; prov:startedAtTime ?first_time .
+  FILTER((!BOUND(?from) || ?first_time >= ?from) && (!BOUND(?to) || ?first_time < ?to))
   FILTER(!BOUND(?since) || ?first_time >= ?since)
+  OPTIONAL {{ ?access ah:objectName ?source_spelled }}
+  OPTIONAL {{ ?object rdfs:label ?source_label }}
+  BIND(COALESCE(?source_spelled, ?source_label, STR(?object)) AS ?source_name)
   ?written prov:wasGeneratedBy ?query .{_STEP}"""
 _STEPS: Final = f"""{_PREFIXES}SELECT ?read ?written ?target ?name ?column WHERE {{
   VALUES ?object {{ UNDEF }}  # param object
@@ -118,7 +117,7 @@ class Path:
 class Movement:
     """Where data goes in one graph; what was looked up once is kept."""
 
-    def __init__(self, store: Store, parameters: Sequence[Parameter], given: Mapping[str, str]) -> None:
+    def __init__(self, store: Store, parameters: Sequence[Parameter], given: Given) -> None:
         self._store = store
         self._parameters = parameters
         self._given = given
@@ -180,7 +179,7 @@ class Movement:
         self._places.update({one: (chain, number + count) for count, one in enumerate(reversed(later), start=1)})
         return self._places[later[0] if later else version]
 
-    def _select(self, text: str, own: Mapping[str, str]) -> QuerySolutions:
+    def _select(self, text: str, own: Given) -> QuerySolutions:
         parameters = (*self._parameters, *_OBJECT)
         places = [parameter for parameter in parameters if f"# param {parameter.name}\n" in text]
         result = self._store.query(bind(text, places, {**self._given, **own}))
@@ -199,7 +198,7 @@ class Movement:
 
 
 def rows(
-    store: Store, parameters: Sequence[Parameter], given: Mapping[str, str], limit: int = MAX_PATHS
+    store: Store, parameters: Sequence[Parameter], given: Given, limit: int = MAX_PATHS
 ) -> tuple[list[tuple[str | None, ...]], list[str]]:
     """The rows of the question, by path, and what is to be said where ``limit`` cut them."""
     movement = Movement(store, parameters, given)

@@ -1,15 +1,18 @@
 """Parameters of a question: declared in its comments, bound at the places that it marks.
 
-A declaration is a comment line of the file, with ``?`` where the parameter may be left out, or its default, and
-``(time)`` or ``(thing)``, an IRI, where it is one::
+A declaration is a comment line of the file: ``?`` stands where the parameter may be left out, or its default; then, in
+brackets, what it is (:data:`KINDS`), and the other parameter that it can be given in place of::
 
-    # param object_id: Snowflake's id of the object
-    # param domain = Table: what kind of object the id belongs to
+    # param object_id (object id): Snowflake's id of the object
+    # param object_name (object) (or object_id): the object, by a name that it has or had
+    # param domain = Table (domain): what kind of object the id belongs to
     # param since? (time): only queries that started at this time or later
 
 The place is a line whose ``VALUES`` block the value goes into, so that the file runs unchanged in any engine too::
 
     VALUES ?since { UNDEF }  # param since
+
+A parameter that is given several times has several values: all of them stand in the block.
 """
 
 from __future__ import annotations
@@ -18,36 +21,52 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from exporter.errors import UsageError
+from exporter.queries.identifiers import match_name, usable_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
+Given: TypeAlias = "Mapping[str, str | Sequence[str]]"
+"""The values of parameters by name: one, or several."""
+KINDS: Final = ("time", "thing", "object", "object id", "domain", "column", "user", "query")
+"""What a parameter is, if no mere text. A thing is an IRI; names are matched by the rule of letter case."""
 _DECLARATION: Final = re.compile(
-    r"^# param (?P<name>\w+)(?P<optional>\?)?(?: = (?P<default>[^:()]+?))?(?: \((?P<kind>time|thing)\))?"
-    r": (?P<text>.+)$",
+    r"^# param (?P<name>\w+)(?P<optional>\?)?(?: = (?P<default>[^:()]+?))?"
+    rf"(?: \((?P<kind>{'|'.join(KINDS)})\))?(?: \(or (?P<instead>\w+)\))?: (?P<text>.+)$",
     re.MULTILINE,
 )
 _PLACE: Final = r"(VALUES \?\w+ \{{ )[^}}\n]*( \}}  # param {name})$"
 _breaks_an_iri: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\\ud800-\udfff]|\A\Z").search
 _DATE_TIME: Final = "http://www.w3.org/2001/XMLSchema#dateTime"
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+_READ: Final[Mapping[str, Callable[[str], str]]] = {
+    **dict.fromkeys(("object", "column", "user"), match_name),
+    "object id": lambda value: usable_id(value) or value,
+}
+"""How a value is read, by the kind of its parameter: as the graph has what it is compared with."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """``kind``: ``text``, ``time`` or ``thing`` (an IRI); ``default``: what stands in the file if nothing is given."""
+    """``kind``: ``text``, or one of :data:`KINDS`; ``default``: what counts if nothing is given;
+    ``instead``: the parameter that this one can be given in place of.
+    """
 
     name: str
     text: str
     kind: str = "text"
     required: bool = True
     default: str | None = None
+    instead: str | None = None
 
     def __str__(self) -> str:
-        """As a person would give it: ``object_id``, ``[domain=Table]``, ``[since]``."""
+        """As a person would give it: ``object_name``, ``|object_id``, ``[domain=Table]``, ``[since]``."""
+        if self.instead:
+            return f"|{self.name}"
         shown = self.name if self.default is None else f"{self.name}={self.default}"
         return shown if self.required else f"[{shown}]"
 
@@ -59,31 +78,56 @@ def declared(text: str) -> tuple[Parameter, ...]:
             name=found["name"],
             text=found["text"],
             kind=found["kind"] or "text",
-            required=not found["optional"] and found["default"] is None,
+            required=not found["optional"] and found["default"] is None and found["instead"] is None,
             default=found["default"],
+            instead=found["instead"],
         )
         for found in _DECLARATION.finditer(text)
     )
 
 
-def check(question: str, parameters: Sequence[Parameter], given: Mapping[str, str]) -> None:
-    """Raise a :class:`UsageError` for a parameter that the question does not have, or one that it lacks."""
+def check(question: str, parameters: Sequence[Parameter], given: Given) -> None:
+    """Raise a :class:`UsageError` for a parameter that the question does not have, one that it lacks, and for a
+    ``since`` after its ``until``.
+    """
     known = [parameter.name for parameter in parameters]
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise UsageError(f"{question} has no parameter {name}.{hint} {_listed(parameters)}")
-    missing = [parameter.name for parameter in parameters if parameter.required and parameter.name not in given]
-    if missing:
-        raise UsageError(f"{question} needs --param {missing[0]}=VALUE. {_listed(parameters)}")
-
-
-def bind(text: str, parameters: Sequence[Parameter], given: Mapping[str, str]) -> str:
-    """The question with each given value in the ``VALUES`` block of its parameter; line numbers stay."""
     for parameter in parameters:
-        if parameter.name in given:
-            text = _bind_one(text, parameter, _literal(parameter, given[parameter.name]))
+        others = [one.name for one in parameters if one.instead == parameter.name]
+        if parameter.required and not {parameter.name, *others} & given.keys():
+            wanted = " or ".join(f"--param {name}=VALUE" for name in (parameter.name, *others))
+            raise UsageError(f"{question} needs {wanted}. {_listed(parameters)}")
+    _check_order({parameter.name for parameter in parameters if parameter.kind == "time"}, given)
+
+
+def _check_order(times: AbstractSet[str], given: Given) -> None:
+    """``since`` after ``until`` is a mistake, and no question that nothing answers."""
+    if not {"since", "until"} <= times & given.keys():
+        return
+    since, until = (sorted(instant(name, one) for one in values_of(given, name)) for name in ("since", "until"))
+    if since and until and since[0] > until[-1]:
+        raise UsageError(
+            f"since={_in_utc(since[0])} is after until={_in_utc(until[-1])}, so no time lies between them: "
+            "since is the earlier one of the two."
+        )
+
+
+def values_of(given: Given, name: str) -> list[str]:
+    """All values of a parameter; none where it is not given."""
+    values = given.get(name, [])
+    return [values] if isinstance(values, str) else list(values)
+
+
+def bind(text: str, parameters: Sequence[Parameter], given: Given) -> str:
+    """The question with the given values in the ``VALUES`` block of each parameter; line numbers stay."""
+    for parameter in parameters:
+        values = values_of(given, parameter.name)
+        if values:
+            text = _bind_one(text, parameter, " ".join(_literal(parameter, value) for value in dict.fromkeys(values)))
     return text
 
 
@@ -100,26 +144,31 @@ def _bind_one(text: str, parameter: Parameter, literal: str) -> str:
 
 def _literal(parameter: Parameter, value: str) -> str:
     if parameter.kind == "time":
-        return f'"{_utc(parameter.name, value)}"^^<{_DATE_TIME}>'
+        return f'"{_in_utc(instant(parameter.name, value))}"^^<{_DATE_TIME}>'
     if parameter.kind == "thing":
         if _breaks_an_iri(value):
             raise UsageError(f"{parameter.name}: {value!r} is no IRI.")
         return f"<{value}>"
+    if parameter.kind == "object id" and usable_id(value) is None:
+        raise UsageError(f"--param {parameter.name}={value} is no id: write a number above 0, such as 66564.")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
         raise UsageError(f"--param {parameter.name}={value!r} is not UTF-8 text.")
-    return f'"{value.translate(_ESCAPES)}"'
+    return f'"{_READ.get(parameter.kind, str)(value).translate(_ESCAPES)}"'
 
 
-def _utc(name: str, value: str) -> str:
+def instant(name: str, value: str) -> datetime:
     """The time in UTC; without a zone it is taken as UTC, without a time of day as midnight."""
     try:
         time = datetime.fromisoformat(value.strip())
-        in_utc = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise UsageError(
             f"--param {name}={value} is no time. Write 2026-09-30, 2026-09-30T08:00:00Z or 2026-09-30T08:00:00+02:00."
         ) from None
-    return in_utc.isoformat().replace("+00:00", "Z")
+
+
+def _in_utc(time: datetime) -> str:
+    return time.isoformat().replace("+00:00", "Z")
 
 
 def _listed(parameters: Sequence[Parameter]) -> str:

@@ -88,7 +88,7 @@ def _told(store: Store, known: Mapping[str, Question], asked: Asked) -> Told:
 
 
 def _found(store: Store, question: Question, asked: Named) -> Found:
-    params = {name: values[-1] for name, values in asked.params}
+    params = {name: list(values) for name, values in asked.params}
     check_all(question, params)
     found = ask(store, question, params, asked.rows)
     return Found(found.columns, found.rows, found.notes)

@@ -7,7 +7,7 @@ A question is a file of plain SPARQL 1.1; its first comment lines say what it as
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice, takewhile
 from pathlib import Path
@@ -19,13 +19,14 @@ from exporter.errors import UsageError
 from exporter.graph.ask import movement, syntax
 from exporter.graph.ask.answers import Answer, render
 from exporter.graph.ask.disk import fresh
-from exporter.graph.ask.parameters import Parameter, bind, check, declared
+from exporter.graph.ask.looking import look_up
+from exporter.graph.ask.parameters import Given, Parameter, bind, check, declared
 from exporter.graph.ask.store import load
 from exporter.graph.ask.untrusted import LONGEST, refuse
 from exporter.resources import queries_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Answer", "Question", "answer", "find", "questions", "render", "select"]
 Term = NamedNode | BlankNode | Literal | Triple | None
@@ -65,7 +66,7 @@ def find(name_or_file: str) -> Question:
 def answer(
     name_or_file: str,
     graph: Path,
-    params: Mapping[str, str],
+    params: Given,
     most: int | None = None,
     loaded: Callable[[], None] = lambda: None,
 ) -> Answer:
@@ -81,14 +82,20 @@ def answer(
         return ask(store, question, params, most)
 
 
-def check_all(question: Question, params: Mapping[str, str]) -> None:
+def check_all(question: Question, params: Given) -> None:
     """Raise a :class:`UsageError` for parameters that the question does not have, lacks, or cannot read."""
     check(question.name, question.parameters, params)
     bind(question.query, question.parameters, params)
 
 
-def ask(store: Store, question: Question, params: Mapping[str, str], most: int | None = None) -> Answer:
+def ask(store: Store, question: Question, params: Given, most: int | None = None) -> Answer:
     """What a graph that is loaded answers to ``params``, which :func:`check_all` has checked."""
+    looked = look_up(store, question.parameters, params)
+    found = _asked(store, question, looked.given, most)
+    return replace(found, notes=[*looked.notes, *found.notes])
+
+
+def _asked(store: Store, question: Question, params: Given, most: int | None) -> Answer:
     if question.path == queries_dir() / f"{movement.QUESTION}.rq":
         return _cut(Answer(movement.COLUMNS, *movement.rows(store, question.parameters, params)), most)
     return select(store, bind(question.query, question.parameters, params), question.name, most)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import AGENT_ASSOCIATION, SOFTWARE_AGENT, USER
-from exporter.queries.identifiers import segment
+from exporter.queries.identifiers import match_name, segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def of_user(user_name: str, iris: Iris) -> Node:
     """The node of a user."""
-    return Node(USER, iris.user(user_name), USER.types, {"ah:userName": (user_name,), "rdfs:label": (user_name,)})
+    values: Values = {"ah:userName": (user_name,), "ah:matchName": (match_name(user_name),), "rdfs:label": (user_name,)}
+    return Node(USER, iris.user(user_name), USER.types, values)
 
 
 def agent_path(agent: Agent) -> str:

@@ -11,7 +11,7 @@ from exporter.graph.nodes.accounts import owners
 from exporter.graph.nodes.versions import unrecorded
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import COLUMN, OBJECT, OBJECT_NAME
-from exporter.queries.identifiers import canonical_name, segment
+from exporter.queries.identifiers import canonical_name, match_name, segment
 from exporter.rows.times import iso
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from exporter.graph.terms import Values
     from exporter.things.lives import Life, Named, Profile
 
-_PASSING: Final = frozenset(("rdfs:label", "ah:hasName", "ah:canonicalName"))
+_PASSING: Final = frozenset(("rdfs:label", "ah:hasName", "ah:canonicalName", "ah:matchName"))
 _EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
 
 
@@ -62,6 +62,7 @@ def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node
     canonical = canonical_of(profile)
     if canonical is not None:
         values["ah:canonicalName"] = (canonical,)
+        values["ah:matchName"] = tuple(sorted(set(map(match_name, profile.names))))
     accounts = [account_iri(one.account) for one in owners(profile)]
     many: dict[str, Iterable[str]] = {
         "ah:hasName": {name.iri for name in names},
@@ -105,7 +106,11 @@ def _types(kind: str, domains: tuple[str, ...]) -> tuple[str, ...]:
 
 def _name(key: str, named: Named, iris: Iris) -> Node:
     """``OBJECT/called/TIME/NAME``."""
-    values: Values = {"ah:nameText": (named.name,), "ah:validFrom": (named.since,)}
+    values: Values = {
+        "ah:nameText": (named.name,),
+        "ah:matchName": (match_name(named.name),),
+        "ah:validFrom": (named.since,),
+    }
     if named.until is not None:
         values["ah:validUntil"] = (named.until,)
     values["ah:lastSeen"] = (named.seen,)
@@ -118,7 +123,7 @@ def _columns(profile: Profile, iris: Iris) -> Iterator[Node]:
     thing = iris.object(profile.key)
     for name in sorted(profile.columns.keys() | profile.renamed_from.keys()):
         ids, former = profile.columns.get(name), profile.renamed_from.get(name)
-        values: Values = {"rdfs:label": (name,), "ah:columnName": (name,)}
+        values: Values = {"rdfs:label": (name,), "ah:columnName": (name,), "ah:matchName": (match_name(name),)}
         if ids:
             values["ah:columnId"] = tuple(sorted(ids))
         values["ah:columnOf"] = (thing,)

@@ -31,15 +31,26 @@ class Copy:
 def graph_of(copies: list[Copy], folder: Path) -> Path:
     """The graph of queries ``q0001``, ``q0002`` … a minute apart; objects that begin with S are stages."""
     states: dict[str, str] = defaultdict(lambda: "before/q-1")
+    called: dict[str, list[tuple[int, str]]] = defaultdict(list)
     blocks = []
     for number, copy in enumerate(copies, start=1):
         blocks.append(_query(number, copy, states[copy.source], states[copy.target]))
         states[copy.target] = f"version/q{number:04}"
-    names = {copy.source for copy in copies} | {copy.target for copy in copies}
-    text = HEADER + "".join(blocks) + "".join(_object(name) for name in sorted(names))
+        blocks += [
+            f"<{_key(copy.target)}/version/q{number:04}> ah:validUntil {_time(later)} .\n"
+            for later in [next((n for n, one in enumerate(copies, 1) if n > number and one.target == copy.target), 0)]
+            if later
+        ]
+        called[copy.source].append((number, copy.source))
+        called[copy.target].append((number, copy.called or copy.target))
+    text = HEADER + "".join(blocks) + "".join(_object(name, called[name]) for name in sorted(called))
     path = folder / "graph.ttl"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def _time(number: int) -> str:
+    return f'"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"^^xsd:dateTime'
 
 
 def _key(name: str) -> str:
@@ -48,7 +59,7 @@ def _key(name: str) -> str:
 
 def _query(number: int, copy: Copy, read: str, before: str) -> str:
     query, source, target = f"q{number:04}", _key(copy.source), _key(copy.target)
-    time = f'"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"^^xsd:dateTime'
+    time = _time(number)
     prior = "" if copy.anew else f"ah:priorVersion <{target}/{before}> ;"
     prior_column = "" if copy.anew else f"ah:priorColumnVersion <{target}/{before}/column/C> ;"
     return f"""
@@ -72,14 +83,20 @@ def _query(number: int, copy: Copy, read: str, before: str) -> str:
 """
 
 
-def _object(name: str) -> str:
+def _object(name: str, called: list[tuple[int, str]]) -> str:
+    """An object, with the names that it was called, each until the next."""
     key, kind = _key(name), "Stage" if name.startswith("S") else "Table"
+    turns = [turn for place, turn in enumerate(called) if not place or called[place - 1][1] != turn[1]]
+    names = [
+        f"""<{key}> ah:hasName <{key}/called/{since}> .
+<{key}/called/{since}> a ah:ObjectName ; ah:nameText "{text}" ; ah:matchName "{text}" ;
+  ah:validFrom {_time(since)} ; ah:lastSeen {_time(since)} {f"; ah:validUntil {_time(until)}" if until else ""} .
+"""
+        for (since, text), until in zip(turns, [*(since for since, _ in turns[1:]), 0], strict=True)
+    ]
     return f"""
-<{key}> a ah:{kind}, ah:SnowflakeObject ; rdfs:label "{name}" ; ah:domain "{kind}" ; ah:objectId "{name[1:]}" ;
-  ah:hasName <{key}/called/first/{name}> .
-<{key}/called/first/{name}> a ah:ObjectName ; ah:nameText "{name}" ;
-  ah:validFrom "2026-01-01T00:00:00Z"^^xsd:dateTime ; ah:lastSeen "2026-01-01T00:00:00Z"^^xsd:dateTime .
-<{key}/column/C> a ah:Column ; ah:columnName "C" ; ah:columnOf <{key}> .
+<{key}> a ah:{kind}, ah:SnowflakeObject ; rdfs:label "{turns[-1][1]}" ; ah:domain "{kind}" ; ah:objectId "{name[1:]}" .
+{"".join(names)}<{key}/column/C> a ah:Column ; ah:columnName "C" ; ah:matchName "C" ; ah:columnOf <{key}> .
 <{key}/before/q-1> a ah:Version, ah:UnrecordedVersion ; prov:specializationOf <{key}> .
-<user/ETL> a ah:User ; ah:userName "ETL" .
+<user/ETL> a ah:User ; ah:userName "ETL" ; ah:matchName "ETL" .
 """

@@ -18,7 +18,9 @@ from tests.graph.ask.plain_asking import (
     ident,
     in_time,
     listed,
-    of_kind,
+    meant,
+    name_of,
+    policy_key,
     queries,
     same_name,
 )
@@ -51,15 +53,16 @@ def user_history(history: History, given: Given) -> set[Row]:
     return {
         (one.user, one.query_id, one.start, _objects(history, one, "DIRECT"), _objects(history, one, "BASE"))
         for one in queries(history, given)
-        if given.get("user_name") in (None, one.user)
+        if "user_name" not in given or same_name(one.user, given["user_name"])
     }
 
 
 def _accesses(history: History, given: Given) -> Iterator[tuple[Query, set[str]]]:
     """Queries that read an object as a base object, and its columns that they read."""
+    things = meant(history, given, of_id="Table")
     for query in queries(history, given):
         for (kind, key), (_, columns) in query.shown.items():
-            if kind == "BASE" and ident(key) == given["object_id"] and of_kind(key, given.get("domain", "Table")):
+            if kind == "BASE" and any(one.key == key and one.at(query.start) for one in things):
                 yield query, columns
 
 
@@ -101,12 +104,15 @@ def joins(history: History, given: Given) -> set[Row]:
 
 
 def column_lineage(history: History, given: Given) -> set[Row]:
+    targets = meant(history, given, name="target_object_name")
     return {
         (ident(one.source.state.key), one.source_name, one.source.name or None, one.kind, one.target_name,
          one.target.name)
         for one in history.copies
         if in_time(given, history.queries[one.query_id].start)
-        and ("target_object_name" not in given or same_name(one.target_name, given["target_object_name"]))
+        and any(
+            thing.key == one.target.state.key and thing.at(history.queries[one.query_id].start) for thing in targets
+        )
     }  # fmt: skip
 
 
@@ -126,17 +132,12 @@ def masking_policies(history: History, given: Given) -> set[Row]:
     return _policy_names(history, given, "MASKING_POLICY")
 
 
-def _policy_key(policy: Any) -> str:
-    named = {"objectDomain": policy["policyKind"], "objectName": policy.get("policyName")}
-    return str(plain.key({**named, "objectId": policy.get("policyId")}))
-
-
 def enforced_policy(history: History, given: Given) -> set[Row]:
     """The last change of the policy's body before the query; a policy on a whole object only with such a change."""
     found = set()
     for query, _, _, _, column, policy in enforced(history, {}):
         if query.query_id == given["query_id"]:
-            key = _policy_key(policy)
+            key = policy_key(policy)
             changed, text = _in_force(history, history.state(key, query))
             if column or changed:
                 found.add((query.query_id, ident(key), changed, text))
@@ -156,17 +157,18 @@ def policy_access(history: History, given: Given) -> set[Row]:
     return {
         (query.user, query.query_id, thing.get("objectName"), column, policy["policyName"], policy["policyKind"])
         for query, _, _, thing, column, policy in enforced(history, given)
-        if given.get("user_name") in (None, query.user)
+        if "user_name" not in given or same_name(query.user, given["user_name"])
     }
 
 
 def tag_history(history: History, given: Given) -> set[Row]:
+    things = meant(history, given)
     return {
-        (query.start, query.user, change["objectName"], column, doing.get("subOperationType"), tag,
-         value(doing.get("tagValue")) or "")
-        for query_id, _, change in history.changes
+        (query.start, query.user, name_of(history, key, plain.said(change.get("objectName"))), column,
+         doing.get("subOperationType"), tag, value(doing.get("tagValue")) or "")
+        for query_id, key, change in history.changes
         for query in [history.queries[query_id]]
-        if in_time(given, query.start) and same_name(change.get("objectName"), given["object_name"])
+        if in_time(given, query.start) and any(one.key == key and one.at(query.start) for one in things)
         for column, said in columns_of(change).items()
         if plain.said(column) and same_name(column, given["column_name"])
         for tag, doing in (said.get("tags") or {}).items()
@@ -206,11 +208,12 @@ def _is_gone(history: History, key: str) -> bool:
 
 
 def writers(history: History, given: Given) -> set[Row]:
+    things = meant(history, given)
     return {
         (query.user, query.query_id, query.start)
         for query in queries(history, given)
-        for key, (name, _) in query.written.items()
-        if same_name(name, given["object_name"]) and of_kind(key, given["domain"])
+        for key in query.written
+        if any(one.key == key and one.at(query.start) for one in things)
     }
 
 

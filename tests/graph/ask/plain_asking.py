@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.facts import plain_reading as plain
 from tests.graph.ask.plain_names import policies
@@ -23,9 +24,79 @@ def in_time(given: Given, start: datetime) -> bool:
     return (since is None or start >= plain.time(since)) and (until is None or start < plain.time(until))
 
 
+_PART: Final = r'("(?:[^"]|"")+"|[^."]+)'
+
+
+def matched(name: str) -> str:
+    """Letter case counts in quotes alone, and quotes around an ordinary name in upper case say nothing."""
+    if '"' in name and not re.fullmatch(rf"{_PART}(?:\.{_PART})*", name):
+        return name
+    parts = re.findall(_PART, name) if '"' in name else [name]
+    return ".".join(
+        part.upper() if '"' not in part else part.strip('"') if re.fullmatch('"[A-Z_][A-Z0-9_$]*"', part) else part
+        for part in parts
+    )
+
+
 def same_name(name: str | None, wanted: str) -> bool:
-    """Names without quotes are found in any case."""
-    return name is not None and (name == wanted or ('"' not in name + wanted and name.upper() == wanted.upper()))
+    return name is not None and matched(name) == matched(wanted)
+
+
+class Meant(NamedTuple):
+    """An object that is meant, from when (None: from the beginning) until when."""
+
+    key: str
+    since: datetime | None
+    until: datetime | None
+
+    def at(self, time: datetime) -> bool:
+        return (self.since is None or self.since <= time) and (self.until is None or time < self.until)
+
+
+def meant(history: History, given: Given, of_id: str | None = None, name: str = "object_name") -> list[Meant]:
+    """Every object for as long as it had the name; what has it last, from the beginning. By an id, the object."""
+    keys = history.keys
+    if "object_id" in given:
+        keys = {key for key in keys if ident(key) == given["object_id"]}
+    wanted = given.get("domain", None if name in given else of_id)
+    if wanted is not None:
+        keys = {key for key in keys if of_kind(key, wanted)}
+    if name not in given:
+        return [Meant(key, None, None) for key in keys]
+    turns = [
+        (key, begin, end)
+        for key, names in history.names.held.items()
+        for one, begin, end in names
+        if same_name(one, given[name])
+    ]
+    holding = [turn for turn in turns if _holds(turn, given)]
+    return [
+        Meant(key, None if (key, begin, end) in holding and _is_last(key, begin, holding) else begin, end)
+        for key, begin, end in turns
+        if key in keys
+    ]
+
+
+def _holds(turn: tuple[str, datetime, datetime | None], given: Given) -> bool:
+    _, begin, end = turn
+    if "at" in given:
+        at = plain.time(given["at"])
+        return begin <= at and (end is None or at < end)
+    if "until" in given:
+        until = plain.time(given["until"])
+        return begin < until and (end is None or until <= end)
+    return end is None
+
+
+def _is_last(key: str, begin: datetime, holding: list[tuple[str, datetime, datetime | None]]) -> bool:
+    """No other object of its kind, which tables and views are alike, got the name later."""
+    kinds = {"table", "view"}
+    own = key.split("/", maxsplit=1)[0]
+    return not any(
+        later > begin and ident(other) and (kind == own or {kind, own} <= kinds)
+        for other, later, _ in holding
+        for kind in [other.split("/", maxsplit=1)[0]]
+    )
 
 
 def of_kind(key: str, wanted: str) -> bool:
@@ -60,3 +131,8 @@ def enforced(history: History, given: Given) -> Iterator[tuple[Query, str, str, 
         query = history.queries[row["query_id"]]
         for array, key, thing, column, policy in policies(row) if in_time(given, query.start) else ():
             yield query, array, key, thing, column, policy
+
+
+def policy_key(policy: Any) -> str:
+    named = {"objectDomain": policy["policyKind"], "objectName": policy.get("policyName")}
+    return str(plain.key({**named, "objectId": policy.get("policyId")}))

@@ -117,6 +117,11 @@ class History:
         for ident, _, _, _, key, _ in ((one[0].query_id, *one[1:]) for one in plain.derivations(self.rows)):
             self.queries[ident].data[key] = self.state(key, self.queries[ident])
 
+    @cached_property
+    def keys(self) -> set[str]:
+        """All that a row names."""
+        return {key for row in self.rows for key, _ in self.names.named(row) if key}
+
     def events(self, key: str) -> list[tuple[datetime, str, int]]:
         return sorted(self._events.get(key, ()))
 
@@ -143,6 +148,35 @@ class History:
         """All that anything refers to."""
         made = {State(key, ident) for _, ident, rank in self.events(key) if rank == _MADE}
         return made | {query.data[key] for query in self.queries.values() if key in query.data} | {State(key)}
+
+    def states_while(self, key: str, since: datetime | None, until: datetime | None) -> set[State]:
+        """Those that were there from ``since`` on and before ``until``, as far as the rows tell."""
+        events, found = self.events(key), set()
+        for place, (time, ident, rank) in enumerate(events):
+            end = events[place + 1][0] if place + 1 < len(events) else None
+            is_there = (until is None or time < until) and (since is None or end is None or end > since)
+            if rank == _MADE and is_there:
+                found.add(State(key, ident))
+        nobodys = {one for one in self.states(key) if one.query_id is None or one.dropped}
+        following = {self.prior(State(key, ident)) for time, ident, rank in events
+                     if rank == _MADE and since is not None and time > since}  # fmt: skip
+        found |= {one for one in nobodys if since is None or one in following}
+        return found | {
+            query.data[key]
+            for query in self.queries.values()
+            if key in query.data
+            and (since is None or query.start >= since) and (until is None or query.start < until)
+        }  # fmt: skip
+
+    def is_gone(self, column: Column) -> bool:
+        """Whether the column was dropped or got another name after it was written last."""
+        changed = {(ident, key): _columns_changed(change) for ident, key, change in self.changes}
+        while (before := self.prior(column.state)) is not None and not self._wrote(column):
+            _, dropped, renamed = changed.get((column.state.query_id, column.state.key), ([], [], []))
+            if column.name in dropped or column.name in [old for old, _ in renamed]:
+                return True
+            column = Column(before, column.name)
+        return False
 
     @cached_property
     def onward(self) -> dict[State, set[State]]:

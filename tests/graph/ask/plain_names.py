@@ -39,6 +39,11 @@ class Names:
         """The latest name; a place goes by itself."""
         return self.held[key][-1][0] if key in self.held else min(self.places.get(key) or [""]) or None
 
+    def called_at(self, key: str, time: datetime) -> str | None:
+        """The name at a time; what never had one then goes by the latest, a place by itself."""
+        then = [name for name, begin, end in self.held.get(key, []) if begin <= time and (end is None or time < end)]
+        return then[0] if then else self.label(key)
+
     def ever_called(self, key: str) -> set[str]:
         return {name for name, _, _ in self.held.get(key, [])}
 
@@ -138,3 +143,13 @@ def policies(row: Json) -> Iterator[tuple[str, str, Json, str | None, Json]]:
         for key, thing in plain.named(row.get(array)):
             for column, policy in _policies(thing):
                 yield array, key, thing, column, policy
+
+
+def masks_set(history: Any) -> Iterator[tuple[str, str, str, str]]:
+    """Query, object, column and policy of each masking policy that a change sets on a column."""
+    for ident, key, change in history.changes:
+        columns = (change.get("properties") or {}).get("columns")
+        for column, said in columns.items() if isinstance(columns, dict) else ():
+            for name, element in (said.get("maskingPolicies") or {}).items() if plain.said(column) else ():
+                if (element.get("subOperationType") or "").upper() != "DROP":
+                    yield ident, key, column, _key_of("MASKING POLICY", value(element.get("objectId")), name)[0]

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 QUESTIONS = {
     "user-history": ("[user_name] …", "user_name query_id query_start_time direct_objects base_objects"),
-    "who-accessed": ("object_id [domain=Table] …", "user_name"),
-    "when-accessed": ("object_id [domain=Table] …", "query_id query_start_time"),
-    "columns-accessed": ("object_id [domain=Table] …", "column_name"),
+    "who-accessed": ("object_id [domain=Table] … |object_name", "user_name"),
+    "when-accessed": ("object_id [domain=Table] … |object_name", "query_id query_start_time"),
+    "columns-accessed": ("object_id [domain=Table] … |object_name", "column_name"),
     "statements-of-request": ("query_id", "query_id parent_query_id direct_objects"),
     "sensitive-data-movement": (
-        "object_name [domain=Stage] …",
+        "object_name [domain=Stage] … |object_id",
         "path target_name target_id target_domain target_columns",
     ),
     "column-lineage": (
-        "[target_object_name] …",
+        "[target_object_name] … [object_id] [domain]",
         (
             "source_object_id source_object_name source_column_name source_column_type "
             "target_object_name target_column_name"
@@ -49,20 +49,23 @@ QUESTIONS = {
     "masking-policies": ("…", "policy_name"),
     "enforced-policy": ("query_id", "query_id policy_id policy_changed_time policy_body"),
     "tag-history": (
-        "object_name column_name …",
+        "object_name column_name … |object_id [domain]",
         "query_start_time user_name table_name column_name operation tag_name value",
     ),
     "ancestors": ("…", "query_id parent_query_id root_query_id direct_objects"),
     "joins": ("…", "query_id left_object join_type right_object"),
     "unused-objects": ("since", "object_name domain last_read"),
-    "column-copies": ("object_name column_name", "target_object_name target_domain target_column_name"),
+    "column-copies": (
+        "object_name column_name |object_id [domain]",
+        "target_object_name target_domain target_column_name",
+    ),
     "root-cause": (
-        "object_name column_name [at]",
+        "object_name column_name [at] |object_id [domain]",
         "source_object_name source_column_name query_id query_start_time",
     ),
-    "downstream-users": ("object_name …", "user_name object_name last_read"),
-    "writers": ("object_name domain …", "user_name query_id query_start_time"),
-    "lineage-as-of": ("object_name at", "source_object_name query_id query_start_time"),
+    "downstream-users": ("object_name … |object_id [domain]", "user_name object_name last_read"),
+    "writers": ("object_name [domain] … |object_id", "user_name query_id query_start_time"),
+    "lineage-as-of": ("object_name at |object_id [domain]", "source_object_name query_id query_start_time"),
     "policy-access": ("[user_name] …", "user_name query_id object_name column_name policy_name policy_kind"),
     "unmasked-copies": (
         "…",
@@ -184,7 +187,8 @@ def test_since_is_of_the_first_step_and_until_of_the_last(tmp_path: Path) -> Non
 
 def test_the_source_is_of_the_kind_that_is_asked_for(tmp_path: Path) -> None:
     copies = [Copy("T1", "T2")]
-    assert paths(copies, tmp_path, "T1") == []
+    assert paths(copies, tmp_path, "T1", domain="stage") == []
+    assert paths(copies, tmp_path, "T1") == ["T1-->T2"]
     assert paths(copies, tmp_path, "t1", domain="TABLE") == ["T1-->T2"]
 
 

@@ -1,0 +1,193 @@
+"""What parameters name is looked up before a question is asked, so that no answer is empty without a word.
+
+Told in words: a name, id, kind, column, user or query that the graph does not know, with the nearest that it knows; and
+what has another name now. Raised: a name or id that several kinds of things have, with what there is to choose from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import UsageError
+from exporter.graph.ask.known import Known, Turn, nearest
+from exporter.graph.ask.parameters import Parameter, instant, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from pyoxigraph import Store
+
+    from exporter.graph.ask.parameters import Given
+
+_SHOWN: Final = 20
+"""How many things to choose from, and how many former names, are told."""
+_ONE_SPACE: Final = frozenset(("Table", "View"))
+"""Kinds of which no two have one name at one time: Snowflake, "Identifier requirements"."""
+_ASIDE: Final = ("Tag", "Object")
+"""Kinds that leave nothing open: a tag is asked for as one, and rows that name no kind may mean any."""
+
+
+@dataclass
+class Looked:
+    """``given``: the parameters, with what the look-up added to them; ``notes``: what to tell the person."""
+
+    given: dict[str, list[str]]
+    notes: list[str] = field(default_factory=list)
+
+
+def look_up(store: Store, parameters: Sequence[Parameter], given: Given) -> Looked:
+    """What the graph knows of the values of parameters; raises a UsageError where they leave open what is meant."""
+    looked = Looked({name: values_of(given, name) for name in given})
+    by_kind = {parameter.kind: parameter for parameter in parameters if parameter.name in given}
+    known = Known(store)
+    _look_up_kinds(known, by_kind, looked)
+    things = _look_up_objects(known, parameters, by_kind, looked)
+    if "column" in by_kind:
+        _look_up_columns(known, by_kind["column"], things, looked)
+    if "user" in by_kind:
+        _look_up_texts(known, by_kind["user"], known.has_user, "ah:userName", looked)
+    if "query" in by_kind:
+        _look_up_texts(known, by_kind["query"], known.has_query, "ah:queryId", looked)
+    return looked
+
+
+def _look_up_texts(known: Known, parameter: Parameter, has: Callable[[str], bool], term: str, looked: Looked) -> None:
+    for value in looked.given[parameter.name]:
+        if not has(value):
+            looked.notes.append(_none(parameter.kind, value, known.every(term)))
+
+
+def _look_up_columns(known: Known, parameter: Parameter, things: set[str], looked: Looked) -> None:
+    """Columns of the objects that are meant; where there are none of these, nothing more is told."""
+    for value in looked.given[parameter.name] if things else ():
+        if not known.has_column(value, things):
+            looked.notes.append(_none("column", value, known.columns(things)).replace("the graph", "the object"))
+
+
+def _none(word: str, value: str, every: Iterable[str]) -> str:
+    near = nearest(value, every)
+    return f"There is no {word} {value} in the graph." + (f" The nearest: {', '.join(near)}." if near else "")
+
+
+def _look_up_kinds(known: Known, by_kind: dict[str, Parameter], looked: Looked) -> None:
+    for kind in looked.given[by_kind["domain"].name] if "domain" in by_kind else ():
+        if not known.has_kind(kind):
+            looked.notes.append(f"There is no object of the kind {kind} in the graph, but: {', '.join(known.kinds())}.")
+
+
+# --- objects ----------------------------------------------------------------------------------------------------------
+
+
+def _look_up_objects(
+    known: Known, parameters: Sequence[Parameter], by_kind: dict[str, Parameter], looked: Looked
+) -> set[str]:
+    """The objects that are meant, at whatever time."""
+    domain = next((parameter for parameter in parameters if parameter.kind == "domain"), None)
+    kinds = looked.given.get(domain.name, []) if domain else []
+    idents = looked.given.get(by_kind["object id"].name, []) if "object id" in by_kind else []
+    if "object" not in by_kind:
+        default = [domain.default] if domain and domain.default else []
+        return {turn.iri for ident in idents for turn in _of_id(known, ident, kinds or default, looked)}
+    if not known.has_names_to_match():
+        raise UsageError(
+            "This graph holds no names to match, since an older version of exporter made it: export its rows again "
+            "(exporter export … --replace), or ask by --param object_id=ID."
+        )
+    names = looked.given[by_kind["object"].name]
+    found = [turn for name in names for turn in _of_name(known, name, kinds, idents, looked)]
+    if not kinds and not idents:
+        _choose(domain, found, names, looked)
+    return {turn.iri for turn in found}
+
+
+def _of_name(known: Known, name: str, kinds: list[str], idents: list[str], looked: Looked) -> list[Turn]:
+    turns = known.turns(name)
+    if not turns:
+        looked.notes.append(_none("object", name, known.every("ah:nameText")))
+        return []
+    found = [
+        turn
+        for turn in turns
+        if (not kinds or any(known.is_of_kind(turn.iri, kind) for kind in kinds))
+        and (not idents or turn.ident in idents)
+    ]
+    if found:
+        looked.notes += _renamed(known, name, found, looked.given)
+    else:
+        sharper = " and ".join([*(f"domain={kind}" for kind in kinds), *(f"object_id={ident}" for ident in idents)])
+        looked.notes.append(f"Nothing that was called {name} has {sharper}. There is:{_listed(turns)}")
+    return found
+
+
+def _of_id(known: Known, ident: str, kinds: list[str], looked: Looked) -> list[Turn]:
+    things = known.of_id(ident)
+    if not things:
+        looked.notes.append(_none("object with the id", ident, known.every("ah:objectId")))
+        return []
+    found = [turn for turn in things if not kinds or any(known.is_of_kind(turn.iri, kind) for kind in kinds)]
+    if not found:
+        looked.notes.append(
+            f"There is no {' or '.join(kinds)} with the id {ident}. Say the kind by --param domain=KIND:"
+            + _listed(things)
+        )
+    elif not kinds and len(found) > 1:
+        raise UsageError(f"Several things have the id {ident}. Say which by --param domain=KIND:{_listed(found)}")
+    return found
+
+
+def _choose(domain: Parameter | None, found: list[Turn], names: list[str], looked: Looked) -> None:
+    """Where things of several kinds have the name, the question's own kind counts, if it has one."""
+    spaces = {("Table" if turn.domain in _ONE_SPACE else turn.domain) for turn in found if not _is_aside(turn)}
+    if domain is None or len(spaces) < 2:
+        return
+    if domain.default in spaces and domain.default != "Table":
+        looked.given[domain.name] = [str(domain.default)]
+        looked.notes.append(
+            f"{' and '.join(names)}: the {domain.default} is taken. Say another by --param domain=KIND:{_listed(found)}"
+        )
+        return
+    raise UsageError(
+        f"{' and '.join(names)} is the name of several kinds of things. Say which by --param {domain.name}=KIND:"
+        + _listed(found)
+    )
+
+
+def _is_aside(turn: Turn) -> bool:
+    return turn.domain in _ASIDE or turn.domain.endswith(" Policy")
+
+
+def _listed(turns: Iterable[Turn]) -> str:
+    lines = [
+        f"\n  {turn.thing}" + (f", {turn.name}, from {turn.since}" if turn.name else "")
+        + (f" until {turn.until}" if turn.until else "")
+        for turn in turns
+    ]  # fmt: skip
+    more = [f"\n  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return "".join([*lines[:_SHOWN], *more])
+
+
+# --- names that changed -----------------------------------------------------------------------------------------------
+
+
+def _renamed(known: Known, name: str, found: list[Turn], given: Given) -> Iterator[str]:
+    """What had the name and has another now; and, where a time is asked for, what had another then."""
+    for at in values_of(given, "at"):
+        if not any(_holds(turn, instant("at", at)) for turn in found):
+            yield f"Nothing was called {name} at {at}. There is:{_listed(found)}"
+    gone = {turn.iri: turn for turn in found if turn.until is not None}
+    for iri in {turn.iri for turn in found if turn.until is None}:
+        gone.pop(iri, None)
+    lines = [
+        f"{turn.thing} had the name {name} until {turn.until}, and is called {known.names_of(iri)[-1].name} now."
+        for iri, turn in gone.items()
+    ]
+    yield from lines[:_SHOWN]
+    if len(lines) > _SHOWN:
+        yield f"So have {len(lines) - _SHOWN} more objects."
+
+
+def _holds(turn: Turn, time: datetime) -> bool:
+    begins = instant("validFrom", turn.since) <= time
+    return begins and (turn.until is None or time < instant("validUntil", turn.until))
