@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 from contextlib import ExitStack
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 from waitress.server import create_server
@@ -13,6 +14,8 @@ from exporter.errors import UsageError
 from exporter.graph.ask import disk
 from exporter.graph.ask.pool import Pool
 from exporter.serve.app import OWN_QUESTIONS, make
+from exporter.serve.pages import warm
+from exporter.serve.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,12 +43,14 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
         sparql = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS)
         stack.callback(pages.close)
         stack.callback(sparql.close)
+        site = Site(graph, pages, sparql)
         listening = stack.enter_context(_listening(host, port))
         server = create_server(
-            make(host, sparql), sockets=[listening], threads=_THREADS, ident=None, max_request_body_size=_LARGEST
+            make(site, host), sockets=[listening], threads=_THREADS, ident=None, max_request_body_size=_LARGEST
         )
         stack.callback(server.close)
         tell(f"http://{_shown(host)}:{listening.getsockname()[1]}/")
+        Thread(target=warm, args=(site,), daemon=True).start()
         server.run()  # until KeyboardInterrupt, which it takes for its end
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -7,19 +8,56 @@ import pytest
 from exporter.graph.ask import disk
 from exporter.graph.ask.pool import Pool
 from exporter.serve.app import OWN_QUESTIONS
+from exporter.serve.site import Site
+from tests import exports, golden
 from tests.graph.shape_graphs import VALID
+from tests.hostile import payloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+MONTH = golden.EXAMPLES / "company-month"
 
-@pytest.fixture(scope="module")
-def small_pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
-    """Over the store of the small company."""
-    graph: Path = tmp_path_factory.mktemp("small") / "small.ttl"
-    graph.write_text(VALID.read_text("utf-8"), "utf-8")
+
+@contextmanager
+def sited(graph: Path) -> Iterator[Site]:
+    """The pages of a graph, over its store."""
     with disk.kept(graph, lambda _: None) as store:
         pool = Pool(store, OWN_QUESTIONS, 2, 5.0)
-        yield pool
+        yield Site(graph, pool, pool)
         pool.close()
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The small company."""
+    graph: Path = tmp_path_factory.mktemp("small") / "small.ttl"
+    graph.write_bytes(VALID.read_bytes())
+    with sited(graph) as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def month_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What an export of the example leaves."""
+    out: Path = tmp_path_factory.mktemp("month") / "company-month"
+    history = str(MONTH / "query_history.csv")
+    options = ("--query-history", history, "--outputs", "graph")
+    assert exports.export([MONTH / "access_history.ndjson"], out, *options) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def month(month_graph: Path) -> Iterator[Site]:
+    with sited(month_graph) as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def hostile_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of rows whose names are made to break out of pages."""
+    folder = tmp_path_factory.mktemp("hostile")
+    source = exports.ndjson(payloads.rows(), folder / "rows.ndjson")
+    assert exports.export([source], folder / "out", "--outputs", "graph") == 0
+    return folder / "out"

@@ -17,6 +17,7 @@ from exporter.graph.ask import disk
 from exporter.graph.ask.pool import Pool
 from exporter.serve import protocol
 from exporter.serve.app import OWN_QUESTIONS, make
+from exporter.serve.site import Site
 from tests.graph.shape_graphs import VALID
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ JSON = "application/sparql-results+json"
 
 
 @pytest.fixture
-def client(small_pool: Pool) -> FlaskClient:
-    return make("127.0.0.1", small_pool).test_client()
+def client(small: Site) -> FlaskClient:
+    return make(small, "127.0.0.1").test_client()
 
 
 def names_in_json(body: bytes) -> list[str]:
@@ -144,7 +145,7 @@ def test_a_question_without_an_end_is_ended_and_others_are_answered_meanwhile(
     graph.write_bytes(VALID.read_bytes())
     with disk.kept(graph, lambda _: None) as store:
         pool = Pool(store, OWN_QUESTIONS, 2, 1.0)
-        client = make("127.0.0.1", pool).test_client()
+        client = make(Site(graph, pool, pool), "127.0.0.1").test_client()
         answers: list[int] = []
 
         def ask_without_end() -> None:
@@ -154,7 +155,7 @@ def test_a_question_without_an_end_is_ended_and_others_are_answered_meanwhile(
         thread.start()
         began = time.monotonic()
         while thread.is_alive():
-            assert names_in_json(make("127.0.0.1", pool).test_client().get(
+            assert names_in_json(make(Site(graph, pool, pool), "127.0.0.1").test_client().get(
                 "/sparql", query_string={"query": USERS}
             ).data) == names  # fmt: skip
         assert answers == [503]
@@ -168,7 +169,7 @@ def test_what_takes_too_much_memory_is_ended(tmp_path_factory: pytest.TempPathFa
     graph.write_bytes(VALID.read_bytes())
     with disk.kept(graph, lambda _: None) as store:
         pool = Pool(store, OWN_QUESTIONS, 1, 30.0, memory=64 << 20)
-        client = make("127.0.0.1", pool).test_client()
+        client = make(Site(graph, pool, pool), "127.0.0.1").test_client()
         answer = client.get(
             "/sparql", query_string={"query": "SELECT ?a ?d WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?a ?d"}
         )

@@ -1,0 +1,149 @@
+"""The questions as forms, their answers as tables and CSV; and a page for a query of one's own."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from flask import Blueprint, Response, abort, render_template, request
+
+from exporter.errors import ExporterError
+from exporter.graph.ask.answers import Answer, render
+from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, status_of
+from exporter.serve.site import MOST_ROWS
+from exporter.serve.tables import ask_href, table
+
+if TYPE_CHECKING:
+    from exporter.graph.ask.parameters import Parameter
+    from exporter.graph.ask.questions import Question
+    from exporter.serve.site import Site
+
+_MOST_OF_CSV: Final = 100_000
+_EXAMPLE: Final = """PREFIX ah: <https://w3id.org/access-history#>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+
+SELECT ?user_name (COUNT(?query) AS ?queries) WHERE {
+  ?query a ah:Query ; prov:wasAssociatedWith/ah:userName ?user_name .
+}
+GROUP BY ?user_name
+ORDER BY DESC(?queries)
+"""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A parameter in a form. ``kind``: of the input; ``values``: what was given."""
+
+    parameter: Parameter
+    kind: str
+    values: list[str]
+
+
+def forms(site: Site) -> Blueprint:
+    """``/questions``, ``/ask/NAME`` and ``/ask/NAME.csv``."""
+    routes = Blueprint("questions", __name__)
+
+    @routes.get("/questions")
+    def every() -> str:
+        return render_template("questions.html", questions=site.questions.values())
+
+    @routes.get("/ask/<name>")
+    def ask(name: str) -> tuple[str, int] | str:
+        question = _question(site, name)
+        params = _params(question)
+        fields = [_field(one, params.get(one.name, ())) for one in question.parameters]
+        if not (params or "ask" in request.args or not question.parameters):
+            return render_template("ask.html", question=question, fields=fields)
+        try:
+            found = table(site, site.ask(name, params))
+        except ExporterError as error:
+            return render_template("ask.html", question=question, fields=fields, problem=error), status_of(error)
+        csv = ask_href(name, params, "questions.as_csv")
+        return render_template("ask.html", question=question, fields=fields, found=found, csv=csv)
+
+    @routes.get("/ask/<name>.csv")
+    def as_csv(name: str) -> Response:
+        question = _question(site, name)
+        try:
+            answer = site.ask(name, _params(question), _MOST_OF_CSV)
+        except ExporterError as error:
+            return Response(f"{error}\n", status_of(error), content_type="text/plain; charset=utf-8")
+        cut = f"-first-{_MOST_OF_CSV}-rows" if len(answer.rows) == _MOST_OF_CSV else ""
+        told = {"Content-Disposition": f'attachment; filename="{name}{cut}.csv"'}
+        return Response(render(answer, "csv"), content_type="text/csv; charset=utf-8", headers=told)
+
+    return routes
+
+
+def own_query(site: Site) -> Blueprint:
+    """``/write``."""
+    routes = Blueprint("own_query", __name__)
+
+    @routes.get("/write")
+    def write() -> tuple[str, int] | str:
+        query = request.args.get("query", "")
+        if not query:
+            return render_template("write.html", query=_EXAMPLE)
+        try:
+            result = site.sparql.result(query, SOLUTIONS[0], TRIPLES[0], MOST)
+        except ExporterError as error:
+            return render_template("write.html", query=query, problem=error), status_of(error)
+        if result.media_type == TRIPLES[0]:
+            return render_template("write.html", query=query, turtle=result.body.decode())
+        return render_template("write.html", query=query, found=table(site, _solutions(result.body)))
+
+    return routes
+
+
+def _question(site: Site, name: str) -> Question:
+    if name not in site.questions:
+        abort(404)
+    return site.questions[name]
+
+
+def _params(question: Question) -> dict[str, list[str]]:
+    """What the address gives; an empty field gives nothing."""
+    given = {one.name: [value for value in request.args.getlist(one.name) if value] for one in question.parameters}
+    return {name: values for name, values in given.items() if values}
+
+
+def _field(parameter: Parameter, values: list[str] | tuple[str, ...]) -> Field:
+    if parameter.kind != "time":
+        return Field(parameter, "text", list(values) or [""])
+    shown = [_local_time(value) for value in values]
+    is_plain = all(one is not None for one in shown)
+    return Field(
+        parameter,
+        "datetime-local" if is_plain else "text",
+        ([one or "" for one in shown] or [""]) if is_plain else list(values),
+    )
+
+
+def _local_time(value: str) -> str | None:
+    """A time as an input of HTML has it, in UTC; None of what is no time."""
+    with suppress(ValueError, OverflowError):
+        time = datetime.fromisoformat(value.strip())
+        in_utc = time.astimezone(UTC) if time.tzinfo else time
+        return in_utc.replace(tzinfo=None).isoformat(timespec="seconds")
+    return None
+
+
+def _solutions(body: bytes) -> Answer:
+    """A table from SPARQL's JSON, the first rows of it."""
+    told = json.loads(body)
+    if "boolean" in told:
+        return Answer(("answer",), [("yes" if told["boolean"] else "no",)])
+    columns, bindings = tuple(told["head"]["vars"]), told["results"]["bindings"]
+    rows = [tuple(_value(one.get(column)) for column in columns) for one in bindings[:MOST_ROWS]]
+    notes = [f"There are {len(bindings):,} rows; these are the first {MOST_ROWS}."] if len(bindings) > MOST_ROWS else []
+    return Answer(columns, rows, notes)
+
+
+def _value(term: dict[str, object] | None) -> str | None:
+    if term is None:
+        return None
+    value = term["value"]
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,1 @@
+"""Lineage as a picture that is opened step by step."""

@@ -1,0 +1,151 @@
+"""``/lineage``: the picture, drawn by Dash; below it the same as tables, for keyboards and screen readers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import dash_cytoscape
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from flask import g, render_template
+
+from exporter.errors import ExporterError
+from exporter.serve.lineage import address
+from exporter.serve.lineage.edges import lineage
+from exporter.serve.lineage.elements import STYLE, elements, title
+from exporter.serve.lineage.picture import Opened, picture
+from exporter.serve.lineage.words import details, tables
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from exporter.serve.lineage.address import Address
+    from exporter.serve.lineage.edges import Lineage
+    from exporter.serve.site import Site, Thing
+
+PATH: Final = "/lineage"
+_PARTS: Final = ("head", "picture", "details", "tables")
+"""What changes with the address, in the order in which :func:`_shown` says it."""
+
+
+def _policy(page: Any) -> dict[str, str]:
+    """What the browser may do on this page beside what it may on all: run the scripts of Dash, and what they need."""
+    return {
+        "script-src": " ".join(["'self'", *page.csp_hashes()]),
+        "style-src": "'self' 'unsafe-inline'",
+        "connect-src": "'self'",
+        "font-src": "'self' data:",
+        "img-src": "'self' data:",
+    }
+
+
+def lineage_page(app: Flask, site: Site) -> None:
+    """Add the page to the others."""
+    page = Dash(
+        "lineage",
+        server=app,
+        url_base_pathname=f"{PATH}/",
+        assets_folder="no-assets",
+        serve_locally=True,
+        include_assets_files=False,
+        update_title="",
+    )
+    page.layout = _layout()
+
+    def framed(**parts: Any) -> str:
+        g.policy = _policy(page)
+        return render_template("lineage.html", **parts)
+
+    page.interpolate_index = framed
+
+    def show(search: str) -> tuple[Any, Any, Any, Any]:
+        return _shown(site, address.read(search or "", site))
+
+    def tapped(node: dict[str, str] | None, search: str) -> Any:
+        return (
+            no_update if not node else address.href(_tapped(site, node["id"], address.read(search or "", site)), site)
+        )
+
+    changed = [Output(part, "elements" if part == "picture" else "children") for part in _PARTS]
+    page.callback(changed, Input("address", "search"))(show)
+    clicked = Input("picture", "tapNodeData")
+    page.callback(Output("address", "search"), clicked, State("address", "search"), prevent_initial_call=True)(tapped)
+
+
+def _layout() -> html.Div:
+    drawn = dash_cytoscape.Cytoscape(
+        id="picture",
+        elements=[],
+        layout={"name": "preset", "fit": True, "padding": 20},
+        stylesheet=STYLE,
+        style={"width": "100%", "height": "100%"},
+        minZoom=0.05,
+        maxZoom=1.25,
+        autoungrabify=True,
+        boxSelectionEnabled=False,
+        responsive=True,
+    )
+    label = "The lineage as a picture; the tables below say the same"
+    return html.Div([
+        dcc.Location(id="address", refresh="callback-nav"),
+        html.Div(id="head"),
+        html.Div(drawn, id="frame", role="img", **{"aria-label": label}),
+        html.Div(id="details", **{"aria-live": "polite"}),
+        html.Div(id="tables"),
+    ])  # fmt: skip
+
+
+def _shown(site: Site, asked: Address) -> tuple[Any, Any, Any, Any]:
+    try:
+        thing = _thing(site, asked)
+        if thing is None:
+            return html.H1(f"No object {asked.path or asked.name}"), [], None, None
+        found = lineage(site, thing, asked.column, asked.day)
+    except ExporterError as error:
+        return [html.H1("There is no answer"), html.P(str(error), className="note error")], [], None, None
+    drawn = picture(found, asked.opened)
+    chosen = asked.chosen if asked.chosen in drawn.spots else found.focus
+    asked = replace(asked, path=site.path(thing.iri), name="", chosen=chosen)
+    return (
+        _head(site, found, asked),
+        elements(site, found, drawn, chosen),
+        details(site, found, drawn, asked),
+        tables(site, found, drawn, asked),
+    )
+
+
+def _thing(site: Site, asked: Address) -> Thing | None:
+    return site.thing(site.iri(asked.path)) if asked.path else site.named(asked.name)[0]
+
+
+def _head(site: Site, found: Lineage, asked: Address) -> list[Any]:
+    plain = replace(asked, day=None)
+    hidden = [dcc.Input(type="hidden", name=name, value=value) for name, value in address.fields(plain, site)]
+    day = dcc.Input(type="date", name="day", id="day", value=asked.day.isoformat() if asked.day else "")
+    form = html.Form(
+        [*hidden, html.Label("As of the end of this day (UTC); empty: all on record", htmlFor="day"), day,
+         html.Button("Show", type="submit")],
+        action=PATH + "/", method="GET", className="day",
+    )  # fmt: skip
+    said = [html.P(found.note, className="note")] if found.note else []
+    if not found.up and not found.down:
+        said.append(html.P("No data came from or went elsewhere on record.", className="note"))
+    return [html.H1(f"Lineage of {title(found, found.focus)}"), form, *said]
+
+
+def _tapped(site: Site, node: str, asked: Address) -> Address:
+    """Where a click leads: to what was clicked, opened or closed if there is more behind it."""
+    thing = _thing(site, asked)
+    if thing is None:
+        return asked
+    found = lineage(site, thing, asked.column, asked.day)
+    drawn = picture(found, asked.opened)
+    seen = next((one for spot, one in drawn.spots.items() if address.token(spot, site) == node), None)
+    if seen is None:
+        return asked
+    if not isinstance(seen.spot, tuple):
+        return asked if seen.spot.rest else asked.toggled(Opened(seen.spot.way, seen.spot.of, seen.spot.schema))
+    chosen = replace(asked, chosen=seen.spot)
+    if seen.way and (seen.hidden or Opened(seen.way, seen.spot) in asked.opened):
+        return chosen.toggled(Opened(seen.way, seen.spot))
+    return chosen

@@ -1,0 +1,185 @@
+"""A part of a lineage as a picture: what was opened, from the focus on, in layers; many neighbours in groups."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from exporter.serve.lineage.edges import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from exporter.serve.lineage.edges import Flow, Lineage
+
+MOST_SINGLE: Final = 12
+"""Neighbours that are shown one by one; more of them are grouped by database and schema."""
+MOST_OF_GROUP: Final = 30
+"""Members of a group that the picture shows; the table has all."""
+_WIDTH: Final = 270
+_HEIGHT: Final = 62
+
+Way = Literal["up", "down"]
+
+
+class Opened(NamedTuple):
+    """Something that was opened: the sources (``up``) or targets (``down``) of a place, or of these the group that has
+    the name of a schema.
+    """
+
+    way: Way
+    place: Place
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The neighbours of a place that are in one schema. ``rest``: those that are left over of an opened group."""
+
+    way: Way
+    of: Place
+    schema: str
+    rest: bool = False
+
+
+Spot = Place | Group
+
+
+@dataclass
+class Seen:
+    """Something in the picture. ``layer``: steps from the focus, below zero for sources; ``row``: its place in the
+    layer; ``hidden``: neighbours in the way away from the focus that are not shown yet.
+    """
+
+    spot: Spot
+    way: Way | None
+    layer: int
+    row: float = 0
+    hidden: int = 0
+    size: int = 1
+
+
+@dataclass(frozen=True)
+class Line:
+    """An edge of the picture, in the way that the data went; ``flow`` is None where it leads to a group."""
+
+    source: Spot
+    target: Spot
+    flow: Flow | None
+
+
+@dataclass
+class Picture:
+    """``spots`` by what they are, in the order in which they were reached."""
+
+    spots: dict[Spot, Seen] = field(default_factory=dict)
+    lines: dict[tuple[Spot, Spot], Line] = field(default_factory=dict)
+
+    def join(self, place: Place, spot: Spot, flow: Flow | None, way: Way) -> None:
+        """Draw an edge from a place to its source or target."""
+        source, target = (spot, place) if way == "up" else (place, spot)
+        self.lines.setdefault((source, target), Line(source, target, flow))
+
+
+def picture(lineage: Lineage, opened: AbstractSet[Opened]) -> Picture:
+    """What is to be seen of a lineage where these places and groups were opened; the focus always is."""
+    made = Picture({lineage.focus: Seen(lineage.focus, None, 0)})
+    _walk(lineage, opened, made, "up")
+    _walk(lineage, opened, made, "down")
+    for seen in list(made.spots.values()):
+        _link(lineage, opened, made, seen)
+    _arrange(made)
+    return made
+
+
+def _walk(lineage: Lineage, opened: AbstractSet[Opened], made: Picture, way: Way) -> None:
+    """Put into the picture what can be reached in one way along open places."""
+    flows, step = (lineage.up, -1) if way == "up" else (lineage.down, 1)
+    waiting = deque([lineage.focus])
+    while waiting:
+        place = waiting.popleft()
+        if place != lineage.focus and Opened(way, place) not in opened:
+            continue
+        neighbours = flows.get(place, {})
+        for spot in _shown(lineage, opened, place, neighbours, way):
+            if spot not in made.spots:
+                layer = made.spots[place].layer + step
+                made.spots[spot] = Seen(spot, way, layer, size=_size(lineage, neighbours, spot))
+                if isinstance(spot, Place):
+                    waiting.append(spot)
+            if isinstance(spot, Group):
+                made.join(place, spot, None, way)
+
+
+def _link(lineage: Lineage, opened: AbstractSet[Opened], made: Picture, seen: Seen) -> None:
+    """The edges of a place to all others in the picture, and how many neighbours are not there yet."""
+    if isinstance(seen.spot, Group):
+        return
+    for way, flows in (("up", lineage.up), ("down", lineage.down)):
+        for one, flow in flows.get(seen.spot, {}).items():
+            if one in made.spots:
+                made.join(seen.spot, one, flow, "up" if way == "up" else "down")
+            elif way == seen.way and Opened(seen.way, seen.spot) not in opened:
+                seen.hidden += 1
+
+
+def _shown(
+    lineage: Lineage, opened: AbstractSet[Opened], place: Place, neighbours: Mapping[Place, Flow], way: Way
+) -> Iterator[Spot]:
+    """The neighbours of an open place, one by one or in groups."""
+    ordered = sorted(neighbours, key=lambda one: (lineage.named[one].name, one))
+    if len(ordered) <= MOST_SINGLE:
+        yield from ordered
+        return
+    schemas: dict[str, list[Place]] = defaultdict(list)
+    for one in ordered:
+        schemas[schema(lineage.named[one].name)].append(one)
+    for name, members in schemas.items():
+        if len(members) == 1 or Opened(way, place, name) in opened:
+            yield from members[:MOST_OF_GROUP]
+            if len(members) > MOST_OF_GROUP:
+                yield Group(way, place, name, rest=True)
+        else:
+            yield Group(way, place, name)
+
+
+def _size(lineage: Lineage, neighbours: Mapping[Place, Flow], spot: Spot) -> int:
+    if isinstance(spot, Place):
+        return 1
+    members = sum(1 for one in neighbours if schema(lineage.named[one].name) == spot.schema)
+    return members - MOST_OF_GROUP if spot.rest else members
+
+
+def schema(name: str) -> str:
+    """The database and schema of a name; all of a name that has none.
+
+    >>> schema("DB.S.T"), schema('DB."a.b".T'), schema("s3://bucket/a.csv")
+    ('DB.S', 'DB."a.b"', 's3://bucket')
+    """
+    if "://" in name:
+        return "/".join(name.split("/")[:3])
+    parts, quoted = [""], False
+    for letter in name:
+        quoted ^= letter == '"'
+        if letter == "." and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return ".".join(parts[:-1]) or name
+
+
+def _arrange(made: Picture) -> None:
+    """Rows in each layer in the order of what they were reached from, the middle of each layer at the same height."""
+    layers: dict[int, list[Seen]] = defaultdict(list)
+    for seen in made.spots.values():
+        layers[seen.layer].append(seen)
+    for layer in layers.values():
+        for number, seen in enumerate(layer):
+            seen.row = number - (len(layer) - 1) / 2
+
+
+def at(seen: Seen) -> dict[str, float]:
+    """Where it is in the picture."""
+    return {"x": seen.layer * _WIDTH, "y": seen.row * _HEIGHT}

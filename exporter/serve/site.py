@@ -1,0 +1,129 @@
+"""What all pages share: the export that they show, and how they ask it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from exporter import manifest
+from exporter.errors import ExporterError
+from exporter.graph.ask import disk
+from exporter.graph.ask.answers import Answer
+from exporter.graph.ask.questions import Question, questions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from exporter.graph.ask.pool import Pool
+
+    Params = Mapping[str, str | Sequence[str]]
+
+_NONE: Final[Mapping[str, str]] = {}
+MOST_ROWS: Final = 500
+"""Rows of a table on a page at most."""
+
+
+@dataclass(frozen=True)
+class Thing:
+    """An object as its page shows it. ``id``: Snowflake's; None where the rows show none, as is ``name``."""
+
+    iri: str
+    kind: str
+    name: str | None
+    id: str | None
+
+
+class Site:
+    """The pages of the export at ``graph``. ``pages`` answers their questions, ``sparql`` those that people write."""
+
+    def __init__(self, graph: Path, pages: Pool, sparql: Pool) -> None:
+        self.graph = graph
+        self.name = graph.resolve().name
+        self.base = _base(graph)
+        self.sparql = sparql
+        self._pages = pages
+        self._key = disk.key(graph)
+        self.questions: Mapping[str, Question] = {one.name: one for one in questions()}
+
+    def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS) -> Answer:
+        """The answer to a question, one of the shipped ones or of the pages' own."""
+        values = {name: (given,) if isinstance(given, str) else tuple(given) for name, given in params.items()}
+        return self._pages.answer(question, values, rows)
+
+    def meant(self, question: str, thing: Thing) -> dict[str, str] | None:
+        """The parameters by which a question finds an object: its id, or else its name."""
+        if question not in self.questions:
+            return None
+        known = {one.name for one in self.questions[question].parameters}
+        domain = {"domain": thing.kind} if "domain" in known else {}
+        if thing.id is not None and "object_id" in known:
+            return {"object_id": thing.id, **domain}
+        if thing.name is not None and "object_name" in known:
+            return {"object_name": thing.name, **domain}
+        return None
+
+    def path(self, iri: str) -> str:
+        """An IRI as addresses have it: without the base of the graph."""
+        return iri.removeprefix(self.base) if self.base else iri
+
+    def iri(self, path: str) -> str:
+        """The IRI of a path in an address."""
+        return path if "://" in path else self.base + path
+
+    def thing(self, iri: str) -> Thing | None:
+        """An object; None where the graph has none of that IRI."""
+        rows = self.rows("page-object", {"object": iri})
+        if not rows:
+            return None
+        told = rows[0]
+        return Thing(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
+
+    def rows(self, question: str, params: Params = _NONE, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
+        """The rows of an answer, by column."""
+        answer = self.ask(question, params, most)
+        return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+
+    def named(self, name: str) -> tuple[Thing | None, Answer]:
+        """The object that has a name, or had it last, None where there is none; and the rows of the others."""
+        answer = self.ask("page-named", {"object_name": name})
+        iris = [str(row[0]) for row in answer.rows]
+        if not iris:
+            return None, answer
+        others = [row for row in answer.rows if row[0] != iris[0]]
+        return self.thing(iris[0]), Answer(answer.columns, others)
+
+    @cached_property
+    def period(self) -> Mapping[str, str | None]:
+        """First and last time of a query, and how many queries, users and objects there are."""
+        return self.rows("page-period")[0]
+
+    @property
+    def first(self) -> str | None:
+        return self._of_period("first")
+
+    @property
+    def last(self) -> str | None:
+        return self._of_period("last")
+
+    def _of_period(self, name: str) -> str | None:
+        with suppress(ExporterError):
+            return self.period[name]
+        return None
+
+    def is_old(self) -> bool:
+        """Whether another export is in the folder by now than the one that is shown."""
+        with suppress(ExporterError, OSError):
+            return disk.key(self.graph) != self._key
+        return True
+
+
+def _base(graph: Path) -> str:
+    """The base of the IRIs, by the export's settings; empty where there are none, and addresses have whole IRIs."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        base = json.loads((graph / manifest.NAME).read_text(encoding="utf-8"))["settings"]["base"]
+        return base if isinstance(base, str) else ""
+    return ""

@@ -1,0 +1,131 @@
+"""Answers as tables of a page: what a cell names leads to the page of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlencode
+
+from flask import url_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from exporter.graph.ask.answers import Answer
+    from exporter.serve.site import Site
+
+Row = dict[str, str | None]
+
+_OBJECTS: Final[Mapping[str, str]] = {
+    "object_name": "object_iri",
+    "source_name": "source_iri",
+    "target_name": "target_iri",
+    "left_name": "left_iri",
+    "right_name": "right_iri",
+    "set_name": "set_iri",
+    "policy_name": "policy_iri",
+    "source_object_name": "source_iri",
+    "target_object_name": "target_iri",
+    "table_name": "object_iri",
+    "left_object": "left_iri",
+    "right_object": "right_iri",
+}
+"""Columns with the name of an object -> the column with its IRI, where the question has one; it is not shown."""
+_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "column_name": ("object_name", "table_name"),
+    "source_column_name": ("source_name", "source_object_name"),
+    "target_column_name": ("target_name", "target_object_name"),
+}
+"""Columns with the name of a column -> those that may say which object it is of."""
+_QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
+_TIMES: Final = ("time", "first", "last", "from", "until", "seen", "_read", "_write")
+_SHORT: Final = frozenset({"kind", "domain", "operation", "access", "queries", "mask", "source_type"})
+
+
+class Cell(NamedTuple):
+    """``kind``: how it is set, the class of style.css."""
+
+    text: str
+    href: str | None = None
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """``more``: where all rows are, if these are not all."""
+
+    columns: tuple[str, ...]
+    rows: list[list[Cell]]
+    notes: list[str] = field(default_factory=list)
+    more: str | None = None
+
+
+def table(site: Site, answer: Answer, most: int | None = None, more: str | None = None) -> Table:
+    """The first ``most`` rows of an answer."""
+    shown = tuple(column for column in answer.columns if not column.endswith("_iri"))
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows[:most]]
+    is_cut = most is not None and len(answer.rows) > most
+    cells = [[_cell(site, column, row) for column in shown] for row in rows]
+    return Table(shown, cells, [] if is_cut else answer.notes, more if is_cut else None)
+
+
+def words(column: str) -> str:
+    """The name of a column of an answer, as a heading.
+
+    >>> words("source_object_name")
+    'Source object name'
+    """
+    return column.replace("_", " ").capitalize()
+
+
+def time(text: str) -> str:
+    """A time of the graph for people; all are UTC.
+
+    >>> time("2026-09-30T08:00:00Z"), time("2026-09-30T08:00:00.123Z"), time("never")
+    ('2026-09-30 08:00:00', '2026-09-30 08:00:00.123', 'never')
+    """
+    return text.removesuffix("Z").replace("T", " ") if text[10:11] == "T" and text.endswith("Z") else text
+
+
+def ask_href(question: str, params: Mapping[str, str | Sequence[str]], route: str = "questions.ask") -> str:
+    """The address of a question's page, or its CSV, with its parameters; it is asked there."""
+    return f"{url_for(route, name=question)}?{urlencode({'ask': '1', **params}, doseq=True)}"
+
+
+def object_href(iri: str | None, name: str | None, site: Site) -> str | None:
+    """The address of an object's page, by its IRI or else its name."""
+    if iri:
+        return url_for("objects.one", id=site.path(iri))
+    return url_for("objects.one", name=name) if name else None
+
+
+def _cell(site: Site, column: str, row: Row) -> Cell:
+    text = row[column]
+    if text is None:
+        return Cell("")
+    if href := _href(site, column, text, row):
+        return Cell(text, href)
+    if any(part in column for part in _TIMES) and text[10:11] == "T":
+        return Cell(time(text), None, "time")
+    return Cell(text, None, "short" if column in _SHORT else "")
+
+
+def _href(site: Site, column: str, text: str, row: Row) -> str | None:
+    """The page of what a cell names; None where it names nothing that has one."""
+    if column in _OBJECTS:
+        return object_href(row.get(_OBJECTS[column]), text, site)
+    if column in _COLUMNS:
+        return _column_href(site, text, row, _COLUMNS[column])
+    if column in _QUERIES:
+        return url_for("queries.one", id=text)
+    return url_for("queries.user", name=text) if column == "user_name" else None
+
+
+def _column_href(site: Site, column: str, row: Row, owners: Iterable[str]) -> str | None:
+    for owner in owners:
+        iri, name = row.get(_OBJECTS[owner]), row.get(owner)
+        if iri:
+            return url_for("objects.column", id=site.path(iri), column=column)
+        if name:
+            return url_for("objects.column", name=name, column=column)
+    return None

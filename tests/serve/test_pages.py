@@ -1,0 +1,242 @@
+"""The pages, as a browser gets them: what they say of the example, and that no name of a row becomes a part of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+
+from exporter import cli
+from exporter.graph.ask.questions import questions
+from exporter.serve import app
+from tests.hostile.payloads import PAYLOADS
+from tests.serve.conftest import sited
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from flask.testing import FlaskClient
+
+    from exporter.serve.site import Site
+
+
+class Page(HTMLParser):
+    """What a page is made of."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.links: list[str] = []
+        self.labels: set[str] = set()
+        self.inputs: list[dict[str, str | None]] = []
+        self.text = ""
+        self.rows: list[list[str]] = []
+        self._in_cell = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        self.tags.add(tag)
+        self.attributes |= told.keys()
+        self.links += [told[name] or "" for name in ("href", "src", "action") if name in told]
+        if tag == "label":
+            self.labels.add(told["for"] or "")
+        if tag in ("input", "textarea", "select"):
+            self.inputs.append(told)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        self._in_cell = tag in ("td", "th") or (self._in_cell and tag in ("a", "wbr"))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_cell &= tag not in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self._in_cell:
+            self.rows[-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def client(month: Site) -> FlaskClient:
+    return app.make(month, "127.0.0.1").test_client()
+
+
+def got(client: FlaskClient, path: str, status: int = 200) -> Page:
+    answer = client.get(path)
+    assert answer.status_code == status, answer.text
+    return Page(answer.text)
+
+
+# --- what they say ----------------------------------------------------------------------------------------------------
+
+
+def test_the_first_page_says_what_a_steward_looks_for(client: FlaskClient) -> None:
+    page = got(client, "/")
+    assert "336 queries" in " ".join(page.text.split())
+    assert any(row[0] == "RAW.CRM.STORE_VISITS_2019" for row in page.rows if row)
+    assert any("CAMPAIGN_AUDIENCE" in " ".join(row) for row in page.rows)
+
+
+def test_a_search_finds_objects_columns_users_and_queries(client: FlaskClient) -> None:
+    page = got(client, "/search?q=customer")
+    assert ["MART.SALES.DIM_CUSTOMER_NEW", "Table", "MART.SALES.DIM_CUSTOMER"] in page.rows
+    assert ["CUSTOMER_ID", "RAW.CRM.CUSTOMERS"] in page.rows
+    assert "/column?id=table/1029&column=CUSTOMER_ID" in page.links
+    assert ["PRIYA_STEWARD"] in got(client, "/search?q=priya").rows
+    query = next(link for link in got(client, "/user?name=TOM_ANALYST").links if link.startswith("/query"))
+    query_id = query.partition("=")[2]
+    assert [query_id] in got(client, f"/search?q={query_id}").rows
+    assert "No name" in got(client, "/search?q=nosuchthing").text
+
+
+def test_an_object_with_its_names_columns_readers_writers_and_policies(client: FlaskClient) -> None:
+    page = got(client, "/object?id=table/2055")
+    assert ["MART.SALES.DIM_CUSTOMER_NEW", "2026-09-19 10:30:02.703", "2026-09-19 11:00:02.703"] in [
+        row[:3] for row in page.rows
+    ]
+    assert ["EMAIL", "", "GOVERNANCE.POLICIES.EMAIL_MASK"] in page.rows
+    assert ["TOM_ANALYST", "2", "2026-09-22 13:20:00.777", "2026-09-29 13:20:04.554"] in page.rows
+    assert any(row[0] == "DBT_CLOUD" and row[1] == "8" for row in page.rows)
+    assert ["Policy", "GOVERNANCE.POLICIES.PHONE_MASK"] in [row[:2] for row in page.rows]
+
+
+def test_a_name_leads_to_the_object_that_had_it_last_and_names_the_others(client: FlaskClient) -> None:
+    page = got(client, "/object?name=mart.sales.dim_customer")
+    assert "Table 2055" in page.text
+    assert "Other objects had this name" in page.text
+    assert "/object?id=table/2051" in page.links
+
+
+def test_what_is_not_there_says_so_and_what_is_near(client: FlaskClient) -> None:
+    assert "RAW.CRM.CUSTOMERS" in got(client, "/object?name=RAW.CMR.CUSTOMERS", 404).text
+    for path in (
+        "/object",
+        "/object?id=table/0",
+        "/object?id=a b",
+        "/query?id=x",
+        "/user?name=x",
+        "/nowhere",
+        "/ask/no",
+    ):
+        assert client.get(path).status_code in (400, 404), path
+    assert "EMAIL" in got(client, "/column?id=table/2055&column=NOPE", 404).text
+
+
+def test_a_column_with_where_its_data_came_from_and_went(client: FlaskClient) -> None:
+    page = got(client, "/column?name=MART.SALES.DIM_CUSTOMER&column=email")
+    assert ["RAW.CRM.CUSTOMERS", "EMAIL"] in [row[:2] for row in page.rows]
+    assert any(row and row[0] == "SANDBOX.MARIA.CUSTOMER_EMAILS" for row in page.rows)
+
+
+def test_a_query_with_all_that_it_did(client: FlaskClient, month: Site) -> None:
+    query_id = month.rows("writers", {"object_name": "SANDBOX.MARIA.CUSTOMER_EMAILS", "domain": "Table"})[0]["query_id"]
+    page = got(client, f"/query?id={query_id}")
+    assert {"Read", "Wrote", "Columns that it filled"} <= {line.strip() for line in page.text.splitlines()}
+    assert any("SANDBOX.MARIA.CUSTOMER_EMAILS" in row and "EMAIL" in row for row in page.rows)
+
+
+def test_every_question_has_a_form_with_a_label_for_each_field(client: FlaskClient) -> None:
+    listed = got(client, "/questions")
+    for question in questions():
+        assert f"/ask/{question.name}" in listed.links
+        page = got(client, f"/ask/{question.name}")
+        fields = [one for one in page.inputs if one["type"] not in ("hidden", "search")]
+        assert [one["name"] for one in fields] == [one.name for one in question.parameters]
+        assert {one["id"] for one in fields} == page.labels
+
+
+def test_an_answer_is_a_table_and_csv_as_the_command_prints_it(
+    client: FlaskClient, month_graph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {"object_name": "MART.SALES.DIM_CUSTOMER", "domain": "Table", "since": "2026-09-20T00:00:00"}
+    query = "&".join(f"{name}={quote(value)}" for name, value in given.items())
+    params = [word for name, value in given.items() for word in ("--param", f"{name}={value}")]
+    assert cli.main(["query", "writers", "--graph", str(month_graph), *params, "--format", "csv"]) == 0
+    printed = capsys.readouterr().out
+    answer = client.get(f"/ask/writers.csv?{query}")
+    assert answer.content_type == "text/csv; charset=utf-8"
+    assert answer.text == printed
+    page = got(client, f"/ask/writers?{query}")
+    names = [row["user_name"] for row in csv.DictReader(io.StringIO(printed))]
+    assert [row[0] for row in page.rows[1:]] == names != []
+    assert {"value": "2026-09-20T00:00:00", "type": "datetime-local"}.items() <= page.inputs[-2].items()
+
+
+def test_a_wrong_parameter_is_answered_in_words(client: FlaskClient) -> None:
+    assert "no time" in got(client, "/ask/writers?object_name=A&domain=Table&since=soon", 400).text
+    assert "no time" in client.get("/ask/writers.csv?object_name=A&domain=Table&since=soon").text
+
+
+def test_a_query_of_ones_own(client: FlaskClient) -> None:
+    def asked(query: str, status: int = 200) -> Page:
+        return got(client, f"/write?query={quote(query)}", status)
+
+    ah = "PREFIX ah: <https://w3id.org/access-history#>"
+    assert ["TOM_ANALYST"] in asked(f"{ah} SELECT ?user_name {{ ?user ah:userName ?user_name }}").rows
+    assert ["yes"] in asked("ASK {}").rows
+    assert "userName" in asked(f"{ah} CONSTRUCT {{ ?u ah:userName ?n }} {{ ?u ah:userName ?n }}").text
+    assert "no SPARQL" in asked("SELECT", 400).text
+    assert "SERVICE" in asked("SELECT * { SERVICE <http://127.0.0.1:1> {} }", 403).text
+
+
+def test_pages_say_when_a_newer_export_is_in_the_folder(client: FlaskClient, month_graph: Path) -> None:
+    assert "newer export" not in got(client, "/questions").text
+    manifest = month_graph / "manifest.json"
+    before = manifest.read_text("utf-8")
+    manifest.write_text(before + "\n", "utf-8")
+    assert "newer export" in got(client, "/questions").text
+    manifest.write_text(before, "utf-8")
+
+
+# --- names that are made to break out ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile(hostile_graph: Path) -> Iterator[tuple[Site, FlaskClient]]:
+    with sited(hostile_graph) as site:
+        yield site, app.make(site, "127.0.0.1").test_client()
+
+
+def assert_is_ours(page: Page) -> None:
+    """Nothing but our own markup, and links to our own pages."""
+    assert not page.tags & {"script", "img", "iframe", "object", "embed", "svg", "base"}
+    assert not [name for name in page.attributes if name.startswith("on") or name == "style"]
+    assert [link for link in page.links if not link.startswith(("/", "#")) or link.startswith("//")] == []
+
+
+def test_no_name_becomes_a_part_of_a_page(hostile: tuple[Site, FlaskClient]) -> None:
+    site, client = hostile
+    rows = site.sparql.result(
+        "PREFIX ah: <https://w3id.org/access-history#> SELECT ?object WHERE { ?object ah:domain ?d } ORDER BY ?object",
+        "text/csv", None, 10_000_000,
+    ).body.decode().splitlines()[1:]  # fmt: skip
+    assert len(rows) > 100
+    for iri in rows[:: len(rows) // 40]:
+        page = got(client, f"/object?id={quote(site.path(iri), safe='')}")
+        assert_is_ours(page)
+        columns = [link for link in page.links if link.startswith("/column?")]
+        if columns:
+            assert_is_ours(got(client, columns[0]))
+    for payload in PAYLOADS:
+        if payload.strip():
+            assert_is_ours(got(client, f"/search?q={quote(payload, errors='surrogatepass')}"))
+    script = got(client, "/search?q=%3Cscript%3E")
+    assert any("<script>alert(1)</script>" in cell for row in script.rows for cell in row)
+
+
+def test_nothing_that_is_asked_becomes_a_part_of_a_page(client: FlaskClient) -> None:
+    for path in ("/search?q=", "/object?name=", "/object?id=", "/query?id=", "/user?name=", "/write?query=",
+                 "/ask/writers?domain=Table&object_name=", "/column?id=table/2055&column="):  # fmt: skip
+        for payload in ('"><script>alert(1)</script>', "<img src=x onerror=alert(1)>", "{{7*7}}", "' onload='x"):
+            answer = client.get(path + quote(payload))
+            assert answer.status_code < 500
+            assert_is_ours(Page(answer.text))
+            assert "49" not in Page(answer.text).text or "{{7*7}}" not in payload
