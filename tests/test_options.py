@@ -77,7 +77,7 @@ def test_what_is_tried_elsewhere_is(key: tuple[str, str]) -> None:
     assert isinstance(said, Elsewhere)
     text = pages.text(said.file)
     assert f'"{name}"' in text
-    assert not option.startswith("--") or f'"{option}"' in text
+    assert not option.startswith("--") or f'"{option}"' in text, f"{said.file} does not try {name} {option}"
 
 
 # --- the folder of a try ----------------------------------------------------------------------------------------------

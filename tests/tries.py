@@ -72,6 +72,7 @@ _EXPORT: Final = "export rows.ndjson --engine local --account ACME-PROD --out ou
 _AGAIN: Final = f"{_EXPORT} && {_EXPORT}"
 _ADDED: Final = "export later.ndjson --engine local --account ACME-PROD --out updated --update"
 _FORGET: Final = "export --engine local --account ACME-PROD --out updated --update"
+_FETCH: Final = "fetch --out got --since 2026-03-01 --until 2026-03-03 --dry-run"
 _QUERY: Final = "query who-accessed --graph made --param object_id=1"
 
 
@@ -146,6 +147,20 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
         lambda one: one.has("out/graph/*.ttl.gz") and not one.has("out/graph/*.ttl"),
     ),
     ("export", "--json"): Try(f"{_EXPORT} --json", lambda one: one.json == one.report),
+    # --- fetch
+    ("fetch", "--out"): Elsewhere("tests/fetch/test_command.py"),
+    ("fetch", "--connection"): Elsewhere("tests/fetch/test_command.py"),
+    ("fetch", "--since"): Try(_FETCH, lambda one: "'2026-03-01" in one.out and "'2026-02-28" not in one.out),
+    ("fetch", "--until"): Try(_FETCH, lambda one: "'2026-03-02" in one.out and "'2026-03-05" not in one.out),
+    ("fetch", "--view"): Try(
+        f"{_FETCH} --view organization", lambda one: "ORGANIZATION_USAGE.ACCESS_HISTORY" in one.out
+    ),
+    ("fetch", "--overlap"): Elsewhere("tests/fetch/test_command.py"),
+    ("fetch", "--keep"): Elsewhere("tests/fetch/test_command.py"),
+    ("fetch", "--query-text"): Try(f"{_FETCH} --query-text", lambda one: "query_text" in one.out),
+    ("fetch", "--no-query-history"): Try(f"{_FETCH} --no-query-history", lambda one: "QUERY_HISTORY" not in one.out),
+    ("fetch", "--dry-run"): Try(_FETCH, lambda one: "query_text" not in one.out and not one.has("got")),
+    ("fetch", "--json"): Elsewhere("tests/fetch/test_command.py"),
     # --- validate
     ("validate", "DIR|FILE"): Try("validate made", lambda one: "Conforms: True" in one.out),
     ("validate", "--shapes"): Try("validate made --shapes own", lambda one: "my own rule" in one.out),
