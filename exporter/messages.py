@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 DATASET: Final = "dataset"  # a dataset hears of the objects that have its name
 NAME: Final = "name"  # a name hears of the objects that have it
+ELEMENT: Final = "element"  # a tag, a policy, what is granted: hears of the objects that it is set on, and of its drops
 OBJECT: Final = "object"
 USER: Final = "user"
 AGENT: Final = "agent"

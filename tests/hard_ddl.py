@@ -132,7 +132,8 @@ def whole(rng: Random, world: World) -> list[Json]:
     """Operations on the object as a whole: none of them has properties, a comment at most."""
     operation = rng.choice(("DROP", "UNDROP", "DESCRIBE", "SHOW", "REFRESH", "SUSPEND", "RESUME", "ALTER"))
     comment = {"comment": {"value": 'a "comment"\non two lines \\ 🦖'}} if operation == "ALTER" else {}
-    return [change(rng, world.one(rng, *TABLE_LIKE, "schema", "stage"), operation, comment)]
+    kinds = (*TABLE_LIKE, "schema", "stage", "tag", "masking policy")
+    return [change(rng, world.one(rng, *kinds), operation, comment)]
 
 
 def sequence(rng: Random, world: World) -> list[Json]:

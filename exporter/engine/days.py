@@ -17,6 +17,7 @@ from exporter.errors import UsageError
 from exporter.messages import (
     ASIDE,
     DATASET,
+    ELEMENT,
     NAME,
     NAMED_FOR_QUERY,
     OPEN,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 Messages = TypeVar("Messages")
-_KNEW: Final = (PROFILE, DATASET, NAME, *THINGS)
+_KNEW: Final = (PROFILE, DATASET, NAME, ELEMENT, *THINGS)
 _DUE: Final = (WRITTEN, NAMED_FOR_QUERY, *THINGS)
 THINGS_DAY: Final = "things"
 """Where in DIR's outputs stands what is said of things: in no day."""

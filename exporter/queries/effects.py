@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 CREATES: Final = ("CREATE", "REPLACE")
 """Operations after which nothing is left of what was there."""
+DROPS: Final = ("DROP", "UNDROP")
+"""Operations that take an object away, and bring it back as it was."""
 SettingKey = tuple[str, str | None, str, str]
 """Change key, column (None: the object itself), property, key of the tag or policy; of a grant what
 :func:`exporter.queries.grants.held_as` gives for the two."""
@@ -41,6 +43,7 @@ class Effect(Struct, frozen=True, gc=False):
     ``policy_body``     of the version that it makes of a policy
     ``written``         the columns of that version that it wrote, sorted, and whether each is new: added or renamed
     ``renamed``         former and new name of its columns, sorted
+    ``lost``            the columns that it drops, sorted
     """
 
     is_read: bool = False
@@ -54,6 +57,7 @@ class Effect(Struct, frozen=True, gc=False):
     policy_body: str | None = None
     written: tuple[tuple[str, bool], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 NOTHING: Final = Effect()
@@ -98,6 +102,7 @@ class _Draft(Struct, gc=False):
     settings: set[SettingKey] = field(default_factory=set)
     written: dict[str, bool] = field(default_factory=dict)
     renamed: set[tuple[str, str]] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
 
     def effect(self) -> Effect:
         return Effect(
@@ -112,6 +117,7 @@ class _Draft(Struct, gc=False):
             self.policy_body,
             tuple(sorted(self.written.items())),
             tuple(sorted(self.renamed)),
+            tuple(sorted(self.lost)),
         )
 
 
@@ -178,6 +184,8 @@ def _setting(setting: Setting, drafts: _Drafts) -> None:
         draft.makes = True
         if setting.sub_operation == "ADD" and setting.element is not None:
             draft.written[setting.element] = True
+        elif setting.element is not None:
+            draft.lost.add(setting.element)
     elif is_rename(setting):
         assert setting.column_name is not None
         assert setting.value is not None

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
-from exporter.queries.effects import is_rename
+from exporter.queries.effects import DROPS, is_rename
 from exporter.queries.facts import Thing
+from exporter.queries.grants import held_as
 from exporter.queries.identifiers import named
 from exporter.recent import Recent
 
@@ -47,6 +48,8 @@ class Said(Struct, gc=False):
     renamed_from: dict[str, Values[str]] = field(default_factory=dict)
     old_names: dict[str, Values[str | None]] = field(default_factory=dict)
     given: Values[str] = ()
+    drops: Values[str] = ()
+    elements: Values[str] = ()
 
 
 class Mentions(NamedTuple):
@@ -83,8 +86,13 @@ def _made(content: Content) -> Mentions:
     for change in content.changes:
         of_thing = said[change.thing.key]
         _new_names(change, of_thing)
+        if change.operation in DROPS:
+            of_thing.drops = _with(of_thing.drops, change.operation)
+        for grant in change.grants:
+            of_thing.elements = _with(of_thing.elements, held_as(grant, change.thing)[1] or None)
         for setting in change.settings:
             _column_of(setting, of_thing)
+            of_thing.elements = _with(of_thing.elements, setting.element_key)
     each = {key: said[key] for key in sorted(said)}
     return Mentions(each, {key: _names(one) for key, one in each.items() if one.names or one.given})
 

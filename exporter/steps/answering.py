@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -12,6 +13,7 @@ from exporter.graph import nodes
 from exporter.graph.catalog_entries import entry
 from exporter.graph.iri import Iris
 from exporter.graph.nodes.accounts import Standing
+from exporter.graph.nodes.endings import ended
 from exporter.messages import (
     ACCOUNT,
     AGENT,
@@ -41,10 +43,11 @@ from exporter.steps.homes import asked, is_later, written_at
 from exporter.steps.saying import Saying, thing
 from exporter.steps.state import later, snapshot
 from exporter.steps.surrounding import ToObjects
-from exporter.steps.telling import ANSWER, BEFORE, DATASETS, KNOWN, MENTION, SAME_NAMES, Known, read_known
+from exporter.steps.telling import ANSWER, BEFORE, DATASETS, DROPS, KNOWN, MENTION, SAME_NAMES, Known, read_known
 from exporter.steps.texts import facts_of
+from exporter.things.holding import Asker
 from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it
-from exporter.things.stories import Answer, Asker, Chapter, Ended, Started, Story
+from exporter.things.stories import Answer, Chapter, Ended, Started, Story
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -84,19 +87,22 @@ def _object(key: str, group: Iterator[Message], job: Job, saying: Saying, around
     for message in group:
         if rank(message) == MENTION:
             yield from heard.replies(job)
-            for (query_id, address), one in _told(story, message):
-                told = Message(WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(one))
-                yield later(told) if is_later(address, job.day) else told
+            for told in _answers(account, _told(story, message)):
+                yield later(told) if is_later(told.key, job.day) else told
         else:
             heard.hear(message, story)
     yield from heard.replies(job)
     profile = heard.known.profile
     life = story.told(profile.names)
     life.same_names = sorted(heard.same_names)
-    said = list(nodes.of_object(profile, life, Iris(account, job.account, job.base))) if saying.is_asked else []
+    iris = Iris(account, job.account, job.base)
+    said = list(nodes.of_object(profile, life, iris)) if saying.is_asked else []
+    over = list(story.over())
     if job.day:
-        yield from _of_day(key, said, heard, _Before(story.chapter(), profile, life.same_names), saying)
+        passing = list(chain.from_iterable(ended(asker.query_id, [one], iris) for asker, one in over))
+        yield from _of_day(key, said, passing, heard, _Before(story.chapter(), profile, life.same_names), saying)
     else:
+        yield from _answers(account, over)
         yield from saying.of_thing(OBJECT, key, said)
     yield from around.of_object(key, said)
     if job.catalog:
@@ -106,9 +112,19 @@ def _object(key: str, group: Iterator[Message], job: Job, saying: Saying, around
             yield Message(facts_of(table), "", b"", msgspec.json.encode(row))
 
 
-def _of_day(key: str, said: list[Node], heard: _Heard, now: _Before, saying: Saying) -> Iterator[Message]:
-    """What is said of an object on a day: what lasts, once; what may pass is kept, for the last day to say."""
+def _answers(account: str, told: Iterable[tuple[Asker, Answer]]) -> Iterator[Message]:
+    for (query_id, address), one in told:
+        yield Message(WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(one))
+
+
+def _of_day(  # noqa: PLR0913, PLR0917 - what is said of an object on a day
+    key: str, said: list[Node], over: list[Node], heard: _Heard, now: _Before, saying: Saying
+) -> Iterator[Message]:
+    """What is said of an object on a day: what lasts, once; what may pass is kept, for the last day to say. ``over``:
+    what does not hold while something is dropped, which may be brought back.
+    """
     refused, last, passing = saying.of_day(OBJECT, key, *nodes.lasting(said))
+    passing += saying.more(over)
     yield from refused
     now.said = blake2b(b"".join(one.body for one in last), digest_size=16).digest()
     if now.said != heard.said:
@@ -166,6 +182,9 @@ class _Heard:
             self._datasets[tuple(dataset)] = facets
         elif what == SAME_NAMES:
             self.same_names.update(decode(message.body))
+        elif what == DROPS:
+            element, drops = decode(message.body)
+            story.hears_of(element, [tuple(one) for one in drops])
 
     def replies(self, job: Job) -> Iterator[Message]:
         """Tell each home where queries speak of the object, once, what it is called, however a row shows it."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from exporter.messages import (
     DATASET,
+    ELEMENT,
     EVENTS,
     NAME,
     OBJECT,
@@ -33,7 +34,7 @@ from exporter.queries.identifiers import canonical_name
 from exporter.steps.people import to_owners
 from exporter.steps.state import snapshot
 from exporter.steps.tallies import Tally
-from exporter.steps.telling import DATASETS, KNOWN, SAME_NAMES, Known, read_known
+from exporter.steps.telling import DATASETS, DROPS, KNOWN, SAME_NAMES, Known, read_known
 from exporter.things.profiles import merge
 
 if TYPE_CHECKING:
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
     from exporter.openlineage.events import Event
     from exporter.openlineage.values import Json
     from exporter.steps.job import Job
-    from exporter.things.lives import Profile
+    from exporter.things.lives import Drop, Profile
 
 _NAMELESS, _HAS_ID = range(2)
+_SET_ON, _DROPPED = range(2)
 _NOBODY: Final = ""
 """Who tells of a dataset what was known of it the day before."""
 _read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decode
@@ -59,10 +61,12 @@ def gather(messages: Iterable[Message], job: Job) -> Iterator[Message]:
         known = _together(read_known(message.body) for message in group)
         yield Message(OBJECT, key, order(KNOWN), encode(known))
         if job.day:
-            yield snapshot(Message(PROFILE, key, b"", encode(Known(known.profile, set(), set()))))
+            lasting = replace(known.profile, drops=set(), elements=set())
+            yield snapshot(Message(PROFILE, key, b"", encode(Known(lasting, set(), set()))))
         if job.events:
             yield from _to_datasets(known.profile, job)
         yield from _to_names(known.profile)
+        yield from _to_elements(known.profile)
         yield from to_owners(known.profile)
 
 
@@ -103,14 +107,26 @@ def _to_name(profile: Profile, name: str, is_known_by: int) -> Message:
     return Message(NAME, key, order(is_known_by, 0, profile.key), encode(profile.key))
 
 
+def _to_elements(profile: Profile) -> Iterator[Message]:
+    """Tags, policies and what else is set on an object hear of it; and what they are told of their own drops."""
+    for element in sorted(profile.elements):
+        of_object = order(_SET_ON, 0, profile.key)
+        yield Message(ELEMENT, within(profile.account, element), of_object, encode(profile.key))
+    if profile.drops:
+        drops = encode(sorted(profile.drops))
+        yield Message(ELEMENT, within(profile.account, profile.key), order(_DROPPED), drops)
+
+
 def settle(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """Datasets and names answer the objects; what is not for them passes through."""
+    """Datasets, names and elements answer the objects; what is not for them passes through."""
     tally = Tally()
     for to, key, group in by_key(messages):
         if to == DATASET:
             yield from _dataset(key, group, job, tally)
         elif to == NAME:
             yield from _name(key, group, job)
+        elif to == ELEMENT:
+            yield from _element(key, group, job)
         else:
             yield from group
     yield tally.message()
@@ -169,3 +185,22 @@ def _name(key: str, group: Iterator[Message], job: Job) -> Iterator[Message]:
     if known:
         for object_key in sorted(nameless):
             yield Message(OBJECT, within(account, object_key), order(SAME_NAMES), encode(sorted(known)))
+
+
+def _element(key: str, group: Iterator[Message], job: Job) -> Iterator[Message]:
+    """What is set on objects tells each of them when it was dropped: then it holds there no longer."""
+    account, element = parts(key)
+    objects: dict[str, Message] = {}
+    drops: set[Drop] = set()
+    for message in group:
+        if rank(message) == _SET_ON:
+            objects[decode(message.body)] = message
+        else:
+            drops.update(tuple(one) for one in decode(message.body))
+    told = encode((element, sorted(drops)))
+    if job.day:
+        yield from map(snapshot, objects.values())
+        yield snapshot(Message(ELEMENT, key, order(_DROPPED), encode(sorted(drops))))
+    if drops:
+        for object_key in objects:
+            yield Message(OBJECT, within(account, object_key), order(DROPS), told)

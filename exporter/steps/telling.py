@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
     from exporter.steps.job import Job
 
-BEFORE, KNOWN, DATASETS, SAME_NAMES, MENTION = range(5)
+BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, MENTION = range(6)
 """What an object hears, by rank: where its story stood the day before, what is known of it, its datasets, objects of
-its name, its mentions in order.
+its name, when tags and policies that are set on it were dropped, its mentions in order.
 """
 FACTS_OF, ANSWER, JOB_NAME = range(3)
 """What a query that is written hears, by rank: its facts, answers of objects, the names of its relatives' jobs."""

@@ -10,6 +10,8 @@ Fate = tuple[int, str, str, str]
 """What the latest query to write or change an object left of it: when that query ended (microseconds since 1970) and
 its id; ``lifecycleStateChange`` in OpenLineage's words, empty for a plain write; the name before a RENAME, else empty.
 """
+Drop = tuple[int, str, str]
+"""When (microseconds), by which query, DROP or UNDROP."""
 
 
 class Profile(Struct, gc=False):
@@ -19,8 +21,12 @@ class Profile(Struct, gc=False):
     ``accounts`` (the owner's name beside the object). ``names``: name -> first and last time it was seen on the object
     (microseconds). ``columns``: name -> ids. ``renamed_from``: a column's new name -> its former ones. ``old_names``: a
     name that RENAME TO gave -> the names before it (None: the row had none). ``given``: names that a RENAME or a SWAP
-    gave to an object with an id. ``fates``: name -> the latest that happened to it under
-    this name, where events are made.
+    gave to an object with an id. ``fates``: name -> the latest that happened to it under this name, where events are
+    made.
+
+    Of this run alone, where days are made one after the other: ``drops``: when it was dropped and brought back (when,
+    by which query, DROP or UNDROP); ``elements``: keys of the tags and policies that were set on it, of what it was
+    granted, and of those who were granted it.
     """
 
     account: str
@@ -38,6 +44,8 @@ class Profile(Struct, gc=False):
     old_names: dict[str, set[str | None]] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     fates: dict[str, Fate] = field(default_factory=dict)
+    drops: set[Drop] = field(default_factory=set)
+    elements: set[str] = field(default_factory=set)
 
     @property
     def kind(self) -> str:

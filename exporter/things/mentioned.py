@@ -52,7 +52,7 @@ def _started(
 
 
 def _ended(effect: Effect | None) -> Ended | None:
-    if effect is None or not (effect.drops or effect.makes or effect.renamed or effect.written):
+    if effect is None or not (effect.drops or effect.makes or effect.renamed or effect.written or effect.lost):
         return None
     renamed = tuple(dict.fromkeys(former for former, _ in effect.renamed))
-    return Ended(effect.drops, effect.makes, effect.creates, renamed, effect.written)
+    return Ended(effect.drops, effect.makes, effect.creates, renamed, effect.written, effect.lost)

@@ -35,6 +35,8 @@ def add(
             _learn(profile, one)
         for name in one.names:
             _see(profile.names, name, seen)
+        for drop in one.drops:
+            profile.drops.add((facts.end, facts.query_id, drop))
     if learned is not None and not is_known:
         learned.keep(facts.content, account)
     return tuple(said)
@@ -45,6 +47,7 @@ def merge(one: Profile, other: Profile) -> None:
     stays as it is.
     """
     _learn(one, other)
+    one.drops.update(other.drops)
     for name, seen in other.names.items():
         _see(one.names, name, seen)
     for name, fate in other.fates.items():
@@ -60,7 +63,7 @@ def _see(names: dict[str, tuple[int, int]], name: str, seen: tuple[int, int]) ->
 
 
 def _learn(one: Profile, other: Profile | Said) -> None:
-    """All but the times of names."""
+    """All but what has a time."""
     one.object_id = one.object_id or other.object_id
     one.domains.update(other.domains)
     _join(one.columns, other.columns)
@@ -68,6 +71,7 @@ def _learn(one: Profile, other: Profile | Said) -> None:
         one.given.update(other.given)
         _join(one.renamed_from, other.renamed_from)
         _join(one.old_names, other.old_names)
+    one.elements.update(other.elements)
     one.signatures.update(other.signatures)
     one.data_types.update(other.data_types)
     one.stage_kinds.update(other.stage_kinds)

@@ -15,25 +15,23 @@ What a story keeps is bounded by what its object is (its columns, names, setting
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from exporter.queries.grants import ANY
 from exporter.queries.identifiers import segment
 from exporter.things.answers import Ending
-from exporter.things.lives import Life, Named
+from exporter.things.holding import Asker, Held, Holding, Said
+from exporter.things.lives import Drop, Life
+from exporter.things.names import Names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from exporter.things.holding import Over
+
 _BEFORE: Final = "before/"
 _GONE: Final = "version-after-drop/"
-SettingKey = tuple[str | None, str, str | None]
-"""Column, property, element: what a later setting takes the place of."""
-Said = tuple[str, str | None, str, str | None, tuple[str, ...]]
-"""A setting: its change, column, property, element, and the names of the element where it is set: none where it is
-unset. Grants are settings, too (:func:`exporter.queries.grants.held_as`)."""
 
 
 class Started(Struct, array_like=True, frozen=True, gc=False):
@@ -50,7 +48,7 @@ class Started(Struct, array_like=True, frozen=True, gc=False):
 
 class Ended(Struct, array_like=True, frozen=True, gc=False):
     """What it has done to the object when it ends. ``renamed``: former names of columns; ``written``: columns, and
-    whether they are new.
+    whether they are new; ``lost``: columns that are dropped.
     """
 
     drops: bool = False
@@ -58,6 +56,7 @@ class Ended(Struct, array_like=True, frozen=True, gc=False):
     creates: bool = False
     renamed: tuple[str, ...] = ()
     written: tuple[tuple[str, bool], ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 class Answer(Struct, array_like=True, gc=False):
@@ -72,13 +71,6 @@ class Answer(Struct, array_like=True, gc=False):
     settings: list[tuple[Said, int]] | None = None
 
 
-class Asker(NamedTuple):
-    """A query that speaks to an object; ``address``: where its answers go, which means nothing to the story."""
-
-    query_id: str
-    address: str
-
-
 class Chapter(Struct, array_like=True, gc=False):
     """A story up to a time, so that it can go on from there."""
 
@@ -88,7 +80,9 @@ class Chapter(Struct, array_like=True, gc=False):
     last_made: str | None
     last_created: str | None
     columns: dict[str, str]
-    settings: list[tuple[Asker, Said]]
+    held: list[Held]
+    drops: list[Drop]
+    drops_of_elements: dict[str, list[Drop]]
     unrecorded: dict[str, Ending | None]
     unrecorded_columns: list[tuple[str, str]]
     names: list[tuple[str, int, int]]
@@ -107,10 +101,10 @@ class Story:
         self._last_made: str | None = None
         self._last_created: str | None = None
         self._columns: dict[str, str] = {}
-        self._settings: dict[SettingKey, tuple[Asker, Said]] = {}
+        self._holding = Holding()
         self._unrecorded: dict[str, Ending | None] = {}
         self._unrecorded_columns: set[tuple[str, str]] = set()
-        self._names = _Names()
+        self._names = Names()
 
     # --- what a query says when it starts -----------------------------------------------------------------------------
 
@@ -120,26 +114,16 @@ class Story:
         if said.names:
             self._names.hear(at, said.names)
         for setting in said.settings:
-            yield from self._set(asker, at, setting)
+            yield from self._tell(self._holding.set(asker, at, setting))
         if said.reads or said.columns:
             state = self._touched(self._in_force())
             columns = {column: self._column(column) for column in said.columns}
             yield asker, Answer(self.key, state, columns or None)
 
-    def _set(self, asker: Asker, at: int, setting: Said) -> Iterator[tuple[Asker, Answer]]:
-        for key in self._replaced(setting):
-            before, said = self._settings.pop(key)
-            yield before, Answer(self.key, settings=[(said, at)])
-        if setting[4]:
-            self._settings[setting[1:4]] = asker, setting
-
-    def _replaced(self, setting: Said) -> list[SettingKey]:
-        """What a setting takes the place of: the same that was said before, of a grant more than one."""
-        property_ = setting[2]
-        if ANY not in property_:
-            return [setting[1:4]] if setting[1:4] in self._settings else []
-        begins, _, ends = property_.partition(ANY)
-        return [key for key in self._settings if key[1].startswith(begins) and key[1].endswith(ends)]
+    def _tell(self, over: Iterable[Over]) -> Iterator[tuple[Asker, Answer]]:
+        """Tell those who set what holds no longer."""
+        for asker, setting, until in over:
+            yield asker, Answer(self.key, settings=[(setting, until)])
 
     # --- what it has done when it ends --------------------------------------------------------------------------------
 
@@ -149,11 +133,13 @@ class Story:
         columns = {column: self._column(column) for column in done.renamed}
         if columns:
             self._touched(self._in_force())
+        yield from self._tell(self._holding.lose(done.lost, at))
         if done.drops:
             yield from self._drop(asker, at)
         prior = None
         if done.makes:
             yield from self._next(Ending(until=at))
+            yield from self._tell(self._holding.make(asker, at, creates=done.creates))
             prior = None if done.creates else self._touched(self._last_made or self._initial())
             self._make(asker, creates=done.creates)
         priors = {}
@@ -166,6 +152,7 @@ class Story:
             yield asker, Answer(self.key, None, columns or None, prior, priors or None)
 
     def _drop(self, asker: Asker, at: int) -> Iterator[tuple[Asker, Answer]]:
+        self._holding.drop(asker, at)
         state = self._touched(self._in_force())
         yield from self._next(Ending(at, asker.query_id, at))
         if state.startswith(_BEFORE):
@@ -235,7 +222,7 @@ class Story:
             self._last_made,
             self._last_created,
             self._columns,
-            list(self._settings.values()),
+            *self._holding.kept(),
             self._unrecorded,
             sorted(self._unrecorded_columns),
             self._names.held(),
@@ -245,9 +232,19 @@ class Story:
         """Go on from where the story stood; nobody was heard yet."""
         self._first, self._made, self._dropped = before.first, before.made, before.dropped
         self._last_made, self._last_created, self._columns = before.last_made, before.last_created, before.columns
-        self._settings = {setting[1:4]: (asker, setting) for asker, setting in before.settings}
+        self._holding = Holding(before.held, before.drops)
+        for element, drops in before.drops_of_elements.items():
+            self._holding.hear(element, drops)
         self._unrecorded, self._unrecorded_columns = before.unrecorded, set(before.unrecorded_columns)
-        self._names = _Names(before.names)
+        self._names = Names(before.names)
+
+    def hears_of(self, element: str, drops: list[Drop]) -> None:
+        """When a tag or policy that is set on the object was dropped."""
+        self._holding.hear(element, drops)
+
+    def over(self) -> Iterator[tuple[Asker, Answer]]:
+        """What to tell those whose settings do not hold, as things stand when everything was heard."""
+        yield from self._tell(self._holding.over())
 
     def told(self, seen: dict[str, tuple[int, int]]) -> Life:
         """What the story comes to; ``seen``: first and last time of each name that rows show on the object."""
@@ -260,43 +257,3 @@ class Story:
 
 def _version(query_id: str) -> str:
     return f"version/{segment(query_id)}"
-
-
-class _Names:
-    """A name holds from its first sighting, or from the RENAME or SWAP that gave it, until another is seen."""
-
-    def __init__(self, held: Iterable[tuple[str, int, int]] = ()) -> None:
-        self._at = 0
-        self._pending: dict[str, int] = {}
-        self._held = list(held)
-
-    def held(self) -> list[tuple[str, int, int]]:
-        """The names in their order, each with when it was first and last seen."""
-        self._settle()
-        return self._held
-
-    def hear(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
-        if at != self._at:
-            self._settle()
-            self._at = at
-        for after, name in names:
-            # What a change gives at the very time at which it is seen is seen after it: a name holds once from a time.
-            self._pending[name] = max(after, self._pending.get(name, 0))
-
-    def _settle(self) -> None:
-        for _, name in sorted((after, name) for name, after in self._pending.items()):
-            if self._held and self._held[-1][0] == name:
-                self._held[-1] = name, self._held[-1][1], self._at
-            else:
-                self._held.append((name, self._at, self._at))
-        self._pending = {}
-
-    def told(self, seen: dict[str, tuple[int, int]]) -> list[Named]:
-        self._settle()
-        if len({name for name, _, _ in self._held} | seen.keys()) < 2:
-            return [Named(first, name, None, last) for name, (first, last) in seen.items()]
-        following = [since for _, since, _ in self._held[1:]]
-        return [
-            Named(since, name, until, last)
-            for (name, since, last), until in zip(self._held, [*following, None], strict=True)
-        ]
