@@ -171,6 +171,8 @@ def _keys(one: QueryFacts) -> set[str]:
     """Of all objects that the facts name."""
     settings = [fact for fact in tables([one]).get("ddl_settings", []) if fact["element_key"]]
     named = {fact["element_key"] for fact in settings}
+    for grant in (grant for change in one.content.changes for grant in change.grants):
+        named |= {thing.key for thing in (grant.thing, grant.grantee) if thing is not None}
     for facts in tables([one]).values():
         for fact in facts:
             named |= {fact.get(name) for name in ("object_key", "policy_key", "swap_key", "source_key")}
