@@ -104,7 +104,7 @@ def test_columns_that_are_added_are_new_and_dropped_ones_are_not_written() -> No
     altered = setting("columns", column_name="C", element="C", sub_operation="ALTER")
     assert done(change("ALTER", altered)) == NOTHING
     assert done(change("ALTER", dropped)) == Effect(makes=True, lost=("A",))
-    assert done(change("ALTER", added, dropped)) == Effect(makes=True, written=(("B", True),))
+    assert done(change("ALTER", added, dropped)) == Effect(makes=True, written=(("B", True),), lost=("A",))
 
 
 def test_a_column_that_is_written_and_added_is_new() -> None:
