@@ -22,6 +22,7 @@ from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
 from exporter.openlineage.push.choices import Choices
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.privacy.settings import FILTER, PRIVACY, Privacy, privacy_of
+from exporter.rows import fetched
 from exporter.rows.forms import is_remote
 
 DEFAULT_ACCOUNT: Final = UNNAMED_ACCOUNT
@@ -172,9 +173,12 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     file.pop("push", None)
     filters = _lists(file.pop("filter", {}), "filter", FILTER, config)
     privacy = _lists(file.pop("privacy", {}), "privacy", PRIVACY, config)
-    values = {**_typed(_checked(file, tuple(_FROM_FILE), config, ""), config), **_environment(environ)}
+    from_inputs = fetched.told(given.get("inputs", ()))
+    inputs = from_inputs.pop("inputs")
+    from_file = _typed(_checked(file, tuple(_FROM_FILE), config, ""), config)
+    values = {**from_inputs, **from_file, **_environment(environ)}
     values |= {name: str(values[name]) for name in ("since", "until") if name in values}  # TOML has days and times
-    values.update({name: value for name, value in given.items() if value is not None})
+    values.update({name: value for name, value in given.items() if value is not None}, inputs=inputs)
     values["outputs"] = _names(values.get("outputs", DEFAULT_OUTPUTS))
     values["graph_format"] = _names(values.get("graph_format", GRAPH_FORMATS[:1]))
     values["shapes"] = _names(values.get("shapes", ()))

@@ -1,7 +1,8 @@
 """Every morning the rows of the day before are added to the lineage, and what is new goes to the backend.
 
 The workers have ``exporter`` and ``daily`` on their PATH, and in their environment ROWS, LINEAGE, EXPORTER_ACCOUNT (see
-deploy/daily) and OPENLINEAGE_URL. For Airflow 3.
+deploy/daily) and OPENLINEAGE_URL. With FETCH_CONNECTION the first task fetches the rows,
+too. For Airflow 3.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.account import spelled
 from exporter.errors import UsageError
 from exporter.fetch import words
 from exporter.fetch.views import GRANTS
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _SESSION: Final = {"TIMEZONE": "UTC", "QUERY_TAG": "access-history-exporter"}
 """Days are days of UTC; and the fetch can be told from other queries in QUERY_HISTORY."""
+_PACKAGE: Final = "snowflake-connector-python>=4,<6"
+"""The extra ``snowflake``, as pip knows it wherever the program came from."""
 _LOGIN_TIMEOUT: Final = 60
 """Seconds, where the connection says nothing else: a server that is not there is told within a minute."""
 _OWN: Final = "select current_organization_name(), current_account_name()"
@@ -52,7 +55,7 @@ class SnowflakeSession:
             except ProgrammingError:
                 organization, account = None, None
         told = str(getattr(self._connection, "account", None) or "")
-        return f"{organization}-{account}" if organization and account else told.upper().replace("_", "-")
+        return spelled(f"{organization}-{account}" if organization and account else told)
 
     @contextmanager
     def _asked(self, sql: str, parameters: Mapping[str, str] | None = None) -> Iterator[Any]:
@@ -71,9 +74,7 @@ def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
     try:
         from snowflake import connector  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
-        raise UsageError(
-            "fetch: Snowflake's connector is not installed: pip install 'access-history-exporter[snowflake]'"
-        ) from None
+        raise UsageError(f"fetch: Snowflake's connector is not installed: pip install '{_PACKAGE}'") from None
     named, settings = _chosen(name)
     session = {**settings.get("session_parameters", {}), **_SESSION}
     with words.told(f"connection {named}"):

@@ -12,11 +12,11 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
+from exporter.rows.fetched import STATE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAME: Final = "fetch.json"
 _FORM: Final = 1
 Days = dict[str, dict[date, "Taken"]]
 """The folder of a view -> its days."""
@@ -79,12 +79,12 @@ def read(rows: Path) -> State:
     """The state of ROWS; an empty one where it is not there. Raises UsageError where it cannot be read, and where a
     folder with other files is given.
     """
-    path = rows / NAME
+    path = rows / STATE
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if rows.is_dir() and any(rows.iterdir()):
-            raise UsageError(f"{rows}: holds other files and no {NAME}; give a folder that is empty or new") from None
+            raise UsageError(f"{rows}: holds other files and no {STATE}; give a folder that is empty or new") from None
         return State()
     except NotADirectoryError:
         raise UsageError(f"{rows}: is no folder") from None
@@ -132,9 +132,9 @@ def write(rows: Path, state: State) -> None:
             for folder, of in state.days.items()
         },
     }
-    new = rows / f".{NAME}.new"
+    new = rows / f".{STATE}.new"
     with new.open("w", encoding="utf-8") as file:
         file.write(json.dumps(told, indent=1) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    new.replace(rows / NAME)
+    new.replace(rows / STATE)

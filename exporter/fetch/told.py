@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter.fetch.views import ACCESS_HISTORY, OF_ORGANIZATION, QUERY_HISTORY, QUERY_TEXT, SCHEMAS
+from exporter.fetch.views import ACCESS_HISTORY, OF_ORGANIZATION, QUERY_TEXT, SCHEMAS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,11 +41,7 @@ def _period(days: list[date]) -> str:
 
 
 def _next(done: Fetched) -> str:
-    history = f" --query-history {done.out}/{QUERY_HISTORY.folder}" if QUERY_HISTORY.folder in done.rows else ""
-    return (
-        f"Export it: exporter export {done.out}/{ACCESS_HISTORY.folder}{history} --account {done.account} "
-        "--out lineage --update"
-    )
+    return f"Export it: exporter export {done.out} --out lineage --update"
 
 
 def kept(out: Path) -> str:

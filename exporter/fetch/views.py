@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
 from exporter.queries.facts import History
+from exporter.rows import fetched
 from exporter.rows.row import STRUCTURED, Row
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class View:
 
 ACCESS_HISTORY: Final = View(
     "ACCESS_HISTORY",
-    "access_history",
+    fetched.ACCESS_HISTORY,
     "query_start_time",
     (
         *("query_id", "query_start_time", "user_name"),
@@ -69,7 +70,7 @@ ACCESS_HISTORY: Final = View(
 )
 QUERY_HISTORY: Final = View(
     "QUERY_HISTORY",
-    "query_history",
+    fetched.QUERY_HISTORY,
     "start_time",
     ("query_id", "start_time", "user_name", *History.__struct_fields__),
     ("query_id", "start_time"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import re
+import tomllib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pytest
 from exporter.cli import main
 from exporter.fetch.views import ACCESS_HISTORY, QUERY_HISTORY
 from tests.fetch.snow import Snow, month
+from tests.pages import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,13 +52,12 @@ def test_the_summary_says_what_came_and_how_to_go_on(
     code, out, err = run()
     rows = tmp_path / "rows"
     assert code == 0
-    export = f"exporter export {rows}/access_history --query-history {rows}/query_history --account FAKESNOW"
     assert out.splitlines() == [
         f"  access_history             3 rows of 2 days ({YESTERDAY} to {TODAY})",
         f"  query_history              0 rows of 2 days ({YESTERDAY} to {TODAY})",
         "",
         f"Written to {rows}",
-        f"Export it: {export} --out lineage --update",
+        f"Export it: exporter export {rows} --out lineage --update",
     ]
     assert err == f"exporter: SNOWFLAKE.ACCOUNT_USAGE.QUERY_HISTORY has no row from {YESTERDAY} to {TODAY}\n"
     _, again, _ = run()
@@ -67,7 +68,7 @@ def test_json_is_one_object(snowflake: Snow, run: Callable[..., tuple[int, str, 
     snowflake.put(ACCESS_HISTORY, of_yesterday(3))
     code, out, _ = run("--json", "--no-query-history", "--until", str(TODAY))
     told = json.loads(out)
-    assert (code, told["rows"], told["account"]) == (0, {"access_history": {str(YESTERDAY): 3}}, "FAKESNOW")
+    assert (code, told["rows"], told["account"]) == (0, {"access_history": {str(YESTERDAY): 3}}, "fakesnow")
     assert set(told) == {"out", "account", "rows", "same", "left_out", "removed"}
 
 
@@ -162,7 +163,8 @@ def test_without_the_connector_it_says_what_to_install(
     monkeypatch.setattr(builtins, "__import__", without)
     code, _, err = run()
     assert code == 2
-    assert "pip install 'access-history-exporter[snowflake]'" in err
+    (package,) = tomllib.loads(text("pyproject.toml"))["project"]["optional-dependencies"]["snowflake"]
+    assert f"pip install '{package}'" in err
 
 
 @pytest.mark.parametrize(

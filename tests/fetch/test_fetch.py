@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.parquet as pq
 import pytest
 
+from exporter import settings
 from exporter.errors import ExporterError, UsageError
-from exporter.fetch import connection, views
+from exporter.fetch import connection, state, views
 from exporter.fetch.run import Fetched, Wanted, fetch
+from exporter.fetch.state import Source, State
 from exporter.fetch.views import ACCESS_HISTORY, QUERY_HISTORY
 from exporter.fetch.windows import Period
 from exporter.progress import Progress
@@ -49,8 +51,7 @@ def fetched(out: Path, now: datetime = NOW, schema: str = views.SCHEMAS["account
 
 
 def update(folder: Path, out: Path) -> None:
-    given = ["--query-history", str(folder / "query_history"), "--update"]
-    assert exports.export([folder / "access_history"], out, *given) == 0
+    assert exports.export([folder], out, "--update") == 0
 
 
 def files(folder: Path) -> dict[str, int]:
@@ -173,7 +174,7 @@ def test_rows_of_something_else_are_not_put_beside(snowflake: Snow, tmp_path: Pa
     told = json.loads((tmp_path / "rows" / "fetch.json").read_text("utf-8"))
     told["source"]["account"] = "OTHER-ACCOUNT"
     (tmp_path / "rows" / "fetch.json").write_text(json.dumps(told), encoding="utf-8")
-    with pytest.raises(UsageError, match="was fetched with account OTHER-ACCOUNT, and now it is FAKESNOW"):
+    with pytest.raises(UsageError, match="was fetched with account OTHER-ACCOUNT, and now it is fakesnow"):
         fetched(tmp_path / "rows")
 
 
@@ -199,3 +200,24 @@ def test_who_else_is_on_the_machine_cannot_read_the_rows(
     fetched(tmp_path / "rows", query_history=False)
     assert (tmp_path / "rows").stat().st_mode & 0o777 == 0o700
     assert "s3cret-pass" not in (tmp_path / "rows" / "fetch.json").read_text("utf-8")
+
+
+def test_a_fetched_folder_says_itself_what_it_is(tmp_path: Path) -> None:
+    """Its QUERY_HISTORY and its account, unless something else is said."""
+    for name in ("access_history", "query_history"):
+        (tmp_path / name).mkdir()
+    source = Source(views.SCHEMAS["account"], "ACME-RETAIL", query_text=False)
+    state.write(tmp_path, State(source))
+    read = settings.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})
+    assert read.inputs == (str(tmp_path / "access_history"),)
+    assert (read.query_history, read.account) == (str(tmp_path / "query_history"), "ACME-RETAIL")
+    both = settings.load({"inputs": (str(tmp_path), "more.ndjson"), "out": "out"}, None, {})
+    assert both.inputs == (str(tmp_path / "access_history"), "more.ndjson")
+    assert (both.query_history, both.account) == (None, settings.DEFAULT_ACCOUNT)
+    assert settings.load({"inputs": (str(tmp_path),), "out": "out"}, None, {"EXPORTER_ACCOUNT": "A-B"}).account == "A-B"
+
+
+def test_a_folder_without_rows_yet_says_so(tmp_path: Path) -> None:
+    (tmp_path / "fetch.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError, match="has no rows of ACCESS_HISTORY yet"):
+        settings.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})

@@ -1,0 +1,51 @@
+"""A folder that ``exporter fetch`` left, given as an input of an export: it says by itself what it is.
+
+``fetch.json`` is written by :mod:`exporter.fetch.state`; here only its account is read.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.errors import UsageError
+from exporter.rows.forms import is_remote, local
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STATE: Final = "fetch.json"
+ACCESS_HISTORY: Final = "access_history"
+QUERY_HISTORY: Final = "query_history"
+
+
+def told(inputs: Sequence[str]) -> dict[str, Any]:
+    """The settings that follow from the inputs: in the place of a fetched folder the folder of its ACCESS_HISTORY, and
+    where it is the only input its QUERY_HISTORY and its account. Raises UsageError where it has no rows yet.
+    """
+    settings: dict[str, Any] = {"inputs": tuple(_rows(one) if _is_fetched(one) else one for one in inputs)}
+    if len(inputs) == 1 and _is_fetched(inputs[0]):
+        folder = Path(local(inputs[0]))
+        account = _account(folder / STATE)
+        settings |= {"account": account} if account else {}
+        settings |= {"query_history": str(folder / QUERY_HISTORY)} if (folder / QUERY_HISTORY).is_dir() else {}
+    return settings
+
+
+def _is_fetched(name: str) -> bool:
+    return not is_remote(name) and Path(local(name), STATE).is_file()
+
+
+def _rows(name: str) -> str:
+    rows = Path(local(name), ACCESS_HISTORY)
+    if not rows.is_dir():
+        raise UsageError(f"{name}: has no rows of ACCESS_HISTORY yet; fetch some: exporter fetch --out {name}")
+    return str(rows)
+
+
+def _account(state: Path) -> str | None:
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return str(json.loads(state.read_text(encoding="utf-8"))["source"]["account"])
+    return None
