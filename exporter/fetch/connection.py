@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+import warnings
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-_SESSION: Final = {"TIMEZONE": "UTC", "QUERY_TAG": "access-history-exporter"}
-"""Days are days of UTC; and the fetch can be told from other queries in QUERY_HISTORY."""
+_SESSION: Final = {"TIMEZONE": "UTC", "TIMESTAMP_INPUT_FORMAT": "AUTO", "QUERY_TAG": "access-history-exporter"}
+"""Days are days of UTC, whatever the account has set; and the fetch can be told from other queries by its tag."""
 _PACKAGE: Final = "snowflake-connector-python>=4,<6"
 """The extra ``snowflake``, as pip knows it wherever the program came from."""
 _LOGIN_TIMEOUT: Final = 60
@@ -75,11 +76,12 @@ def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
         from snowflake import connector  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
         raise UsageError(f"fetch: Snowflake's connector is not installed: pip install '{_PACKAGE}'") from None
-    named, settings = _chosen(name)
+    with _warnings_told():
+        named, settings = _chosen(name)
     session = {**settings.get("session_parameters", {}), **_SESSION}
     with words.told(f"connection {named}"):
         # A login by a browser speaks of it on standard output, which is the command's own.
-        with redirect_stdout(sys.stderr):
+        with _warnings_told(), redirect_stdout(sys.stderr):
             connection = connector.connect(
                 connection_name=named,
                 session_parameters=session,
@@ -92,12 +94,25 @@ def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
             connection.close()
 
 
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """What the connector warns of (that others can read its file, say) goes to standard error as one line each; what
+    it is going to change in a later version is none of the user's business.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for one in caught:
+        if not issubclass(one.category, FutureWarning | DeprecationWarning):
+            sys.stderr.write(f"exporter: {' '.join(str(one.message).split())}\n")
+
+
 def _chosen(name: str | None) -> tuple[str, Mapping[str, Any]]:
     """The connection's name, and what the connector's files say of it."""
     from snowflake.connector.config_manager import CONFIG_MANAGER  # noqa: PLC0415 - an extra
 
     manager: Any = CONFIG_MANAGER
-    with words.told("connections.toml"):
+    with words.unread(_file()):
         manager.read_config()  # what was read earlier in this process may have changed
         known: dict[str, dict[str, Any]] = dict(manager["connections"])
         chosen = name or str(manager["default_connection_name"])

@@ -29,7 +29,8 @@ def _view(done: Fetched, folder: str) -> str:
     rows, same = done.rows[folder], done.same[folder]
     again = f"; {_days(same)} asked for again, nothing new" if same else ""
     of = f"{_days(len(rows))} ({_period(list(rows))})" if rows else "no day"
-    return f"{sum(rows.values()):>{_WIDTH},} rows of {of}{again}"
+    count = sum(rows.values())
+    return f"{count:>{_WIDTH},} row{'' if count == 1 else 's'} of {of}{again}"
 
 
 def _days(number: int) -> str:

@@ -53,6 +53,20 @@ def told(doing: str, grant: str = "") -> Iterator[None]:
         raise _in_words(error, doing, grant) from None
 
 
+@contextmanager
+def unread(file: str) -> Iterator[None]:
+    """Say in words that the connector does not take its file of connections."""
+    from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
+
+    try:
+        yield
+    except errors.Error as error:
+        raise UsageError(
+            f"{file}: the connector does not read its connections: {_said(error)}. To go on: look whether the file is "
+            f"valid TOML, and let nobody else write it (chmod 600 {file})"
+        ) from None
+
+
 def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
     number = getattr(error, "errno", None) or -1
     said = _said(error)

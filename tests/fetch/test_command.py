@@ -5,16 +5,21 @@ from __future__ import annotations
 import builtins
 import json
 import re
+import shlex
 import tomllib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from snowflake.connector.config_manager import CONFIG_MANAGER
+from snowflake.connector.errors import ConfigSourceError
 
+from exporter import cli
 from exporter.cli import main
 from exporter.fetch.views import ACCESS_HISTORY, QUERY_HISTORY
+from exporter.locks import held
 from tests.fetch.snow import Snow, month
-from tests.pages import text
+from tests.pages import BLOCK, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,6 +153,49 @@ def test_nobody_who_answers_is_no_fault_of_the_program(
     assert "start it again" in err
     assert "s3cret-pass" not in err
     assert "Traceback" not in err
+
+
+def test_a_file_of_connections_that_cannot_be_read_is_told(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses() -> None:
+        raise ConfigSourceError("file 'connections.toml' is writable by group or others")
+
+    monkeypatch.setattr(CONFIG_MANAGER, "read_config", refuses)
+    code, _, err = run()
+    assert code == 2
+    assert "connections.toml: the connector does not read its connections: file" in err
+    assert "chmod 600" in err
+
+
+def test_an_interrupted_fetch_says_what_it_leaves(
+    snowflake: Snow, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    snowflake.put(ACCESS_HISTORY, of_yesterday(3))
+    monkeypatch.setattr("exporter.fetch.files.write", interrupted)
+    code, out, err = run()
+    assert (code, out) == (130, "")
+    kept = f"the days that are complete are in {tmp_path / 'rows'}, and the next fetch goes on after them"
+    assert err == f"exporter: interrupted; {kept}\n"
+
+
+def test_two_fetches_do_not_write_one_folder(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    with held(tmp_path / ".rows.lock", "rows"):
+        code, _, err = run()
+    assert code == 2
+    assert "another run is at work on it" in err
+
+
+@pytest.mark.parametrize("page", ["docs/fetch.md", "docs/production.md"])
+def test_the_lines_of_cron_are_commands_that_there_are(page: str) -> None:
+    lines = [line for kind, body in BLOCK.findall(text(page)) if kind == "crontab" for line in body.splitlines()]
+    commands = [part.strip() for line in lines for part in line.split("&&") if part.strip().startswith("exporter ")]
+    assert len(commands) >= 2
+    for one in commands:
+        cli._parser().parse_args(shlex.split(one)[1:])
 
 
 def test_without_the_connector_it_says_what_to_install(
