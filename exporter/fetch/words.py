@@ -51,6 +51,23 @@ def told(doing: str, grant: str = "") -> Iterator[None]:
         yield
     except errors.Error as error:
         raise _in_words(error, doing, grant) from None
+    except OSError as error:
+        if not _is_of_network(error):
+            raise
+        raise _silent(doing, _said(error)) from None
+
+
+def _is_of_network(error: OSError) -> bool:
+    """Whether it is of a connection, and not of a disk: the connector lets some through from beneath it."""
+    below = type(error).__module__.partition(".")[0] in {"requests", "snowflake", "urllib3"}
+    return below or isinstance(error, ConnectionError | TimeoutError)
+
+
+def _silent(doing: str, said: str) -> ExporterError:
+    return ExporterError(
+        f"{doing}: Snowflake does not answer: {said}. Look at the network, a proxy (https_proxy) and the account's name "
+        "in the connection, and start it again"
+    )
 
 
 @contextmanager
@@ -74,10 +91,7 @@ def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
     if number in _BY_NUMBER:
         return UsageError(f"{doing}: Snowflake says: {said}. To go on: {_BY_NUMBER[number].format(grant=grant)}")
     if is_network and not any(word in said.lower() for word in _REFUSED):
-        return ExporterError(
-            f"{doing}: Snowflake does not answer: {said}. Look at the network, a proxy (https_proxy) and the account's "
-            "name in the connection, and start it again"
-        )
+        return _silent(doing, said)
     if number in _NETWORK or 390000 <= number < 400000:
         return UsageError(f"{doing}: Snowflake refuses the login: {said}. To go on: {_LOGIN}")
     return UsageError(f"{doing}: Snowflake says: {said}")

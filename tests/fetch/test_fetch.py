@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -164,6 +164,33 @@ def test_the_views_of_an_organization_name_their_accounts(snowflake: Snow, tmp_p
     fetched(tmp_path / "rows", schema=schema, query_history=False)
     assert exports.export([tmp_path / "rows" / "access_history"], tmp_path / "out") == 0
     assert any("snowflake://ACME-ETL" in line for line in exports.events(tmp_path / "out"))
+
+
+def test_sql_text_comes_where_it_is_wanted(snowflake: Snow, tmp_path: Path) -> None:
+    snowflake.put(QUERY_HISTORY, lines()[:3])
+    fetched(tmp_path / "rows", query_text=True, period=Period(SINCE, date(2026, 9, 2)))
+    table = pq.read_table(tmp_path / "rows" / "query_history" / "2026-09-01.parquet")
+    assert sorted(table["query_text"].to_pylist()) == sorted(line["query_text"] for line in lines()[:3])
+
+
+class Told:
+    """A connection to a server that tells whose it is."""
+
+    account = "a-name-of-an-address"
+
+    def cursor(self) -> AbstractContextManager[Told]:
+        return nullcontext(self)
+
+    def execute(self, _sql: str) -> Told:
+        return self
+
+    def fetchone(self) -> tuple[str, str]:
+        return "ACME", "DATA_PROD"
+
+
+def test_the_account_is_called_as_snowflake_itself_calls_it() -> None:
+    """And not as an address does, in which an underscore cannot be."""
+    assert connection.SnowflakeSession(Told(), views.SCHEMAS["account"]).account == "ACME-DATA_PROD"
 
 
 def test_rows_of_something_else_are_not_put_beside(snowflake: Snow, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import requests
 from snowflake.connector import errors
 
 from exporter.errors import ExporterError, UsageError
@@ -56,6 +57,8 @@ def test_what_a_person_can_set_right(error: Exception, said: str) -> None:
         errors.OperationalError("login timed out after 60s", 14),
         errors.InterfaceError("HTTP 503: Service Unavailable", 290503),
         errors.OperationalError("Failed to get the response. Hanging?", 250003),
+        requests.ConnectionError("Connection broken: 17 bytes read"),
+        ConnectionResetError("Connection reset by peer"),
     ],
 )
 def test_what_may_be_over_when_it_is_tried_again(error: Exception) -> None:
