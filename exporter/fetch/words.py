@@ -65,8 +65,8 @@ def _is_of_network(error: OSError) -> bool:
 
 def _silent(doing: str, said: str) -> ExporterError:
     return ExporterError(
-        f"{doing}: Snowflake does not answer: {said}. Look at the network, a proxy (https_proxy) and the account's name "
-        "in the connection, and start it again"
+        f"{doing}: Snowflake does not answer: {said}. Look at the network, a proxy (https_proxy) and the name of the "
+        "account in the connection, and start it again"
     )
 
 
