@@ -49,8 +49,10 @@ def _ended(number: int, frame: FrameType | None) -> None:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    left = ""
     try:
         arguments = _parser().parse_args(argv)
+        left = arguments.left
         command: Callable[[argparse.Namespace], int] = arguments.command
         # As a program, and not from within another one, which has threads and files of its own.
         with watch.ends_told() if argv is None and arguments.is_watched else nullcontext():
@@ -59,21 +61,21 @@ def _run(argv: Sequence[str] | None) -> int:
         print(f"exporter: {printable.of_several_lines(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("exporter: interrupted; nothing was published", file=sys.stderr)
+        print(f"exporter: interrupted{left and f'; {left}'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - the last line of defence: a fault is reported in words
-        return _fault(error)
+        return _fault(error, left)
 
 
-def _fault(error: Exception) -> int:
+def _fault(error: Exception, left: str) -> int:
     if os.environ.get("EXPORTER_DEBUG"):
         raise error
     from exporter import terminal
 
-    print(f"exporter: {terminal.fault(error)}", file=sys.stderr)
+    print(f"exporter: {terminal.fault(error, left)}", file=sys.stderr)
     return 4
 
 

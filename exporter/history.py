@@ -21,7 +21,13 @@ def runs(folder: Path) -> list[dict[str, Any]]:
     if report.is_file():
         told = _json(report)
         return [{"run": 1, "version": told["version"], **{name: told[name] for name in _COUNTS}}]
-    raise UsageError(f"{folder}: has neither log.json nor report.json, so no export left it")
+    raise UsageError(f"{folder}: {no_export(folder)}")
+
+
+def no_export(folder: Path) -> str:
+    """Why a folder has no life to tell of."""
+    why = "has no report.json, so no export left it" if folder.is_dir() else "there is no such folder"
+    return f"{why}; give what exporter export wrote"
 
 
 def shown(found: list[dict[str, Any]]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.earlier import STATE
 from exporter.errors import UsageError
+from exporter.history import no_export
 from exporter.messages import time_and_query
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def reasons(folder: Path) -> list[dict[str, Any]]:
     Raises UsageError where no export left the folder.
     """
     if not (folder / "report.json").is_file():
-        raise UsageError(f"{folder}: has no report.json, so no export left it")
+        raise UsageError(f"{folder}: {no_export(folder)}")
     taken = _taken(folder)
     found: dict[str, dict[str, Any]] = {}
     for told, run, query_id in _set_aside(folder):

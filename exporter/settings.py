@@ -144,6 +144,21 @@ class Settings:
 
 _TEXT, _TEXTS, _FLAG, _NUMBER = "a text", "a text or a list of texts", "true or false", "a whole number"
 _TIME: Final = "a day or a time"
+_TABLE: Final = "a table of texts"
+_OF_EVENTS: Final = {
+    "producer": _TEXT,
+    "sql": _FLAG,
+    "base_inputs": _FLAG,
+    "start_events": _FLAG,
+    "reads": _FLAG,
+    "dataset_events": _FLAG,
+    "letter_case": _TEXT,
+    "namespaces": _TABLE,
+    "job_namespace": _TEXT,
+    "job_name_from": _TEXTS,
+    "unknown_type": _TEXT,
+}
+"""The settings of the table ``[openlineage]``."""
 _FROM_FILE: Final = {
     "account": _TEXT,
     "base": _TEXT,
@@ -175,7 +190,7 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     privacy = _lists(file.pop("privacy", {}), "privacy", PRIVACY, config)
     from_inputs = fetched.told(given.get("inputs", ()))
     inputs = from_inputs.pop("inputs")
-    from_file = _typed(_checked(file, tuple(_FROM_FILE), config, ""), config)
+    from_file = _typed(_checked(file, tuple(_FROM_FILE), config, ""), config, _FROM_FILE)
     values = {**from_inputs, **from_file, **_environment(environ)}
     values |= {name: str(values[name]) for name in ("since", "until") if name in values}  # TOML has days and times
     values.update({name: value for name, value in given.items() if value is not None}, inputs=inputs)
@@ -217,18 +232,13 @@ def _lists(table: Any, name: str, known: tuple[str, ...], config: Path | None) -
 
 
 def _openlineage(table: Any, config: Path | None, *, query_text: bool) -> OpenLineageSettings:
-    known = {one.name: one for one in fields(OpenLineageSettings)}
     if not isinstance(table, dict):
         raise UsageError(f"{config}: openlineage is a table of settings, [openlineage]")
-    values = _checked(table, tuple(known), config, "openlineage.")
+    values = _checked(table, tuple(_OF_EVENTS), config, "openlineage.")
     values.setdefault("sql", query_text)
-    defaults = OpenLineageSettings()
-    for name, value in values.items():
-        like = getattr(defaults, name)
-        if isinstance(like, tuple) and isinstance(value, list):
-            values[name] = tuple(value)
-        elif like is not None and not isinstance(value, type(like)):
-            raise UsageError(f"{config}: openlineage.{name} must be a {type(like).__name__}, and is {value!r}")
+    values = _typed(values, config, _OF_EVENTS, "openlineage.")
+    if "job_name_from" in values:
+        values["job_name_from"] = _names(values["job_name_from"])
     if values.get("letter_case", "upper") not in ("upper", "lower"):
         raise UsageError(f"{config}: openlineage.letter_case must be upper or lower, and is {values['letter_case']!r}")
     if "namespaces" in values:
@@ -292,7 +302,7 @@ def _checked(values: dict[str, Any], known: tuple[str, ...], config: Path | None
     return dict(values)
 
 
-def _typed(values: dict[str, Any], config: Path | None) -> dict[str, Any]:
+def _typed(values: dict[str, Any], config: Path | None, known: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
     for key, value in values.items():
         is_texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
         kinds = {
@@ -300,10 +310,11 @@ def _typed(values: dict[str, Any], config: Path | None) -> dict[str, Any]:
             _FLAG: isinstance(value, bool),
             _NUMBER: isinstance(value, int) and not isinstance(value, bool),
             _TEXTS: isinstance(value, str) or is_texts,
+            _TABLE: isinstance(value, dict) and all(isinstance(one, str) for one in value.values()),
             _TIME: isinstance(value, str | date),
         }
-        if not kinds[_FROM_FILE[key]]:
-            raise UsageError(f"{config}: {key} must be {_FROM_FILE[key]}, and is {value!r}")
+        if not kinds[known[key]]:
+            raise UsageError(f"{config}: {prefix}{key} must be {known[key]}, and is {value!r}")
     return values
 
 

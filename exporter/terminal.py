@@ -28,13 +28,14 @@ def warn(lines: Iterable[str]) -> None:
         print(f"exporter: {line}", file=sys.stderr)
 
 
-def fault(error: Exception) -> str:
+def fault(error: Exception, left: str) -> str:
     """What a fault of the program, or of what it runs on, is told as: never a traceback. What Spark said is in a file
-    that only its owner can read, for it can hold values of the rows.
+    that only its owner can read, for it can hold values of the rows. ``left``: what the command leaves, if that is to
+    be said.
     """
-    around = faults.words(error, "nothing was published, and what was there before is as it was")
+    around = faults.words(error, f"{left}, and what was there before is as it was" if left else "there is no result")
     first = (str(error).splitlines() or [""])[0][:300]
-    told = around or f"a fault of the program, nothing was published: {type(error).__name__}: {first}"
+    told = around or f"a fault of the program{left and f', {left}'}: {type(error).__name__}: {first}"
     session = sys.modules.get("exporter.engine.session")  # a command without Spark has not loaded it
     said = session.said() if session else ""
     if said:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from exporter import __version__, pipeline, terminal
+from exporter import __version__, history, pipeline, terminal
 from exporter.cli import main
 from exporter.errors import DeliveryError, ExporterError, RefusedError, UsageError
 from exporter.settings import Settings
@@ -272,6 +272,35 @@ def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert "usage: exporter push" in capsys.readouterr().out
     assert main(["help", "psuh"]) == 2
     assert "there is no command psuh; did you mean push?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(KeyboardInterrupt(), "exporter: interrupted\n"), (ZeroDivisionError("x"), "fault of the program: Z")],
+)
+def test_a_command_that_publishes_nothing_does_not_speak_of_it(
+    error: BaseException, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(history, "runs", fail)
+    assert main(["log", "lineage"]) in {4, 130}
+    said = capsys.readouterr().err
+    assert words in said
+    assert "published" not in said
+
+
+@pytest.mark.parametrize("command", ["log", "quarantine", "push"])
+def test_a_folder_that_is_not_there(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, str(tmp_path / "lineag")]) == 2
+    assert f"{tmp_path / 'lineag'}: there is no such folder" in capsys.readouterr().err
+
+
+def test_a_name_that_is_nearly_there_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    assert exports.export([tmp_path / "rowz.ndjson"], tmp_path / "out") == 2
+    assert f"did you mean {tmp_path / 'rows.ndjson'}?" in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 def command(
     commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str, example: str
 ) -> argparse.ArgumentParser:
-    """A command below ``commands`` (what add_subparsers gives); ``text``: what it does, in a few words."""
+    """A command below ``commands`` (what add_subparsers gives); ``text``: what it does, in a few words.
+
+    Its defaults: ``is_watched``, whether a second process tells the death of this one; ``left``, what to say of DIR
+    where it is interrupted or breaks.
+    """
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=text,
@@ -24,7 +28,7 @@ def command(
         epilog=f"example:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(command=run, is_watched=False)
+    parser.set_defaults(command=run, is_watched=False, left="")
     return parser
 
 

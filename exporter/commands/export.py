@@ -15,7 +15,7 @@ def add(commands: Any) -> None:
         commands, "export", _run, "turn rows into checked events and a checked graph",
         "exporter export rows.ndjson.gz --account MYORG-MYACCOUNT --out lineage",
     )  # fmt: skip
-    parser.set_defaults(is_watched=True)
+    parser.set_defaults(is_watched=True, left="nothing was published")
     parser.add_argument(
         "inputs",
         nargs="*",

@@ -202,8 +202,8 @@ class _Day(Generic[Messages]):
             made = rounds.export(engine, self._heard(every), job, watch, Before(knew, due_now))
         except NotByDay as refused:
             raise UsageError(
-                "the shapes refuse an object, and with it queries of any day: this cannot be said by day; export all "
-                "rows without --update to see what is held back"
+                "the shapes refuse an object, and with it all queries that mention it, of any day; but an update is "
+                "made day by day. Nothing was changed. Export all rows without --update: the quarantine then names them"
             ) from refused
         store.save([engine.each(engine.only(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"things/{day}")
         left = [engine.each(engine.only(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]

@@ -35,7 +35,7 @@ class HadoopPlace:
         self._out = out.rstrip("/")
         self._above, _, self.name = self._out.rpartition("/")
         if not self._above or self._above.endswith(":/"):
-            raise UsageError(f"{out}: give a folder below it")
+            raise UsageError(f"{out}: is not replaced as a whole; give a folder below it")
         self._files = HadoopFiles(self._out)
         self._lease: Lease | None = None
         self.make, self.listed, self.delete = self._files.make, self._files.listed, self._files.delete

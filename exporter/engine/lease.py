@@ -77,7 +77,7 @@ class Lease:
         if not self._is_ours():
             raise ExporterError(
                 f"{self._shown}: another run has taken it over, for this one was not heard of for "
-                f"{LASTS / 60:,.0f} minutes; nothing was published"
+                f"{LASTS / 60:,.0f} minutes; nothing was published. Start it again when the other has ended"
             )
 
     def _take(self) -> None:

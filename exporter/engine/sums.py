@@ -30,7 +30,10 @@ def sums(spark: SparkSession, folder: str, sizes: Mapping[str, int]) -> dict[str
     found = {path: sha256().hexdigest() for path, size in sizes.items() if not size}
     found |= {row["path"]: row["sha256"] for row in rows}
     if found.keys() != sizes.keys():
-        raise ExporterError(f"{folder}: {len(sizes)} files were written, and {len(found)} can be read")
+        raise ExporterError(
+            f"{folder}: {len(sizes)} files were written, and {len(found)} can be read; start it again, and report it "
+            "if it stays so"
+        )
     return found
 
 

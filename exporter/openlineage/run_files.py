@@ -39,7 +39,9 @@ class RunFilesConfig(Config):
     def from_dict(cls, params: dict[str, Any]) -> RunFilesConfig:
         """Raises UsageError without a folder."""
         if not params.get("folder"):
-            raise UsageError("the transport of run files needs its folder")
+            raise UsageError(
+                "openlineage.yml: the transport run_files needs a folder: write folder: PATH beside its type"
+            )
         return cls(str(params["folder"]))
 
 

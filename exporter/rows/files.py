@@ -132,7 +132,8 @@ def _parquet(path: str, source: Source, required: tuple[str, ...]) -> Iterator[t
         left -= len(text)
         if left < 0:
             raise UsageError(
-                f"{path}: holds over {_TIMES_PARQUET:,} times its size in text, as rows do not; look at it"
+                f"{path}: holds over {_TIMES_PARQUET:,} times its size in text, as rows do not; look at it, and "
+                "give it as NDJSON if that is right"
             )
         yield text, True
 

@@ -230,7 +230,10 @@ def _parquet_types(path: Path) -> tuple[str, ...]:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         raise UsageError(f"{path}: is no Parquet that can be read: {first_line}") from None
     if rows > max(_ROWS_FREE, path.stat().st_size):
-        raise UsageError(f"{path}: holds {rows:,} rows in fewer bytes, as rows with ids of their own cannot be")
+        raise UsageError(
+            f"{path}: holds {rows:,} rows in fewer bytes, as rows with ids of their own cannot be: it is no unload of "
+            "the view"
+        )
     _refuse_twice(path, [field.name for field in schema])
     return tuple(f"{field.name.lower()} {field.type}" for field in schema)
 

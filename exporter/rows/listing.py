@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import glob
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,8 +32,15 @@ def files(name: str, skipped: list[str], is_rows: IsRows) -> list[Path]:
     there = [file for file in every if file.is_file()]
     if not there:
         what = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
-        raise UsageError(f"{name}: {what}")
+        raise UsageError(f"{name}: {what}{_nearest(path)}")
     return there
+
+
+def _nearest(path: Path) -> str:
+    """The name beside a path that is most like it, as a question."""
+    names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"; did you mean {path.with_name(near[0])}?" if near else ""
 
 
 def matching(pattern: str) -> list[str]:
