@@ -40,7 +40,12 @@ def rows(folder: Path) -> list[Json]:
 
 def account(folder: Path) -> str:
     """The account whose rows an example holds; each has its own: their ids stand for different things."""
-    return f"{ORGANIZATION}-{folder.name}"
+    return f"{ORGANIZATION}-{account_name(folder)}"
+
+
+def account_name(folder: Path) -> str:
+    """In the one spelling of accounts, which ``--account`` has, too: ``16-swap`` -> ``16_SWAP``."""
+    return folder.name.replace("-", "_").upper()
 
 
 def command(folder: Path) -> str:
@@ -50,7 +55,7 @@ def command(folder: Path) -> str:
 def export_together(cases: Iterable[Path], scratch: Path) -> Path:
     """One export of all cases, with the columns of ORGANIZATION_USAGE that tell accounts apart."""
     lines = [
-        json.dumps({**row, "organization_name": ORGANIZATION, "account_name": folder.name}, ensure_ascii=False)
+        json.dumps({**row, "organization_name": ORGANIZATION, "account_name": account_name(folder)}, ensure_ascii=False)
         for folder in cases
         for row in rows(folder)
     ]
@@ -85,7 +90,7 @@ def _iri(quad: Quad) -> str:
 
 def _is_account_of(folder: Path, quad: Quad) -> bool:
     """Whether the triple only says what :func:`export_together` put into the row."""
-    added = {(f"{_AH}organizationName", ORGANIZATION), (f"{_AH}accountName", folder.name)}
+    added = {(f"{_AH}organizationName", ORGANIZATION), (f"{_AH}accountName", account_name(folder))}
     of_query = isinstance(quad.object, Literal) and _iri(quad).startswith(f"snowflake://{account(folder)}/query/")
     return of_query and (quad.predicate.value, quad.object.value) in added
 
@@ -122,7 +127,7 @@ def _dataset(event: Json) -> tuple[str, str] | None:
 
 def _without_account(event: Json, folder: Path) -> Json:
     facet = event.get("run", {}).get("facets", {}).get("accessHistory_query", {})
-    for name, added in (("organizationName", ORGANIZATION), ("accountName", folder.name)):
+    for name, added in (("organizationName", ORGANIZATION), ("accountName", account_name(folder))):
         if facet.get(name) == added:
             del facet[name]
     return event

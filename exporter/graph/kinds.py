@@ -25,6 +25,8 @@ KIND_CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
     "share": ("ah:Share",),
     "listing": ("ah:Listing",),
     "role": ("ah:Role",),
+    "database-role": ("ah:DatabaseRole", "ah:Role"),
+    "warehouse": ("ah:Warehouse",),
     "location": ("ah:Location",),
 }
 """The classes of an object by its kind; a kind that is not here (or ends in ``-policy``) is an ah:SnowflakeObject

@@ -22,7 +22,7 @@ QUERY: Final = NodeClass(
         one("prov:startedAtTime", "xsd:dateTime"),
         maybe("prov:endedAtTime", "xsd:dateTime"),
         Property("prov:wasAssociatedWith", "prov:Agent", required=True, many=True),
-        many("prov:qualifiedAssociation", "ah:AgentAssociation"),
+        many("prov:qualifiedAssociation", "prov:Association"),
         maybe("dcterms:isPartOf", "ah:Statement"),
         maybe("ah:rootQuery", "ah:Statement"),
         many("prov:used", "ah:Version"),
@@ -56,6 +56,8 @@ QUERY: Final = NodeClass(
         maybe("ah:rowsInserted", "xsd:integer"),
         maybe("ah:rowsUpdated", "xsd:integer"),
         maybe("ah:rowsDeleted", "xsd:integer"),
+        maybe("ah:role", "ah:SnowflakeObject"),
+        maybe("ah:warehouse", "ah:Warehouse"),
     ),
 )
 UNRECORDED_QUERY: Final = NodeClass("ah:UnrecordedQuery", ("prov:Activity",), (one("ah:queryId"),))
@@ -92,6 +94,7 @@ AGENT_ASSOCIATION: Final = NodeClass(
         one("ah:position", "xsd:integer"),
     ),
 )
+USER_ASSOCIATION: Final = NodeClass("ah:UserAssociation", ("prov:Association",), (one("prov:agent", "ah:User"),))
 OBJECT: Final = NodeClass(
     "ah:SnowflakeObject",
     ("prov:Entity",),
@@ -102,6 +105,7 @@ OBJECT: Final = NodeClass(
         maybe("ah:canonicalName"),
         many("ah:matchName"),
         many("ah:hasName", "ah:ObjectName"),
+        maybe("dcterms:isPartOf", "ah:SnowflakeObject"),
         many("ah:sameNameAs", "ah:SnowflakeObject"),
         many("ah:argumentSignature"),
         many("ah:returnType"),
@@ -276,7 +280,8 @@ GRANT: Final = NodeClass(
 )
 
 NODE_CLASSES: Final = (
-    QUERY, UNRECORDED_QUERY, ACCOUNT, ORGANIZATION, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, OBJECT, OBJECT_NAME,
+    QUERY, UNRECORDED_QUERY, ACCOUNT, ORGANIZATION, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, USER_ASSOCIATION, OBJECT,
+    OBJECT_NAME,
     COLUMN, VERSION, COLUMN_VERSION, ACCESS, COLUMN_DERIVATION, POLICY_ENFORCEMENT, JOIN, CHANGE, SETTING,
     GRANT,
 )  # fmt: skip

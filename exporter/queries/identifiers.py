@@ -109,7 +109,25 @@ def is_qualified(name: str) -> bool:
     >>> is_qualified("DB.ROLE"), is_qualified('"a.b"')
     (True, False)
     """
-    return _is_well_formed(name) is not None and len(_parts_of(name)) > 1
+    return len(parts_of(name)) > 1
+
+
+def parts_of(name: str) -> list[str]:
+    """The parts of a name, quoted ones with their quotes; none of what is no list of identifiers.
+
+    >>> parts_of('DB."a.b"')
+    ['DB', '"a.b"']
+    """
+    return _parts_of(name) if _is_well_formed(name) else []
+
+
+def stored_as(name: str) -> str:
+    """The identifier of a name that is told as Snowflake stores it: in quotes where it needs them.
+
+    >>> stored_as("ANALYST"), stored_as("Analyst")
+    ('ANALYST', '"Analyst"')
+    """
+    return name if _is_stored(name) else _quoted(name)
 
 
 @lru_cache(maxsize=20_000)

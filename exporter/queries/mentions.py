@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
+from exporter.queries.around import containers
 from exporter.queries.effects import DROPS, is_rename
 from exporter.queries.facts import Thing
 from exporter.queries.grants import held_as
@@ -53,10 +54,13 @@ class Said(Struct, gc=False):
 
 
 class Mentions(NamedTuple):
-    """``said``: by object key, sorted; ``names``: what :func:`sightings` gives."""
+    """``said``: by object key, sorted; ``names``: what :func:`sightings` gives; ``around``: the schemas and databases
+    that the objects are in, each once.
+    """
 
     said: dict[str, Said]
     names: dict[str, Names]
+    around: tuple[Thing, ...]
 
 
 def mentions(content: Content) -> Mentions:
@@ -94,7 +98,13 @@ def _made(content: Content) -> Mentions:
             _column_of(setting, of_thing)
             of_thing.elements = _with(of_thing.elements, setting.element_key)
     each = {key: said[key] for key in sorted(said)}
-    return Mentions(each, {key: _names(one) for key, one in each.items() if one.names or one.given})
+    names = {key: _names(one) for key, one in each.items() if one.names or one.given}
+    return Mentions(each, names, _around(names))
+
+
+def _around(names: Mapping[str, Names]) -> tuple[Thing, ...]:
+    found = (containers(key.split("/", 1)[0], name) for key, seen in names.items() for _, name in seen)
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
 def _names(said: Said) -> Names:

@@ -9,7 +9,7 @@ from exporter.steps.people import people
 from exporter.steps.saying import thing
 from exporter.steps.tallies import Tally
 from exporter.steps.telling import held, read_told
-from exporter.things.mentioned import said
+from exporter.things.profiles import keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ def mention(messages: Iterable[Message], _: Job) -> Iterator[Message]:
 
 
 def _mentioned(facts: QueryFacts) -> Iterator[tuple[str, str]]:
-    for object_key, _, _ in said(facts):
+    for object_key in keys(facts):
         yield OBJECT, within(facts.account, object_key)
     for message in people(facts):
         yield message.to, message.key

@@ -312,7 +312,8 @@ class _Teller:
         return _prepared.keep(facts.content, made)
 
     def _objects(self) -> Iterator[Message]:
-        for (account, object_key), known in self._known.items():
+        for (account, object_key), profile in self._profiles.items():
+            known = self._known.get((account, object_key)) or Known(profile, set(), set())
             yield Message(PROFILE, within(account, object_key), b"", encode(known))
         self._known.clear()
         self._profiles.clear()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
+from exporter.queries.around import runs_in
 from exporter.queries.mentions import mentions
 from exporter.things.lives import Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    from exporter.queries.facts import QueryFacts
+    from exporter.queries.facts import QueryFacts, Thing
     from exporter.queries.mentions import Said
     from exporter.recent import Recent
 
@@ -21,10 +23,11 @@ def add(
     profiles: dict[tuple[str, str], Profile], facts: QueryFacts, learned: Recent[str] | None = None
 ) -> tuple[str, ...]:
     """Add what the query says to the profiles, by account and object key; a new object gets one. Gives the keys of all
-    objects that the query names, sorted. ``learned``: contents that these profiles have learned from, and of
+    objects that the query's rows name, sorted. ``learned``: contents that these profiles have learned from, and of
     which account: they need not be heard again but for their times.
     """
-    said, account = mentions(facts.content).said, facts.account
+    told, account = mentions(facts.content), facts.account
+    said = told.said
     is_known = learned is not None and learned.get(facts.content) == account
     seen = facts.start, facts.start
     for key, one in said.items():
@@ -37,9 +40,28 @@ def add(
             _see(profile.names, name, seen)
         for drop in one.drops:
             profile.drops.add((facts.end, facts.query_id, drop))
+    for thing in chain(told.around, runs_in(facts.history)):
+        _stand_by(profiles, account, thing, seen)
     if learned is not None and not is_known:
         learned.keep(facts.content, account)
     return tuple(said)
+
+
+def _stand_by(profiles: dict[tuple[str, str], Profile], account: str, thing: Thing, seen: tuple[int, int]) -> None:
+    """What a query runs in and objects are in, is there under this name."""
+    profile = profiles.get((account, thing.key))
+    if profile is None:
+        profiles[account, thing.key] = profile = Profile(account, thing.key)
+    if thing.domain is not None:
+        profile.domains.add(thing.domain)
+    if thing.name is not None:
+        _see(profile.names, thing.name, seen)
+
+
+def keys(facts: QueryFacts) -> Iterator[str]:
+    """The keys of all objects that hear of a query, each once."""
+    told = mentions(facts.content)
+    yield from dict.fromkeys(chain(told.said, (thing.key for thing in chain(told.around, runs_in(facts.history)))))
 
 
 def merge(one: Profile, other: Profile) -> None:

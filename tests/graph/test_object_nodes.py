@@ -94,7 +94,9 @@ def test_a_place_outside_of_snowflake() -> None:
         ("tag/1", ["TAG"], ("ah:Tag", "skos:ConceptScheme")),
         ("masking-policy/1", [], ("ah:MaskingPolicy", "ah:Policy")),
         ("projection-policy/1", [], ("ah:Policy",)),
-        ("warehouse/1", [], ()),
+        ("warehouse/1", [], ("ah:Warehouse",)),
+        ("database-role/name/D.R", [], ("ah:DatabaseRole", "ah:Role")),
+        ("integration/1", [], ()),
         ("object/name/X", [], ()),
     ],
 )  # fmt: skip

@@ -90,6 +90,7 @@ def test_agents_acted_in_the_order_of_the_chain() -> None:
         "user/ETL", "agent/type/CORTEX/id/7", "agent/name/b%20c", "agent/type/X",
     )  # fmt: skip
     assert [nodes[iri].values for iri in nodes["query/q1"].values["prov:qualifiedAssociation"]] == [
+        {"prov:agent": ("user/ETL",)},
         {"prov:agent": ("agent/type/CORTEX/id/7",), "ah:position": (1,)},
         {"prov:agent": ("agent/name/b%20c",), "ah:position": (2,)},
         {"prov:agent": ("agent/type/CORTEX/id/7",), "ah:position": (3,)},

@@ -19,6 +19,7 @@ BASE: Final = "snowflake://ACME-PROD/"
 PREFIX: Final = {**PREFIXES, "dcat": "http://www.w3.org/ns/dcat#"}
 CONCLUDED: Final = {
     "account": {"prov:Location"},
+    "database/name/D": {"dcat:Catalog"},
     "function/2": {"prov:Plan"},
     "masking-policy/7": {"prov:Plan"},
     "query/q-0": {"ah:Statement"},

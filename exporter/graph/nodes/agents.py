@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.graph.terms import Node
-from exporter.graph.vocabulary import AGENT_ASSOCIATION, SOFTWARE_AGENT, USER
+from exporter.graph.vocabulary import AGENT_ASSOCIATION, SOFTWARE_AGENT, USER, USER_ASSOCIATION
 from exporter.queries.identifiers import match_name, segment
 
 if TYPE_CHECKING:
@@ -55,3 +55,12 @@ def associations(told: Told) -> list[Node]:
         )
         for number, agent in enumerate(told.content.agents)
     ]
+
+
+def user_association(told: Told) -> Node:
+    """The user's part in a query that agents have a part in, too: where some associations are qualified, tools take
+    the plain ones for the same said again.
+    """
+    user = told.iris.user(told.facts.user_name)
+    iri = f"{told.query}/association-of/user/{segment(told.facts.user_name)}"
+    return Node(USER_ASSOCIATION, iri, USER_ASSOCIATION.types, {"prov:agent": (user,)})

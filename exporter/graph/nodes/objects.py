@@ -11,6 +11,7 @@ from exporter.graph.nodes.accounts import owners
 from exporter.graph.nodes.versions import unrecorded
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import COLUMN, OBJECT, OBJECT_NAME
+from exporter.queries.around import containers
 from exporter.queries.identifiers import canonical_name, match_name, segment
 from exporter.rows.times import iso
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from exporter.graph.terms import Values
     from exporter.things.lives import Life, Named, Profile
 
-_PASSING: Final = frozenset(("rdfs:label", "ah:hasName", "ah:canonicalName", "ah:matchName"))
+_PASSING: Final = frozenset(("rdfs:label", "dcterms:isPartOf", "ah:hasName", "ah:canonicalName", "ah:matchName"))
 _EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
 
 
@@ -54,6 +55,7 @@ def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
 def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node:
     values: Values = {}
     label = label_of(profile, life)
+    inside = () if label is None else containers(profile.kind, label)
     if label is not None:
         values["rdfs:label"] = (label,)
     values["ah:domain"] = (domain_label(profile.kind),)
@@ -66,6 +68,7 @@ def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node
     accounts = [account_iri(one.account) for one in owners(profile)]
     many: dict[str, Iterable[str]] = {
         "ah:hasName": {name.iri for name in names},
+        "dcterms:isPartOf": [iris.object(one.key) for one in inside[:1]],
         "ah:sameNameAs": {iris.path(key) for key in life.same_names},
         "ah:argumentSignature": profile.signatures,
         "ah:returnType": profile.data_types,

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.iri import account_iri
 from exporter.graph.nodes.accesses import accesses, derivations
-from exporter.graph.nodes.agents import associations
+from exporter.graph.nodes.agents import associations, user_association
 from exporter.graph.nodes.changes import changes
 from exporter.graph.nodes.protection import enforcements, joins
 from exporter.graph.nodes.told import Told
 from exporter.graph.nodes.versions import column_versions, versions
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import QUERY, UNRECORDED_QUERY
+from exporter.queries.around import role_of, warehouse_of
 from exporter.queries.facts import NO_HISTORY
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def _iris(nodes: list[Node]) -> tuple[str, ...]:
 def run_nodes(told: Told, links: Links) -> Iterator[Node]:
     """The others: the query, its agents, what it changed by DDL, the versions of objects that it made."""
     associated = associations(told)
+    if associated:
+        associated.insert(0, user_association(told))
     changed = list(changes(told)) if told.content.changes else []
     parts = {
         "prov:qualifiedUsage": links.usages,
@@ -108,7 +111,7 @@ def _query(told: Told, associated: list[Node], parts: Mapping[str, tuple[str, ..
     if facts.history.end_time is not None:
         values["prov:endedAtTime"] = (facts.history.end_time,)
     agents = [iri for node in associated for iri in node.values["prov:agent"]]
-    values["prov:wasAssociatedWith"] = tuple(dict.fromkeys([iris.user(facts.user_name), *agents]))
+    values["prov:wasAssociatedWith"] = tuple(dict.fromkeys(agents)) or (iris.user(facts.user_name),)
     if associated:
         values["prov:qualifiedAssociation"] = tuple([node.iri for node in associated])
     if facts.parent_query_id is not None:
@@ -122,11 +125,11 @@ def _query(told: Told, associated: list[Node], parts: Mapping[str, tuple[str, ..
     values.update({term: iris for term, iris in parts.items() if iris})
     if told.content.incomplete:
         values["ah:incomplete"] = told.content.incomplete
-    _add_said(facts, values)
+    _add_said(facts, iris, values)
     return values
 
 
-def _add_said(facts: QueryFacts, values: Values) -> None:
+def _add_said(facts: QueryFacts, iris: Iris, values: Values) -> None:
     """What the rows and QUERY_HISTORY say of the query, as it came."""
     for term, value in (
         ("ah:eventSource", facts.event_source),
@@ -144,6 +147,11 @@ def _add_said(facts: QueryFacts, values: Values) -> None:
             told = getattr(facts.history, name)
             if told is not None:
                 values[term] = (told,)
+        role = role_of(facts.history.role_name, facts.history.role_type)
+        warehouse = warehouse_of(facts.history.warehouse_name)
+        for term, thing in (("ah:role", role), ("ah:warehouse", warehouse)):
+            if thing is not None:
+                values[term] = (iris.object(thing.key),)
 
 
 def of_unrecorded_query(query_id: str, iris: Iris) -> Node:

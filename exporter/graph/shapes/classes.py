@@ -26,6 +26,7 @@ _OF_QUERY: Final = {
     "enforced-by-provider": "ah:PolicyEnforcement",
     "join": "ah:Join",
     "association": "ah:AgentAssociation",
+    "association-of": "ah:UserAssociation",
     "change": "ah:Change",
 }
 """``query/ID/…/``"""

@@ -1,0 +1,58 @@
+"""What a query runs in and objects are in, and rows name only beside them: schemas, databases, roles, warehouses.
+
+They are objects as others are, known by their names. Names of objects are fully qualified (view, "objectName"), those
+of QUERY_HISTORY are as Snowflake stores them, without quotes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from exporter.queries.identifiers import canonical_name, named, normal_domain, parts_of, stored_as
+from exporter.queries.objects import thing_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.queries.facts import History, Thing
+
+_OF_ACCOUNTS: Final = frozenset(
+    ("account-object", "database", "listing", "location", "role", "share", "user-object", "user-stage", "warehouse")
+)
+"""Kinds of objects that are in no schema, whatever their names look like."""
+_OF_DATABASES: Final = ("schema", "database-role")
+
+
+@lru_cache(maxsize=20_000)
+def containers(kind: str, name: str) -> tuple[Thing, ...]:
+    """What an object is in by its name, the nearest first: its schema, and the schema's database; none where its name
+    does not say it.
+    """
+    parts = parts_of(name)
+    if kind in _OF_ACCOUNTS or len(parts) != (2 if kind in _OF_DATABASES else 3):
+        return ()
+    names = (".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
+    found = (thing_of("SCHEMA" if len(parts_of(one)) > 1 else "DATABASE", None, canonical_name(one)) for one in names)
+    return tuple(one for one in found if one is not None)
+
+
+def runs_in(history: History) -> Iterator[Thing]:
+    """The role and the warehouse of a query, where QUERY_HISTORY tells them."""
+    for thing in (role_of(history.role_name, history.role_type), warehouse_of(history.warehouse_name)):
+        if thing is not None:
+            yield thing
+
+
+@lru_cache(maxsize=1_000)
+def role_of(name: str | None, kind: str | None) -> Thing | None:
+    """The role that a query ran as. ``kind``: role_type, which tells roles of the account from others."""
+    known = named(name)
+    return None if known is None else thing_of(normal_domain(kind) or "ROLE", None, stored_as(known))
+
+
+@lru_cache(maxsize=1_000)
+def warehouse_of(name: str | None) -> Thing | None:
+    """The warehouse that a query ran on."""
+    known = named(name)
+    return None if known is None else thing_of("WAREHOUSE", None, stored_as(known))
