@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 STATE: Final = "state"
 CHANGES: Final = "changes"
 LOG: Final = "log.json"
-_MEANING: Final = ("account", "base", "outputs", "graph_format", "query_text", "openlineage", "pseudonyms", "filter")
+_MEANING: Final = (
+    "account",
+    "base",
+    "outputs",
+    "graph_format",
+    "reads",
+    "query_text",
+    "openlineage",
+    "pseudonyms",
+    "filter",
+)
 """Settings that DIR's content hangs on."""
 
 

@@ -34,6 +34,8 @@ PARENT: Final = "parent-1"  # a parent hears what its job is named by
 NAMED_FOR_QUERY: Final = "written-0"  # the datasets that the queries of a partition speak of
 WRITTEN: Final = "written-1"  # a query hears its facts and the answers, and is written
 
+READ: Final = "read"  # a user's reads of an object on a day hear of a query (``--reads daily``)
+SHARED: Final = "shared"  # a node that many queries share, keyed by its IRI
 PROFILE: Final = "profile"  # an object, gathered from what all queries say of it in no order
 STATEMENT: Final = "statement"  # a query that is named as a parent or root and has no row
 
@@ -43,6 +45,7 @@ THINGS: Final = (ACCOUNT, AGENT, OBJECT, ORGANIZATION, STATEMENT, USER)
 
 EVENTS: Final = "events"
 GRAPH: Final = "graph"
+DAILY: Final = "daily"  # of the graph, what is told by day, in files of its own
 CATALOG: Final = "catalog"
 ENTRY: Final = "entry"  # what an object or a query tells the catalog
 FACTS: Final = "facts"
@@ -60,7 +63,7 @@ TALLY: Final = "tally"  # counts of one partition
 
 def is_text(to: str) -> bool:
     """Whether it is an output whose messages are texts, for the files that an export leaves."""
-    return to.partition("-")[0] in {EVENTS, GRAPH, CATALOG, FACTS, QUARANTINE}
+    return to.partition("-")[0] in {EVENTS, GRAPH, DAILY, CATALOG, FACTS, QUARANTINE}
 
 
 class Message(NamedTuple):

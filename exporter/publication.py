@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from exporter import compressed
 from exporter.errors import ExporterError, UsageError
-from exporter.messages import CATALOG, EVENTS, GRAPH, QUARANTINE
+from exporter.messages import CATALOG, DAILY, EVENTS, GRAPH, QUARANTINE
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -22,7 +22,7 @@ _MARKS: Final = ("manifest.json", "report.json")
 _BEGINNING: Final = 1 << 20
 """Bytes of a file, where its beginning is asked for."""
 _ENDINGS: Final = {EVENTS: "ndjson", QUARANTINE: "ndjson"}
-_COMPRESSED: Final = (EVENTS, GRAPH)
+_COMPRESSED: Final = (EVENTS, GRAPH, DAILY)
 """What grows with the rows, and is compressed where that is asked for."""
 
 
@@ -34,10 +34,12 @@ def path_of(to: str, number: int, day: str = "", *, is_compressed: bool = False)
     kind, _, name = to.partition("-")
     if kind == CATALOG:
         return name
-    ending = name if kind == GRAPH else _ENDINGS.get(kind)
+    ending = name if kind in (GRAPH, DAILY) else _ENDINGS.get(kind)
     if is_compressed and kind in _COMPRESSED:
         ending = f"{ending}{compressed.ENDING}"
     of_day = f"{day}-" if day and kind == QUARANTINE else f"{day}/" if day else ""
+    if kind == DAILY:
+        return f"{GRAPH}/{of_day}part-daily-{number:05d}.{ending}"
     return None if ending is None else f"{kind}/{of_day}part-{number:05d}.{ending}"
 
 

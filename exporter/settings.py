@@ -30,6 +30,8 @@ OUTPUTS: Final = ("events", "graph", "catalog", "facts")
 DEFAULT_OUTPUTS: Final = OUTPUTS[:2]
 ENGINES: Final = ("spark", "local")
 GRAPH_FORMATS: Final = ("turtle", "ntriples", "nquads", "jsonld")
+FULL, DAILY = "full", "daily"
+READS: Final = (FULL, DAILY)
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -61,6 +63,7 @@ class Settings:
     query_history: str | None = None
     outputs: tuple[str, ...] = DEFAULT_OUTPUTS
     graph_format: tuple[str, ...] = GRAPH_FORMATS[:1]
+    reads: str = READS[0]
     compress: str = COMPRESSIONS[0]
     query_text: bool = False
     strict: bool = False
@@ -92,6 +95,7 @@ class Settings:
             ("outputs", self.outputs, OUTPUTS),
             ("graph_format", self.graph_format, GRAPH_FORMATS),
             ("engine", (self.engine,), ENGINES),
+            ("reads", (self.reads,), READS),
             ("compress", (self.compress,), COMPRESSIONS),
         ):
             wrong = [name for name in given if name not in known]
@@ -165,6 +169,7 @@ _FROM_FILE: Final = {
     "query_history": _TEXT,
     "outputs": _TEXTS,
     "graph_format": _TEXTS,
+    "reads": _TEXT,
     "compress": _TEXT,
     "query_text": _FLAG,
     "strict": _FLAG,

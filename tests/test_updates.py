@@ -78,20 +78,20 @@ def export(rows: list[Json], lines: list[Json], out: Path, *options: str) -> Non
     assert exports.export([rows_file], out, "--query-history", str(lines_file), "--force", *options) == 0
 
 
-def updated(drawn: Drawn, folder: Path) -> Path:
+def updated(drawn: Drawn, folder: Path, reads: str) -> Path:
     """Every other update compresses what it makes."""
     for number, (rows, lines) in enumerate(drawn.parts):
         compress = "--compress", compressed.KINDS[number % 2]
-        export(rows or drawn.rows[:1], lines, folder / "updated", *UPDATE, *compress)
+        export(rows or drawn.rows[:1], lines, folder / "updated", "--reads", reads, *UPDATE, *compress)
     return folder / "updated"
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_after_any_updates_the_graph_is_that_of_one_export(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
-    drawn = Drawn(rng, rng.randint(1, 25))
-    out = updated(drawn, tmp_path)
-    export(drawn.rows, drawn.lines, tmp_path / "once")
+    drawn, reads = Drawn(rng, rng.randint(1, 25)), ("full", "daily")[seed % 2]
+    out = updated(drawn, tmp_path, reads)
+    export(drawn.rows, drawn.lines, tmp_path / "once", "--reads", reads)
     assert triples(out) == triples(tmp_path / "once")
     assert triples(out) == applied(out)
 
@@ -120,6 +120,6 @@ def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: 
     for name, engine in (("spark", "spark"), ("here", "local")):
         for part, compress in ((rows[2:], "none"), (rows[:2], "gzip")):
             files = exports.ndjson(part, tmp_path / "rows.ndjson"), exports.ndjson(lines, tmp_path / "lines.ndjson")
-            given = "--query-history", str(files[1]), "--force", "--compress", compress, *UPDATE
+            given = "--query-history", str(files[1]), "--force", "--compress", compress, "--reads", "daily", *UPDATE
             assert exports.export([files[0]], tmp_path / name, *given, engine=engine) == 0
     assert triples(tmp_path / "spark") == triples(tmp_path / "here") == applied(tmp_path / "spark")

@@ -34,6 +34,11 @@ def add(commands: Any) -> None:
     parser.add_argument("--outputs", metavar="LIST", help="events,graph (default), catalog, facts, or some of them")
     parser.add_argument("--graph-format", metavar="LIST", help="turtle (default), ntriples, nquads, jsonld, or several")
     parser.add_argument(
+        "--reads",
+        choices=("full", "daily"),
+        help="daily: of reads one node a user, role, object and day in the graph, for stores that cannot hold all",
+    )
+    parser.add_argument(
         "--compress", choices=("none", "gzip"), help="gzip: events and graph as .ndjson.gz and .ttl.gz (default none)"
     )
     parser.add_argument(
@@ -107,6 +112,7 @@ def _run(arguments: argparse.Namespace) -> int:
             "query_history",
             "outputs",
             "graph_format",
+            "reads",
             "compress",
             "base",
             "query_text",

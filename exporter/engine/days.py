@@ -208,7 +208,8 @@ class _Day(Generic[Messages]):
         store.save([engine.each(engine.only(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"things/{day}")
         left = [engine.each(engine.only(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
         store.save(left, f"open/{day}")
-        store.publish(made.outputs[0], made.names[0], f"day={day}")
+        for outputs, name in zip(made.outputs, made.names, strict=True):
+            store.publish(outputs, name, f"day={day}")
         self._account(made, done)
 
     def _heard(self, every: Sequence[str]) -> list[Messages]:

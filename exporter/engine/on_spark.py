@@ -16,7 +16,7 @@ from exporter.engine.records import read_back, records
 from exporter.engine.records import size as size_of
 from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched, kept
 from exporter.engine.taken import take
-from exporter.messages import CATALOG, RESULT, TALLY
+from exporter.messages import RESULT, TALLY
 from exporter.queries.tables import FACTS
 from exporter.rows.forms import uri
 from exporter.steps.reading import read
@@ -86,10 +86,10 @@ def _partitions(spark: SparkSession, size: int | None) -> int:
 
 def _alone(engine: SparkEngine, came: DataFrame, job: Job) -> tuple[Outcome, list[str]]:
     """The local runner in one task; where its texts are stored."""
-    stored = engine.stored([came.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], "outputs")
+    stored = engine.stored([came.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
     told = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
     bodies = {to: [bytes(row["body"]) for row in told if row["to"] == to] for to in (RESULT, TALLY)}
-    return outcome(bodies[TALLY][0], bodies[RESULT]), ["outputs"]
+    return outcome(bodies[TALLY][0], bodies[RESULT]), [rounds.OUTPUTS]
 
 
 def _work_alone(job: Job, batches: Batches) -> Batches:
@@ -137,7 +137,7 @@ def _told_names(job: Job, batches: Batches) -> Batches:
 def _take(spark: SparkSession, new: Publication, name: str, job: Job) -> None:
     """Give the texts of outputs their places; the facts are told as JSON, and become Parquet."""
     texts = f"{new.work}/{name}"
-    for table, columns in FACTS.items() if job.facts and name != CATALOG else ():
+    for table, columns in FACTS.items() if job.facts and name.startswith(rounds.OUTPUTS) else ():
         schema = ", ".join(f"`{column}` {kind}" for column, kind in {**columns, "to": "string"}.items())
         # One folder of many is read, and none where the rows tell nothing of it: an empty table is one, too.
         rows = spark.read.schema(schema).json(uri(texts)).filter(F.col("to") == facts_of(table)).drop("to")

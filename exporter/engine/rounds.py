@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from uuid import uuid4
 
 from exporter.errors import ExporterError, UsageError
@@ -29,14 +29,18 @@ from exporter.messages import (
     PARENT,
     PLACE,
     PROFILE,
+    READ,
     REFUSED,
     RESULT,
+    SHARED,
     THINGS,
     WRITTEN,
 )
 from exporter.steps.accusing import accuse, mention
 from exporter.steps.answering import answer
 from exporter.steps.cataloguing import catalogue
+from exporter.steps.daily import REFUSED as REFUSED_DAYS
+from exporter.steps.daily import by_day, to_days
 from exporter.steps.gathering import gather, settle
 from exporter.steps.naming import name_jobs
 from exporter.steps.numbering import number
@@ -55,6 +59,8 @@ if TYPE_CHECKING:
     Step = Callable[[Iterable[Message], Job], Iterator[Message]]
 
 Messages = TypeVar("Messages")
+OUTPUTS: Final = "outputs"
+"""What the names begin with under which the outputs of queries and things are stored."""
 _TURNS = 100
 """Each turn holds back a query more; so many are a fault of the program, and not of the rows."""
 
@@ -163,7 +169,7 @@ def export(
             counts.join(engine.counts(answered))
         with watch.stage("write"):
             stored = engine.stored(
-                _outputs(engine, [told, answered], known, counts, before), f"{job.day}outputs-{turn}"
+                _outputs(engine, [told, answered], known, counts, before), f"{job.day}{OUTPUTS}-{turn}"
             )
             counts.join(engine.counts(stored))
         for what in ("nodes", "events"):
@@ -177,7 +183,10 @@ def export(
         for shape, times in counts.violations().items():
             refused[shape] = refused.get(shape, 0) + times
         if not (counts["held"] or counts["refused"]):
-            texts = {f"{job.day}outputs-{turn}": stored, **_catalogue(engine, answered, stored, known)}
+            texts = {f"{job.day}{OUTPUTS}-{turn}": stored, **_catalogue(engine, answered, stored, known)}
+            if job.daily:
+                with watch.stage("days"):
+                    texts |= _by_day(engine, stored, known, turn, counts, results)
             return Exported(list(texts.values()), list(texts), results, counts, refused, [told, answered, stored])
         holds += [engine.each(engine.only(one, [HELD]), hold, job) for one in made[1:]]
         if counts["refused"] and before:
@@ -216,6 +225,27 @@ def _catalogue(engine: Engine[Messages], answered: Messages, stored: Messages, j
         return {}
     told = [engine.only(one, [ENTRY]) for one in (answered, stored)]
     return {"catalog": engine.stored([engine.together(told, engine.output(catalogue), job)], "catalog")}
+
+
+def _by_day(  # noqa: PLR0913, PLR0917 - what the round is made from, and what it adds to
+    engine: Engine[Messages], stored: Messages, job: Job, turn: int, counts: Counts, results: list[Messages]
+) -> dict[str, Messages]:
+    """What queries have read and what they share, as nodes, under the name that they are stored under.
+
+    Which queries a node of a day is of is not known any more: where a shape refuses one, nothing can be held back.
+    """
+    name = f"{job.day}days-{turn}"
+    heard = engine.each(engine.only(stored, [READ, SHARED]), to_days, job)
+    made = engine.stored([engine.met([heard], engine.output(by_day), job)], name)
+    told = engine.counts(made)
+    if told[REFUSED_DAYS]:
+        raise UsageError(
+            f"these shapes refuse what is told by day: {', '.join(sorted(told.violations()))}. Which queries it is of "
+            "cannot be said there: give such a shape sh:severity sh:Warning, or export with --reads full"
+        )
+    counts.join(told)
+    results.append(engine.only(made, [RESULT]))
+    return {name: made}
 
 
 def _as_it_is(messages: Iterable[Message], _: Job) -> Iterator[Message]:

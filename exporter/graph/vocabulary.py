@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from exporter.graph.terms import NodeClass, Property, many, maybe, one
+from exporter.graph.vocabulary_daily import ACCESS_PATTERN, DAILY_READ, DAILY_READ_PART
 
 QUERY: Final = NodeClass(
     "ah:Query",
@@ -27,6 +28,7 @@ QUERY: Final = NodeClass(
         maybe("ah:rootQuery", "ah:Statement"),
         many("prov:used", "ah:Version"),
         many("prov:qualifiedUsage", "ah:Access"),
+        many("ah:accessPattern", "ah:AccessPattern"),
         many("ah:enforced", "ah:PolicyEnforcement"),
         many("ah:hasJoin", "ah:Join"),
         many("ah:hasChange", "ah:Change"),
@@ -283,5 +285,5 @@ NODE_CLASSES: Final = (
     QUERY, UNRECORDED_QUERY, ACCOUNT, ORGANIZATION, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, USER_ASSOCIATION, OBJECT,
     OBJECT_NAME,
     COLUMN, VERSION, COLUMN_VERSION, ACCESS, COLUMN_DERIVATION, POLICY_ENFORCEMENT, JOIN, CHANGE, SETTING,
-    GRANT,
+    GRANT, DAILY_READ, DAILY_READ_PART, ACCESS_PATTERN,
 )  # fmt: skip

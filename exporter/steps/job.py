@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from exporter.compressed import GZIP
 from exporter.openlineage.settings import OpenLineageSettings
+from exporter.settings import DAILY
 from exporter.steps.screening import Screen
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Job:
     facts: bool = False
     syntaxes: tuple[str, ...] = ("turtle",)
     compress: bool = False
+    daily: bool = False
     query_text: bool = False
     validate: bool = True
     in_order: bool = True
@@ -69,6 +71,7 @@ class Job:
             facts="facts" in settings.outputs,
             syntaxes=settings.graph_format,
             compress=settings.compress == GZIP,
+            daily=settings.reads == DAILY and "graph" in settings.outputs,
             query_text=settings.query_text,
             validate=settings.validate,
             shapes=settings.shapes,

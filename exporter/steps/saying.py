@@ -17,7 +17,7 @@ from exporter.steps.tallies import Tally
 from exporter.steps.texts import graph_in, writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from exporter.graph.shapes.results import Result
     from exporter.steps.job import Job
@@ -45,17 +45,17 @@ def thing(to: str, key: str) -> str:
 
 class Saying:
     """Says the nodes of things and queries for one partition, and counts them. ``is_asked``: whether anybody wants
-    nodes, to write or to validate them.
+    nodes, to write or to validate them; ``output``: which output they are in a syntax.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, output: Callable[[str], str] = graph_in) -> None:
         self.tally = Tally()
         self._checks = checks(job.shapes) if job.validate else None
         self._base = job.base
         self._in_order = job.in_order
         self.is_asked = job.graph or job.validate
         names = job.syntaxes if job.graph else ()
-        writers = [(graph_in(name), writer(name, job.base, job.load)) for name in names]
+        writers = [(output(name), writer(name, job.base, job.load)) for name in names]
         self._writers = [(to, one.render, f"\n{one.between}") for to, one in writers]
 
     def of_thing(self, to: str, key: str, nodes: Iterable[Node]) -> Iterator[Message]:

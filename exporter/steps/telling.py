@@ -29,6 +29,7 @@ from exporter.openlineage.fates import note
 from exporter.queries.bounds import beyond
 from exporter.queries.build import account_of, disagree, distinct, query_facts
 from exporter.queries.facts import NO_HISTORY, History, QueryFacts
+from exporter.queries.reads import only_reads
 from exporter.recent import Recent
 from exporter.rows.history import latest
 from exporter.rows.reading import read_line
@@ -216,9 +217,13 @@ class _Teller:
         else:
             told = Told(account, each, history, len(new), self._job.run)
             yield from self._told(told, has_heirs=any(wants for _, _, wants in children))
+            if children and self._is_by_day(told):
+                yield Message(STATEMENT, within(account, query_id), b"", b"")
 
     def _context(self, told: Told, children: list[tuple[str, str, bool]]) -> Iterator[Message]:
-        """A query of an earlier day, which is only asked for the name of its job."""
+        """A query of an earlier day, which is only asked for the name of its job, and whether it has a node."""
+        if children and self._is_by_day(told):
+            yield Message(STATEMENT, within(told.account, told.rows[0].query_id), b"", b"")
         if not self._job.events or not any(wants for _, _, wants in children):
             return
         facts = told.facts()
@@ -227,6 +232,10 @@ class _Teller:
         yield Message(PARENT, parent, order(FACTS_OF), encode(told))
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(facts.account, object_key, None, parent)
+
+    def _is_by_day(self, told: Told) -> bool:
+        """Whether a query has no node of its own in the graph."""
+        return self._job.daily and only_reads(told.facts().content)
 
     def _is_new(self, place: reading.Place) -> bool:
         return file_of(place[0])[1] == self._job.run

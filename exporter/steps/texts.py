@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.graph.load import load_iri
 from exporter.graph.writers import FORMATS, Writer, writer_of
-from exporter.messages import EVENTS, FACTS, GRAPH, QUARANTINE, Message, is_text
+from exporter.messages import DAILY, EVENTS, FACTS, GRAPH, QUARANTINE, Message, is_text
 from exporter.queries.tables import FACTS as TABLES
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ _PLAIN: Final = Writer("", lambda _: "")
 def graph_in(syntax: str) -> str:
     """The output that is the graph in a syntax."""
     return f"{GRAPH}-{FORMATS[syntax]}"
+
+
+def daily_in(syntax: str) -> str:
+    """The output that is the part of the graph that is told by day, in a syntax."""
+    return f"{DAILY}-{FORMATS[syntax]}"
 
 
 def facts_of(table: str) -> str:
@@ -45,7 +50,7 @@ def pieces(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     """The messages with the texts of each output in larger pieces, those of one output in their order; what is no text
     passes through. What all messages of one output give, one after the other, is a document of its syntax.
     """
-    writers = {graph_in(syntax): writer(syntax, job.base, job.load) for syntax in job.syntaxes}
+    writers = {of(syntax): writer(syntax, job.base, job.load) for syntax in job.syntaxes for of in (graph_in, daily_in)}
     files: dict[str, _File] = {}
     for message in messages:
         if not is_text(message.to):

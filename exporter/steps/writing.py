@@ -27,6 +27,7 @@ from exporter.openlineage import check
 from exporter.openlineage.events import events_of, run_events
 from exporter.queries.tables import rows_of
 from exporter.steps.cataloguing import of_query as to_catalog
+from exporter.steps.daily import Sharing, own_nodes
 from exporter.steps.homes import written_of
 from exporter.steps.reading import AS_PARENT
 from exporter.steps.recurring import recurring_of
@@ -39,9 +40,10 @@ from exporter.things.answers import Answers
 from exporter.things.stories import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from exporter.graph.shapes.results import Result
+    from exporter.graph.terms import Node
     from exporter.openlineage.events import Event
     from exporter.queries.facts import QueryFacts
     from exporter.steps.job import Job
@@ -67,6 +69,7 @@ def write(messages: Iterable[Message], job: Job) -> Iterator[Message]:
             yield from writer.query(facts, answers, new)
         else:
             yield from group
+    yield from writer.sharing.messages() if writer.sharing else ()
     yield writer.saying.tally.message()
 
 
@@ -94,6 +97,7 @@ def _add(answers: Answers, told: Answer) -> None:
     key = told.object_key
     if told.state is not None:
         answers.states[key] = told.state
+        answers.lives[key] = told.life
     if told.columns:
         for column, state in told.columns.items():
             answers.columns[key, column] = state
@@ -116,6 +120,7 @@ class _Writer:
         self.saying, self._around = Saying(job), ToObjects(job)
         # What a user's shapes look at is not known: with them each node is validated as it is.
         self._recurring = None if job.in_order or job.shapes else recurring_of(job, self.saying.rendered)
+        self.sharing = Sharing() if job.daily else None
         self._iris: dict[str, Iris] = {}
 
     def query(self, facts: QueryFacts, answers: Answers, new: int) -> Iterator[Message]:
@@ -147,17 +152,26 @@ class _Writer:
         known = self._recurring.filled(told) if self._recurring else None
         if known:
             nodes = list(run_nodes(told, known.links))
-            return saying.checked(nodes), chain(saying.texts(nodes), saying.joined(known.texts, known.nodes))
+            return saying.checked(nodes), self._texts(told, nodes, known.texts, known.nodes)
         of_statement, links = statement_nodes(told)
         nodes = list(run_nodes(told, links))
         results = saying.checked(nodes) + saying.checked(of_statement)
         if self._recurring is None:
             every = nodes + of_statement
-            return results, chain(saying.texts(every), self._around.of_query(told.facts, every))
-        texts = saying.rendered(of_statement)
+            return results, chain(self._texts(told, every), self._around.of_query(told.facts, every))
+        own = own_nodes(of_statement) if self.sharing else of_statement
+        texts = saying.rendered(own)
         if not results:
             self._recurring.met(told, texts, links)
-        return results, chain(saying.texts(nodes), saying.joined(texts, len(of_statement)))
+        return results, self._texts(told, nodes, texts, len(own))
+
+    def _texts(self, told: Told, nodes: list[Node], texts: Sequence[str] = (), number: int = 0) -> Iterator[Message]:
+        """What goes out of a query: nodes, and so many others as ``texts``; or what it tells the days."""
+        if self.sharing and self.sharing.is_by_day(told.content):
+            yield from self.sharing.hear(told)
+            return
+        yield from self.saying.texts(self.sharing.whole(told, nodes) if self.sharing else nodes)
+        yield from self.saying.joined(list(texts), number)
 
     def _of(self, account: str) -> Iris:
         iris = self._iris.get(account)

@@ -42,6 +42,7 @@ class Answers(Struct, gc=False):
     ``endings``       object key -> what became of the version that the query made; absent while it is in force
     ``settings``      (change key, column, property, element key) of a tag or policy that it set or unset -> when the
                       next setting of the same came (microseconds); absent while it holds
+    ``lives``         object key -> a number that counts up where the object, or a column, begins anew; of what it read
     ``datasets``      (object key, name, account) as the row spells them -> the dataset
     ``parent_job``, ``root_job``  names of the jobs of the parent and the root, None where there is none on record
     """
@@ -52,6 +53,7 @@ class Answers(Struct, gc=False):
     column_priors: dict[tuple[str, str], str] = field(default_factory=dict)
     endings: dict[str, Ending] = field(default_factory=dict)
     settings: dict[tuple[str, str | None, str, str | None], int] = field(default_factory=dict)
+    lives: dict[str, int] = field(default_factory=dict)
     datasets: dict[tuple[str, str | None, str | None], Dataset] = field(default_factory=dict)
     parent_job: str | None = None
     root_job: str | None = None

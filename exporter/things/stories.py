@@ -69,6 +69,7 @@ class Answer(Struct, array_like=True, gc=False):
     column_priors: dict[str, str] | None = None
     ending: Ending | None = None
     settings: list[tuple[Said, int]] | None = None
+    life: int = 0
 
 
 class Chapter(Struct, array_like=True, gc=False):
@@ -105,6 +106,7 @@ class Story:
         self._unrecorded: dict[str, Ending | None] = {}
         self._unrecorded_columns: set[tuple[str, str]] = set()
         self._names = Names()
+        self._life = 0  # counts up where versions, or columns of one name, are not of one chain any more
 
     # --- what a query says when it starts -----------------------------------------------------------------------------
 
@@ -118,7 +120,7 @@ class Story:
         if said.reads or said.columns:
             state = self._touched(self._in_force())
             columns = {column: self._column(column) for column in said.columns}
-            yield asker, Answer(self.key, state, columns or None)
+            yield asker, Answer(self.key, state, columns or None, life=self._life)
 
     def _tell(self, over: Iterable[Over]) -> Iterator[tuple[Asker, Answer]]:
         """Tell those who set what holds no longer."""
@@ -131,6 +133,7 @@ class Story:
         """The same for what it did: columns are renamed, the object is dropped, a version is made, columns written."""
         self._first = self._first or asker.query_id
         columns = {column: self._column(column) for column in done.renamed}
+        self._life += _begins_anew(done, is_dropped=self._dropped is not None)
         if columns:
             self._touched(self._in_force())
         yield from self._tell(self._holding.lose(done.lost, at))
@@ -253,6 +256,14 @@ class Story:
             dict(sorted(self._unrecorded.items())),
             set(self._unrecorded_columns),
         )
+
+
+def _begins_anew(done: Ended, *, is_dropped: bool) -> bool:
+    """Whether what comes after is to be told apart from what was before: another object, or another column of the name.
+
+    The number of such times is told with each read. It means nothing but that two reads of a day are of one chain.
+    """
+    return done.drops or done.creates or is_dropped or bool(done.renamed) or any(is_new for _, is_new in done.written)
 
 
 def _version(query_id: str) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, QueryTriples, Store, Triple
 
 from exporter.errors import UsageError
-from exporter.graph.ask import movement, syntax
+from exporter.graph.ask import by_day, movement, syntax
 from exporter.graph.ask.answers import Answer, render
 from exporter.graph.ask.disk import fresh
 from exporter.graph.ask.looking import look_up
@@ -92,7 +92,9 @@ def ask(store: Store, question: Question, params: Given, most: int | None = None
     """What a graph that is loaded answers to ``params``, which :func:`check_all` has checked."""
     looked = look_up(store, question.parameters, params)
     found = _asked(store, question, looked.given, most)
-    return replace(found, notes=[*looked.notes, *found.notes])
+    is_shipped = question.path.parent == queries_dir()
+    days = by_day.notes(store, question.name, looked.given) if is_shipped else []
+    return replace(found, notes=[*looked.notes, *days, *found.notes])
 
 
 def _asked(store: Store, question: Question, params: Given, most: int | None) -> Answer:

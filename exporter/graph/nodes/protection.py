@@ -19,8 +19,8 @@ def enforcements(told: Told) -> list[Node]:
     return [_enforcement(reference, told) for reference in told.content.policies]
 
 
-def _enforcement(reference: PolicyReference, told: Told) -> Node:
-    """``query/Q/enforced/POLICY/on/OBJECT[/column/COLUMN]``, a provider's apart."""
+def enforcement_values(reference: PolicyReference, told: Told) -> Values:
+    """What is said of a policy that was enforced."""
     iris, policy, thing, column = told.iris, reference.policy_key, reference.protected, reference.column_name
     values: Values = {
         "ah:policy": (iris.path(policy),),
@@ -32,14 +32,20 @@ def _enforcement(reference: PolicyReference, told: Told) -> Node:
     values["ah:protectedObject"] = (iris.object(thing.key),)
     if thing.name is not None:
         values["ah:objectName"] = (thing.name,)
-    protected = thing.key
     if column is not None:
-        protected = f"{thing.key}/column/{segment(column)}"
-        values["ah:protectedColumn"] = (iris.path(protected),)
+        values["ah:protectedColumn"] = (iris.column(thing.key, column),)
     values["ah:setByProvider"] = (reference.provider,)
+    return values
+
+
+def _enforcement(reference: PolicyReference, told: Told) -> Node:
+    """``query/Q/enforced/POLICY/on/OBJECT[/column/COLUMN]``, a provider's apart."""
+    policy, protected, column = reference.policy_key, reference.protected.key, reference.column_name
+    if column is not None:
+        protected = f"{protected}/column/{segment(column)}"
     side = "enforced-by-provider" if reference.provider else "enforced"
     iri = f"{told.query}/{side}/{policy}/on/{protected}"
-    return Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, values)
+    return Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, enforcement_values(reference, told))
 
 
 def joins(told: Told) -> list[Node]:

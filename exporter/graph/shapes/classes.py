@@ -35,6 +35,13 @@ _OF_CHANGE: Final = {"setting": "ah:Setting", "granted": "ah:Grant"}
 _inside_change: Final = re.compile("/(setting|granted)/").search
 _OF_OBJECT: Final = ("ah:Column", "ah:ObjectName", "ah:ColumnDerivation", "ah:ColumnVersion", "ah:Version")
 _STATES: Final = ("version", "version-after-drop", "before")
+_SHARED: Final = {
+    "reads": "ah:DailyRead",
+    "part": "ah:DailyReadPart",
+    "access": "ah:AccessPattern",
+    "enforced": "ah:PolicyEnforcement",
+}
+"""With ``--reads daily``: ``reads/DAY/…``, and what is named by a digest alone."""
 _SINGLE: Final = {"account": "ah:Account", "organization": "ah:Organization"}
 
 
@@ -76,7 +83,9 @@ def readable() -> frozenset[str]:
     """The classes, as ``ah:…``, that an IRI can say."""
     kinds = (classes[0] for classes in KIND_CLASSES.values())
     others = ("ah:Query", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
-    return frozenset({*kinds, *others, *_OF_QUERY.values(), *_OF_CHANGE.values(), *_OF_OBJECT, *_SINGLE.values()})
+    return frozenset(
+        {*kinds, *others, *_OF_QUERY.values(), *_OF_CHANGE.values(), *_OF_OBJECT, *_SINGLE.values(), *_SHARED.values()}
+    )
 
 
 def short(iri: str) -> str:
@@ -114,6 +123,8 @@ def class_of_path(path: str) -> str:
         return "ah:User"
     elif kind == "agent" and path != "agent":
         return "ah:SoftwareAgent"
+    elif kind in _SHARED and rest:
+        return _SHARED[kind]
     elif path in _SINGLE:
         return _SINGLE[path]
     return (_of_object(path.split("/")) if "/" in rest else None) or _of_kind(kind)

@@ -1,0 +1,189 @@
+"""Nodes of a graph with ``--reads daily``: what a user has read of an object on a day in one role, and what such nodes
+and others share.
+
+A read of a day is an activity: PROV leaves it to who tells how much one activity is, and with whom it is associated and
+what it used is then said as of any other. An entity would have to be made by something, and nothing was made. What is
+shared is no usage: PROV knows a usage by what is used by which activity, and has it once.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
+
+from exporter.graph.nodes.protection import enforcement_values
+from exporter.graph.terms import Node
+from exporter.graph.vocabulary import POLICY_ENFORCEMENT
+from exporter.graph.vocabulary_daily import ACCESS_PATTERN, DAILY_READ, DAILY_READ_PART
+from exporter.queries.identifiers import segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.graph.iri import Iris
+    from exporter.graph.nodes.told import Told
+    from exporter.graph.terms import NodeClass, Values
+    from exporter.queries.reads import Alike
+
+_DIGEST: Final = 10
+"""Bytes of the digest that a shared node is named by."""
+
+
+class Part(Struct, array_like=True, gc=False):
+    """Reads of one day that are alike. ``pattern``: the IRI of what was read and how, None where a policy alone tells
+    of the object; ``enforced``: IRIs, sorted; ``life``: which of the object's lives the versions are of
+    (:mod:`exporter.things.stories`), for they are told apart; ``versions`` that were read, IRIs; ``count`` of queries,
+    ``first`` and ``last`` start of one (microseconds).
+    """
+
+    pattern: str | None
+    enforced: tuple[str, ...]
+    life: int
+    versions: set[str]
+    count: int
+    first: int
+    last: int
+
+    @property
+    def key(self) -> tuple[str | None, tuple[str, ...], int]:
+        """What is alike."""
+        return self.pattern, self.enforced, self.life
+
+    def add(self, other: Part) -> None:
+        """Take the other's reads, too."""
+        self.versions |= other.versions
+        self.count += other.count
+        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+
+
+class Read(Struct, array_like=True, gc=False):
+    """All reads of one object by one user in one role (IRIs; the role a name) on one day; ``agents``: the user, and
+    software that acted for it.
+    """
+
+    thing: str
+    role: str | None
+    agents: set[str]
+    count: int
+    first: int
+    last: int
+    parts: list[Part] = field(default_factory=list)
+
+    def add(self, other: Read) -> None:
+        """Take the other's reads, too."""
+        self.agents |= other.agents
+        self.count += other.count
+        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+        self.take(other.parts)
+
+    def take(self, parts: Iterable[Part]) -> None:
+        """Put parts to those that are alike."""
+        known = {part.key: part for part in self.parts}
+        for part in parts:
+            if part.key in known:
+                known[part.key].add(part)
+            else:
+                known[part.key] = part
+                self.parts.append(part)
+
+
+# --- what is read by day ----------------------------------------------------------------------------------------------
+
+
+def read_iri(day: str, user_name: str, role_name: str | None, object_key: str, iris: Iris) -> str:
+    """``reads/DAY/USER[/as/ROLE]/of/OBJECT``."""
+    role = "" if role_name is None else f"/as/{segment(role_name)}"
+    return iris.path(f"reads/{day}/{segment(user_name)}{role}/of/{object_key}")
+
+
+def of_read(iri: str, read: Read) -> Iterator[Node]:
+    """The node of a day, user, role and object; with parts where not all of its reads are alike."""
+    if len(read.parts) == 1:
+        (part,) = read.parts
+        yield Node(DAILY_READ, iri, DAILY_READ.types, _values(read, part, part))
+        return
+    parts = sorted((_part_iri(iri, part), part) for part in read.parts)
+    values = _values(read, read, None)
+    values["dcterms:hasPart"] = tuple([one for one, _ in parts])
+    yield Node(DAILY_READ, iri, DAILY_READ.types, values)
+    for part_iri, part in parts:
+        yield Node(DAILY_READ_PART, part_iri, DAILY_READ_PART.types, _values(read, part, part))
+
+
+def _part_iri(iri: str, part: Part) -> str:
+    """``part/DIGEST``: of the whole, and of what sets the part apart."""
+    above, _, path = iri.rpartition("reads/")
+    return f"{above}part/{_digest(path, part.pattern, part.enforced, sorted(part.versions))}"
+
+
+def _values(read: Read, told: Read | Part, part: Part | None) -> Values:
+    values: Values = {
+        "prov:startedAtTime": (told.first,),
+        "ah:lastStartedAtTime": (told.last,),
+        "ah:queryCount": (told.count,),
+        "prov:wasAssociatedWith": tuple(sorted(read.agents)),
+    }
+    if read.role is not None:
+        values["ah:roleName"] = (read.role,)
+    values["ah:accessedObject"] = (read.thing,)
+    if part is not None:
+        if part.versions:
+            values["prov:used"] = tuple(sorted(part.versions))
+        if part.pattern is not None:
+            values["ah:accessPattern"] = (part.pattern,)
+        if part.enforced:
+            values["ah:enforced"] = part.enforced
+    return values
+
+
+# --- what is shared ---------------------------------------------------------------------------------------------------
+
+
+def pattern(alike: Alike, iris: Iris) -> Node | None:
+    """``access/DIGEST``: what was read of an object, and how; None where nothing is listed as read."""
+    if not alike.ways:
+        return None
+    thing, path = iris.object(alike.object_key), iris.path(alike.object_key)
+    columns = [f"{path}/column/{segment(column)}" for column in alike.columns]
+    values: Values = {"ah:accessedObject": (thing,)}
+    if alike.names:
+        values["ah:objectName"] = alike.names
+    values["ah:accessType"] = alike.ways
+    if columns:
+        values["ah:readColumn"] = tuple(columns)
+    iri = iris.path(f"access/{_digest(*alike[:4])}")
+    return Node(ACCESS_PATTERN, iri, ACCESS_PATTERN.types, values)
+
+
+def shared_enforcements(told: Told) -> list[Node]:
+    """``enforced/DIGEST``: policies that were enforced, in the order of the facts; the same nodes for all queries in
+    which the same version of a policy was enforced in the same way.
+    """
+    found = []
+    for reference in told.content.policies:
+        values = enforcement_values(reference, told)
+        iri = told.iris.path(f"enforced/{_digest(*sorted(values.items()))}")
+        found.append(Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, values))
+    return found
+
+
+def shared_query(node: Node, patterns: Iterable[str], enforced: Iterable[str]) -> Node:
+    """The node of a query that is kept whole, with what it shares in the place of nodes of its own."""
+    own = ("prov:qualifiedUsage", "ah:enforced")
+    values = {term: found for term, found in node.values.items() if term not in own}
+    for term, iris in (("ah:accessPattern", patterns), ("ah:enforced", enforced)):
+        found = tuple(sorted(set(iris)))
+        if found:
+            values[term] = found
+    return node._replace(values=values)
+
+
+def is_shared(of: NodeClass) -> bool:
+    """Whether queries have nodes of this class of their own, and share others with ``--reads daily``."""
+    return of.name in {"ah:Access", "ah:PolicyEnforcement"}
+
+
+def _digest(*what: Any) -> str:
+    return blake2b(repr(what).encode("utf-8", "surrogatepass"), digest_size=_DIGEST).hexdigest()

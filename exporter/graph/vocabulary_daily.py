@@ -1,0 +1,33 @@
+"""Terms of a graph with ``--reads daily``: see :mod:`exporter.graph.vocabulary`, which has them with all others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from exporter.graph.terms import NodeClass, Property, many, maybe, one
+
+_PROPERTIES: Final = (
+    one("prov:startedAtTime", "xsd:dateTime"),
+    one("ah:lastStartedAtTime", "xsd:dateTime"),
+    one("ah:queryCount", "xsd:integer"),
+    Property("prov:wasAssociatedWith", "prov:Agent", required=True, many=True),
+    maybe("ah:roleName"),
+    one("ah:accessedObject", "ah:SnowflakeObject"),
+    many("prov:used", "ah:Version"),
+    maybe("ah:accessPattern", "ah:AccessPattern"),
+    many("ah:enforced", "ah:PolicyEnforcement"),
+    many("dcterms:hasPart", "ah:DailyReadPart"),
+)
+DAILY_READ: Final = NodeClass("ah:DailyRead", ("prov:Activity",), _PROPERTIES)
+DAILY_READ_PART: Final = NodeClass("ah:DailyReadPart", ("prov:Activity",), _PROPERTIES[:-1])
+ACCESS_PATTERN: Final = NodeClass(
+    "ah:AccessPattern",
+    (),
+    (
+        one("ah:accessedObject", "ah:SnowflakeObject"),
+        many("ah:objectName"),
+        Property("ah:accessType", "xsd:string", required=True, many=True),
+        many("ah:readColumn", "ah:Column"),
+    ),
+)
+DAILY_CLASSES: Final = (DAILY_READ, DAILY_READ_PART, ACCESS_PATTERN)

@@ -1,0 +1,84 @@
+"""What a query that only reads has read, object by object: the same each time that its statement is run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.queries.facts import Access, Content, PolicyReference
+How = frozenset[tuple[str, str | None]]
+"""In which ways a column was read, and what the object is called there."""
+Rule = tuple[str, str, str | None, bool]
+"""A policy by its key, kind and name, and whether it is a provider's."""
+
+
+def only_reads(content: Content) -> bool:
+    """Whether a statement has read objects and done nothing else. One that Snowflake cut may have done more, and one
+    that ran a procedure has queries of its own below it.
+    """
+    does_more = content.writes or content.changes or content.derivations or content.incomplete
+    return bool(content.accesses) and not does_more and all(one.thing.kind != "procedure" for one in content.accesses)
+
+
+class Alike(NamedTuple):
+    """Columns of an object that a statement has read in the same way; no column where the rows list none.
+
+    ``names``: what the row calls the object; ``ways``: DIRECT, BASE, PROVIDER_BASE; ``columns``: their names; each
+    sorted. ``policies``: those that were enforced on these columns, or on the whole object. Each column that a
+    statement has read of an object is in one of them. Without ``ways``: an object, or a column, that a policy protects
+    and that is not listed as read.
+    """
+
+    object_key: str
+    names: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    policies: tuple[PolicyReference, ...] = ()
+
+
+def reads(content: Content) -> list[Alike]:
+    """What a statement has read, sorted."""
+    accesses: dict[str, list[Access]] = {}
+    for access in content.accesses:
+        accesses.setdefault(access.thing.key, []).append(access)
+    policies: dict[str, list[PolicyReference]] = {}
+    for reference in content.policies:
+        policies.setdefault(reference.protected.key, []).append(reference)
+    keys = sorted(accesses.keys() | policies.keys())
+    return [one for key in keys for one in _of_object(key, accesses.get(key, []), policies.get(key, []))]
+
+
+def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]) -> Iterator[Alike]:
+    on_object = [one for one in policies if one.column_name is None]
+    found: dict[tuple[How, frozenset[Rule]], list[tuple[str, list[PolicyReference]]]] = {}
+    columns = _columns(accesses)
+    for column, how in columns.items():
+        on_column = [one for one in policies if one.column_name == column]
+        rules = frozenset((one.policy_key, one.policy_kind, one.policy_name, one.provider) for one in on_column)
+        found.setdefault((how, rules), []).append((column, on_column))
+    for (how, _), alike in found.items():
+        enforced = [*on_object, *(one for _, on_column in alike for one in on_column)]
+        yield _alike(key, how, [column for column, _ in alike], enforced)
+    bare = frozenset((one.access, one.thing.name) for one in accesses if not one.columns)
+    if bare:
+        yield _alike(key, bare, [], on_object)
+    others = [one for one in policies if one.column_name is not None and one.column_name not in columns]
+    if others or (on_object and not accesses):
+        yield _alike(key, frozenset(), [], [*others, *(() if accesses else on_object)])
+
+
+def _columns(accesses: Iterable[Access]) -> dict[str, How]:
+    """By column, in which ways it was read, and what the object is called there."""
+    found: dict[str, set[tuple[str, str | None]]] = {}
+    for access in accesses:
+        for column in access.columns:
+            found.setdefault(column.name, set()).add((access.access, access.thing.name))
+    return {column: frozenset(how) for column, how in found.items()}
+
+
+def _alike(key: str, how: How, columns: list[str], policies: list[PolicyReference]) -> Alike:
+    names = {name for _, name in how if name is not None}
+    ways = {way for way, _ in how}
+    return Alike(key, tuple(sorted(names)), tuple(sorted(ways)), tuple(sorted(set(columns))), tuple(policies))

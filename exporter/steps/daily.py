@@ -1,0 +1,155 @@
+"""``--reads daily``: what queries have read is added up by user, role, object and day, and what queries share is said
+once.
+
+A query that only reads is validated as it would be with ``--reads full``, and its events and facts are the same; then,
+in the place of its nodes, it tells the days what it has read (:class:`Sharing`). The days hear all of it in a round of
+its own (:func:`by_day`). A day is that of the query's start in UTC, as the days of an update are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from exporter.graph.nodes import daily
+from exporter.graph.nodes.agents import agent_path
+from exporter.graph.nodes.daily import Part, Read
+from exporter.graph.terms import Node
+from exporter.graph.vocabulary import POLICY_ENFORCEMENT, QUERY
+from exporter.graph.vocabulary_daily import ACCESS_PATTERN
+from exporter.messages import READ, SHARED, Message, by_key, decode, encode
+from exporter.queries.reads import Alike, only_reads, reads
+from exporter.recent import Recent
+from exporter.steps.saying import Saying, refusal
+from exporter.steps.state import day_of
+from exporter.steps.texts import daily_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.graph.iri import Iris
+    from exporter.graph.nodes.told import Told
+    from exporter.queries.facts import Content
+    from exporter.steps.job import Job
+
+_FLUSH: Final = 50_000
+"""Reads that are added up before they are told."""
+_CONTENTS: Final = 6_000
+"""Contents whose reads are remembered, for statements recur."""
+REFUSED: Final = "refused_days"
+"""What is counted: nodes of days that a shape refuses."""
+_CLASSES: Final = {of.name: of for of in (ACCESS_PATTERN, POLICY_ENFORCEMENT)}
+_read: Final = msgspec.msgpack.Decoder(tuple[str, Read]).decode
+
+
+class Sharing:
+    """What the queries of one partition have read, and what their nodes share."""
+
+    def __init__(self) -> None:
+        self._reads: dict[str, Read] = {}
+        self._shared: dict[str, Node] = {}
+        self._alike: dict[str, Recent[list[tuple[Alike, Node | None]]]] = {}
+
+    @staticmethod
+    def is_by_day(content: Content) -> bool:
+        """Whether a statement is told of by what it has read alone."""
+        return only_reads(content)
+
+    def hear(self, told: Told) -> Iterator[Message]:
+        """Add up what a query has read; tells of it where there is much."""
+        parts = self._parts(told)
+        for key, of_object in parts.items():
+            iri = daily.read_iri(day_of(told.start), told.facts.user_name, told.facts.history.role_name, key, told.iris)
+            agents = {told.iris.user(told.facts.user_name)}
+            agents.update(told.iris.path(agent_path(agent)) for agent in told.content.agents)
+            read = Read(
+                told.iris.object(key), told.facts.history.role_name, agents, 1, told.start, told.start, of_object
+            )
+            known = self._reads.setdefault(iri, read)
+            if known is not read:
+                known.add(read)
+        if len(self._reads) > _FLUSH:
+            yield from self.messages()
+
+    def _parts(self, told: Told) -> dict[str, list[Part]]:
+        """By object, the parts that a query has read."""
+        enforced = dict(zip(told.content.policies, self._enforced(told), strict=True))
+        found: dict[str, list[Part]] = {}
+        for alike, pattern in self._patterns(told):
+            key, state = alike.object_key, told.answers.states.get(alike.object_key)
+            versions = {told.iris.state(key, state)} if state is not None and alike.ways else set()
+            rules = tuple(sorted({enforced[one] for one in alike.policies}))
+            life, at = told.answers.lives.get(key, 0), told.start
+            part = Part(None if pattern is None else pattern.iri, rules, life, versions, 1, at, at)
+            found.setdefault(key, []).append(part)
+        return found
+
+    def _patterns(self, told: Told) -> list[tuple[Alike, Node | None]]:
+        """What a statement has read, with the nodes that say it, which are noted."""
+        iris: Iris = told.iris
+        recent = self._alike.setdefault(iris.account, Recent(_CONTENTS))
+        known = recent.get(told.content)
+        if known is None:
+            known = recent.keep(told.content, [(one, daily.pattern(one, iris)) for one in reads(told.content)])
+        for _, node in known:
+            if node is not None:
+                self._shared[node.iri] = node
+        return known
+
+    def _enforced(self, told: Told) -> list[str]:
+        nodes = daily.shared_enforcements(told) if told.content.policies else []
+        self._shared.update({node.iri: node for node in nodes})
+        return [node.iri for node in nodes]
+
+    def whole(self, told: Told, nodes: list[Node]) -> list[Node]:
+        """The nodes of a query that is kept whole, without those that it shares."""
+        if not (told.content.accesses or told.content.policies):
+            return nodes
+        patterns = [node.iri for _, node in self._patterns(told) if node is not None]
+        enforced = self._enforced(told)
+        own = own_nodes(nodes)
+        return [daily.shared_query(node, patterns, enforced) if node.of is QUERY else node for node in own]
+
+    def messages(self) -> Iterator[Message]:
+        """What was heard, to the days."""
+        for iri, read in self._reads.items():
+            yield Message(READ, "", b"", encode((iri, read)))
+        for iri, node in sorted(self._shared.items()):
+            yield Message(SHARED, "", b"", encode((iri, node.of.name, node.values)))
+        self._reads, self._shared = {}, {}
+
+
+def own_nodes(nodes: Iterable[Node]) -> list[Node]:
+    """The nodes that a query does not share."""
+    return [node for node in nodes if not daily.is_shared(node.of)]
+
+
+def to_days(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """What queries told, to the IRI that it is of: they are written between outputs, where messages have no keys."""
+    for message in messages:
+        yield message._replace(key=decode(message.body)[0])
+
+
+def by_day(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """The nodes of what was read on a day, and those that queries share."""
+    saying = Saying(job, daily_in)
+    for to, key, group in by_key(messages):
+        if to == READ:
+            _, read = _read(next(group).body)
+            for message in group:
+                read.add(_read(message.body)[1])
+            nodes = list(daily.of_read(key, read))
+        else:
+            nodes = [_node(*decode(next(group).body))]
+        results = saying.checked(nodes)
+        if refusal(results) is not None:
+            saying.tally.count(REFUSED)
+        yield from saying.results(results)
+        yield from saying.texts(nodes)
+    yield saying.tally.message()
+
+
+def _node(iri: str, name: str, values: dict[str, Any]) -> Node:
+    of = _CLASSES[name]
+    return Node(of, iri, of.types, {term: tuple(each) for term, each in values.items()})
