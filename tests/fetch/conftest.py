@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def server() -> Iterator[snow.Snow]:
     """A fake Snowflake for all tests of a run."""
-    with warnings.catch_warnings():  # what fakesnow's own libraries warn of is not this project's
-        warnings.simplefilter("ignore")
-        with snow.started() as started:
-            yield started
+    with ExitStack() as stack:
+        with warnings.catch_warnings():  # what fakesnow's own libraries warn of is not this project's
+            warnings.simplefilter("ignore")
+            started = stack.enter_context(snow.started())
+        yield started
 
 
 @pytest.fixture

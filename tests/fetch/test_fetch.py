@@ -125,31 +125,32 @@ def test_a_fetch_that_breaks_keeps_whole_days_and_the_next_one_goes_on(snowflake
 
 def test_days_that_are_settled_are_not_asked_for_again(snowflake: Snow, tmp_path: Path) -> None:
     snowflake.put(ACCESS_HISTORY, rows())
-    fetched(tmp_path / "rows")
-    done = fetched(tmp_path / "rows", period=Period())
-    assert done.rows == {"access_history": {}, "query_history": {}}
-    assert done.same == {"access_history": 4, "query_history": 4}, "the third to the sixth, and today"
-    assert fetched(tmp_path / "rows", NOW + timedelta(days=30), period=Period(until=date(2026, 9, 8))).same == done.same
-    settled = fetched(tmp_path / "rows", NOW + timedelta(days=30), period=Period(until=date(2026, 9, 8)))
-    assert settled.same == {"access_history": 0, "query_history": 0}
+    fetched(tmp_path / "rows", query_history=False)
+    again = fetched(tmp_path / "rows", period=Period(), query_history=False)
+    assert (again.rows, again.same) == ({"access_history": {}}, {"access_history": 4}), (
+        "the third to the sixth, and today"
+    )
+    later, period = NOW + timedelta(days=30), Period(until=date(2026, 9, 8))
+    assert fetched(tmp_path / "rows", later, period=period, query_history=False).same == {"access_history": 4}
+    assert fetched(tmp_path / "rows", later, period=period, query_history=False).same == {"access_history": 0}
 
 
 def test_older_days_go_where_rows_are_not_to_be_kept(snowflake: Snow, tmp_path: Path) -> None:
     snowflake.put(ACCESS_HISTORY, rows())
-    fetched(tmp_path / "rows")
-    done = fetched(tmp_path / "rows", period=Period(keep=4))
+    fetched(tmp_path / "rows", query_history=False)
+    done = fetched(tmp_path / "rows", period=Period(keep=4), query_history=False)
     assert done.removed == [date(2026, 9, 1), date(2026, 9, 2)]
     assert min(files(tmp_path / "rows")) == "access_history/2026-09-03.parquet"
-    assert fetched(tmp_path / "rows", period=Period(keep=4)).rows == {"access_history": {}, "query_history": {}}
+    again = fetched(tmp_path / "rows", period=Period(keep=4), query_history=False)
+    assert again.rows == {"access_history": {}}, "and are not fetched again"
 
 
 def test_a_column_that_the_account_lacks_is_left_out_and_told(snowflake: Snow, tmp_path: Path) -> None:
     lacking = ("agents_info", "event_source")
-    snowflake.make(
-        ACCESS_HISTORY, [name for name in ACCESS_HISTORY.columns if name not in lacking], ["NEW_ONE varchar"]
-    )
-    snowflake.put(ACCESS_HISTORY, rows(until=3))
-    done = fetched(tmp_path / "rows")
+    there = [name for name in ACCESS_HISTORY.columns if name not in lacking]
+    snowflake.make(ACCESS_HISTORY, there, ["NEW_ONE varchar"])
+    snowflake.put(ACCESS_HISTORY, rows(until=2))
+    done = fetched(tmp_path / "rows", period=Period(SINCE, date(2026, 9, 2)), query_history=False)
     assert set(done.left_out["access_history"]) == set(lacking)
     names = pq.read_schema(tmp_path / "rows" / "access_history" / "2026-09-01.parquet").names
     assert not {*lacking, "new_one"} & set(names)
@@ -161,7 +162,7 @@ def test_the_views_of_an_organization_name_their_accounts(snowflake: Snow, tmp_p
     organization.make(ACCESS_HISTORY)
     told = [{**row, "organization_name": "ACME", "account_name": row["user_name"][:3]} for row in rows(until=2)]
     organization.put(ACCESS_HISTORY, told)
-    fetched(tmp_path / "rows", schema=schema, query_history=False)
+    fetched(tmp_path / "rows", schema=schema, period=Period(SINCE, date(2026, 9, 2)), query_history=False)
     assert exports.export([tmp_path / "rows" / "access_history"], tmp_path / "out") == 0
     assert any("snowflake://ACME-ETL" in line for line in exports.events(tmp_path / "out"))
 
