@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _EPILOG: Final = """examples:
+  exporter fetch --connection lineage --out rows
   exporter export rows.ndjson.gz --account MYORG-MYACCOUNT --out lineage
   exporter export unload/*.parquet --query-history history.csv --account MYORG-MYACCOUNT --out lineage --replace
   exporter queries
