@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from exporter.errors import ExporterError
 from exporter.progress import Progress
 from exporter.settings import Settings
 from tests import exports
+from tests.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,3 +55,31 @@ def test_an_export_whose_account_does_not_add_up_leaves_nothing(
     with pytest.raises(ExporterError, match="please report this"):
         pipeline.export(Settings((str(rows),), str(tmp_path / "out"), engine="local"), Progress())
     assert [path.name for path in tmp_path.iterdir()] == ["rows.ndjson"]
+
+
+def test_the_period_is_that_of_dir(tmp_path: Path) -> None:
+    """Also where an update makes some of its days alone, or none."""
+
+    def period(days: list[int], *options: str) -> dict[str, str]:
+        rows = [{**GOOD, "query_id": f"q{day}", "query_start_time": f"2026-03-{day:02} 08:00:00.5 Z"} for day in days]
+        given = [exports.ndjson(rows, tmp_path / "rows.ndjson")] if rows else []
+        assert exports.export(given, tmp_path / "out", *options) == 0
+        report = exports.report(tmp_path / "out")
+        assert datetime.fromisoformat(report["at"]).tzinfo is not None
+        return {
+            name: time.removeprefix("2026-03-").removesuffix("T08:00:00.5Z") for name, time in report["period"].items()
+        }
+
+    assert period([4, 2]) == {"first": "02", "last": "04"}
+    assert period([4, 2], "--update", "--replace") == {"first": "02", "last": "04"}
+    assert period([7], "--update") == {"first": "02", "last": "07"}
+    assert period([7], "--update") == {"first": "02", "last": "07"}
+    assert period([1], "--update") == {"first": "01", "last": "07"}
+    assert period([5], "--update") == {"first": "01", "last": "07"}
+    assert period([], "--update", "--forget-before", "2026-03-04") == {"first": "04", "last": "07"}
+
+
+def test_an_export_of_nothing_has_no_period(tmp_path: Path) -> None:
+    rows = exports.ndjson([{"query_id": "bad"}], tmp_path / "rows.ndjson")
+    assert exports.export([rows], tmp_path / "out", "--allow-empty") == 0
+    assert exports.report(tmp_path / "out")["period"] is None
