@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -385,10 +386,10 @@ def test_a_small_input_on_spark_is_the_local_export_to_the_byte(
 
 
 def _bytes(out: Path) -> dict[str, bytes]:
-    """All files but those that hold seconds and names of Spark's."""
+    """All files but those that hold seconds and names of Spark's; of packed ones the content."""
     files = (path for path in out.rglob("*") if path.is_file() and path.suffix != ".parquet")
     return {
-        str(path.relative_to(out)): path.read_bytes()
+        str(path.relative_to(out)): gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         for path in files
         if path.name not in ("report.json", "manifest.json")
     }

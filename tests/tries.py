@@ -146,6 +146,9 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
         f"{_EXPORT} --compress none && {_EXPORT} --compress gzip --replace",
         lambda one: one.has("out/graph/*.ttl.gz") and not one.has("out/graph/*.ttl"),
     ),
+    ("export", "--reads"): Try(
+        f"{_EXPORT} --reads full && {_EXPORT} --reads daily --replace", lambda one: "a ah:DailyRead " in one.graph
+    ),
     ("export", "--json"): Try(f"{_EXPORT} --json", lambda one: one.json == one.report),
     # --- fetch
     ("fetch", "--out"): Elsewhere("tests/fetch/test_command.py"),
