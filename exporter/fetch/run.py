@@ -167,6 +167,7 @@ class _Fetch:
                 batches = self.session.batches(views.rows_sql(schema, view, columns), bounds)
                 rows = files.write(files.path(self.wanted.out, view.folder, day), batches)
                 self.done.rows[view.folder][day] = rows
+                self.progress.counted("rows", sum(sum(of.values()) for of in self.done.rows.values()))
         self.had.put(view.folder, day, state.Taken(rows, at))
         state.write(self.wanted.out, self.had)
 

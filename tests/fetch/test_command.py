@@ -16,7 +16,7 @@ from snowflake.connector.errors import ConfigSourceError
 
 from exporter import cli
 from exporter.cli import main
-from exporter.fetch.views import ACCESS_HISTORY, QUERY_HISTORY
+from exporter.fetch.views import ACCESS_HISTORY, GRANTS, QUERY_HISTORY
 from exporter.locks import held
 from tests.fetch.snow import Snow, month
 from tests.pages import BLOCK, text
@@ -196,6 +196,11 @@ def test_the_lines_of_cron_are_commands_that_there_are(page: str) -> None:
     assert len(commands) >= 2
     for one in commands:
         cli._parser().parse_args(shlex.split(one)[1:])
+
+
+def test_the_grants_of_the_page_are_those_of_the_messages() -> None:
+    page = text("docs/fetch.md").lower()
+    assert [one for one in GRANTS.values() if one.lower().partition(" to role")[0] not in page] == []
 
 
 def test_without_the_connector_it_says_what_to_install(
