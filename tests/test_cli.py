@@ -194,6 +194,21 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.strip() == f"exporter {__version__}"
 
 
+def test_what_the_graph_does_not_know_is_told_beside_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """A program that reads the answer is not disturbed, and a person sees why it is empty."""
+    asked = ["query", "who-accessed", "--graph", str(EXAMPLE / "graph.ttl"), "--format", "csv"]
+    assert main([*asked, "--param", "object_name=governance.tables.t2"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "user_name\n"
+    assert err.startswith("There is no object governance.tables.t2 in the graph. The nearest: GOVERNANCE.TABLES.T1")
+
+
+def test_several_values_of_a_parameter_are_all_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["query", "who-accessed", "--graph", str(EXAMPLE / "graph.ttl"), "--format", "csv"]
+    assert main([*asked, "--param", "object_id=66564", "--param", "object_id=4711"]) == 0
+    assert capsys.readouterr().out == "user_name\nJSMITH\n"
+
+
 def test_query_formats(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["query", "who-accessed", "--graph", str(EXAMPLE / "graph.ttl"), "--param", "object_id=66564"]
     assert main([*asked, "--format", "json"]) == 0
@@ -212,6 +227,11 @@ def test_query_formats(capsys: pytest.CaptureFixture[str]) -> None:
         (["query", "who-accessed", "--graph", "nowhere", "--param", "object_id=1"], "nowhere"),
         (["query", "who-accessed", "--graph", str(EXAMPLE), "--param", "object_id"], "name=value"),
         (["query", "who-accessed", "--graph", str(EXAMPLE), "--param", "objectid=1"], "object_id"),
+        (["query", "who-accessed", "--graph", str(EXAMPLE), "--param", "object_id=T1"], "no id"),
+        (
+            ["query", "joins", "--graph", str(EXAMPLE), "--param", "since=2026-02-01", "--param", "until=2026-01-01"],
+            "is after",
+        ),
         (["validate", "nowhere"], "nowhere"),
         (["validate", str(EXAMPLE / "events.json")], "no Turtle"),
     ],

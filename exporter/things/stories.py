@@ -158,7 +158,7 @@ class Story:
         self._holding.drop(asker, at)
         state = self._touched(self._in_force())
         yield from self._next(Ending(at, asker.query_id, at))
-        if state.startswith(_BEFORE):
+        if not state.startswith("version/"):
             self._unrecorded[state] = Ending(None, asker.query_id, at)
         self._made, self._dropped = None, asker.query_id
 

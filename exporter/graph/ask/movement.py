@@ -20,7 +20,7 @@ from typing import Final
 from pyoxigraph import NamedNode, QuerySolution, QuerySolutions, Store
 
 from exporter.graph.ask.meant import meant
-from exporter.graph.ask.parameters import Given, Parameter, bind
+from exporter.graph.ask.parameters import Given, Parameter, bind, values_of
 
 QUESTION: Final = "sensitive-data-movement"
 COLUMNS: Final = ("path", "target_name", "target_id", "target_domain", "target_columns")
@@ -201,14 +201,18 @@ def rows(
     store: Store, parameters: Sequence[Parameter], given: Given, limit: int = MAX_PATHS
 ) -> tuple[list[tuple[str | None, ...]], list[str]]:
     """The rows of the question, by path, and what is to be said where ``limit`` cut them."""
-    movement = Movement(store, parameters, given)
     columns: dict[tuple[str, str, str | None, str | None], frozenset[str]] = defaultdict(frozenset)
-    notes = []
-    for number, path in enumerate(movement.paths()):
-        if number == limit:
-            notes.append(f"There are more than {limit} paths; these are the shortest. Narrow them by since and until.")
-            break
-        columns[ARROW.join(path.names), path.names[-1], *movement.target(path.target)] |= path.columns
+    notes: list[str] = []
+    untils: list[str | None] = [*values_of(given, "until")]
+    for until in untils or [None]:
+        # What a name means depends on the time, so that each time is asked for by itself.
+        one = given if until is None else {**given, "until": until}
+        movement = Movement(store, parameters, one)
+        for number, path in enumerate(movement.paths()):
+            if number == limit:
+                notes = [f"There are more than {limit} paths; these are the shortest. Narrow them by since and until."]
+                break
+            columns[ARROW.join(path.names), path.names[-1], *movement.target(path.target)] |= path.columns
     return [(*key, ", ".join(sorted(names))) for key, names in sorted(columns.items(), key=_as_text)], notes
 
 

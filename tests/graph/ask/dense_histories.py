@@ -235,6 +235,32 @@ def tag(world: Warehouse) -> None:
     world.tell(object_modified_by_ddl=_change(thing, "ALTER", properties))
 
 
+def mask(world: Warehouse) -> None:
+    """A masking policy set on columns, or unset."""
+    thing, policy = world.one("TV"), world.one("M")
+    doing = world.rng.choice(("ADD", "ADD", "DROP"))
+    said = {policy.name: {"objectId": {"value": policy.number}, "subOperationType": doing}}
+    columns = {column["columnName"]: {"maskingPolicies": said} for column in _columns(world.rng, thing)}
+    world.tell(object_modified_by_ddl=_change(thing, "ALTER", {"columns": columns}))
+
+
+def renew(world: Warehouse) -> None:
+    """A table is made anew under a name of its own and swapped in, or takes the name of the one that is dropped."""
+    old = world.one("T")
+    number = 100 + len(world.history)
+    new = Thing("T", number, f"{old.name}_NEW")
+    source = world.one("T")
+    world.tell(
+        **_read(world, [source]),
+        objects_modified=[_written(world, new, source)],
+        object_modified_by_ddl=_change(new, "CREATE", {}),
+    )
+    place = world.things["T"].index(old)
+    world.tell(object_modified_by_ddl=_change(old, "DROP", {}))
+    world.tell(object_modified_by_ddl=_change(new, "ALTER", {"objectName": {"value": old.name}}))
+    world.things["T"][place] = Thing("T", number, old.name)
+
+
 def alter_columns(world: Warehouse) -> None:
     """A column dropped, renamed or added; nothing else goes on at that time, for the table is locked."""
     table = world.one("T")
@@ -274,7 +300,7 @@ def call(world: Warehouse) -> None:
 
 STATEMENTS: Final[tuple[Callable[[Warehouse], None], ...]] = (
     *(select,) * 5, *(insert,) * 7, *(load,) * 2, *(create_as,) * 2, *(rename,) * 2,
-    join, unload, put, replace, drop, swap, tag, policy, call, *(alter_columns,) * 2,
+    join, unload, put, replace, drop, *(swap,) * 2, tag, mask, policy, call, renew, *(alter_columns,) * 2,
 )  # fmt: skip
 
 

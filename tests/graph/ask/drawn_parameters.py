@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from exporter.graph.ask.questions import find
 from tests.facts import plain_reading as plain
@@ -12,9 +12,14 @@ from tests.graph.ask import drawn
 from tests.graph.ask.plain_answers import columns_of
 from tests.graph.ask.plain_history import History
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from exporter.graph.ask.parameters import Parameter
+
 ASKED: Final = 4
 """How often a question with parameters is asked of one history."""
-Given = dict[str, str]
+Given = dict[str, list[str]]
 found = cache(find)
 """A question, looked for once."""
 
@@ -30,27 +35,49 @@ def _values_of(case: str) -> dict[str, list[str]]:
     return _values(history(case))
 
 
-def drawn_parameters(question: str, case: str) -> list[Given]:
-    """With nothing that may be left out, and then with values that the rows have."""
+def drawn_parameters(question: str, case: str, asked: int = ASKED) -> list[Given]:
+    """With nothing that may be left out, and then with values that the rows have: one of each, or several."""
     parameters = found(question).parameters
     rng = Random(f"{question} {case}")
     values = _values_of(case)
     every = [
         {
-            one.name: rng.choice(values[_kind(question, one.name)])
+            one.name: [
+                _spelled(rng, one.kind, rng.choice(values[_kind(question, one.name)])) for _ in range(_how_many(rng))
+            ]
             for one in parameters
-            if one.required or rng.random() < 0.3
+            if one.name in _given(rng, parameters)
         }
-        for _ in range(ASKED if parameters else 1)
+        for _ in range(asked if parameters else 1)
     ]
     least = {} if any(one.required for one in parameters) else [{}]
     return [*least, *every]
 
 
+def _given(rng: Random, parameters: Sequence[Parameter]) -> set[str]:
+    """Those that are needed, of two that stand for one another one or both, and some of the others."""
+    given = {one.name for one in parameters if one.required or rng.random() < 0.3}
+    for one in parameters:
+        if one.instead and one.name in given and rng.random() < 0.7:
+            given.discard(one.instead)
+    return given
+
+
+def _how_many(rng: Random) -> int:
+    return rng.choice((1, 1, 1, 1, 2, 3))
+
+
+def _spelled(rng: Random, kind: str, value: str) -> str:
+    """Names in other letters, or in quotes that say nothing."""
+    if kind not in {"object", "column", "user"} or '"' in value or rng.random() < 0.7:
+        return value
+    return value.lower() if rng.random() < 0.6 else ".".join(f'"{part.upper()}"' for part in value.split("."))
+
+
 def _kind(question: str, parameter: str) -> str:
     if parameter == "object_name" and question == "sensitive-data-movement":
         return "source"
-    if question == "tag-history" and parameter in ("object_name", "column_name"):
+    if question == "tag-history" and parameter in {"object_name", "column_name"}:
         return f"tagged_{parameter}"
     return {"since": "time", "until": "time", "at": "time", "target_object_name": "object_name"}.get(
         parameter, parameter

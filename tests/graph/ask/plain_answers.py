@@ -6,6 +6,7 @@ are sorted and joined by ``, ``; times are datetimes; None is an empty cell.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.facts import plain_reading as plain
@@ -14,6 +15,7 @@ from tests.graph.ask.plain_asking import (
     Given,
     Row,
     domain,
+    each,
     enforced,
     ident,
     in_time,
@@ -35,7 +37,7 @@ from tests.graph.ask.plain_lineage import (
 from tests.graph.ask.plain_names import body, value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tests.graph.ask.plain_history import History, Query, State
@@ -226,3 +228,19 @@ ANSWERS: Final[dict[str, Callable[[History, Given], set[Row]]]] = {
         unmasked_copies,
     )
 }  # fmt: skip
+
+
+def answers(question: str, history: History, given: Mapping[str, Sequence[str]]) -> set[Row]:
+    """What the question answers to several values: the answers to each, in one."""
+    rows = set().union(*(ANSWERS[question](history, one) for one in each(given)))
+    if question == "downstream-users":
+        last: dict[Row, Any] = {}
+        for user, name, time in rows:
+            last[user, name] = max(time, last.get((user, name), time))
+        return {(*key, time) for key, time in last.items()}
+    if question == "sensitive-data-movement":
+        columns: dict[Row, set[str]] = defaultdict(set)
+        for row in rows:
+            columns[row[:-1]] |= set(filter(None, row[-1].split(", ")))
+        return {(*key, listed(names)) for key, names in columns.items()}
+    return rows

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.facts import plain_reading as plain
 from tests.graph.ask.plain_names import policies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tests.graph.ask.plain_history import History, Query
 
 Row = tuple[Any, ...]
 Given = dict[str, str]
+
+
+def each(given: Mapping[str, Sequence[str]]) -> Iterator[Given]:
+    """Several values of parameters, one of each at a time."""
+    for values in product(*given.values()):
+        yield dict(zip(given, values, strict=True))
 
 
 def in_time(given: Given, start: datetime) -> bool:

@@ -12,7 +12,7 @@ from exporter.graph.ask.questions import questions, select
 from tests.facts import plain_reading as plain
 from tests.graph.ask import drawn
 from tests.graph.ask.drawn_parameters import drawn_parameters, found, history
-from tests.graph.ask.plain_answers import ANSWERS
+from tests.graph.ask.plain_answers import ANSWERS, answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ def test_a_question_is_answered_as_the_rows_tell(question: str) -> None:
     full = 0
     for case in drawn.cases():
         for given in drawn_parameters(question, case.name):
-            told, expected = answered(question, case.name, given), ANSWERS[question](history(case.name), given)
+            told, expected = answered(question, case.name, given), answers(question, history(case.name), given)
             words = f"{question} {given} of {case.name}"
             assert len(told) == len(set(told)), f"doubles: {words}"
             assert sorted(set(told) - expected, key=str) == [], f"too much: {words}"

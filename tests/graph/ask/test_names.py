@@ -1,0 +1,338 @@
+"""The rule for names on whole exports, question by question: issues that were seen, each as a story of a few queries.
+
+Each story is an account of its own in one export; query ``qN`` starts at minute N.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from pyoxigraph import Store
+
+from exporter.errors import UsageError
+from exporter.graph.ask.questions import ask, find
+from exporter.graph.ask.store import load
+from tests import exports
+
+if TYPE_CHECKING:
+    from exporter.graph.ask.answers import Answer
+
+Json = dict[str, Any]
+MASK: Final = {"policyKind": "MASKING_POLICY", "policyName": "D.S.MASK", "policyId": 900}
+SET_MASK: Final = {"C": {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": "ADD"}}}}
+
+
+def thing(name: str, number: int, domain: str = "Table", columns: tuple[str, ...] = ("C",)) -> Json:
+    found: Json = {"objectDomain": domain, "objectId": number, "objectName": f"D.S.{name}"}
+    return found if domain == "Stage" else {**found, "columns": [{"columnName": one} for one in columns]}
+
+
+def read(source: Json, user: str = "ANA", *, masked: bool = False) -> Json:
+    row: Json = {"user_name": user, "direct_objects_accessed": [source], "base_objects_accessed": [source]}
+    if masked:
+        row["policies_referenced"] = [{**source, "columns": [{"columnName": "C", "policies": [MASK]}]}]
+    return row
+
+
+def copied(source: Json, target: Json, operation: str | None = None) -> Json:
+    """Column C of the source into that of the target."""
+    part = {key: value for key, value in source.items() if key != "columns"}
+    column = {"columnName": "C", "directSources": [{**part, "columnName": "C"}]}
+    written = target if target["objectDomain"] == "Stage" else {**target, "columns": [column]}
+    row = {**read(source, "ETL"), "objects_modified": [written]}
+    return {**row, **changed(target, operation)} if operation else row
+
+
+def changed(target: Json, operation: str = "ALTER", **properties: Json) -> Json:
+    own = {key: value for key, value in target.items() if key != "columns"}
+    return {"object_modified_by_ddl": {**own, "operationType": operation, "properties": properties}}
+
+
+def renamed(target: Json, name: str) -> Json:
+    return changed(target, objectName={"value": f"D.S.{name}"})
+
+
+def swapped(one: Json, other: Json) -> list[Json]:
+    """Two rows of one query."""
+    sides = [
+        changed(
+            this,
+            swapTargetDomain={"value": "Table"},
+            swapTargetId={"value": that["objectId"]},
+            swapTargetName={"value": that["objectName"]},
+        )
+        for this, that in ((one, other), (other, one))
+    ]
+    return [sides[0], {**sides[1], "again": True}]
+
+
+A, B, OLD, NEW, SOURCE, STAGE = (
+    thing("A", 1), thing("B", 2), thing("OLD", 3), thing("NEW", 3), thing("SOURCE", 4), thing("LOAD", 5, "Stage")
+)  # fmt: skip
+STORIES: Final[dict[str, list[Json]]] = {
+    # q1 fills OLD, q2 renames it NEW, q3 fills it again, q4 and q5 read it by each name
+    "renamed": [copied(SOURCE, OLD), read(OLD, "BEN"), renamed(OLD, "NEW"), copied(B, NEW), read(NEW, "CLEO")],
+    # A is made anew each night, with an id of its own
+    "nightly": [
+        copied(SOURCE, A, "CREATE"), read(A, "BEN"), changed(A, "DROP"),
+        copied(SOURCE, thing("A", 11), "CREATE"), read(thing("A", 11), "CLEO"),
+    ],
+    # B is built as A_NEXT and swapped with A
+    "swapped": [
+        copied(SOURCE, A), read(A, "BEN"), copied(STAGE, thing("A_NEXT", 2)), *swapped(A, thing("A_NEXT", 2)),
+        read(thing("A", 2), "CLEO"), copied(thing("A", 2), B | {"objectId": 20}),
+    ],
+    "given-up": [copied(SOURCE, OLD), renamed(OLD, "MIDDLE"), renamed(thing("MIDDLE", 3), "NEW"), read(NEW, "CLEO")],
+    "dropped": [copied(SOURCE, A), changed(A, "DROP"), changed(A, "UNDROP"), changed(A, "DROP")],
+    "column-gone": [
+        copied(SOURCE, A), changed(A, columns={"C": {"subOperationType": "DROP"}}),
+        changed(A, columns={"C": {"subOperationType": "ADD"}}), copied(B, A),
+        changed(A, columns={"C": {"subOperationType": "ALTER", "objectName": {"value": "E"}}}),
+    ],
+    "kinds": [
+        copied(thing("LOAD", 5, "Stage"), A), copied(A, thing("OUT", 6, "Stage")),
+        copied(thing("BOTH", 7), B), copied(thing("BOTH", 7, "Stage"), B), read(thing("SEEN", 7, "View")),
+    ],
+    # the copy A is read bare before SOURCE is masked, and after it
+    "masked": [
+        copied(SOURCE, A), read(A, "EARLY"), copied(SOURCE, B), changed(SOURCE, columns=SET_MASK),
+        read(B, "LATE"), renamed(B, "B2"), renamed(SOURCE, "SOURCE2"), read(thing("B2", 2), "LATER"),
+    ],
+}  # fmt: skip
+
+
+def rows() -> list[Json]:
+    found = []
+    for name, story in STORIES.items():
+        number = 0
+        for row in story:
+            number += 0 if row.get("again") else 1
+            told = {key: value for key, value in row.items() if key != "again"}
+            start = f"2026-01-01 00:{number:02}:00.000 +0000"
+            found.append(
+                {"user_name": "ETL", **told, "query_id": f"q{number}", "query_start_time": start,
+                 "organization_name": "STORY", "account_name": name}
+            )  # fmt: skip
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    folder = tmp_path_factory.mktemp("names")
+    given = exports.ndjson(rows(), folder / "rows.ndjson")
+    assert exports.export([given], folder / "out", "--outputs", "graph") == 0
+    assert exports.report(folder / "out")["violations"] == {}
+    return load(folder / "out")
+
+
+def of(story: str, whole: Store) -> Store:
+    """The graph of one account."""
+    own = Store()
+    base = f"snowflake://STORY-{story}/".upper().replace("SNOWFLAKE", "snowflake")
+    bases = (base, f"snowflake://STORY-{story}/", base.replace(story.upper(), story.upper().replace("-", "_")))
+    own.extend(quad for quad in whole if quad.subject.value.startswith(bases))
+    assert len(own)
+    return own
+
+
+def at(minute: float) -> str:
+    return f"2026-01-01T00:{int(minute):02}:{round(minute % 1 * 60):02}Z"
+
+
+def asked(question: str, graph: Store, **given: str | list[str]) -> Answer:
+    return ask(graph, find(question), given)
+
+
+def told(question: str, graph: Store, **given: str | list[str]) -> set[str | None]:
+    """The first cells."""
+    return {row[0] for row in asked(question, graph, **given).rows}
+
+
+# --- what a name means ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "readers", "writes"),
+    [
+        ("D.S.NEW", {"BEN", "CLEO"}, {"q1", "q4"}),
+        ("d.s.new", {"BEN", "CLEO"}, {"q1", "q4"}),
+        ("D.S.OLD", {"BEN"}, {"q1"}),
+    ],
+)
+def test_a_new_name_means_what_was_before_and_a_former_one_its_time(
+    name: str, readers: set[str], writes: set[str], whole: Store
+) -> None:
+    graph = of("renamed", whole)
+    assert told("who-accessed", graph, object_name=name) == readers
+    assert {row[1] for row in asked("writers", graph, object_name=name).rows} == writes
+
+
+def test_the_last_name_at_a_time_is_the_one_before_until(whole: Store) -> None:
+    graph = of("renamed", whole)
+    assert told("who-accessed", graph, object_name="D.S.OLD", until=at(3)) == {"BEN"}
+    assert told("who-accessed", graph, object_name="D.S.NEW", until=at(3)) == set()
+
+
+def test_a_table_that_is_made_anew_each_night_is_one(whole: Store) -> None:
+    graph = of("nightly", whole)
+    assert told("who-accessed", graph, object_name="D.S.A") == {"BEN", "CLEO"}
+    assert {row[1] for row in asked("writers", graph, object_name="D.S.A").rows} == {"q1", "q4"}
+    users = asked("downstream-users", graph, object_name="D.S.A").rows
+    assert ("BEN", "D.S.A", at(2)) in users
+    assert ("CLEO", "D.S.A", at(5)) in users
+
+
+def test_swapped_tables_are_each_what_had_the_name_then(whole: Store) -> None:
+    graph = of("swapped", whole)
+    assert told("who-accessed", graph, object_name="D.S.A") == {"BEN", "CLEO", "ETL"}
+    assert told("who-accessed", graph, object_name="D.S.A_NEXT") == {"BEN"}, (
+        "what has the name now, under its former one"
+    )
+    assert {row[1] for row in asked("writers", graph, object_name="D.S.A").rows} == {"q1", "q3"}
+
+
+def test_a_name_that_was_given_up_counts_for_its_time_and_says_what_it_is_now(whole: Store) -> None:
+    graph = of("given-up", whole)
+    middle = asked("writers", graph, object_name="D.S.MIDDLE")
+    assert middle.rows == []
+    assert middle.notes == [f"Table 3 had the name D.S.MIDDLE until {at(3)}, and is called D.S.NEW now."]
+    assert told("writers", graph, object_name="D.S.NEW") == {"ETL"}
+
+
+def test_what_is_shown_is_the_name_of_then(whole: Store) -> None:
+    graph = of("renamed", whole)
+    found = asked("downstream-users", graph, object_name="D.S.NEW").rows
+    assert [(user, name) for user, name, _ in found if user != "ETL"] == [("BEN", "D.S.OLD"), ("CLEO", "D.S.NEW")]
+
+
+# --- wrong answers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("minute", "sources"), [(1.5, 1), (2.5, 0), (3.5, 1), (4.5, 0)])
+def test_nothing_is_in_a_table_that_is_dropped(minute: float, sources: int, whole: Store) -> None:
+    given = {"object_name": "D.S.A", "column_name": "c", "at": at(minute)}
+    assert len(asked("root-cause", of("dropped", whole), **given).rows) == sources
+
+
+@pytest.mark.parametrize(
+    ("minute", "queries"), [(2.5, {"q1"}), (3.5, {"q1"}), (4, {"q3"}), (4.5, {"q3"}), (0.5, set()), (5.5, {"q3"})]
+)
+def test_the_root_cause_at_a_time_is_that_of_the_table_that_had_the_name(
+    minute: float, queries: set[str], whole: Store
+) -> None:
+    """The swap is q4, at minute 4; what was built before it under the other name is in the table from then on."""
+    column = {"column_name": "C", "at": at(minute)}
+    found = asked("root-cause", of("swapped", whole), object_name="D.S.A", **column).rows
+    assert {row[2] for row in found} == queries
+    lineage = asked("lineage-as-of", of("swapped", whole), object_name="D.S.A", at=at(minute)).rows
+    assert {row[1] for row in lineage} == queries, "both questions tell the same state"
+
+
+@pytest.mark.parametrize(
+    ("minute", "sources"), [(1.5, {"D.S.SOURCE"}), (2.5, set()), (3.5, set()), (4.5, {"D.S.B"}), (5.5, set())]
+)
+def test_a_column_that_is_gone_holds_nothing(minute: float, sources: set[str], whole: Store) -> None:
+    given = {"object_name": "D.S.A", "column_name": "C", "at": at(minute)}
+    assert told("root-cause", of("column-gone", whole), **given) == sources
+
+
+def test_a_column_under_its_new_name_has_the_sources_of_the_former(whole: Store) -> None:
+    found = asked("root-cause", of("column-gone", whole), object_name="D.S.A", column_name="E", at=at(5.5)).rows
+    assert {(row[0], row[2]) for row in found} == {("D.S.B", "q4")}
+
+
+def test_several_values_are_several(whole: Store) -> None:
+    graph = of("nightly", whole)
+    assert told("who-accessed", graph, object_id=["1", "11"]) == {"BEN", "CLEO"}
+    assert told("user-history", graph, user_name=["ben", "CLEO"]) == {"BEN", "CLEO"}
+    assert len(asked("lineage-as-of", graph, object_name="D.S.A", at=[at(2), at(5)]).rows) == 2
+
+
+def test_a_copy_counts_from_the_time_at_which_its_source_was_masked(whole: Store) -> None:
+    """A was read before, B after; under other names once more."""
+    found = asked("unmasked-copies", of("masked", whole)).rows
+    assert [(row[0], row[2], row[3]) for row in found] == [
+        ("D.S.SOURCE", "D.S.MASK", "D.S.B"),
+        ("D.S.SOURCE2", "D.S.MASK", "D.S.B2"),
+    ]
+
+
+# --- which thing ------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_is_enough_where_it_says_which_thing_is_meant(whole: Store) -> None:
+    graph = of("kinds", whole)
+    assert told("sensitive-data-movement", graph, object_name="D.S.A") == {"D.S.A-->D.S.OUT"}
+    assert told("sensitive-data-movement", graph, object_name="D.S.LOAD") == {
+        "D.S.LOAD-->D.S.A",
+        "D.S.LOAD-->D.S.A-->D.S.OUT",
+    }
+    assert told("writers", graph, object_name="D.S.OUT") == {"ETL"}
+    assert told("who-accessed", graph, object_name="D.S.LOAD") == {"ETL"}
+
+
+def test_what_a_name_leaves_open_is_told_to_choose_from(whole: Store) -> None:
+    graph = of("kinds", whole)
+    with pytest.raises(
+        UsageError, match=r"D\.S\.BOTH is the name of several kinds of things\. Say which by --param domain"
+    ):
+        asked("who-accessed", graph, object_name="D.S.BOTH")
+    assert told("who-accessed", graph, object_name="D.S.BOTH", domain="stage") == {"ETL"}
+    moved = asked("sensitive-data-movement", graph, object_name="d.s.both")
+    assert [row[0] for row in moved.rows] == ["D.S.BOTH-->D.S.B"]
+    assert moved.notes[0].startswith(
+        "d.s.both: the Stage is taken. Say another by --param domain=KIND:\n  Table 7, D.S.BOTH"
+    )
+
+
+def test_an_id_of_several_kinds_is_a_table_where_the_question_says_so(whole: Store) -> None:
+    graph = of("kinds", whole)
+    assert told("who-accessed", graph, object_id="7") == {"ETL"}
+    assert told("who-accessed", graph, object_id="7", domain="View") == {"ANA"}
+    with pytest.raises(UsageError, match="Several things have the id 7"):
+        asked("writers", graph, object_id="7")
+    assert asked("who-accessed", graph, object_id="5").notes == [
+        f"There is no Table with the id 5. Say the kind by --param domain=KIND:\n  Stage 5, D.S.LOAD, from {at(1)}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "note"),
+    [
+        ("who-accessed", {"object_name": "D.S.SORCE"}, "There is no object D.S.SORCE in the graph. The nearest: D.S."),
+        ("writers", {"object_name": "source"}, "There is no object source in the graph. The nearest: D.S.SOURCE"),
+        ("who-accessed", {"object_id": "4711"}, "There is no object with the id 4711 in the graph."),
+        ("writers", {"object_name": "D.S.A", "domain": "Tabel"}, "There is no object of the kind Tabel in the graph"),
+        ("writers", {"object_name": "D.S.A", "domain": "Stage"}, "Nothing that was called D.S.A has domain=Stage."),
+        ("tag-history", {"object_name": "D.S.A", "column_name": "CC"}, "There is no column CC in the object."),
+        ("user-history", {"user_name": "BENN"}, "There is no user BENN in the graph. The nearest: BEN."),
+        ("policy-access", {"user_name": "NOBODY"}, "There is no user NOBODY in the graph."),
+        ("enforced-policy", {"query_id": "q77"}, "There is no query q77 in the graph."),
+        ("lineage-as-of", {"object_name": "D.S.A", "at": "2025-01-01"}, "Nothing was called D.S.A at 2025-01-01."),
+    ],
+)  # fmt: skip
+def test_what_the_graph_does_not_know_is_told(question: str, given: dict[str, str], note: str, whole: Store) -> None:
+    answer = asked(question, of("nightly", whole), **given)
+    assert answer.rows == []
+    assert any(told_to_person.startswith(note) for told_to_person in answer.notes), answer.notes
+
+
+@pytest.mark.parametrize("question", ["tag-history", "column-copies", "root-cause"])
+def test_a_known_thing_without_rows_is_an_empty_answer(question: str, whole: Store) -> None:
+    answer = asked(
+        question,
+        of("masked", whole),
+        object_name="D.S.B2",
+        column_name="C",
+        **{"at": at(1)} if question == "root-cause" else {},
+    )
+    assert (answer.rows, [note for note in answer.notes if "There is no" in note]) == ([], [])
+
+
+def test_a_graph_without_names_to_match_is_not_asked_by_name(whole: Store) -> None:
+    older = Store()
+    older.extend(quad for quad in of("nightly", whole) if not quad.predicate.value.endswith("#matchName"))
+    with pytest.raises(UsageError, match="no names to match, since an older version"):
+        asked("who-accessed", older, object_name="D.S.A")
+    assert told("who-accessed", older, object_id="1") == {"BEN"}
