@@ -114,6 +114,9 @@ def _beside(change: Json) -> Iterator[tuple[str, str | None]]:
         domain, ident, name = (value(properties.get(f"{role}{part}")) for part in ("Domain", "Id", "Name"))
         if ident is not None or name is not None:
             yield _key_of(domain or change.get("objectDomain"), ident, name)
+    for granted in (value(properties.get(name)) for name in ("grant", "revoke")):
+        if isinstance(granted, dict) and granted.get("SECURABLE_OBJECT_NAME"):
+            yield _key_of(*(granted.get(f"SECURABLE_OBJECT_{part}") for part in ("DOMAIN", "ID", "NAME")))
     columns = properties.get("columns")
     for where in (properties, *(columns.values() if isinstance(columns, dict) else ())):
         for kind, domain in (("tags", "TAG"), ("maskingPolicies", "MASKING POLICY"),
