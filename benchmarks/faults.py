@@ -79,9 +79,10 @@ def _arguments() -> argparse.Namespace:
 def said(done: subprocess.CompletedProcess[str]) -> str:
     """What a person read; it is one line of words."""
     promise("Traceback" not in done.stderr, done.stderr)
-    words = done.stderr.strip().partition("\n")[0]
-    promise(words.startswith("exporter: "), f"exit {done.returncode} without a word: {done.stderr}")
-    return words.removeprefix("exporter: ").split(";")[0].split(". ")[0]
+    # Python itself may complain before it where no memory is left, and does not end its line.
+    found = re.search(r"exporter: (.+)", done.stderr)
+    promise(found is not None, f"exit {done.returncode} without a word: {done.stderr}")
+    return found[1].split(";")[0].split(". ")[0] if found else ""
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------

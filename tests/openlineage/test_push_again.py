@@ -1,0 +1,76 @@
+"""A run that is told again in other words is followed by its outputs, for backends that keep what they were before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests import exports
+from tests.openlineage.hostile import Hostile
+from tests.openlineage.pushing import counted, push
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Json = dict[str, Any]
+pytestmark = pytest.mark.usefixtures("alone")
+FACET: Final = {"_producer": "https://example.com/p", "_schemaURL": "https://example.com/s"}
+SPEC: Final = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
+LINEAGE: Final = {**FACET, "fields": {"A": {"inputFields": [{"namespace": "n", "name": "s", "field": "A"}]}}}
+
+
+def told(*columns: str, kind: str = "COMPLETE", number: int = 0) -> Json:
+    """An event of a run that drops ``t``, which has these columns."""
+    facets = {
+        "schema": {**FACET, "fields": [{"name": one, "type": "UNKNOWN"} for one in columns]},
+        "lifecycleStateChange": {**FACET, "lifecycleStateChange": "DROP"},
+        "columnLineage": LINEAGE,
+    }
+    return {
+        "eventTime": f"2026-01-01T00:00:0{number}Z",
+        "eventType": kind,
+        "producer": "https://example.com/p",
+        "schemaURL": f"{SPEC}/RunEvent",
+        "run": {"runId": f"0194f0f0-0000-7000-8000-00000000000{number}"},
+        "job": {"namespace": "n", "name": "j"},
+        "inputs": [{"namespace": "n", "name": "s"}],
+        "outputs": [{"namespace": "n", "name": "t", "facets": facets}] if kind == "COMPLETE" else [],
+    }
+
+
+def pushed(
+    folder: Path, events: list[Json], server: Hostile, capsys: pytest.CaptureFixture[str], profile: str
+) -> list[Json]:
+    """What arrives of the events, which are those of the folder now."""
+    (folder / "events").mkdir(parents=True, exist_ok=True)
+    exports.ndjson(events, folder / "events" / "part-00000.ndjson")
+    before = len(server.taken)
+    push(folder, server.url, capsys, "--profile", profile, "--concurrency", "1")
+    return [*server.taken[before:]]
+
+
+def test_its_outputs_follow_with_what_they_are_and_not_what_was_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start, other = told(kind="START"), told("A", number=1)
+    with Hostile() as server:
+        first = [start, told("A"), other]
+        assert pushed(tmp_path, first, server, capsys, "marquez") == first
+        again = told("A", "B")
+        run, dataset = pushed(tmp_path, [start, again, other], server, capsys, "marquez")[:2]
+        assert run == again
+        facets = {name: facet for name, facet in again["outputs"][0]["facets"].items() if name != "columnLineage"}
+        assert dataset == {
+            "eventTime": again["eventTime"],
+            "producer": again["producer"],
+            "schemaURL": f"{SPEC}/DatasetEvent",
+            "dataset": {"namespace": "n", "name": "t", "facets": facets},
+        }
+        assert push(tmp_path, server.url, capsys, "--profile", "marquez").counts == counted(already_delivered=3)
+
+
+def test_other_backends_get_the_run_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile() as server:
+        pushed(tmp_path, [told("A")], server, capsys, "any")
+        assert pushed(tmp_path, [told("A", "B")], server, capsys, "any") == [told("A", "B")]
