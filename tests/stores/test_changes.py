@@ -66,7 +66,7 @@ def test_the_changes_applied_in_order_give_the_graph(
         rng = Random(seed)
         drawn = Drawn(rng, rng.randint(1, 25))
         (tmp_path / str(seed)).mkdir()
-        out = updated(drawn, tmp_path / str(seed))
+        out = updated(drawn, tmp_path / str(seed), ("full", "daily")[seed % 2])
         store.change("DROP ALL")
         way(out, store)
         assert store.triples() == triples(out), f"seed {seed}"
