@@ -6,7 +6,7 @@ rows, and then nothing is read again.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -107,16 +107,30 @@ def _now() -> datetime:
 
 def fetch(wanted: Wanted, connect: Connect, progress: Progress, clock: Callable[[], datetime] = _now) -> Fetched:
     """Fetch what ROWS does not have. What fails on the way leaves the days that are complete."""
-    out = wanted.out
-    state.read(out)  # what is wrong with ROWS is said before anything is asked
-    with held(out.resolve().with_name(f".{out.resolve().name}.lock"), str(out)):
-        had = state.read(out)
-        with ExitStack() as stack:
-            with progress.stage("connecting"):
-                session = stack.enter_context(connect())
-            had.belongs(str(out), state.Source(wanted.schema, session.account, wanted.query_text))
-            out.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return _Fetch(wanted, session, had, progress, clock).run()
+    state.read(wanted.out)  # what is wrong with ROWS is said before anything is asked
+    with _held(wanted.out), ExitStack() as stack:
+        had = state.read(wanted.out)
+        with progress.stage("connecting"):
+            session = stack.enter_context(connect())
+        had.belongs(str(wanted.out), state.Source(wanted.schema, session.account, wanted.query_text))
+        return _Fetch(wanted, session, had, progress, clock).run()
+
+
+@contextmanager
+def _held(out: Path) -> Iterator[None]:
+    """Let nobody else write ROWS, which is made where it is not there, for its owner alone. The lock is in it, and not
+    beside it: ROWS may be all that can be written. An empty folder is not left behind.
+    """
+    is_new = not out.exists()
+    try:
+        with held(out / ".lock", str(out)):
+            if is_new:
+                out.chmod(0o700)
+            yield
+    finally:
+        if is_new:
+            with suppress(OSError):
+                out.rmdir()
 
 
 class _Fetch:

@@ -83,7 +83,7 @@ def read(rows: Path) -> State:
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        if rows.is_dir() and any(rows.iterdir()):
+        if rows.is_dir() and any(not path.name.startswith(".") for path in rows.iterdir()):
             raise UsageError(f"{rows}: holds other files and no {STATE}; give a folder that is empty or new") from None
         return State()
     except NotADirectoryError:

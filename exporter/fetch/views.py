@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NAMED: Final = frozenset({"query_id", "start", "user_name", "content"})
 """Fields of a row whose columns are named below."""
-_PART: Final = r'(?:[A-Za-z_][A-Za-z0-9_$]*|"(?:[^"\x00-\x1f]|"")+")'
+_PART: Final = r'(?:[A-Za-z_][A-Za-z0-9_$]*|"(?:[^"%\x00-\x1f]|"")+")'
 _SCHEMA: Final = re.compile(rf"{_PART}\.{_PART}", re.ASCII)
 
 SCHEMAS: Final = {"account": "SNOWFLAKE.ACCOUNT_USAGE", "organization": "SNOWFLAKE.ORGANIZATION_USAGE"}

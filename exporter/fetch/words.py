@@ -20,24 +20,33 @@ _WAREHOUSE: Final = (
     "name a warehouse in the connection that the role may use (grant usage on warehouse W to role ROLE), and let it "
     "start by itself (alter warehouse W set auto_resume = true)"
 )
+_KEY: Final = "the key of the connection is not the one that the user has: alter user NAME set rsa_public_key = '…'"
+_ROLE: Final = "name a role in the connection that the user has: grant role ROLE to user NAME"
+_POLICY: Final = "the network policy of the account does not let this machine in: see to it, or to its address"
 _BY_NUMBER: Final = {
     606: _WAREHOUSE,  # no active warehouse
     2003: _RIGHTS,  # does not exist or not authorized
     2043: _RIGHTS,
     3001: _RIGHTS,  # insufficient privileges
     90073: "the resource monitor of the warehouse has no credit left: raise it, or name another warehouse",
-    390144: "the key of the connection is not the one that the user has: alter user NAME set rsa_public_key = '…'",
-    390189: "name a role in the connection that the user has: grant role ROLE to user NAME",
-    390422: "the network policy of the account does not let this machine in",
+    290403: "the account or its region is misspelt in the connection, or a proxy does not let the request through",
+    290404: "there is no such account: look at account in the connection (ORG-ACCOUNT)",
+    390144: _KEY,
+    390189: _ROLE,
+    390422: _POLICY,
     394508: "the token of the connection has ended: make a new one",
     630: "the statement timed out: raise STATEMENT_TIMEOUT_IN_SECONDS, or take a larger warehouse",
 }
-_LOGIN: Final = "look at account, user, role and how it logs in, in the connection"
-_NETWORK: Final = frozenset(
-    {14, 250001, 250003, 250005, 251011, 251012, 252010, 290400, 290403, 290404, 290503, 290504}
-)
+_LOGIN: Final = {
+    "jwt": _KEY,
+    "role": _ROLE,
+    "not allowed to access snowflake": _POLICY,
+    "": "look at account, user, role and how it logs in, in the connection",
+}
+"""What a refused login says -> what to do; the first that is in it."""
+_NETWORK: Final = frozenset({14, 250001, 250003, 250005, 251011, 251012, 252010, 290400, 290503, 290504})
 """Numbers of the connector under which nobody answered; 250001 also has refused logins."""
-_REFUSED: Final = ("incorrect username", "password", "jwt", "token", "role", "user", "mfa", "policy", "saml")
+_REFUSED: Final = ("incorrect username", "password", "jwt", "token", "role", "user", "mfa", "not allowed", "saml")
 """What a refused login is told by, where its number is that of a server that does not answer."""
 _LONGEST: Final = 300
 
@@ -93,7 +102,8 @@ def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
     if is_network and not any(word in said.lower() for word in _REFUSED):
         return _silent(doing, said)
     if number in _NETWORK or 390000 <= number < 400000:
-        return UsageError(f"{doing}: Snowflake refuses the login: {said}. To go on: {_LOGIN}")
+        helps = next(helps for mark, helps in _LOGIN.items() if mark in said.lower())
+        return UsageError(f"{doing}: Snowflake refuses the login: {said}. To go on: {helps}")
     return UsageError(f"{doing}: Snowflake says: {said}")
 
 

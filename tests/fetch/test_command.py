@@ -183,7 +183,7 @@ def test_an_interrupted_fetch_says_what_it_leaves(
 
 
 def test_two_fetches_do_not_write_one_folder(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
-    with held(tmp_path / ".rows.lock", "rows"):
+    with held(tmp_path / "rows" / ".lock", "rows"):
         code, _, err = run()
     assert code == 2
     assert "another run is at work on it" in err

@@ -228,6 +228,7 @@ def test_who_else_is_on_the_machine_cannot_read_the_rows(
     snowflake.put(ACCESS_HISTORY, rows(until=2))
     fetched(tmp_path / "rows", query_history=False)
     assert (tmp_path / "rows").stat().st_mode & 0o777 == 0o700
+    assert list(tmp_path.iterdir()) == [tmp_path / "rows"], "it needs nothing beside the folder"
     assert "s3cret-pass" not in (tmp_path / "rows" / "fetch.json").read_text("utf-8")
 
 

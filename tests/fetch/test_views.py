@@ -48,7 +48,9 @@ def test_views_by_their_names(view: str, schema: str) -> None:
     assert schema_of(view) == schema
 
 
-@pytest.mark.parametrize("view", ["", "lineage", "a.b.c", "a.b; drop table c", "a.b --", 'a."b', "a.b\n", "\uff41.b"])
+@pytest.mark.parametrize(
+    "view", ["", "lineage", "a.b.c", "a.b; drop table c", "a.b --", 'a."b', "a.b\n", "\uff41.b", '"a%sb".c']
+)
 def test_what_is_no_schema_does_not_reach_the_sql(view: str) -> None:
     with pytest.raises(UsageError, match="is not account, organization or"):
         schema_of(view)

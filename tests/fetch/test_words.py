@@ -40,6 +40,14 @@ def words(error: Exception) -> tuple[type[ExporterError], str]:
         (errors.DatabaseError("JWT token is invalid.", 390144), "set rsa_public_key"),
         (errors.DatabaseError("Role 'X' specified in the connect string does not exist.", 390189), "grant role ROLE"),
         (errors.DatabaseError("IP is not allowed to access Snowflake.", 390422), "network policy"),
+        (errors.DatabaseError("Failed to connect to DB: x:443. JWT token is invalid.", 250001), "set rsa_public_key"),
+        (
+            errors.DatabaseError(
+                "Failed to connect to DB: x:443. IP 192.0.2.1 is not allowed to access Snowflake.", 250001
+            ),
+            "network policy",
+        ),
+        (errors.InterfaceError("404 Not Found: post x:443/session/v1/login-request", 290404), "no such account"),
         (errors.ProgrammingError("Something new", 999), "Snowflake says: 000999: Something new"),
     ],
 )
