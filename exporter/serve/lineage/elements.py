@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from exporter.serve.lineage.picture import Picture, Seen, Spot
     from exporter.serve.site import Site
 
-_LONGEST: Final = 30
+_LONGEST: Final = 27
 """Characters of a line in a box."""
 STYLE: Final[list[dict[str, Any]]] = [
     {
@@ -21,14 +21,15 @@ STYLE: Final[list[dict[str, Any]]] = [
         "style": {
             "label": "data(label)",
             "shape": "round-rectangle",
-            "width": 220,
-            "height": 44,
+            "width": 230,
+            "height": 46,
             "background-color": "#eaf2fb",
             "border-width": 1,
             "border-color": "#5b7795",
             "color": "#10151b",
             "font-size": 12,
             "font-family": "system-ui, sans-serif",
+            "line-height": 1.25,
             "text-wrap": "wrap",
             "text-valign": "center",
             "text-halign": "center",

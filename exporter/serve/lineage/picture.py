@@ -18,8 +18,8 @@ MOST_SINGLE: Final = 12
 """Neighbours that are shown one by one; more of them are grouped by database and schema."""
 MOST_OF_GROUP: Final = 30
 """Members of a group that the picture shows; the table has all."""
-_WIDTH: Final = 270
-_HEIGHT: Final = 62
+_WIDTH: Final = 285
+_HEIGHT: Final = 64
 
 Way = Literal["up", "down"]
 

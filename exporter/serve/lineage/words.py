@@ -97,7 +97,12 @@ def _where(layer: int) -> str:
     return f"{steps} {'up' if layer < 0 else 'down'}"
 
 
+def _cell(content: Any) -> Any:
+    is_time = isinstance(content, str) and content[4:5] == content[7:8] == "-" and content[10:11] == " "
+    return html.Td(content, className="time" if is_time else "")
+
+
 def _table(label: str, heads: list[str], rows: list[list[Any]]) -> Any:
     head = html.Thead(html.Tr([html.Th(one, scope="col") for one in heads]))
-    body = html.Tbody([html.Tr([html.Td(cell) for cell in row]) for row in rows])
+    body = html.Tbody([html.Tr([_cell(cell) for cell in row]) for row in rows])
     return html.Div(html.Table([head, body]), className="scroll", role="region", tabIndex="0", **{"aria-label": label})
