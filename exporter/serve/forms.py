@@ -17,6 +17,8 @@ from exporter.serve.site import MOST_ROWS
 from exporter.serve.tables import ask_href, table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from exporter.graph.ask.parameters import Parameter
     from exporter.graph.ask.questions import Question
     from exporter.serve.site import Site
@@ -35,11 +37,14 @@ ORDER BY DESC(?queries)
 
 @dataclass(frozen=True)
 class Field:
-    """A parameter in a form. ``kind``: of the input; ``values``: what was given."""
+    """A parameter in a form. ``kind``: of the input; ``values``: what was given; ``is_needed``: nothing else can be
+    given in place of it.
+    """
 
     parameter: Parameter
     kind: str
     values: list[str]
+    is_needed: bool
 
 
 def forms(site: Site) -> Blueprint:
@@ -54,7 +59,7 @@ def forms(site: Site) -> Blueprint:
     def ask(name: str) -> tuple[str, int] | str:
         question = _question(site, name)
         params = _params(question)
-        fields = [_field(one, params.get(one.name, ())) for one in question.parameters]
+        fields = _fields(question, params)
         if not (params or "ask" in request.args or not question.parameters):
             return render_template("ask.html", question=question, fields=fields)
         try:
@@ -110,16 +115,19 @@ def _params(question: Question) -> dict[str, list[str]]:
     return {name: values for name, values in given.items() if values}
 
 
-def _field(parameter: Parameter, values: list[str] | tuple[str, ...]) -> Field:
-    if parameter.kind != "time":
-        return Field(parameter, "text", list(values) or [""])
-    shown = [_local_time(value) for value in values]
-    is_plain = all(one is not None for one in shown)
-    return Field(
-        parameter,
-        "datetime-local" if is_plain else "text",
-        ([one or "" for one in shown] or [""]) if is_plain else list(values),
-    )
+def _fields(question: Question, params: Mapping[str, list[str]]) -> list[Field]:
+    instead = {one.instead for one in question.parameters}
+    return [
+        Field(one, *_input(one, params.get(one.name, [])), one.required and one.name not in instead)
+        for one in question.parameters
+    ]
+
+
+def _input(parameter: Parameter, values: list[str]) -> tuple[str, list[str]]:
+    """The type of an input of HTML, and the values as it has them; one empty value where there is none."""
+    times = [_local_time(value) for value in values] if parameter.kind == "time" else [None]
+    shown = [time for time in times if time is not None]
+    return ("datetime-local", shown or [""]) if len(shown) == len(times) else ("text", values or [""])
 
 
 def _local_time(value: str) -> str | None:

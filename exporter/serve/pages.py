@@ -11,7 +11,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 
 from exporter.errors import ExporterError
 from exporter.graph.ask.answers import Answer
-from exporter.serve.tables import Table, ask_href, table
+from exporter.serve.tables import Table, ask_href, is_cut, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +96,7 @@ def pages(site: Site) -> Blueprint:
         if not text:
             return redirect(url_for("pages.home"))
         found = site.ask("page-search", {"text": text, "id": text})
-        return render_template("search.html", text=text, groups=list(_grouped(site, found)), notes=found.notes)
+        return render_template("search.html", text=text, groups=list(_grouped(site, found)), is_cut=is_cut(found))
 
     return routes
 
@@ -164,5 +164,5 @@ def _params(site: Site, look: Look) -> dict[str, str]:
 
 
 def _counted(answer: Answer) -> str:
-    more = "more than " if answer.notes else ""
+    more = "more than " if is_cut(answer) else ""
     return f"{more}{len(answer.rows):,}"

@@ -37,6 +37,8 @@ _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "target_column_name": ("target_name", "target_object_name"),
 }
 """Columns with the name of a column -> those that may say which object it is of."""
+_OPTION: Final = " --max-rows"
+"""Begins what a note about too many rows says for the command line, which has no meaning on a page."""
 _QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
 _TIMES: Final = ("time", "first", "last", "from", "until", "seen", "_read", "_write")
 _SHORT: Final = frozenset({"kind", "domain", "operation", "access", "queries", "mask", "source_type"})
@@ -64,9 +66,15 @@ def table(site: Site, answer: Answer, most: int | None = None, more: str | None 
     """The first ``most`` rows of an answer."""
     shown = tuple(column for column in answer.columns if not column.endswith("_iri"))
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows[:most]]
-    is_cut = most is not None and len(answer.rows) > most
+    is_few = most is not None and len(answer.rows) > most
     cells = [[_cell(site, column, row) for column in shown] for row in rows]
-    return Table(shown, cells, [] if is_cut else answer.notes, more if is_cut else None)
+    notes = [note.partition(_OPTION)[0] for note in answer.notes if not (is_few and _OPTION in note)]
+    return Table(shown, cells, notes, more if is_few else None)
+
+
+def is_cut(answer: Answer) -> bool:
+    """Whether there are more rows than were asked for."""
+    return any(_OPTION in note for note in answer.notes)
 
 
 def words(column: str) -> str:

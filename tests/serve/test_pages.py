@@ -134,7 +134,8 @@ def test_a_column_with_where_its_data_came_from_and_went(client: FlaskClient) ->
     """Of the object that the page is of, whatever had its name before or has it now."""
     page = got(client, "/column?id=table/2051&column=email")
     assert ["RAW.CRM.CUSTOMERS", "EMAIL"] in [row[:2] for row in page.rows]
-    assert any(row and row[0] == "SANDBOX.MARIA.CUSTOMER_EMAILS" for row in page.rows)
+    source = got(client, "/column?name=RAW.CRM.CUSTOMERS&column=EMAIL")
+    assert ["SANDBOX.MARIA.CUSTOMER_EMAILS", "Table", "EMAIL"] in source.rows
 
 
 def test_a_query_with_all_that_it_did(client: FlaskClient, month: Site) -> None:
