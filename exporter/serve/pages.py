@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
     from exporter.serve.site import Site
 
+_WAIT: Final = 1.0
+"""Seconds that the first page waits for answers that are not there yet."""
 _FEW: Final = 5
 """Rows that the first page shows of each answer."""
 _LONGEST: Final = 500
@@ -123,31 +127,34 @@ def _grouped(site: Site, found: Answer) -> Iterator[tuple[str, Table]]:
 
 
 def warm(site: Site) -> None:
-    """Ask what the first page asks, so that the first person does not wait for it."""
-    for look in LOOKS:
-        if look.question in site.questions:
-            try:
-                _answer(site, look)
-            except ExporterError:
-                continue
+    """Begin to ask what the first page asks, so that the first person does not wait for it."""
+    with suppress(ExporterError):
+        for look in LOOKS:
+            if look.question in site.questions:
+                site.ask_meanwhile(look.question, _params(site, look))
 
 
 def _seen(site: Site) -> Iterator[Seen]:
+    end = monotonic() + _WAIT
     for look in LOOKS:
         if look.question not in site.questions:
             continue
         params = _params(site, look)
         href = ask_href(look.question, params)
         try:
-            answer = _answer(site, look)
+            answer = _answer(site, look, max(0.0, end - monotonic()))
+        except TimeoutError:
+            yield Seen(look, None, "", href, "This is still being asked. Load the page again in a moment.")
+            continue
         except ExporterError as error:
             yield Seen(look, None, "", href, str(error))
             continue
         yield Seen(look, table(site, answer, _FEW, href), _counted(answer), href)
 
 
-def _answer(site: Site, look: Look) -> Answer:
-    answer = site.ask(look.question, _params(site, look))
+def _answer(site: Site, look: Look, wait: float) -> Answer:
+    """Raises TimeoutError where the answer is not there yet after ``wait`` seconds."""
+    answer = site.ask_meanwhile(look.question, _params(site, look)).result(wait)
     rows = [row for row in answer.rows if look.is_shown(dict(zip(answer.columns, row, strict=True)))]
     return Answer(answer.columns, rows, answer.notes)
 

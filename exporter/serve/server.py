@@ -44,6 +44,7 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
         stack.callback(pages.close)
         stack.callback(sparql.close)
         site = Site(graph, pages, sparql)
+        stack.callback(site.close)
         listening = stack.enter_context(_listening(host, port))
         server = create_server(
             make(site, host), sockets=[listening], threads=_THREADS, ident=None, max_request_body_size=_LARGEST

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter import manifest
 from exporter.errors import ExporterError
@@ -16,6 +18,7 @@ from exporter.graph.ask.questions import Question, questions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from exporter.graph.ask.pool import Pool
@@ -47,6 +50,9 @@ class Site:
         self.sparql = sparql
         self._pages = pages
         self._key = disk.key(graph)
+        self._beside = ThreadPoolExecutor(1)
+        self._asked: dict[tuple[Any, ...], Future[Answer]] = {}
+        self._lock = Lock()
         self.questions: Mapping[str, Question] = {one.name: one for one in questions()}
 
     def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS) -> Answer:
@@ -81,6 +87,18 @@ class Site:
             return None
         told = rows[0]
         return Thing(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
+
+    def ask_meanwhile(self, question: str, params: Params = _NONE) -> Future[Answer]:
+        """The answer to a question that may take long, which is asked beside the pages: one after the other, once."""
+        key = question, *sorted((name, str(value)) for name, value in params.items())
+        with self._lock:
+            if key not in self._asked:
+                self._asked[key] = self._beside.submit(self.ask, question, params)
+            return self._asked[key]
+
+    def close(self) -> None:
+        """Ask nothing more beside the pages."""
+        self._beside.shutdown(wait=False, cancel_futures=True)
 
     def rows(self, question: str, params: Params = _NONE, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
         """The rows of an answer, by column."""

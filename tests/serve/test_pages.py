@@ -79,7 +79,10 @@ def got(client: FlaskClient, path: str, status: int = 200) -> Page:
 
 
 def test_the_first_page_says_what_a_steward_looks_for(client: FlaskClient) -> None:
-    page = got(client, "/")
+    for _ in range(20):
+        page = got(client, "/")
+        if "still being asked" not in page.text:
+            break
     assert "336 queries" in " ".join(page.text.split())
     assert any(row[0] == "RAW.CRM.STORE_VISITS_2019" for row in page.rows if row)
     assert any("CAMPAIGN_AUDIENCE" in " ".join(row) for row in page.rows)

@@ -136,6 +136,7 @@ class Pool:
         self._free = Semaphore(size)
         self._lock = Lock()
         self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
         self._is_closed = False
         self._kept: OrderedDict[Named, Answer] = OrderedDict()
 
@@ -160,10 +161,12 @@ class Pool:
         return self._told(Written(query, solutions, triples, most, self._seconds), Result)
 
     def close(self) -> None:
-        """End the processes, those that are at work when they are ready."""
+        """End the processes; who waits for an answer of theirs gets an error."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
+            for worker in self._busy:
+                worker.kill()
         for worker in idle:
             worker.end()
 
@@ -187,10 +190,12 @@ class Pool:
         try:
             with self._lock:
                 worker = self._idle.pop() if self._idle else _Worker(self._opened)
+                self._busy.add(worker)
             try:
                 yield worker
             finally:
                 with self._lock:
+                    self._busy.discard(worker)
                     is_kept = worker.is_ready and not self._is_closed
                     if is_kept:
                         self._idle.append(worker)
@@ -231,8 +236,12 @@ class _Worker:
         told: Told = msgspec.msgpack.decode(body, type=Told)
         return told
 
+    def kill(self) -> None:
+        """End the process, while it is asked by somebody else."""
+        self._process.kill()
+
     def end(self) -> None:
-        """End the process."""
+        """End the process, and let go of it."""
         with suppress(BrokenPipeError):
             self._stack.close()
 

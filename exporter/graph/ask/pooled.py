@@ -1,5 +1,5 @@
 """Answers the questions of one :class:`exporter.graph.ask.pool.Pool`, one after the other, in a process of its own that
-can be ended at any time. From when the store is open it opens no file and no connection.
+can be ended at any time. From when the store is open it opens no files but those of the store, and no connection.
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ def main() -> None:
         return
     opened = msgspec.msgpack.decode(first, type=Opened)
     known = {one.name: one for one in (*questions(), *questions(Path(os.fsdecode(opened.questions))))}
-    store = Store.read_only(os.fsdecode(opened.store))
-    confine(opened.memory)
+    folder = Path(os.fsdecode(opened.store))
+    store = Store.read_only(str(folder))
+    confine(opened.memory, folder)
     while (message := receive(sys.stdin.buffer)) is not None:
         asked = msgspec.msgpack.decode(message, type=Asked)
         limit_time(asked.seconds)

@@ -68,17 +68,17 @@ def answer(
     graph: Path,
     params: Given,
     most: int | None = None,
-    loaded: Callable[[], None] = lambda: None,
+    loaded: Callable[[Path | None], None] = lambda _: None,
 ) -> Answer:
     """What ``graph`` answers, in ``most`` rows at most; the parameters are checked before the graph is loaded, which
-    takes longer. ``loaded``: is called when it is.
+    takes longer. ``loaded``: is called when it is, with the store if it is one on disk.
     """
     question = find(name_or_file)
     refuse(question.query, question.name)
     check_all(question, params)
     with fresh(graph) as stored:
         store = load(graph) if stored is None else Store.read_only(str(stored))
-        loaded()
+        loaded(stored)
         return ask(store, question, params, most)
 
 

@@ -23,6 +23,8 @@ from exporter.graph.ask.questions import answer
 if TYPE_CHECKING:
     from exporter.graph.ask.answers import Answer
 
+_MOST_FILES: Final = 1_000
+"""Of a store, where the system does not say how many are open."""
 _MARGIN: Final = 10
 """Seconds of CPU beyond the time limit, after which the process ends though nobody ended it."""
 
@@ -47,8 +49,8 @@ def main() -> None:
         _tell(Failed(f"{type(error).__name__}: {error}", is_usage=False))
 
 
-def _begin(asked: Asked) -> None:
-    _confine(asked)
+def _begin(asked: Asked, store: Path | None) -> None:
+    _confine(asked, store)
     _tell(Begun())
 
 
@@ -63,20 +65,22 @@ def _tell(what: Told) -> None:
     sys.stdout.buffer.flush()
 
 
-def _confine(asked: Asked) -> None:
-    confine(asked.memory)
+def _confine(asked: Asked, store: Path | None = None) -> None:
+    confine(asked.memory, store)
     limit_time(asked.seconds)
 
 
-def confine(memory: int) -> None:
-    """Open nothing from here on, and take no more memory than is allowed. Where the system has no such limits
-    (Windows), the words of :mod:`exporter.graph.ask.untrusted` and the time limit of who started this process are left.
+def confine(memory: int, store: Path | None = None) -> None:
+    """Open nothing from here on, and take no more memory than is allowed. A store on disk opens its files when they are
+    first read, and waits for ever where it cannot: there as many may be opened as it has. Where the system has no such
+    limits (Windows), the words of :mod:`exporter.graph.ask.untrusted` and the time limit of who started this process
+    are left.
     """
     try:
         import resource  # noqa: PLC0415 - not everywhere
     except ImportError:
         return
-    limits = {resource.RLIMIT_NOFILE: 0, resource.RLIMIT_CORE: 0}
+    limits = {resource.RLIMIT_NOFILE: _files(store), resource.RLIMIT_CORE: 0}
     with suppress(OSError):
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
         limits[resource.RLIMIT_AS] = int(pages) * resource.getpagesize() + memory
@@ -84,6 +88,15 @@ def confine(memory: int) -> None:
         hard = resource.getrlimit(what)[1]
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (allowed, allowed))
+
+
+def _files(store: Path | None) -> int:
+    """How many files may be open: those that are, and those of a store; none more than are there without a store."""
+    if store is None:
+        return 0
+    with suppress(OSError):
+        return 1 + max(int(path.name) for path in Path("/proc/self/fd").iterdir()) + sum(1 for _ in store.glob("*.sst"))
+    return _MOST_FILES
 
 
 def limit_time(seconds: float) -> None:

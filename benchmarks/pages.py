@@ -1,0 +1,201 @@
+"""Time the pages of ``exporter serve`` on a large lineage: ``python -m benchmarks.pages [--objects N] [--edges N]``.
+
+5,000 tables are made up, each written from earlier ones until there are 50,000 edges between tables, and as many
+between columns; one of them, the hub, is a source of a tenth of all. The rows are exported by the local
+engine, the pages are served as ``exporter serve`` does, and each page is asked for as a browser does: once when nobody
+asked before, and again five times. What a browser takes to draw it is not counted. Fails where a page takes too long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SECONDS: Final = 2.0
+"""No page may take longer, the first time or later."""
+AGAIN: Final = 5
+START: Final = datetime(2026, 1, 1, tzinfo=UTC)
+COLUMNS: Final = ("ID", "AMOUNT", "EMAIL", "NOTE")
+Json = dict[str, Any]
+
+
+def table(number: int, columns: list[Json] | None = None) -> Json:
+    named = {"objectDomain": "Table", "objectId": number + 1, "objectName": f"DB.S{number % 40}.T{number:05}"}
+    return {**named, "columns": columns if columns is not None else [column(number, name) for name in COLUMNS]}
+
+
+def column(number: int, name: str) -> Json:
+    return {"columnId": number * 10 + COLUMNS.index(name), "columnName": name}
+
+
+def source(number: int, name: str) -> Json:
+    named = {key: value for key, value in table(number).items() if key != "columns"}
+    return {**named, "columnName": name}
+
+
+def rows(objects: int, edges: int, seed: int = 1) -> Iterator[Json]:
+    """A write of each table, from earlier ones, and a read of each by one of forty users."""
+    random = Random(seed)
+    for number in range(objects):
+        wanted = min(number, max(1, round(edges * (number + 1) / objects) - round(edges * number / objects)))
+        sources = {random.randrange(max(0, number - 300), number) for _ in range(wanted)} if number else set()
+        sources |= {0} if number and number % 10 == 0 else set()
+        while len(sources) < wanted:
+            sources.add(random.randrange(number))
+        moment = START + timedelta(minutes=number)
+        yield _write(number, sorted(sources), moment)
+        yield _query(f"read-{number:06}", f"USER_{number % 40}", moment + timedelta(seconds=30), [table(number)], [])
+
+
+def _write(number: int, sources: list[int], moment: datetime) -> Json:
+    filled = [
+        {
+            **column(number, name),
+            "directSources": (found := [source(one, name) for one in sources[place :: len(COLUMNS)]]),
+            "baseSources": found,
+        }
+        for place, name in enumerate(COLUMNS)
+    ]
+    read = [table(one) for one in sources]
+    return _query(f"write-{number:06}", "LOADER", moment, read, [table(number, filled)])
+
+
+def _query(query_id: str, user: str, moment: datetime, read: list[Json], modified: list[Json]) -> Json:
+    return {
+        "query_id": query_id,
+        "query_start_time": f"{moment:%Y-%m-%d %H:%M:%S.000 +0000}",
+        "user_name": user,
+        "direct_objects_accessed": read,
+        "base_objects_accessed": read,
+        "objects_modified": modified,
+    }
+
+
+def exported(objects: int, edges: int, folder: Path) -> Path:
+    source_file, out = folder / "rows.ndjson", folder / "large"
+    with source_file.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows(objects, edges))
+    command = [sys.executable, "-m", "exporter", "export", str(source_file), "--account", "BENCH-PAGES", "--engine",
+               "local", "--outputs", "graph", "--out", str(out)]  # fmt: skip
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return out
+
+
+@contextmanager
+def served(graph: Path) -> Iterator[str]:
+    command = [sys.executable, "-m", "exporter", "serve", str(graph), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            yield server.stdout.readline().strip()
+        finally:
+            server.terminate()
+
+
+def got(address: str, data: bytes | None = None) -> bytes:
+    headers = {"Content-Type": "application/json"} if data else {}
+    with urllib.request.urlopen(urllib.request.Request(address, data, headers), timeout=120) as answer:
+        body: bytes = answer.read()
+    return body
+
+
+def drawn(address: str, search: str) -> Callable[[], bytes]:
+    """What the page of the picture asks for when it is opened at ``search``."""
+    told = json.loads(got(f"{address}lineage/_dash-dependencies"))
+    show = next(one for one in told if one["inputs"][0]["id"] == "address")
+    outputs = [
+        {"id": part.rpartition(".")[0].lstrip("."), "property": part.rpartition(".")[2]}
+        for part in show["output"].strip(".").replace("...", "..").split("..")
+    ]
+    body = {
+        "output": show["output"],
+        "outputs": outputs,
+        "inputs": [{"id": "address", "property": "search", "value": search}],
+        "changedPropIds": ["address.search"],
+        "parsedChangedPropsIds": ["address.search"],
+    }
+    return lambda: got(f"{address}lineage/_dash-update-component", json.dumps(body).encode())
+
+
+def pages(address: str, objects: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    middle, last = objects // 2, objects - 1
+    name = quote(table(middle)["objectName"])
+    for what, path in (
+        ("first page", ""),
+        ("search, 5 found", "search?q=T0123"),
+        ("search, all found", "search?q=DB."),
+        ("object, the hub", "object?id=table/1"),
+        ("object, by name", f"object?name={name}"),
+        ("column", f"column?name={name}&column=EMAIL"),
+        ("query", f"query?id=write-{middle:06}"),
+        ("question: writers", f"ask/writers?object_name={name}&domain=Table"),
+        ("user", "user?name=USER_1"),
+        ("page of the picture", f"lineage/?id=table/{middle}"),
+    ):
+        yield what, lambda path=path: got(address + path)
+    for what, search in (
+        ("picture: the hub, hundreds of targets", "?id=table/1"),
+        ("picture: in the middle", f"?id=table/{middle}"),
+        ("picture: in the middle, as of a day", f"?id=table/{middle}&day=2026-01-03"),
+        ("picture: the last, all steps up", f"?id=table/{last + 1}"),
+        ("picture: a column in the middle", f"?id=table/{middle}&column=EMAIL"),
+    ):
+        yield what, drawn(address, search)
+
+
+def timed(ask: Callable[[], bytes]) -> tuple[float, int]:
+    began = time.perf_counter()
+    size = len(ask())
+    return time.perf_counter() - began, size
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--objects", type=int, default=5_000)
+    parser.add_argument("--edges", type=int, default=50_000)
+    parser.add_argument("--graph", type=Path, help="what an earlier run exported, with the same numbers")
+    parser.add_argument("--keep", type=Path, help="a folder for the rows and the export")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        graph = arguments.graph or exported(arguments.objects, arguments.edges, arguments.keep or Path(temporary))
+        slow = measured(graph, arguments.objects)
+    for what in slow:
+        print(f"too slow: {what}", file=sys.stderr)
+    return 1 if slow else 0
+
+
+def measured(graph: Path, objects: int) -> list[str]:
+    """Print the times; the pages that take too long."""
+    slow = []
+    for start in ("first start, which makes the store", "second start"):
+        began = time.perf_counter()
+        with served(graph) as address:
+            got(f"{address}health")
+            print(f"{start}: {time.perf_counter() - began:.1f} s", flush=True)
+    with served(graph) as address:
+        print("\n| page | KB | first, ms | again, ms |\n|---|---|---|---|")
+        for what, ask in pages(address, objects):
+            first, size = timed(ask)
+            again = statistics.median(timed(ask)[0] for _ in range(AGAIN))
+            print(f"| {what} | {size / 1000:,.0f} | {first * 1000:,.0f} | {again * 1000:,.0f} |", flush=True)
+            slow += [what] if first > SECONDS else []
+    return slow
+
+
+if __name__ == "__main__":
+    sys.exit(main())
