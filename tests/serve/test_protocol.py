@@ -21,6 +21,8 @@ from exporter.serve.site import Site
 from tests.graph.shape_graphs import VALID
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from flask.testing import FlaskClient
 
 AH = "PREFIX ah: <https://w3id.org/access-history#>\n"
@@ -227,3 +229,17 @@ def test_every_answer_tells_browsers_what_they_may_do(client: FlaskClient) -> No
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_a_store_of_many_files_is_asked_though_no_other_file_may_be_opened(tmp_path: Path) -> None:
+    """Each file of a graph is files of its own in the store, which opens them when they are first read."""
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    for number in range(40):
+        (folder / f"part-{number:02}.ttl").write_text(f'<urn:a> <urn:b{number}> "{number}" .')
+    with disk.kept(folder, lambda _: None) as store:
+        pool = Pool(store, OWN_QUESTIONS, 1, 20.0)
+        client = make(Site(folder, pool, pool), "127.0.0.1").test_client()
+        answer = client.get("/sparql", query_string={"query": "SELECT * WHERE { ?a ?b ?c }"})
+        assert len(answer.json["results"]["bindings"]) == 40
+        pool.close()
