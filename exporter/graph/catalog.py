@@ -161,10 +161,13 @@ def _themes(term: str, column: str | None, remark: Remark, iris: Iris) -> Values
 
 
 def documents(catalog: Iterable[Node], tags: Iterable[Node], base: str) -> Iterator[tuple[str, str]]:
-    """The files that they become, each in both syntaxes: name and text."""
+    """The files that they become, each in both syntaxes: name and text. The catalog has the tags, too, since tools
+    look for the class of a theme in the file that refers to it.
+    """
+    of_tags = list(tags)
     for name, nodes, classes, prefixes in (
-        ("catalog", list(catalog), CATALOG_CLASSES, CATALOG_PREFIXES),
-        ("tags", list(tags), TAG_CLASSES, TAG_PREFIXES),
+        ("catalog", [*catalog, *of_tags], (*CATALOG_CLASSES, *TAG_CLASSES), CATALOG_PREFIXES),
+        ("tags", of_tags, TAG_CLASSES, TAG_PREFIXES),
     ):
         yield f"{name}.ttl", _turtle(nodes, prefixes, base)
         yield f"{name}.jsonld", _jsonld(nodes, jsonld.context_of(classes, prefixes), base)

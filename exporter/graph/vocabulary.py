@@ -27,6 +27,7 @@ QUERY: Final = NodeClass(
         maybe("dcterms:isPartOf", "ah:Statement"),
         maybe("ah:rootQuery", "ah:Statement"),
         many("prov:used", "ah:Version"),
+        many("ah:madeVersion", "ah:Version"),
         many("prov:qualifiedUsage", "ah:Access"),
         many("ah:accessPattern", "ah:AccessPattern"),
         many("ah:enforced", "ah:PolicyEnforcement"),

@@ -123,6 +123,18 @@ def test_both_syntaxes_say_the_same_and_no_node_is_blank(name: str) -> None:
     assert not [quad for quad in quads if isinstance(quad.subject, BlankNode) or isinstance(quad.object, BlankNode)]
 
 
+def test_the_catalog_has_the_classes_of_the_tags_that_it_refers_to(catalog: Graph, tags: Graph) -> None:
+    for term, kind in (
+        (DCAT.theme, SKOS.Concept),
+        (DCTERMS.subject, SKOS.Concept),
+        (DCAT.themeTaxonomy, SKOS.ConceptScheme),
+    ):
+        values = {*catalog.objects(None, term)}
+        assert values
+        assert all((value, RDF.type, kind) in catalog for value in values)
+    assert {*tags} <= {*catalog}
+
+
 def test_every_term_is_one_of_its_vocabulary(catalog: Graph, tags: Graph) -> None:
     """The vocabularies' terms as rdflib lists them; it refuses others."""
     known = {URIRef(term) for vocabulary in (CSVW, DCAT, DCTERMS, FOAF, SKOS, RDF) for term in dir(vocabulary)}

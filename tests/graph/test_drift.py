@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -251,6 +252,13 @@ def test_every_term_is_documented() -> None:
     wanted = (RDFS.label, RDFS.comment, SKOS.example, RDFS.isDefinedBy)
     lacking = [f"{term}: {one}" for term in terms_of(graph) for one in wanted if graph.value(term, one) is None]
     assert not lacking, "\n".join(["", *lacking])
+
+
+def test_no_two_terms_have_one_label() -> None:
+    named = Counter(
+        str(label).lower() for term in terms_of(ontology()) for label in ontology().objects(term, RDFS.label)
+    )
+    assert [label for label, times in named.items() if times > 1] == []
 
 
 def test_every_property_says_where_it_belongs_and_what_it_holds() -> None:

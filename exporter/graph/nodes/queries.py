@@ -122,6 +122,9 @@ def _query(told: Told, associated: list[Node], parts: Mapping[str, tuple[str, ..
     used = [iris.state(key, states[key]) for key, effect in told.effects.items() if effect.is_data]
     if used:
         values["prov:used"] = tuple(sorted(used))
+    made = [iris.state(key, told.version) for key, effect in told.effects.items() if effect.makes]
+    if made:
+        values["ah:madeVersion"] = tuple(sorted(made))
     values.update({term: iris for term, iris in parts.items() if iris})
     if told.content.incomplete:
         values["ah:incomplete"] = told.content.incomplete
