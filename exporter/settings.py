@@ -188,6 +188,7 @@ _FROM_FILE: Final = {
 
 def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
     """The settings from what the command line gave (None: not given), the environment and the file."""
+    _refuse_empty(given)
     file = _file(config, environ) if config else {}
     table = file.pop("openlineage", {})
     file.pop("push", None)
@@ -207,6 +208,16 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     hidden = privacy_of(values.pop("pseudonyms", None), times, filters, privacy)
     events = _openlineage(table, config, query_text=bool(values.get("query_text")))
     return Settings(**values, openlineage=events, privacy=hidden)
+
+
+def _refuse_empty(given: Mapping[str, Any]) -> None:
+    """An option without a text is most often a shell's variable that nobody has set: no pseudonyms, or other rows."""
+    for name, value in given.items():
+        if value == "" or (isinstance(value, list | tuple) and "" in value):
+            raise UsageError(
+                f"{'INPUT' if name == 'inputs' else name}: is empty, as where a variable of the shell is not set; "
+                "give it a value, or leave it out"
+            )
 
 
 def load_push(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Choices:

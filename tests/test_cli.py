@@ -297,6 +297,39 @@ def test_a_folder_that_is_not_there(command: str, tmp_path: Path, capsys: pytest
     assert f"{tmp_path / 'lineag'}: there is no such folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["", "--out", "out"], "INPUT: is empty"),
+        (["rows.ndjson", "--out", ""], "out: is empty"),
+        (["rows.ndjson", "--out", "out", "--pseudonyms", ""], "pseudonyms: is empty"),
+        (["rows.ndjson", "--out", "out", "--query-history", ""], "query_history: is empty"),
+        (["rows.ndjson", "--out", "out", "--shapes", ""], "shapes: is empty"),
+        (["rows.ndjson", "--out", "out", "--forget-user", ""], "forget_user: is empty"),
+    ],
+)
+def test_an_empty_option_is_no_option(option: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A shell leaves it where a variable is not set: nobody wants names in clear, or the current folder, for that."""
+    assert main(["export", *option, "--account", "A-B", "--engine", "local"]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["validate", "push", "log", "quarantine", "query user-history --graph"])
+def test_an_empty_folder_is_none(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), ""])
+    assert ended.value.code == 2
+    assert "is empty, as where a variable" in capsys.readouterr().err
+
+
+def test_pseudonyms_without_a_key_are_refused_wherever_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EXPORTER_PSEUDONYMS", "")
+    assert exports.export([exports.ndjson([GOOD], tmp_path / "rows.ndjson")], tmp_path / "out") == 2
+    assert "names would be in clear" in capsys.readouterr().err
+
+
 def test_a_name_that_is_nearly_there_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exports.ndjson([GOOD], tmp_path / "rows.ndjson")
     assert exports.export([tmp_path / "rowz.ndjson"], tmp_path / "out") == 2

@@ -36,6 +36,8 @@ def here(name: str) -> Path:
     """The path of an argument that has to be on this machine, which may be given as a URI, as --out is."""
     from exporter.rows.forms import is_remote, local
 
+    if not name:
+        raise argparse.ArgumentTypeError("is empty, as where a variable of the shell is not set")
     if is_remote(name):
         raise argparse.ArgumentTypeError(f"{name} is not on this machine: copy it to a folder here, and give that")
     return Path(local(name))

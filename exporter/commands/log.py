@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.commands import command
+from exporter.commands import command, here
 
 if TYPE_CHECKING:
     import argparse
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Declare it."""
     parser = command(commands, "log", _run, "show the runs that made a folder", "exporter log lineage")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="what export wrote")
+    parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")
     parser.add_argument("--json", action="store_true", help="print the runs as JSON")
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.commands import command
+from exporter.commands import command, here
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +17,7 @@ def add(commands: Any) -> None:
         commands, "quarantine", _run, "list what was set aside, by reason, with an example of each",
         "exporter quarantine lineage",
     )  # fmt: skip
-    parser.add_argument("folder", type=Path, metavar="DIR", help="what export wrote")
+    parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")
     parser.add_argument("--json", action="store_true", help="print the reasons as JSON")
 
 

@@ -56,7 +56,11 @@ def privacy_of(
 ) -> Privacy:
     """From what was given: the path of a key, since and until, the tables' lists. Raises UsageError."""
     filters = filters_of(*times, lists)
-    if not pseudonyms:
+    if pseudonyms == "":
+        raise UsageError(
+            "pseudonyms: names no file, so names would be in clear; give the path of the key, or leave it out"
+        )
+    if pseudonyms is None:
         if privacy:
             raise UsageError(f"privacy.{min(privacy)}: says whose names get pseudonyms, so give --pseudonyms KEYFILE")
         return Privacy(filters=filters)

@@ -32,7 +32,7 @@ def check_names(names: Collection[str], where: str, *, is_history: bool) -> None
             f"{where}: these are rows of ACCESS_HISTORY, and --query-history takes those of QUERY_HISTORY; "
             "give them as INPUT"
         )
-    has_none = "query_start_time" not in names and OBJECTS.isdisjoint(names)
+    has_none = "query_id" in names and "query_start_time" not in names and OBJECTS.isdisjoint(names)
     if not is_history and has_none and not OF_HISTORY.isdisjoint(names):
         raise UsageError(f"{where}: these are rows of QUERY_HISTORY; give them with --query-history")
 
