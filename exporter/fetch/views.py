@@ -78,11 +78,13 @@ QUERY_HISTORY: Final = View(
 
 
 def schema_of(view: str) -> str:
-    """``account``, ``organization`` or DATABASE.SCHEMA -> the schema as SQL names it. Raises UsageError."""
+    """``account``, ``organization`` or DATABASE.SCHEMA -> the schema as SQL names it, in one spelling where it has no
+    quotes. Raises UsageError.
+    """
     known = SCHEMAS.get(view.lower())
     if known is None and not _SCHEMA.fullmatch(view):
         raise UsageError(f"--view {view}: is not account, organization or DATABASE.SCHEMA")
-    return known or view
+    return known or (view if '"' in view else view.upper())
 
 
 def asked_for(view: View, there: Iterable[str], *, query_text: bool) -> tuple[str, ...]:

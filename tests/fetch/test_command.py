@@ -85,8 +85,8 @@ def test_a_dry_run_prints_the_sql_and_asks_nobody(
     assert (code, err) == (0, "")
     statements = out.splitlines()
     assert [one.partition(" from ")[2].partition(" ")[0] for one in statements] == [
-        *["governance.lineage.ACCESS_HISTORY"] * 2,
-        *["governance.lineage.QUERY_HISTORY"] * 2,
+        *["GOVERNANCE.LINEAGE.ACCESS_HISTORY"] * 2,
+        *["GOVERNANCE.LINEAGE.QUERY_HISTORY"] * 2,
     ]
     assert f"start_time < to_timestamp_ltz('{TODAY} 00:00:00 +0000');" in statements[-1]
     assert "query_text" not in out
@@ -120,7 +120,7 @@ def test_a_view_that_is_not_there_names_the_grant(snowflake: Snow, run: Callable
     assert "grant database role SNOWFLAKE.GOVERNANCE_VIEWER to role ROLE" in err
     code, _, err = run("--view", "governance.lineage")
     assert code == 2
-    assert "grant select on governance.lineage.ACCESS_HISTORY to role ROLE" in err
+    assert "grant select on GOVERNANCE.LINEAGE.ACCESS_HISTORY to role ROLE" in err
 
 
 def test_a_view_of_something_else_is_told(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:

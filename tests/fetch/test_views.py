@@ -40,7 +40,7 @@ def test_a_column_that_the_view_lacks_is_not_asked_for() -> None:
     [
         ("account", "SNOWFLAKE.ACCOUNT_USAGE"),
         ("Organization", "SNOWFLAKE.ORGANIZATION_USAGE"),
-        ("governance.lineage", "governance.lineage"),
+        ("governance.lineage", "GOVERNANCE.LINEAGE"),
         ('"my db"."a ""b"""', '"my db"."a ""b"""'),
     ],
 )
