@@ -83,7 +83,7 @@ def _fault(error: Exception, left: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="exporter",
-        description="Converts rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, and validates them.",
+        description="Rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, validated with SHACL.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
