@@ -71,7 +71,7 @@ def notes(store: Store, question: str, given: Mapping[str, str | Iterable[str]])
     if any(not _is_midnight(time) for name in _TIMES for time in _each(given.get(name, ()))):
         said.append(
             "This graph has reads by day (export --reads daily): since and until are exact for reads at midnight (UTC) "
-            "only; within a day its reads count at the time of the first or the last."
+            "only; within a day all reads that are alike count at the time of the first."
         )
     return said
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -15,8 +15,10 @@ import pytest
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
 
 from exporter.cli import main
-from exporter.graph.ask import by_day
-from exporter.graph.ask.questions import ask, find, questions
+from exporter.graph.ask import by_day, movement
+from exporter.graph.ask.answers import Answer
+from exporter.graph.ask.parameters import bind
+from exporter.graph.ask.questions import find, questions, select
 from exporter.graph.ask.store import load
 from tests.exports import export, ndjson
 from tests.graph.ask import dense_histories
@@ -34,7 +36,20 @@ ALL: Final = [question.name for question in questions()]
 SAME: Final = sorted(by_day.ANSWERED)
 SINGLE: Final = sorted(by_day.BY_DAY)
 _START: Final = dense_histories.START.replace(hour=0)
+NAMED_AT_READS: Final = {"unmasked-copies": {0, 2}}
+"""Columns with the name that another object had at the time of a read: of a day the first and the last are known."""
 Told = frozenset[tuple[str | None, ...]]
+
+
+def _only_reads(row: Json) -> bool:
+    return bool(row["base_objects_accessed"]) and not (row["objects_modified"] or row["object_modified_by_ddl"])
+
+
+def _again(row: Json, number: int, rng: Random) -> Json:
+    """The same statement, run again a little later."""
+    at = datetime.fromisoformat(row["query_start_time"]) + timedelta(seconds=rng.choice((0, 1, 2, 5, 9)))
+    query_id = f"{row['query_id']}-again-{number}"
+    return {**row, "query_id": query_id, "query_start_time": f"{at:%Y-%m-%dT%H:%M:%S.000Z}"}
 
 
 def _later(time: str, factor: int) -> str:
@@ -46,9 +61,13 @@ def _later(time: str, factor: int) -> str:
 
 @cache
 def rows_of(seed: int) -> tuple[list[Json], list[Json]]:
-    """A dense history over days, its queries minutes to hours apart; some with lines of QUERY_HISTORY, and roles."""
+    """A dense history over days, its queries minutes to hours apart, most reads several times; some with lines of
+    QUERY_HISTORY, and roles.
+    """
+    rng = Random(seed)
     rows, history = dense_histories.history(seed, 30)
-    factor = Random(seed).choice((600, 1800, 7200))
+    again = [_again(row, number, rng) for row in rows if _only_reads(row) for number in range(rng.randint(0, 4))]
+    rows, factor = [*rows, *again], rng.choice((600, 1800, 7200))
     own = {"organization_name": "DAILY", "account_name": f"S{seed}"}
     told = [{**row, **own, "query_start_time": _later(row["query_start_time"], factor)} for row in rows]
     starts = {row["query_id"]: row["query_start_time"] for row in told}
@@ -104,6 +123,10 @@ def _midnight(time: str) -> str:
     return f"{time[:10]}T00:00:00Z"
 
 
+def _without(rows: Told, places: set[int]) -> Told:
+    return frozenset(tuple(cell for place, cell in enumerate(row) if place not in places) for row in rows)
+
+
 def test_the_days_are_of_many_reads() -> None:
     """Else there would be nothing to tell apart."""
     asked = (
@@ -116,7 +139,15 @@ def test_the_days_are_of_many_reads() -> None:
 
 
 def told(store: Store, question: str, given: Given) -> Told:
-    return frozenset(ask(store, find(question), given).rows)
+    return frozenset(answered(store, question, given).rows)
+
+
+def answered(store: Store, question: str, given: Given) -> Answer:
+    """What the graph answers, without a look at what the parameters name."""
+    asked = find(question)
+    if question == movement.QUESTION:
+        return Answer(movement.COLUMNS, *movement.rows(store, asked.parameters, given, limit=10**6))
+    return select(store, bind(asked.query, asked.parameters, given), question)
 
 
 @pytest.mark.parametrize("question", SAME)
@@ -125,7 +156,11 @@ def test_a_question_answers_the_same(question: str) -> None:
     for seed in SEEDS:
         for given in parameters(question, seed):
             full, daily = (told(graphs(mode)[seed], question, given) for mode in ("full", "daily"))
-            assert sorted(daily, key=str) == sorted(full, key=str), f"{question} {given} of {seed}"
+            words = f"{question} {given} of {seed}"
+            if question in NAMED_AT_READS:
+                assert daily <= full, words
+                full, daily = (_without(one, NAMED_AT_READS[question]) for one in (full, daily))
+            assert sorted(daily, key=str) == sorted(full, key=str), words
             answers += bool(full)
     assert answers > 5, "hardly any history has an answer"
 
@@ -136,7 +171,7 @@ def test_a_question_about_single_reads_has_a_row_for_those_of_a_day(question: st
     without = 0
     for seed in SEEDS:
         for given in parameters(question, seed):
-            answers = [ask(graphs(mode)[seed], find(question), given) for mode in ("full", "daily")]
+            answers = [answered(graphs(mode)[seed], question, given) for mode in ("full", "daily")]
             place = answers[0].columns.index("query_id")
             full, daily = (frozenset(answer.rows) for answer in answers)
             whole = {row for row in daily if row[place] is not None}
@@ -177,7 +212,7 @@ ASKED_OF_MONTH: Final[dict[str, Any]] = {
 @pytest.mark.parametrize("question", SAME)
 def test_company_month_answers_the_same(question: str, month: dict[str, Path]) -> None:
     stores = {mode: _month(out) for mode, out in month.items()}
-    required = {one.name: ASKED_OF_MONTH[one.name] for one in find(question).parameters if one.required}
+    required = {one.name: [ASKED_OF_MONTH[one.name]] for one in find(question).parameters if one.required}
     full, daily = (told(stores[mode], question, required) for mode in ("full", "daily"))
     assert full == daily
 
