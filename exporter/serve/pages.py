@@ -128,7 +128,7 @@ def _grouped(site: Site, found: Answer) -> Iterator[tuple[str, Table]]:
 
 def warm(site: Site) -> None:
     """Begin to ask what the first page asks, so that the first person does not wait for it."""
-    with suppress(ExporterError):
+    with suppress(ExporterError, RuntimeError):  # the latter where the server is ended meanwhile
         for look in LOOKS:
             if look.question in site.questions:
                 site.ask_meanwhile(look.question, _params(site, look))
