@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests import exports
+from tests.stores.servers import free_port
 from tests.test_updates import Drawn, triples, updated
 
 if TYPE_CHECKING:
@@ -128,3 +130,19 @@ def test_without_changes_nothing_is_sent(oxigraph: Endpoint, tmp_path: Path) -> 
     assert exports.export([given], tmp_path / "out", "--outputs", "graph") == 0
     code, words = follow(tmp_path / "out", oxigraph)
     assert (code, "has no changes" in words) == (2, True)
+
+
+def test_the_script_of_every_day_gives_a_store_what_is_new(oxigraph: Endpoint, tmp_path: Path) -> None:
+    """And a backend that does not answer keeps nothing from the store."""
+    day = tmp_path / "rows" / "2026-11-21"
+    day.mkdir(parents=True)
+    exports.ndjson(exports.all_rows()[:3], day / "access_history.ndjson")
+    oxigraph.change("DROP ALL")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("OPENLINEAGE_", "EXPORTER_"))}
+    environ |= {"PATH": f"{Path(sys.executable).parent}:{environ['PATH']}", "EXPORTER_ENGINE": "local"}
+    environ |= {"ROWS": f"{tmp_path}/rows", "LINEAGE": f"{tmp_path}/lineage", "EXPORTER_ACCOUNT": exports.ACCOUNT}
+    environ |= {"SPARQL_UPDATE_URL": oxigraph.update, "OPENLINEAGE_URL": f"http://127.0.0.1:{free_port()}"}
+    command = [FOLLOW.with_name("daily"), "2026-11-21"]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert oxigraph.triples() == triples(tmp_path / "lineage") != set()
