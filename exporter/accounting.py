@@ -143,8 +143,8 @@ def _faulty(events: int) -> dict[str, int]:
 def _of_history(settings: Settings, numbers: dict[str, int]) -> dict[str, int] | None:
     if settings.query_history is None:
         return None
-    told = {"rows_in": "history_rows", "doubled": "history_doubled", "unreadable": "history_unreadable"}
-    return {name: numbers.get(number, 0) for name, number in told.items()}
+    names = ("rows", "doubled", "unreadable", "unusable")
+    return {"rows_in" if name == "rows" else name: numbers.get(f"history_{name}", 0) for name in names}
 
 
 def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | None:

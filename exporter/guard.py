@@ -31,6 +31,12 @@ def check(settings: Settings, report: Report, new: Publication, came: str) -> No
             f"the filters leave out all {left_out:,} rows of {came}; {_unchanged(settings)}. Give --allow-empty where "
             "that is as it should be"
         )
+    history = report.query_history
+    if history and history["rows_in"] and history["unusable"] == history["rows_in"]:
+        raise UsageError(
+            f"none of the {history['rows_in']:,} rows of {settings.query_history} is of QUERY_HISTORY; "
+            f"{_unchanged(settings)}. Give those of the view QUERY_HISTORY, or leave --query-history out"
+        )
     if not settings.inputs:  # rows are taken out, and none were to come
         return
     if report.rows_in == 0 and not settings.allow_empty:

@@ -109,4 +109,9 @@ def test_query_history_is_told(folder: Path) -> None:
     assert facts["before"]["rows_inserted"] == 3
     assert facts["before"]["end_time"].isoformat()[:19] == "2026-03-01T08:00:30"
     assert facts["child"]["end_time"] is None
-    assert exports.report(folder / "out")["query_history"] == {"rows_in": 3, "doubled": 0, "unreadable": 0}
+    assert exports.report(folder / "out")["query_history"] == {
+        "rows_in": 3,
+        "doubled": 0,
+        "unreadable": 0,
+        "unusable": 0,
+    }

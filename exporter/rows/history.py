@@ -15,6 +15,7 @@ from exporter.rows import limits, patient
 from exporter.rows.columns import NOT_DECODED, lower_name, texts_of
 from exporter.rows.fitting import is_damaged, plain_text
 from exporter.rows.times import parse_time
+from exporter.rows.views import OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +26,7 @@ _NUMBERS: Final = frozenset(
 )
 _COLUMNS: Final = History.__struct_fields__
 _KNOWN: Final = frozenset({"query_id", *_COLUMNS})
+_OF_ROWS: Final = frozenset({*OBJECTS, *map(str.upper, OBJECTS)})
 _IN_ORDER: Final = (_TIME, *(name for name in _COLUMNS if name != _TIME))
 _NOTHING: Final = frozenset({"", "\\N", "null"})
 _NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[dDfF]?", re.ASCII)
@@ -72,11 +74,13 @@ def _order(one: History) -> tuple[tuple[bool, str | int | None], ...]:
 
 
 def _texts(line: str) -> dict[str, str | None] | None:
-    """The texts of the columns that are read; None where the line is not one JSON object."""
+    """The texts of the columns that are read; None where the line is no JSON object, or a row of the other view."""
     try:
         given = texts_of(line)
     except NOT_DECODED:
         return _texts_patiently(line)
+    if not _OF_ROWS.isdisjoint(given):  # a row of ACCESS_HISTORY would be a query that tells nothing of itself
+        return None
     return {name: text for spelt, text in given.items() if (name := lower_name(spelt)) in _KNOWN}
 
 

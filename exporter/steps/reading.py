@@ -46,7 +46,7 @@ class Record(NamedTuple):
 def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
     """Rows, lines of QUERY_HISTORY and notes of children, to their queries; and how many records each block has."""
     counts: dict[tuple[str, int], int] = {}
-    rows = bad = lines = unreadable = 0
+    rows = bad = lines = unreadable = unusable = 0
     screen, screened = job.screen, Screened()
     for record in records:
         if record.is_history:
@@ -55,6 +55,7 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
                 query_id, history, is_unreadable = line
                 lines += 1
                 unreadable += is_unreadable
+                unusable += query_id is None
                 if query_id is not None:
                     # SQL text can hold personal data: where it is not asked for it goes no further than this.
                     said = history if job.query_text else structs.replace(history, query_text=None)
@@ -78,8 +79,8 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
             yield from _row(row, (*place, number, record.unit), text, job)
     for (file, block), count in counts.items():
         yield Message(PLACE, file, order(0, block), encode((block, count)))
-    told = {"rows": rows, "unreadable": bad, "history_rows": lines, "history_unreadable": unreadable, **screened.counts}
-    yield Message(TALLY, "", b"", encode(told))
+    told = {"rows": rows, "unreadable": bad, "history_rows": lines, "history_unreadable": unreadable}
+    yield Message(TALLY, "", b"", encode({**told, "history_unusable": unusable, **screened.counts}))
 
 
 def _writable(text: str) -> str:
