@@ -82,7 +82,7 @@ def _delivered(tried: Tried) -> int:
 
 TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("", "--version"): Try("--version", lambda one: one.out.startswith("exporter 0.")),
-    ("", "--help"): Try("--help", lambda one: "exit codes: 0 done; 1 the shapes refused" in one.out),
+    ("", "--help"): Try("--help", lambda one: "exit codes: 0 done" in one.out),
     # --- export
     ("export", "INPUT"): Try(
         _EXPORT, lambda one: [one.report[name] for name in ("rows_in", "exported", "duplicates")] == [4, 2, 1]
@@ -193,6 +193,11 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("query", "--max-rows"): Try(
         "query user-history --graph made --max-rows 1 --format json",
         lambda one: len(one.json) == 1 and "--max-rows N gives more" in one.err,
+    ),
+    ("query", "--fail-on-rows"): Try(
+        "query user-history --graph made --fail-on-rows",
+        lambda one: "query_start_time" in one.out and "user-history has " in one.err,
+        1,
     ),
     ("queries", "--json"): Try("queries --json", lambda one: "who-accessed" in {one["name"] for one in one.json}),
     # --- the life of a folder

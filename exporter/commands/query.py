@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.commands import command, here
-from exporter.errors import UsageError
+from exporter.errors import RefusedError, UsageError
 from exporter.printable import bare
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--max-rows", type=_rows, default=1_000_000, metavar="N", help="rows of the answer at most (default 1000000)"
     )
+    parser.add_argument("--fail-on-rows", action="store_true", help="a check: exit 1 where the answer has rows")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -56,6 +57,9 @@ def _run(arguments: argparse.Namespace) -> int:
     for note in found.notes:
         print(note, file=sys.stderr)
     _written(render(found, arguments.format), arguments.format)
+    if arguments.fail_on_rows and found.rows:
+        sys.stdout.flush()
+        raise RefusedError(f"{arguments.question} has {_counted(len(found.rows))}, which --fail-on-rows forbids.")
     return 0
 
 
@@ -63,6 +67,10 @@ def _written(text: str, fmt: str) -> None:
     """CSV is data: only on a terminal is it guarded like all else."""
     stream = sys.stdout if fmt != "csv" or sys.stdout.isatty() else bare(sys.stdout)
     stream.write(text)
+
+
+def _counted(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
 def _seconds(text: str) -> float:

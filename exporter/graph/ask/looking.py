@@ -46,6 +46,8 @@ def look_up(store: Store, parameters: Sequence[Parameter], given: Given) -> Look
     things = _look_up_objects(known, parameters, by_kind, looked)
     if "column" in by_kind:
         _look_up_columns(known, by_kind["column"], things, looked)
+    if "tag" in by_kind:
+        _look_up_tags(known, by_kind["tag"], looked)
     if "user" in by_kind:
         _look_up_texts(known, by_kind["user"], known.has_user, "ah:userName", looked)
     if "query" in by_kind:
@@ -64,6 +66,12 @@ def _look_up_columns(known: Known, parameter: Parameter, things: set[str], looke
     for value in looked.given[parameter.name] if things else ():
         if not known.has_column(value, things):
             looked.notes.append(_none("column", value, known.columns(things)).replace("the graph", "the object"))
+
+
+def _look_up_tags(known: Known, parameter: Parameter, looked: Looked) -> None:
+    for value in looked.given[parameter.name]:
+        if not any(turn.domain == "Tag" for turn in known.turns(value)):
+            looked.notes.append(_none("tag", value, known.every("ah:nameText")))
 
 
 def _none(word: str, value: str, every: Iterable[str]) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Given: TypeAlias = "Mapping[str, str | Sequence[str]]"
 """The values of parameters by name: one, or several."""
-KINDS: Final = ("time", "thing", "object", "object id", "domain", "column", "user", "query")
+KINDS: Final = ("time", "thing", "object", "object id", "domain", "column", "tag", "user", "query")
 """What a parameter is, if no mere text. A thing is an IRI; names are matched by the rule of letter case."""
 _DECLARATION: Final = re.compile(
     r"^# param (?P<name>\w+)(?P<optional>\?)?(?: = (?P<default>[^:()]+?))?"
@@ -44,7 +44,7 @@ _breaks_an_iri: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\\ud800-\udfff]|\A\Z").
 _DATE_TIME: Final = "http://www.w3.org/2001/XMLSchema#dateTime"
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _READ: Final[Mapping[str, Callable[[str], str]]] = {
-    **dict.fromkeys(("object", "column", "user"), match_name),
+    **dict.fromkeys(("object", "column", "tag", "user"), match_name),
     "object id": lambda value: usable_id(value) or value,
 }
 """How a value is read, by the kind of its parameter: as the graph has what it is compared with."""

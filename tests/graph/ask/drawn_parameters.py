@@ -32,18 +32,14 @@ def history(case: str) -> History:
 
 @cache
 def _values_of(case: str) -> dict[str, list[str]]:
-    return values_of(history(case))
+    return _values(history(case))
 
 
 def drawn_parameters(question: str, case: str, asked: int = ASKED) -> list[Given]:
     """With nothing that may be left out, and then with values that the rows have: one of each, or several."""
-    return given_of(question, case, _values_of(case), asked)
-
-
-def given_of(question: str, case: str, values: dict[str, list[str]], asked: int) -> list[Given]:
-    """The same with values of any history."""
     parameters = found(question).parameters
     rng = Random(f"{question} {case}")
+    values = _values_of(case)
     every = [
         {
             one.name: [
@@ -54,8 +50,9 @@ def given_of(question: str, case: str, values: dict[str, list[str]], asked: int)
         }
         for _ in range(asked if parameters else 1)
     ]
-    least = {} if any(one.required for one in parameters) else [{}]
-    return [*least, *every]
+    least = {} if any(one.required or one.instead for one in parameters) else [{}]
+    # Asked for nothing, it would tell of databases and schemas too, which rows name in the names of others alone.
+    return [*least, *(one for one in every if one or question != "former-names")]
 
 
 def _given(rng: Random, parameters: Sequence[Parameter]) -> set[str]:
@@ -88,7 +85,7 @@ def _kind(question: str, parameter: str) -> str:
     )
 
 
-def values_of(read: History) -> dict[str, list[str]]:
+def _values(read: History) -> dict[str, list[str]]:
     """What to ask for: names, ids, columns and times of the history, and now and then of none."""
     times = sorted({query.start for query in read.queries.values()})
     shown = [key for query in read.queries.values() for _, key in query.shown]
@@ -97,6 +94,7 @@ def values_of(read: History) -> dict[str, list[str]]:
     ]
     stages = [name for key, turns in read.names.held.items() if "stage" in key.split("/")[0] for name, _, _ in turns]
     columns = [name for query in read.queries.values() for _, named in query.shown.values() for name in named]
+    tags = [name for key, turns in read.names.held.items() if key.startswith("tag/") for name, _, _ in turns]
     tagged = [
         (change["objectName"], column)
         for _, _, change in read.changes
@@ -111,6 +109,7 @@ def values_of(read: History) -> dict[str, list[str]]:
         "object_name": [*names, *names, *stages, "no.such.name"],
         "source": [*stages, *stages, *stages, *names, "no.such.name"],
         "column_name": [*columns, "NO_SUCH_COLUMN"],
+        "tag_name": [*tags, "NO.SUCH.TAG"],
         "domain": ["Table", "TABLE", "View", "Stage"],
         "user_name": [query.user for query in read.queries.values()],
         "query_id": [*read.queries, *(query.parent for query in read.queries.values() if query.parent)],

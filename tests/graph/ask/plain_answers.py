@@ -26,6 +26,15 @@ from tests.graph.ask.plain_asking import (
     queries,
     same_name,
 )
+from tests.graph.ask.plain_changes import changes
+from tests.graph.ask.plain_end_up import end_up, end_up_of_all
+from tests.graph.ask.plain_governance import (
+    column_readers,
+    column_readers_of_all,
+    former_names,
+    policy_coverage,
+    unmasked_reads,
+)
 from tests.graph.ask.plain_lineage import (
     column_copies,
     downstream_users,
@@ -225,13 +234,18 @@ ANSWERS: Final[dict[str, Callable[[History, Given], set[Row]]]] = {
         user_history, who_accessed, when_accessed, columns_accessed, statements_of_request, sensitive_data_movement,
         column_lineage, row_access_policies, masking_policies, enforced_policy, tag_history, ancestors, joins,
         unused_objects, column_copies, root_cause, downstream_users, writers, lineage_as_of, policy_access,
-        unmasked_copies,
+        unmasked_copies, end_up, unmasked_reads, policy_coverage, changes, column_readers, former_names,
     )
 }  # fmt: skip
 
 
+_OF_ALL: Final = {"end-up": end_up_of_all, "column-readers": column_readers_of_all}
+
+
 def answers(question: str, history: History, given: Mapping[str, Sequence[str]]) -> set[Row]:
     """What the question answers to several values: the answers to each, in one."""
+    if question in _OF_ALL:
+        return _OF_ALL[question](history, list(each(given)))
     rows = set().union(*(ANSWERS[question](history, one) for one in each(given)))
     if question == "downstream-users":
         last: dict[Row, Any] = {}

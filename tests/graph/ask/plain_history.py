@@ -125,6 +125,10 @@ class History:
     def events(self, key: str) -> list[tuple[datetime, str, int]]:
         return sorted(self._events.get(key, ()))
 
+    def is_created(self, key: str, ident: str) -> bool:
+        """Whether a query created or replaced the object."""
+        return State(key, ident) in self._created
+
     def state(self, key: str, reader: Query) -> State:
         """What a query finds when it starts."""
         return self._after([one for one in self.events(key) if one[:2] < (reader.start, reader.query_id)], key)

@@ -71,6 +71,21 @@ QUESTIONS = {
         "…",
         "source_object_name source_column_name policy_name target_object_name target_column_name",
     ),
+    "end-up": (
+        "object_name [column_name] |object_id [domain] …",
+        "target_name target_domain target_column_name first_time known_by",
+    ),
+    "unmasked-reads": (
+        "[object_name] [column_name] [object_id] [domain] …",
+        "user_name query_id query_start_time object_name column_name mask",
+    ),
+    "policy-coverage": (
+        "[tag_name] [at] [object_name] [object_id] [domain]",
+        "object_name column_name tags policies",
+    ),
+    "changes": ("since [until]", "change object_name column_name user_name query_id query_start_time"),
+    "column-readers": ("object_name column_name … |object_id [domain]", "user_name queries last_read"),
+    "former-names": ("object_name |object_id [domain]", "object_id name valid_from valid_until"),
 }
 """What scripts rely on: parameters (``…``: since and until, which may be left out) and columns, in their order."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.graph.ask.drawn_parameters import Given
     from tests.graph.ask.plain_answers import Row
 
-TIMES: Final = ("query_start_time", "policy_changed_time", "last_read")
+TIMES: Final = ("query_start_time", "policy_changed_time", "last_read", "first_time", "valid_from", "valid_until")
 
 
 def answered(question: str, case: str, given: Given) -> list[Row]:

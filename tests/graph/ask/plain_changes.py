@@ -1,0 +1,104 @@
+"""What changed between two times, by a plain reading: readers and copies that were not there before, policies and tags
+set and taken away, objects made and dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.graph.ask.plain_asking import in_time, matched
+from tests.graph.ask.plain_meant import name_at
+from tests.graph.ask.plain_names import body
+from tests.graph.ask.plain_settings import doings
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from tests.graph.ask.plain_asking import Given, Row
+    from tests.graph.ask.plain_history import History, Query
+
+DONE: Final = {
+    "CREATE": "object made", "REPLACE": "object made", "DROP": "object dropped", "UNDROP": "object brought back",
+}  # fmt: skip
+Event = tuple[str, "Query", str, str | None]
+"""What changed, in which query, of which object and column."""
+
+
+def changes(history: History, given: Given) -> set[Row]:
+    every = (*_readers(history), *_copies(history), *_settings(history), *_objects(history))
+    return {
+        (change, name_at(history, key, query.start), column, query.user, query.query_id, query.start)
+        for change, query, key, column in every
+        if in_time(given, query.start)
+    }
+
+
+def _readers(history: History) -> Iterator[Event]:
+    """The first read of a user: neither the object nor another one of its name was read before."""
+    met = [
+        ("new reader", query, key, None, [(query.user, key), (query.user, _names(history, query, key) or key)])
+        for query in history.queries.values()
+        for key in {key for _, key in query.shown}
+    ]
+    yield from _first(met)
+
+
+def _copies(history: History) -> Iterator[Event]:
+    """The first time that a column was filled from another, or an object of which the columns are not told."""
+    told = {one.target.state for one in history.copies if one.source.name}
+    met = [
+        ("new copy", query, one.target.state.key, one.target.name, _pairs(history, query, one.source, one.target))
+        for one in history.copies
+        for query in [history.queries[one.query_id]]
+        if one.source.name and one.source.state.key != one.target.state.key
+    ]
+    met += [
+        ("new copy", query, key, None, [(read, key), _names(history, query, read, key) or (read, key)])
+        for query in history.queries.values()
+        for key, state in query.makes.items()
+        if state not in told
+        for read in query.data
+        if read != key
+    ]
+    yield from _first(met)
+
+
+def _pairs(history: History, query: Query, source: Any, target: Any) -> list[Hashable]:
+    ends = tuple((one.state.key, one.name) for one in (source, target))
+    names = _names(history, query, source.state.key, target.state.key)
+    columns = tuple(matched(one.name) for one in (source, target))
+    return [ends, (names, columns) if names else ends]
+
+
+def _names(history: History, query: Query, *keys: str) -> Hashable:
+    """What the objects were called then; None where one of them has no name."""
+    names = [name_at(history, key, query.start) for key in keys if key in history.names.held]
+    return tuple(matched(str(name)) for name in names) if len(names) == len(keys) else None
+
+
+def _first(met: list[tuple[str, Query, str, str | None, list[Hashable]]]) -> Iterator[Event]:
+    """What nothing that is the same by any of its marks came before."""
+    earliest: dict[Hashable, Any] = {}
+    for _, query, _, _, marks in met:
+        for mark in marks:
+            earliest[mark] = min(query.start, earliest.get(mark, query.start))
+    for change, query, key, column, marks in met:
+        if all(earliest[mark] == query.start for mark in marks):
+            yield change, query, key, column
+
+
+def _settings(history: History) -> Iterator[Event]:
+    for one in doings(history):
+        words = re.sub("(?<=[a-z])(?=[A-Z])", " ", re.sub("Policies$", " policy", one.property)).lower()
+        word = "tag" if words == "tags" else " ".join(words.split())
+        yield f"{word} {'set' if one.sets else 'unset'}", one.query, *one.place
+
+
+def _objects(history: History) -> Iterator[Event]:
+    for ident, key, change in history.changes:
+        operation, query = (change.get("operationType") or "").upper(), history.queries[ident]
+        if operation in DONE:
+            yield DONE[operation], query, key, None
+        elif body(change):
+            yield "policy body changed", query, key, None

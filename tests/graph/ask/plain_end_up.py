@@ -1,0 +1,135 @@
+"""Everything where data of a column or an object ended up, by a plain reading.
+
+What is known of columns is what the rows say of each written column's sources. Where a query read the data and wrote
+something of which no column's source is told, the object alone is known, and from there on all that came of it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tests.graph.ask import plain_history as past
+from tests.graph.ask.plain_asking import domain, in_time
+from tests.graph.ask.plain_meant import Asked, name_at, same_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from tests.graph.ask.plain_asking import Given, Row
+    from tests.graph.ask.plain_history import Column, History, Query, State
+
+
+class Arrival(NamedTuple):
+    """``column``: None where the object alone is known."""
+
+    key: str | None
+    name: str | None
+    domain: str
+    column: str | None
+    time: datetime
+    by: str
+
+
+def end_up(history: History, given: Given) -> set[Row]:
+    return end_up_of_all(history, [given])
+
+
+def end_up_of_all(history: History, every: Sequence[Given]) -> set[Row]:
+    """To several values the answer is one: not where any of what was asked for is itself."""
+    searches = [_Search(history, given) for given in every]
+    first: dict[tuple[Any, ...], datetime] = {}
+    readers = set().union(*(search.readers for search in searches))
+    for search, given in zip(searches, every, strict=True):
+        for key, name, kind, column, time, by in search.arrivals(readers):
+            if in_time(given, time) and not any(one.is_itself(key, column) for one in searches):
+                row = (name, kind, column, by)
+                first[row] = min(time, first.get(row, time))
+    return {(name, kind, column, time, by) for (name, kind, column, by), time in first.items()}
+
+
+class _Search:
+    """``held``: columns, in the states in which they hold data of what is asked for."""
+
+    def __init__(self, history: History, given: Given) -> None:
+        self.history = history
+        self.meant = Asked(history, given)
+        self.wanted = given.get("column_name")
+        self.cut = {row["query_id"] for row in history.rows if _is_cut(row)}
+        self.held: set[Column] = past.reached(set(self._first_columns()), history.column_onward)
+        self.readers = set(self._readers())
+
+    def is_itself(self, key: str | None, column: str | None) -> bool:
+        return key is not None and self.meant.ever(key) and (column is None or same_column(column, self.wanted))
+
+    def _first_columns(self) -> Iterator[Column]:
+        for one in self.history.copies:
+            is_meant = self.meant.at(one.source.state.key, self.history.queries[one.query_id].start)
+            if is_meant and one.source.name and same_column(one.source.name, self.wanted):
+                yield self.history.held_since(one.source)
+
+    def arrivals(self, readers: set[tuple[str, str, str]]) -> Iterator[Arrival]:
+        """``readers``: of all that is asked for."""
+        yield from self._by_column()
+        yield from self._by_object({query_id for query_id, _, _ in self.readers})
+        for query_id, kind, key in self.readers:
+            query = self.history.queries[query_id]
+            if kind != "DIRECT" and (query_id, "DIRECT", key) not in readers:
+                yield from self._views(query)
+            if query_id in self.cut:
+                yield Arrival(None, query_id, "Truncated query", None, query.start, "OBJECT")
+
+    def _by_column(self) -> Iterator[Arrival]:
+        """All copies from where the data was."""
+        for one in self.history.copies:
+            key, name = one.target.state.key, one.target.name
+            if one.source in self.held:
+                yield self._arrival(self.history.queries[one.query_id], key, name, "COLUMN")
+
+    def _readers(self) -> Iterator[tuple[str, str, str]]:
+        """Queries that read the data, by which kind of access, and the object that they read it from."""
+        for query in self.history.queries.values():
+            for (kind, key), (_, columns) in query.shown.items():
+                every = query.query_id in self.cut
+                shows = self.wanted is None or every or any(same_column(one, self.wanted) for one in columns)
+                if shows and self.meant.at(key, query.start):
+                    yield query.query_id, kind, key
+                if any(
+                    (every or one.name in columns) and self._goes_on(query.data[key], one.state)
+                    for one in self.held
+                    if one.state.key == key
+                ):
+                    yield query.query_id, kind, key
+
+    def _goes_on(self, state: State | None, earlier: State) -> bool:
+        while state is not None and state != earlier:
+            state = self.history.prior(state)
+        return state == earlier
+
+    def _by_object(self, readers: set[str]) -> Iterator[Arrival]:
+        told = {one.target.state for one in self.history.copies if one.source.name}
+        first = {
+            state
+            for query_id in readers
+            for state in self.history.queries[query_id].makes.values()
+            if state not in told or query_id in self.cut
+        }
+        states = past.reached(first, self.history.onward)
+        for query in self.history.queries.values():
+            for key, state in query.makes.items():
+                if state in first or states & set(query.data.values()):
+                    yield self._arrival(query, key, None, "OBJECT")
+
+    def _views(self, query: Query) -> Iterator[Arrival]:
+        """What a query named to read the data: views, streams."""
+        for view in query.keys("DIRECT") - query.keys("BASE"):
+            yield self._arrival(query, view, None, "OBJECT")
+
+    def _arrival(self, query: Query, key: str, column: str | None, by: str) -> Arrival:
+        return Arrival(key, name_at(self.history, key, query.start), domain(key), column, query.start, by)
+
+
+def _is_cut(row: Any) -> bool:
+    arrays = ("direct_objects_accessed", "base_objects_accessed", "objects_modified")
+    return any('"TRUNCATED"' in json.dumps(row.get(name)) for name in arrays)
