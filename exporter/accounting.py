@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from exporter import MODEL, __version__
 from exporter.errors import ExporterError
+from exporter.graph.nodes.exports import document, of_export
 from exporter.graph.report import shacl_report
-from exporter.rows.times import iso
+from exporter.rows.times import iso, parse_time
 from exporter.steps.screening import LEFT_OUT
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from exporter.publication import Publication
     from exporter.rows.forms import Inputs
     from exporter.settings import Settings
+
+
+EXPORT_FILE = "export.ttl"
+"""What the graph is: beside ``graph/``, which depends on the rows alone, and on no clock."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +106,19 @@ def summarise(  # noqa: PLR0913, PLR0917 - all that an account is made of
         made=outcome.made if settings.update else None,
     )
     new.text("report.json", report.json() + "\n")
+    if "graph" in settings.outputs:
+        new.text(EXPORT_FILE, _provenance(report, settings.base))
     new.text("shacl-report.ttl", shacl_report(outcome.results, conforms=not outcome.refused))
     return report
+
+
+def _provenance(report: Report, base: str) -> str:
+    """The file that says in the graph's terms what the graph is."""
+    at, period = parse_time(report.at), report.period
+    assert at is not None, "a time that the program wrote"
+    times = [parse_time(period[name]) or 0 for name in ("first", "last")] if period else None
+    nodes = of_export(report.account, at, (times[0], times[1]) if times else None, report.version, MODEL)
+    return document(nodes, base)
 
 
 def _seconds(progress: Progress) -> dict[str, float]:

@@ -31,8 +31,8 @@ _EPILOG: Final = """examples:
   exporter validate lineage
   OPENLINEAGE_URL=http://localhost:5000 exporter push lineage
 
-exit codes: 0 done, 1 refused by the shapes (or set aside, with --strict), 2 usage or settings, 3 not all events
-delivered, 4 a fault of the program, 130 interrupted"""
+exit codes: 0 done; 1 the shapes refused some of the output, or rows were quarantined under --strict; 2 usage, settings
+or input that cannot be used; 3 the backend did not take all events; 4 a fault of the program; 130 interrupted"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -83,7 +83,7 @@ def _fault(error: Exception, left: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="exporter",
-        description="Snowflake's ACCESS_HISTORY as OpenLineage events and a knowledge graph, checked by shapes.",
+        description="Rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, validated with SHACL.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -251,6 +251,11 @@ def _openlineage(table: Any, config: Path | None, *, query_text: bool) -> OpenLi
     if not isinstance(table, dict):
         raise UsageError(f"{config}: openlineage is a table of settings, [openlineage]")
     values = _checked(table, tuple(_OF_EVENTS), config, "openlineage.")
+    if values.get("sql") is True and not query_text:
+        raise UsageError(
+            f"{config}: openlineage.sql sends the text of SQL statements, and none is kept without query_text; give "
+            "--query-text, too, or query_text = true"
+        )
     values.setdefault("sql", query_text)
     values = _typed(values, config, _OF_EVENTS, "openlineage.")
     if "job_name_from" in values:

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter import cli
+from exporter import cli, settings
 from tests import exports, pages
 from tests.bad_rows import GOOD
 from tests.openlineage.hostile import Hostile, Reply
 from tests.tries import CHOICES, TRIES, Elsewhere, Tried, Try
+from tests.tries_of_settings import OPTIONS, PUSH, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +97,8 @@ SHAPES: Final = """
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tries")
-    good = {**GOOD, "base_objects_accessed": GOOD["direct_objects_accessed"]}
+    read = [{**GOOD["direct_objects_accessed"][0], "columns": [{"columnName": "C", "columnId": 1}]}]
+    good = {**GOOD, "direct_objects_accessed": read, "base_objects_accessed": read}
     other = {**good, "query_id": "other", "query_start_time": "2026-03-02 08:00:00 +0000"}
     exports.ndjson([good, good, other, {"query_id": "bad"}], folder / "rows.ndjson")
     exports.ndjson([{"query_id": "bad"}], folder / "bad.ndjson")
@@ -111,8 +113,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "SELECT DISTINCT ?name { ?q <https://w3id.org/access-history#userName> ?name }", "utf-8"
     )
     (folder / "key").write_bytes(b"0123456789abcdef")
-    settings = 'account = "of-settings"\nengine = "local"\n[push]\nprofile = "openmetadata"\n'
-    (folder / "settings.toml").write_text(settings, encoding="utf-8")
+    chosen = 'account = "of-settings"\nengine = "local"\n[push]\nprofile = "openmetadata"\n'
+    (folder / "settings.toml").write_text(chosen, encoding="utf-8")
     client = "transport:\n  type: file\n  log_file_path: events.ndjson\n  append: true\n"
     (folder / "openlineage.yml").write_text(client, encoding="utf-8")
     for out, option in (("made", "--strict"), ("updated", "--update")):
@@ -223,3 +225,52 @@ def test_exit_codes(code: int, folder: Path) -> None:
 def test_every_exit_code_is_tried() -> None:
     documented = pages.named(pages.sections(pages.text("docs/interface.md"))["Exit codes"])
     assert {int(code) for code in documented} == CODES.keys()
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_setting_is_tried_and_no_other() -> None:
+    documented = pages.named(pages.sections(pages.text("docs/interface.md"))["Settings"])
+    tried = OPTIONS.keys() | TABLES.keys() | {f"push.{name}" for name in PUSH}
+    assert documented - tried == set(), "add a small try of these to tests/tries_of_settings.py"
+    assert tried - documented == set(), "these are no more: take them out of tests/tries_of_settings.py"
+
+
+def _toml(folder: Path, table: str, name: str, value: str) -> Path:
+    file = folder / "one.toml"
+    file.write_text(f"{f'[{table}]' if table else ''}\n{name} = {value}\n", encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_file_environment_and_command_line_mean_the_same(name: str, folder: Path) -> None:
+    value, given = OPTIONS[name]
+    base = {"inputs": ("rows.ndjson",), "out": "out"}
+    text = ",".join(given) if isinstance(given, list) else str(given).lower() if isinstance(given, bool) else str(given)
+    by_line = settings.load({**base, name: given}, None, {})
+    assert settings.load(base, _toml(folder, "", name, value), {}) == by_line
+    assert settings.load(base, None, {f"EXPORTER_{name.upper()}": text}) == by_line
+    assert settings.load(base, None, {}) != by_line or name == "changes"
+
+
+@pytest.mark.parametrize("key", TABLES)
+def test_settings_of_tables(key: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, _, name = key.partition(".")
+    (folder / "users.txt").write_text("WH\n", encoding="utf-8")
+    _toml(folder, table, name, TABLES[key].toml)
+    line = (
+        "export rows.ndjson --engine local --account ACME-PROD --out out --query-history history.csv --config one.toml"
+    )
+    code = cli.main([*shlex.split(line), "--allow-empty", *shlex.split(TABLES[key].options)])
+    tried = Tried(code, *capsys.readouterr(), folder)
+    assert code == 0, tried
+    assert TABLES[key].holds(tried), tried
+
+
+@pytest.mark.parametrize("name", PUSH)
+def test_settings_of_a_push(name: str, folder: Path) -> None:
+    value, given = PUSH[name]
+    by_file = settings.load_push({}, _toml(folder, "push", name, value), {})
+    assert by_file == settings.load_push({name: given}, None, {})
+    assert by_file != settings.load_push({}, None, {})

@@ -37,7 +37,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_the_folder_holds_what_the_interface_says() -> None:
     out = exports.everything()
     tops = {path.name for path in out.iterdir()}
-    assert tops == {"events", "graph", "facts", "report.json", "shacl-report.ttl", "manifest.json"}
+    assert tops == {"events", "graph", "facts", "export.ttl", "report.json", "shacl-report.ttl", "manifest.json"}
     assert {path.name for path in (out / "facts").iterdir()} == set(FACTS)
     endings = {path.split("/")[0]: path.rsplit(".", 1)[-1] for path in files(out) if "/" in path}
     assert endings == {"events": "ndjson", "graph": "ttl", "facts": "parquet"}

@@ -56,6 +56,7 @@ def test_variables(config: Path) -> None:
         ("account = ", ("not TOML",)),
         ('account = "not an account"', ("account", "MYORG-MYACCOUNT")),
         ("account = 7", ("account",)),
+        ("[openlineage]\nsql = true", ("openlineage.sql", "--query-text")),
         ("[openlineage]\nsql = 1", ("openlineage.sql must be true or false, and is 1",)),
         ("[openlineage]\njob_namespace = 7", ("openlineage.job_namespace must be a text",)),
         ("[openlineage]\njob_name_from = [7]", ("openlineage.job_name_from must be a text or a list of texts",)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -104,6 +105,23 @@ def applied(out: Path) -> set[str]:
         if text:
             store.update(text)
     return {str(quad.triple) for quad in store}
+
+
+@pytest.mark.parametrize("seed", range(100, 106))
+def test_the_changes_have_the_events_that_were_not_there_before(seed: int, tmp_path: Path) -> None:
+    rng, out, before = Random(seed), tmp_path / "out", set[str]()
+    drawn, added = Drawn(rng, rng.randint(5, 25)), 0
+    for number, (rows, lines) in enumerate(drawn.parts):
+        export(rows or drawn.rows[:1], lines, out, *UPDATE, "--compress", compressed.KINDS[number % 2])
+        after = set(exports.events(out))
+        folders = sorted((out / "changes").iterdir(), key=lambda path: int(path.name))
+        assert len(folders) == number + 1
+        text = gzip.decompress((folders[-1] / "events.ndjson.gz").read_bytes()).decode()
+        told = [one for one in text.split("\n") if one]
+        assert {json.dumps(json.loads(one), sort_keys=True) for one in told} == after - before
+        assert len(told) == len(after - before)
+        before, added = after, added + len(told)
+    assert added >= len(before) > 0
 
 
 def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from exporter.commands import command
 def add(commands: Any) -> None:
     """Declare it."""
     parser = command(
-        commands, "export", _run, "turn rows into checked events and a checked graph",
+        commands, "export", _run, "convert rows to OpenLineage events and a graph, and validate them",
         "exporter export rows.ndjson.gz --account MYORG-MYACCOUNT --out lineage",
     )  # fmt: skip
     parser.set_defaults(is_watched=True, left="nothing was published")
@@ -30,7 +30,11 @@ def add(commands: Any) -> None:
         metavar="ORG-ACCOUNT",
         help="the account the rows are from: names are below snowflake://ORG-ACCOUNT",
     )
-    parser.add_argument("--query-history", metavar="PATH", help="rows of QUERY_HISTORY, in the same forms")
+    parser.add_argument(
+        "--query-history",
+        metavar="PATH",
+        help="rows of QUERY_HISTORY, in the same forms: ends, roles, warehouses, counts",
+    )
     parser.add_argument("--outputs", metavar="LIST", help="events,graph (default), catalog, facts, or some of them")
     parser.add_argument("--graph-format", metavar="LIST", help="turtle (default), ntriples, nquads, jsonld, or several")
     parser.add_argument(
@@ -59,12 +63,12 @@ def add(commands: Any) -> None:
         "--pseudonyms", metavar="KEYFILE", help="pseudonyms in the place of user names, made with the key in this file"
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML")
-    parser.add_argument("--strict", action="store_true", default=None, help="exit 1 where any row was set aside")
+    parser.add_argument("--strict", action="store_true", default=None, help="exit 1 where any row was quarantined")
     parser.add_argument(
         "--replace", action="store_true", default=None, help="put the new output in place of an older one"
     )
     parser.add_argument(
-        "--update", action="store_true", default=None, help="add the rows to what is in DIR; start it with this, too"
+        "--update", action="store_true", default=None, help="add the rows to what is in DIR; the first run makes it"
     )
     parser.add_argument(
         "--no-changes",
@@ -74,7 +78,10 @@ def add(commands: Any) -> None:
         help="with --update: do not write what changed to changes/",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", default=None, help="with --update: say what would be new, write nothing"
+        "--dry-run",
+        action="store_true",
+        default=None,
+        help="do everything but publish: say what the export would come to",
     )
     parser.add_argument(
         "--allow-empty", action="store_true", default=None, help="publish even where no row can be exported"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Declare it."""
-    parser = command(commands, "log", _run, "show the runs that made a folder", "exporter log lineage")
+    parser = command(commands, "log", _run, "show the runs that wrote a folder", "exporter log lineage")
     parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")
     parser.add_argument("--json", action="store_true", help="print the runs as JSON")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Declare it."""
     parser = command(
-        commands, "quarantine", _run, "list what was set aside, by reason, with an example of each",
+        commands, "quarantine", _run, "list the quarantined rows by reason, with an example of each",
         "exporter quarantine lineage",
     )  # fmt: skip
     parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")

@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
         commands,
         "validate",
         _run,
-        "validate Turtle with the shapes, and the files with the manifest",
+        "validate Turtle with the SHACL shapes, and the files of an export with its manifest",
         "exporter validate lineage",
     )
     parser.add_argument("path", type=here, metavar="DIR|FILE", help="what export wrote, or a folder or file of Turtle")

@@ -281,10 +281,22 @@ GRANT: Final = NodeClass(
         maybe("ah:validUntil", "xsd:dateTime"),
     ),
 )
+EXPORT: Final = NodeClass(
+    "ah:Export",
+    ("prov:Entity",),
+    (
+        one("prov:generatedAtTime", "xsd:dateTime"),
+        maybe("ah:account", "ah:Account"),
+        maybe("ah:firstQueryTime", "xsd:dateTime"),
+        maybe("ah:lastQueryTime", "xsd:dateTime"),
+        one("ah:exporterVersion"),
+        one("ah:modelVersion"),
+    ),
+)
 
 NODE_CLASSES: Final = (
     QUERY, UNRECORDED_QUERY, ACCOUNT, ORGANIZATION, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, USER_ASSOCIATION, OBJECT,
     OBJECT_NAME,
     COLUMN, VERSION, COLUMN_VERSION, ACCESS, COLUMN_DERIVATION, POLICY_ENFORCEMENT, JOIN, CHANGE, SETTING,
-    GRANT, DAILY_READ, DAILY_READ_PART, ACCESS_PATTERN,
+    GRANT, EXPORT, DAILY_READ, DAILY_READ_PART, ACCESS_PATTERN,
 )  # fmt: skip

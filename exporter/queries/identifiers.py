@@ -31,7 +31,7 @@ FUNCTIONS: Final = ("FUNCTION", "EXTERNAL FUNCTION", "TABLE FUNCTION", "AGGREGAT
 ROUTINE_KINDS: Final = ("function", "procedure")
 UNKNOWN_KIND: Final = "object"
 LOCATION_KIND: Final = "location"
-_TAKEN: Final = ("QUERY", "USER", "AGENT", "LOCATION", "ACCOUNT", "READS", "PART", "ACCESS", "ENFORCED")
+_TAKEN: Final = ("QUERY", "USER", "AGENT", "LOCATION", "ACCOUNT", "EXPORT", "READS", "PART", "ACCESS", "ENFORCED")
 """Domains whose kind would lead into a part of the graph that is not for objects: ``user/JSMITH`` ran a query."""
 _KINDS: Final = {
     **dict.fromkeys(TABLES, "table"),

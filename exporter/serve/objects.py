@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, render_template, request
 
 from exporter.errors import ExporterError
 from exporter.graph.ask.answers import Answer
+from exporter.serve.site import LATER
 from exporter.serve.tables import ask_href, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from exporter.serve.site import Site, Thing
     from exporter.serve.tables import Table
 
 _FEW: Final = 20
+_WAIT: Final = 1.5
+"""Seconds that a page waits for what may take long."""
 _SETS: Final = ("TAG", "POLICY")
 """Kinds of objects that are set on others end so, in capitals."""
 
 
 class Part(NamedTuple):
-    """A part of a page, before it is asked for. ``name``: in the address; ``empty``: the words for no rows; ``more``:
-    where all rows are, where the page shows a few.
+    """A part of a page, before it is asked for. ``name``: in the address; ``ask``: takes the seconds to wait, after
+    which it raises TimeoutError; ``empty``: the words for no rows; ``more``: where all rows are, where the page shows
+    a few.
     """
 
     title: str
     name: str
-    ask: Callable[[], Answer]
+    ask: Callable[[float], Answer]
     empty: str
     more: str | None = None
 
@@ -91,8 +97,8 @@ def _unknown(site: Site) -> str:
 
 
 def _of_object(site: Site, thing: Thing) -> list[Section]:
-    def own(question: str) -> Callable[[], Answer]:
-        return lambda: site.ask(question, {"object": thing.iri})
+    def own(question: str) -> Callable[[float], Answer]:
+        return lambda _: site.ask(question, {"object": thing.iri})
 
     parts = [
         Part("Names", "names", own("page-names"), "The rows show no name of it."),
@@ -106,11 +112,11 @@ def _of_object(site: Site, thing: Thing) -> list[Section]:
     ]
     if thing.kind.upper().endswith(_SETS):
         parts.insert(1, Part("What it is set on", "carriers", own("page-carriers"), "Nothing."))
-    return [_section(site, part) for part in parts]
+    return _sections(site, parts)
 
 
 def _of_column(site: Site, thing: Thing, column: str) -> list[Section]:
-    def settings() -> Answer:
+    def settings(_: float) -> Answer:
         answer = site.ask("page-settings", {"object": thing.iri})
         place = answer.columns.index("column_name")
         return Answer(answer.columns, [row for row in answer.rows if row[place] == column])
@@ -122,7 +128,7 @@ def _of_column(site: Site, thing: Thing, column: str) -> list[Section]:
         *_shipped(site, thing, ("Where its data came from", "root-cause", "From nowhere on record."), column),
         *_shipped(site, thing, ("Where it was copied to", "column-copies", "Nowhere."), column),
     ]
-    return [_section(site, part) for part in parts]
+    return _sections(site, parts)
 
 
 def _shipped(site: Site, thing: Thing, wanted: tuple[str, str, str], column: str | None = None) -> Iterator[Part]:
@@ -133,13 +139,30 @@ def _shipped(site: Site, thing: Thing, wanted: tuple[str, str, str], column: str
     meant = site.meant(question, thing)
     if meant is not None:
         params = meant if column is None else {**meant, "column_name": column}
-        yield Part(title, question, lambda: site.ask(question, params), empty, ask_href(question, params))
+        yield Part(
+            title,
+            question,
+            lambda wait: site.ask_meanwhile(question, params).result(wait),
+            empty,
+            ask_href(question, params),
+        )
 
 
-def _section(site: Site, part: Part) -> Section:
+def _sections(site: Site, parts: Sequence[Part]) -> list[Section]:
+    """The parts in order. The questions that may take long are all begun before any is waited for."""
+    for part in parts:
+        with suppress(ExporterError, TimeoutError):
+            part.ask(0)
+    end = monotonic() + _WAIT
+    return [_section(site, part, max(0.0, end - monotonic())) for part in parts]
+
+
+def _section(site: Site, part: Part, wait: float) -> Section:
     """A question without an answer leaves the other parts of the page."""
     try:
-        answer = part.ask()
+        answer = part.ask(wait)
+    except TimeoutError:
+        return Section(part.title, part.name, None, LATER)
     except ExporterError as error:
         return Section(part.title, part.name, None, str(error))
     return Section(part.title, part.name, table(site, answer, _FEW if part.more else None, part.more), part.empty)

@@ -13,6 +13,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 
 from exporter.errors import ExporterError
 from exporter.graph.ask.answers import Answer
+from exporter.serve.site import LATER
 from exporter.serve.tables import Table, ask_href, is_cut, table
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _grouped(site: Site, found: Answer) -> Iterator[tuple[str, Table]]:
 
 def warm(site: Site) -> None:
     """Begin to ask what the first page asks, so that the first person does not wait for it."""
-    with suppress(ExporterError):
+    with suppress(ExporterError, RuntimeError):  # the latter where the server is ended meanwhile
         for look in LOOKS:
             if look.question in site.questions:
                 site.ask_meanwhile(look.question, _params(site, look))
@@ -144,7 +145,7 @@ def _seen(site: Site) -> Iterator[Seen]:
         try:
             answer = _answer(site, look, max(0.0, end - monotonic()))
         except TimeoutError:
-            yield Seen(look, None, "", href, "This is still being asked. Load the page again in a moment.")
+            yield Seen(look, None, "", href, LATER)
             continue
         except ExporterError as error:
             yield Seen(look, None, "", href, str(error))

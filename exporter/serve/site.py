@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 
     Params = Mapping[str, str | Sequence[str]]
 
+_BESIDE: Final = 2
+"""Questions that are asked beside the pages at once; fewer than there are processes, so that pages find one."""
+_MOST_KEPT: Final = 200
 _NONE: Final[Mapping[str, str]] = {}
+LATER: Final = "This is still being asked. Load the page again in a moment."
 MOST_ROWS: Final = 500
 """Rows of a table on a page at most."""
 
@@ -50,8 +55,8 @@ class Site:
         self.sparql = sparql
         self._pages = pages
         self._key = disk.key(graph)
-        self._beside = ThreadPoolExecutor(1)
-        self._asked: dict[tuple[Any, ...], Future[Answer]] = {}
+        self._beside = ThreadPoolExecutor(_BESIDE)
+        self._asked: OrderedDict[tuple[Any, ...], Future[Answer]] = OrderedDict()
         self._lock = Lock()
         self.questions: Mapping[str, Question] = {one.name: one for one in questions()}
 
@@ -89,11 +94,14 @@ class Site:
         return Thing(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
 
     def ask_meanwhile(self, question: str, params: Params = _NONE) -> Future[Answer]:
-        """The answer to a question that may take long, which is asked beside the pages: one after the other, once."""
+        """The answer to a question that may take long, which is asked beside the pages, and kept as is its failure."""
         key = question, *sorted((name, str(value)) for name, value in params.items())
         with self._lock:
             if key not in self._asked:
                 self._asked[key] = self._beside.submit(self.ask, question, params)
+            self._asked.move_to_end(key)
+            if len(self._asked) > _MOST_KEPT:
+                self._asked.popitem(last=False)
             return self._asked[key]
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests import exports
+from tests.stores.servers import free_port
 from tests.test_updates import Drawn, triples, updated
 
 if TYPE_CHECKING:
@@ -48,7 +50,9 @@ def by_n_triples(out: Path, store: Endpoint) -> None:
 
 
 def by_script(out: Path, store: Endpoint) -> None:
-    assert follow(out, store) == (0, "")
+    applied = Path(f"{out}.applied")
+    applied.unlink(missing_ok=True)
+    assert follow(out, store, APPLIED=str(applied)) == (0, "")
 
 
 def follow(out: Path, store: Endpoint, **settings: str) -> tuple[int, str]:
@@ -58,21 +62,28 @@ def follow(out: Path, store: Endpoint, **settings: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("way", [by_sparql_update, by_n_triples, by_script])
-def test_the_changes_applied_in_order_give_the_graph(
-    store: Endpoint, way: Callable[[Path, Endpoint], None], tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def sequences(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """What drawn sequences of updates leave; reads whole and by day."""
+    made = []
     for seed in SEEDS:
         rng = Random(seed)
         drawn = Drawn(rng, rng.randint(1, 25))
-        (tmp_path / str(seed)).mkdir()
-        out = updated(drawn, tmp_path / str(seed), ("full", "daily")[seed % 2])
+        made.append(updated(drawn, tmp_path_factory.mktemp("drawn"), ("full", "daily")[seed % 2]))
+    return made
+
+
+@pytest.mark.parametrize("way", [by_sparql_update, by_n_triples, by_script])
+def test_the_changes_applied_in_order_give_the_graph(
+    store: Endpoint, way: Callable[[Path, Endpoint], None], sequences: list[Path]
+) -> None:
+    for seed, out in enumerate(sequences):
         store.change("DROP ALL")
         way(out, store)
         assert store.triples() == triples(out), f"seed {seed}"
 
 
-@pytest.mark.parametrize("settings", [{}, {"PARTS": "150"}], ids=["whole", "in parts"])
+@pytest.mark.parametrize("settings", [{}, {"PARTS": "400"}], ids=["whole", "in parts"])
 def test_each_update_is_applied_once_to_the_named_graph(
     store: Endpoint, settings: dict[str, str], grown: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -119,3 +130,19 @@ def test_without_changes_nothing_is_sent(oxigraph: Endpoint, tmp_path: Path) -> 
     assert exports.export([given], tmp_path / "out", "--outputs", "graph") == 0
     code, words = follow(tmp_path / "out", oxigraph)
     assert (code, "has no changes" in words) == (2, True)
+
+
+def test_the_script_of_every_day_gives_a_store_what_is_new(oxigraph: Endpoint, tmp_path: Path) -> None:
+    """And a backend that does not answer keeps nothing from the store."""
+    day = tmp_path / "rows" / "2026-11-21"
+    day.mkdir(parents=True)
+    exports.ndjson(exports.all_rows()[:3], day / "access_history.ndjson")
+    oxigraph.change("DROP ALL")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("OPENLINEAGE_", "EXPORTER_"))}
+    environ |= {"PATH": f"{Path(sys.executable).parent}:{environ['PATH']}", "EXPORTER_ENGINE": "local"}
+    environ |= {"ROWS": f"{tmp_path}/rows", "LINEAGE": f"{tmp_path}/lineage", "EXPORTER_ACCOUNT": exports.ACCOUNT}
+    environ |= {"SPARQL_UPDATE_URL": oxigraph.update, "OPENLINEAGE_URL": f"http://127.0.0.1:{free_port()}"}
+    command = [FOLLOW.with_name("daily"), "2026-11-21"]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert oxigraph.triples() == triples(tmp_path / "lineage") != set()

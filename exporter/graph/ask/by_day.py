@@ -20,9 +20,26 @@ _TYPE: Final = NamedNode(full("rdf:type"))
 _DAILY_READ: Final = NamedNode(full("ah:DailyRead"))
 LEAVE_OUT: Final = frozenset({"ancestors", "enforced-policy", "joins", "statements-of-request"})
 """Questions about single queries, which leave out those that only read."""
-BY_DAY: Final = frozenset[str]()
+BY_DAY: Final = frozenset({"policy-access", "user-history", "when-accessed"})
 """Questions about single queries that have a row without a query id for what is told by day."""
-ANSWERED: Final = frozenset[str]()
+ANSWERED: Final = frozenset(
+    {
+        "column-copies",
+        "column-lineage",
+        "columns-accessed",
+        "downstream-users",
+        "lineage-as-of",
+        "masking-policies",
+        "root-cause",
+        "row-access-policies",
+        "sensitive-data-movement",
+        "tag-history",
+        "unmasked-copies",
+        "unused-objects",
+        "who-accessed",
+        "writers",
+    }
+)
 """Questions that answer the same as of a graph with each read."""
 _TIMES: Final = ("since", "until")
 
@@ -54,7 +71,7 @@ def notes(store: Store, question: str, given: Mapping[str, str | Iterable[str]])
     if any(not _is_midnight(time) for name in _TIMES for time in _each(given.get(name, ()))):
         said.append(
             "This graph has reads by day (export --reads daily): since and until are exact for reads at midnight (UTC) "
-            "only; within a day its reads count at the time of the first or the last."
+            "only; within a day all reads that are alike count at the time of the first."
         )
     return said
 

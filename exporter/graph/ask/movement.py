@@ -43,8 +43,9 @@ PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 _FIRST_STEPS: Final = f"""{_PREFIXES}SELECT ?source_name ?read ?written ?target ?name ?column WHERE {{
   VALUES ?since {{ UNDEF }}  # param since
   {meant("Stage")}
-  ?access ah:accessType "BASE" ; ah:accessedObject ?object ; prov:entity ?read .
-  ?query prov:qualifiedUsage ?access ; prov:startedAtTime ?first_time .
+  ?access ah:accessType "BASE" ; ah:accessedObject ?object .
+  ?query prov:qualifiedUsage|ah:accessPattern ?access ; prov:used ?read ; prov:startedAtTime ?first_time .
+  ?read prov:specializationOf ?object .
   FILTER((!BOUND(?from) || ?first_time >= ?from) && (!BOUND(?to) || ?first_time < ?to))
   FILTER(!BOUND(?since) || ?first_time >= ?since)
   OPTIONAL {{ ?access ah:objectName ?source_spelled }}

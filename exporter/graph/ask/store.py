@@ -48,7 +48,8 @@ def graph_files(graph: Path) -> list[Path]:
         raise UsageError(
             f"{folder} holds no Turtle files (*.ttl). Give the folder that export wrote, or a folder or file of Turtle."
         )
-    return files
+    told = graph / "export.ttl"  # what the graph is, beside it
+    return [*files, told] if folder != graph and told.is_file() else files
 
 
 def _load_file(store: Store, path: Path) -> None:

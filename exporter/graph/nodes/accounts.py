@@ -30,6 +30,11 @@ class Standing(Struct, frozen=True):
     locator: str | None = None
 
 
+def standing_of(account: str) -> Standing:
+    """What the name of an account says of it: no organization, for its node is told of where its rows are."""
+    return Standing(account)
+
+
 def standing(facts: QueryFacts) -> Standing:
     """What a query says of the account that it ran in."""
     named = facts.organization_name

@@ -9,6 +9,7 @@ shared is no usage: PROV knows a usage by what is used by which activity, and ha
 from __future__ import annotations
 
 from hashlib import blake2b
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
@@ -100,16 +101,27 @@ def read_iri(day: str, user_name: str, role_name: str | None, object_key: str, i
 
 def of_read(iri: str, read: Read) -> Iterator[Node]:
     """The node of a day, user, role and object; with parts where not all of its reads are alike."""
-    if len(read.parts) == 1:
-        (part,) = read.parts
+    told = _apart(read.parts)
+    if len(told) == 1:
+        (part,) = told
         yield Node(DAILY_READ, iri, DAILY_READ.types, _values(read, part, part))
         return
-    parts = sorted((_part_iri(iri, part), part) for part in read.parts)
+    parts = sorted(((_part_iri(iri, part), part) for part in told), key=itemgetter(0))
     values = _values(read, read, None)
     values["dcterms:hasPart"] = tuple([one for one, _ in parts])
     yield Node(DAILY_READ, iri, DAILY_READ.types, values)
     for part_iri, part in parts:
         yield Node(DAILY_READ_PART, part_iri, DAILY_READ_PART.types, _values(read, part, part))
+
+
+def _apart(parts: Iterable[Part]) -> list[Part]:
+    """Parts that differ: lives of an object of which the same versions were read are not told apart."""
+    found: dict[tuple[str | None, tuple[str, ...], frozenset[str]], Part] = {}
+    for part in parts:
+        known = found.setdefault((part.pattern, part.enforced, frozenset(part.versions)), part)
+        if known is not part:
+            known.add(part)
+    return list(found.values())
 
 
 def _part_iri(iri: str, part: Part) -> str:

@@ -34,6 +34,8 @@ _OF_CHANGE: Final = {"setting": "ah:Setting", "granted": "ah:Grant"}
 """``query/ID/change/KEY/…/``"""
 _inside_change: Final = re.compile("/(setting|granted)/").search
 _OF_OBJECT: Final = ("ah:Column", "ah:ObjectName", "ah:ColumnDerivation", "ah:ColumnVersion", "ah:Version")
+_BY_NAME: Final = {"user": "ah:User", "export": "ah:Export"}
+"""``KIND/NAME``, without anything below."""
 _STATES: Final = ("version", "version-after-drop", "before")
 _SHARED: Final = {
     "reads": "ah:DailyRead",
@@ -82,7 +84,7 @@ def superclasses(name: str) -> frozenset[str]:
 def readable() -> frozenset[str]:
     """The classes, as ``ah:…``, that an IRI can say."""
     kinds = (classes[0] for classes in KIND_CLASSES.values())
-    others = ("ah:Query", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
+    others = ("ah:Query", "ah:Export", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
     return frozenset(
         {*kinds, *others, *_OF_QUERY.values(), *_OF_CHANGE.values(), *_OF_OBJECT, *_SINGLE.values(), *_SHARED.values()}
     )
@@ -119,8 +121,8 @@ def class_of_path(path: str) -> str:
         found = _of_query(rest)
         if found:
             return found
-    elif kind == "user" and rest and "/" not in rest:
-        return "ah:User"
+    elif kind in _BY_NAME and rest and "/" not in rest:
+        return _BY_NAME[kind]
     elif kind == "agent" and path != "agent":
         return "ah:SoftwareAgent"
     elif kind in _SHARED and rest:

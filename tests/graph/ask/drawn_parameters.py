@@ -32,14 +32,18 @@ def history(case: str) -> History:
 
 @cache
 def _values_of(case: str) -> dict[str, list[str]]:
-    return _values(history(case))
+    return values_of(history(case))
 
 
 def drawn_parameters(question: str, case: str, asked: int = ASKED) -> list[Given]:
     """With nothing that may be left out, and then with values that the rows have: one of each, or several."""
+    return given_of(question, case, _values_of(case), asked)
+
+
+def given_of(question: str, case: str, values: dict[str, list[str]], asked: int) -> list[Given]:
+    """The same with values of any history."""
     parameters = found(question).parameters
     rng = Random(f"{question} {case}")
-    values = _values_of(case)
     every = [
         {
             one.name: [
@@ -85,7 +89,7 @@ def _kind(question: str, parameter: str) -> str:
     )
 
 
-def _values(read: History) -> dict[str, list[str]]:
+def values_of(read: History) -> dict[str, list[str]]:
     """What to ask for: names, ids, columns and times of the history, and now and then of none."""
     times = sorted({query.start for query in read.queries.values()})
     shown = [key for query in read.queries.values() for _, key in query.shown]

@@ -11,6 +11,7 @@ import pytest
 from pyoxigraph import Store
 
 from exporter.errors import UsageError
+from exporter.graph.ask.known import nearest
 from exporter.graph.ask.questions import ask, find
 from exporter.graph.ask.store import load
 from tests import exports
@@ -336,3 +337,11 @@ def test_a_graph_without_names_to_match_is_not_asked_by_name(whole: Store) -> No
     with pytest.raises(UsageError, match="no names to match, since an older version"):
         asked("who-accessed", older, object_name="D.S.A")
     assert told("who-accessed", older, object_id="1") == {"BEN"}
+
+
+def test_the_nearest_of_many_names_begin_or_end_alike() -> None:
+    """All are compared where they are few; of a million queries only some are."""
+    many = [f"{number:05}-0305-6e2c" for number in range(0, 60_000, 7)]
+    assert nearest("00014-0305-6e2d", many)[0] == "00014-0305-6e2c"
+    assert nearest("x0014-0305-6e2c", many)[0] == "00014-0305-6e2c"
+    assert nearest("no such", many) == []
