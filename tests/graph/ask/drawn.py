@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
 
 from tests.exports import export, ndjson
-from tests.graph.ask import dense_histories
+from tests.graph.ask import dense_histories, share_histories
 from tests.histories import random_history
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DENSE: Final = (*range(80), 1155)
 HARD: Final = (*range(100, 118), 6008, 8072)
 """Seeds; the last ones are of histories that told of a fault, found among two thousand."""
+SHARED: Final = range(12)
 _ACCOUNT: Final = "DRAWN"
 
 
@@ -43,14 +44,20 @@ class Case:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Dense histories, every other one with the ends of its queries; and histories of hard rows."""
-    return (*(_dense(seed) for seed in DENSE), *(_hard(seed) for seed in HARD))
+    """Dense histories, every other one with the ends of its queries; histories of hard rows; and some with shares."""
+    return (*(_dense(seed) for seed in DENSE), *(_hard(seed) for seed in HARD), *(_shared(seed) for seed in SHARED))
 
 
 def _dense(seed: int) -> Case:
     rows, history = dense_histories.history(seed, 20)
     ends = {one["query_id"]: one["end_time"] for one in history} if seed % 2 else {}
     return Case(f"dense-{seed}", _owned(rows, f"dense-{seed}"), ends)
+
+
+def _shared(seed: int) -> Case:
+    rows, history = share_histories.history(seed, 25)
+    ends = {one["query_id"]: one["end_time"] for one in history} if seed % 2 else {}
+    return Case(f"shared-{seed}", _owned(rows, f"shared-{seed}"), ends)
 
 
 def _hard(seed: int) -> Case:

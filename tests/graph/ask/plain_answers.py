@@ -35,6 +35,7 @@ from tests.graph.ask.plain_governance import (
     policy_coverage,
     unmasked_reads,
 )
+from tests.graph.ask.plain_grants import exposure
 from tests.graph.ask.plain_lineage import (
     column_copies,
     downstream_users,
@@ -235,6 +236,7 @@ ANSWERS: Final[dict[str, Callable[[History, Given], set[Row]]]] = {
         column_lineage, row_access_policies, masking_policies, enforced_policy, tag_history, ancestors, joins,
         unused_objects, column_copies, root_cause, downstream_users, writers, lineage_as_of, policy_access,
         unmasked_copies, end_up, unmasked_reads, policy_coverage, changes, column_readers, former_names,
+        exposure,
     )
 }  # fmt: skip
 

@@ -102,8 +102,8 @@ def held(history: History) -> list[Held]:
 
 def _until(history: History, doing: Doing, after: list[Doing]) -> datetime | None:
     """The next doing, or the drop of the column; before that, where the object or the element was dropped for good."""
-    last = _first(*(one.query.start for one in after), *_column_drops(history, doing))
-    return _first(last, _object_drop(history, doing, last), _element_drop(history, doing, last))
+    last = first(*(one.query.start for one in after), *_column_drops(history, doing))
+    return first(last, object_drop(history, doing, last), element_drop(history, doing, last))
 
 
 def _column_drops(history: History, doing: Doing) -> Iterator[datetime]:
@@ -119,7 +119,7 @@ def _column_drops(history: History, doing: Doing) -> Iterator[datetime]:
             yield end
 
 
-def _object_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
+def object_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
     """What is brought back has again what it had; what is created in its place has not."""
     found: datetime | None = None
     for time, ident, rank in history.events(doing.place[0]):
@@ -134,7 +134,7 @@ def _object_drop(history: History, doing: Doing, last: datetime | None) -> datet
     return found
 
 
-def _element_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
+def element_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
     found: datetime | None = None
     events = [
         (history.queries[ident].end, ident, (change.get("operationType") or "").upper())
@@ -147,7 +147,7 @@ def _element_drop(history: History, doing: Doing, last: datetime | None) -> date
     return found
 
 
-def _first(*times: datetime | None) -> datetime | None:
+def first(*times: datetime | None) -> datetime | None:
     return min((time for time in times if time is not None), default=None)
 
 
@@ -162,7 +162,7 @@ def masks(history: History) -> dict[Place, list[tuple[datetime, datetime | None]
             found[one.doing.place].append((one.since, one.until))
         if one.doing.property == "tags":
             for mask in of_tags:
-                since, until = max(one.since, mask.since), _first(one.until, mask.until)
+                since, until = max(one.since, mask.since), first(one.until, mask.until)
                 if mask.doing.place == (one.doing.element, None) and (until is None or since < until):
                     found[one.doing.place].append((since, until))
     return found

@@ -83,6 +83,10 @@ QUESTIONS = {
         "[tag_name] [at] [object_name] [object_id] [domain]",
         "object_name column_name tags policies",
     ),
+    "exposure": (
+        "[object_name] [at] [object_id] [domain]",
+        "object_name domain privilege grantee granted_to query_id query_start_time",
+    ),
     "changes": ("since [until]", "change object_name column_name user_name query_id query_start_time"),
     "column-readers": ("object_name column_name … |object_id [domain]", "user_name queries last_read"),
     "former-names": ("object_name |object_id [domain]", "object_id name valid_from valid_until"),

@@ -1,0 +1,48 @@
+"""Dense histories with shares: what is granted to them and taken back, and the accounts that they are open to."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.graph.ask import dense_histories as dense
+
+if TYPE_CHECKING:
+    from tests.graph.ask.dense_histories import Warehouse
+
+Json = dict[str, Any]
+SHARES: Final = tuple(
+    {"objectDomain": "Share", "objectId": 90 + number, "objectName": f"SHARE_{number}"} for number in (1, 2)
+)
+
+
+def change(world: Warehouse, operation: str, properties: Json) -> None:
+    share = world.rng.choice(SHARES)
+    world.tell(object_modified_by_ddl={**share, "operationType": operation, "properties": properties})
+
+
+def grant(world: Warehouse) -> None:
+    thing, word = world.one("TTV"), world.rng.choice(("grant", "grant", "revoke"))
+    securable = {"DOMAIN": dense.KINDS[thing.letter], "NAME": thing.name}
+    said = {f"SECURABLE_OBJECT_{name}": told for name, told in securable.items()}
+    if thing.number is not None:
+        said["SECURABLE_OBJECT_ID"] = thing.number
+    change(world, word.upper(), {word: {"value": {"PRIVILEGES": ["SELECT"], **said}}})
+
+
+def accounts(world: Warehouse) -> None:
+    word = world.rng.choice(("accountsToAdd", "accountsToAdd", "accountsToRemove"))
+    change(world, "ALTER", {word: {"value": world.rng.sample(("NORTH", "SOUTH"), world.rng.randint(1, 2))}})
+
+
+def drop(world: Warehouse) -> None:
+    change(world, world.rng.choice(("DROP", "UNDROP", "CREATE")), {})
+
+
+def history(seed: int, statements: int) -> tuple[list[Json], list[Json]]:
+    """As :func:`tests.graph.ask.dense_histories.history`."""
+    world = dense.Warehouse.build(Random(f"shares {seed}"))
+    for _ in range(statements):
+        world.rng.choice((*dense.STATEMENTS, *(grant,) * 8, *(accounts,) * 4, drop))(world)
+    world.rng.shuffle(world.rows)
+    return world.rows, world.history
