@@ -194,7 +194,7 @@ def main() -> int:
                 runs[stage] = tried(cluster, [*export, f"{folder}/{number}"], stage)
         spark = session.start(None)
         wanted = content(spark, f"file://{work}/local")
-        print("| a worker is killed while | exit code | seconds | tasks lost | tasks more | events | triples |")
+        print("| a worker is killed while | exit code | seconds | tasks lost | tasks repeated | events | triples |")
         print("|---|---:|---:|---:|---:|---|---|")
         is_same = True
         for number, (stage, run) in enumerate(runs.items()):
