@@ -41,6 +41,11 @@ class Turn:
         """``Table 66564``."""
         return f"{self.domain} {self.ident}" if self.ident else f"{self.domain} without an id"
 
+    @property
+    def account(self) -> str:
+        """What its IRI has in common with those of all objects of its account."""
+        return self.iri.rsplit("/", 2 if self.ident else 3)[0]
+
 
 class Known:
     """Look-ups in one graph."""

@@ -122,6 +122,9 @@ def _of_name(known: Known, name: str, kinds: list[str], idents: list[str], looke
         and (not idents or turn.ident in idents)
     ]
     if found:
+        accounts = {turn.account for turn in found}
+        if len(accounts) > 1:
+            looked.notes.append(f"{name} is a name in {len(accounts)} accounts, and means what has it in each.")
         looked.notes += _renamed(known, name, found, looked.given)
     else:
         sharper = " and ".join([*(f"domain={kind}" for kind in kinds), *(f"object_id={ident}" for ident in idents)])

@@ -32,7 +32,9 @@ _LINES: Final = """\
           FILTER(?later > ?valid_from && COALESCE(?later <= ?at, ?later < ?until, true)
             && COALESCE(?later_to > ?at, ?later_to >= ?until, !BOUND(?later_to))
             && (?other_domain = ?own_domain
-              || (?other_domain IN ("Table", "View") && ?own_domain IN ("Table", "View"))))
+              || (?other_domain IN ("Table", "View") && ?own_domain IN ("Table", "View")))
+            # Of the same account: what an IRI has before kind and id.
+            && REPLACE(STR(?other), "[^/]+/[^/]+$", "") = REPLACE(STR(?object), "[^/]+/[^/]+$", ""))
         }, ?always, ?valid_from) AS ?from)
     } UNION {
       { VALUES ?object_name { UNDEF }  # param object_name
