@@ -391,5 +391,5 @@ def _bytes(out: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(out)): gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         for path in files
-        if path.name not in ("report.json", "manifest.json")
+        if path.name not in ("report.json", "manifest.json", "export.ttl")
     }
