@@ -181,10 +181,20 @@ def listed(questions: Sequence[Question], *, as_json: bool) -> str:
     """The shipped questions with their parameters."""
     if as_json:
         return json.dumps(
-            [{"name": one.name, "asks": one.asks, "parameters": [str(p) for p in one.parameters]} for one in questions],
+            [
+                {
+                    "name": one.name,
+                    "asks": one.asks,
+                    "parameters": [str(p) for p in one.parameters],
+                    "columns": one.columns,
+                }
+                for one in questions
+            ],
             indent=1,
         )
-    return "\n".join(f"{one.name}\n    {one.asks}\n    {_parameters(one)}" for one in questions)
+    return "\n".join(
+        f"{one.name}\n    {one.asks}\n    {_parameters(one)}\n    -> {', '.join(one.columns)}" for one in questions
+    )
 
 
 def _parameters(question: Question) -> str:

@@ -42,6 +42,11 @@ class Question:
     query: str
     path: Path
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the answer, in their order."""
+        return select(Store(), self.query, self.name).columns
+
 
 def questions(folder: Path | None = None) -> list[Question]:
     """The shipped questions, or those of another folder, by name."""
