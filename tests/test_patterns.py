@@ -70,6 +70,8 @@ def patterns() -> dict[str, re.Pattern[Any]]:
     for info in pkgutil.walk_packages(exporter.__path__, "exporter."):
         if info.name != "exporter.__main__":
             for name, value in vars(import_module(info.name)).items():
+                if type(value).__name__ == "LocalProxy":  # Flask's, of a request that there is not
+                    continue
                 one = getattr(value, "__self__", value)
                 if isinstance(one, re.Pattern):
                     found[f"{info.name}.{name}"] = one

@@ -93,6 +93,8 @@ def test_things_named_beside_others_have_a_domain() -> None:
         "masking-policy/7": ("7", {"MASKING POLICY"}, {"G.M"}),
         "tag/name/G.T": (None, {"TAG"}, {"G.T"}),
         "row-access-policy/9": ("9", {"ROW ACCESS POLICY"}, set()),
+        "database/name/D": (None, {"DATABASE"}, {"D"}),
+        "schema/name/D.S": (None, {"SCHEMA"}, {"D.S"}),
     }
 
 

@@ -66,7 +66,7 @@ def test_a_renamed_table_is_one_table_with_two_names() -> None:
         "create": [(0, "D.S.A")], "read-a": [(0, "D.S.A")], "rename": [(0, "D.S.A"), (1, "D.S.B")],
         "read-b": [(0, "D.S.B")],
     }  # fmt: skip
-    (profile,) = profiles(RENAME).values()
+    profile = profiles(RENAME)["table/5"]
     assert profile.names == {"D.S.A": (at("08:00"), at("08:20")), "D.S.B": (at("08:30"), at("08:30"))}
     assert (profile.given, profile.old_names) == ({"D.S.B"}, {"D.S.B": {"D.S.A"}})
 
@@ -76,7 +76,7 @@ def test_a_table_without_an_id_is_another_under_another_name() -> None:
     nameless = {"objectDomain": "Table", "objectName": "D.S.A"}
     rename = [row("rename", "08:20", object_modified_by_ddl=change(nameless, "ALTER", objectName="D.S.B"))]
     assert names(rename, "table/name/D.S.A") == {"rename": [(0, "D.S.A")]}
-    (profile,) = profiles(rename).values()
+    profile = profiles(rename)["table/name/D.S.A"]
     assert (profile.given, profile.old_names) == (set(), {"D.S.B": {"D.S.A"}})
 
 
@@ -95,7 +95,7 @@ def test_swapped_tables_keep_their_ids_and_change_names() -> None:
     assert names(SWAP, "table/6") == {
         "read-5": [(0, "D.S.Y")], "swap": [(0, "D.S.Y"), (1, "D.S.X")], "read-6": [(0, "D.S.X")]
     }  # fmt: skip
-    assert set(profiles(SWAP)) == {"table/5", "table/6"}
+    assert set(profiles(SWAP)) == {"table/5", "table/6", "database/name/D", "schema/name/D.S"}
 
 
 def test_the_rows_of_a_swap_are_both_kept_and_copies_dropped() -> None:
