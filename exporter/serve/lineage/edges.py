@@ -8,12 +8,12 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from exporter.serve.site import Site, Thing
 
-MOST: Final = 50_000
-"""Edges that are looked at; far more than a picture can show."""
+MOST: Final = 200_000
+"""Steps between versions that are looked at; far more than a picture can show."""
 
 
 class Place(NamedTuple):
@@ -45,15 +45,23 @@ Flows = dict[Place, dict[Place, Flow]]
 
 @dataclass
 class Lineage:
-    """``up``: from each place to its sources; ``down``: from each place to where its data went. ``note``: what is to be
-    said of it, such as that the object was dropped by then.
+    """``up``: from each place to its sources; ``down``: from each place to where its data went. ``notes``: what is to
+    be said of it, such as that the object was dropped by then.
     """
 
     focus: Place
     up: Flows = field(default_factory=lambda: defaultdict(dict))
     down: Flows = field(default_factory=lambda: defaultdict(dict))
     named: dict[Place, Named] = field(default_factory=dict)
-    note: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+class _Version(NamedTuple):
+    """``query`` and ``time`` of the query that made it; empty where none is on record."""
+
+    place: Place
+    query: str
+    time: str
 
 
 def lineage(site: Site, thing: Thing, column: str, day: date | None) -> Lineage:
@@ -63,8 +71,7 @@ def lineage(site: Site, thing: Thing, column: str, day: date | None) -> Lineage:
     asked = {"object": thing.iri, **({"column_name": column} if column else {})}
     at = None if day is None else _end(day)
     _fill_up(site, made, asked, at)
-    down = "page-column-down" if column else "page-down"
-    for source, target, flow in _edges(site, made, down, asked if at is None else {**asked, "at": at}):
+    for source, target, flow in _edges(site, made, "page-column-down" if column else "page-down", asked, at):
         made.down[source][target] = flow
     return made
 
@@ -74,9 +81,8 @@ def _fill_up(site: Site, made: Lineage, asked: Mapping[str, str], at: str | None
     if at is not None:
         present = site.rows("page-present", {"object": made.focus.iri, "at": at})
         if not present or present[0]["is_gone"] == "true":
-            made.note = (
-                "It was dropped by then, so nothing was in it." if present else "Nothing was written to it by then."
-            )
+            gone, none = "It was dropped by then, so nothing was in it.", "Nothing was written to it by then."
+            made.notes.append(gone if present else none)
             return
         question += "-at"
         asked = {"version": present[0]["present"] or "", **{name: asked[name] for name in asked if name != "object"}}
@@ -84,14 +90,35 @@ def _fill_up(site: Site, made: Lineage, asked: Mapping[str, str], at: str | None
         made.up[target][source] = flow
 
 
-def _edges(site: Site, made: Lineage, question: str, asked: Mapping[str, str]) -> Iterator[tuple[Place, Place, Flow]]:
-    for row in site.rows(question, asked, MOST):
-        told = {name: value or "" for name, value in row.items()}
-        source = Place(told["source_iri"], told.get("source_column_name", ""))
-        target = Place(told["target_iri"], told.get("target_column_name", ""))
-        made.named.setdefault(source, Named(told["source_name"], told["source_kind"]))
-        made.named.setdefault(target, Named(told["target_name"], told["target_kind"]))
-        yield source, target, Flow(int(told["queries"]), told["first"], told["last"])
+def _edges(
+    site: Site, made: Lineage, question: str, asked: Mapping[str, str], at: str | None = None
+) -> Iterator[tuple[Place, Place, Flow]]:
+    """Source, target, and how data went, by ``at`` where it is given."""
+    rows = site.rows(question, asked, MOST)
+    if len(rows) == MOST:
+        made.notes.append(f"There are more than {MOST:,} steps; the picture leaves some out. A day makes them fewer.")
+    versions = {
+        row["version"]: _Version(
+            Place(row["object_iri"] or "", row.get("column_name") or ""), row["query"] or "", row["time"] or ""
+        )
+        for row in rows
+    }
+    flows: dict[tuple[Place, Place], list[_Version]] = defaultdict(list)
+    for row in rows:
+        written, read = versions[row["version"]], versions.get(row["read"])
+        is_counted = written.query and (at is None or written.time <= at)
+        if read is not None and is_counted and read.place != written.place:
+            flows[read.place, written.place].append(written)
+    _name(site, made, {place for pair in flows for place in pair})
+    for (source, target), writes in flows.items():
+        times = [one.time for one in writes]
+        yield source, target, Flow(len({one.query for one in writes}), min(times), max(times))
+
+
+def _name(site: Site, made: Lineage, places: Iterable[Place]) -> None:
+    for place in places:
+        name, kind = site.objects.get(place.iri, (place.iri, ""))
+        made.named.setdefault(place, Named(name, kind))
 
 
 def _end(day: date) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import dash_cytoscape
@@ -17,13 +18,20 @@ from exporter.serve.lineage.picture import Opened, picture
 from exporter.serve.lineage.words import details, tables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+
     from flask import Flask
 
     from exporter.serve.lineage.address import Address
     from exporter.serve.lineage.edges import Lineage
     from exporter.serve.site import Site, Thing
 
+    Find = Callable[[Thing, str, date | None], Lineage]
+
 PATH: Final = "/lineage"
+_MOST_KEPT: Final = 16
+"""Lineages that are kept: each step of a picture is one of the same."""
 _PARTS: Final = ("head", "picture", "details", "tables")
 """What changes with the address, in the order in which :func:`_shown` says it."""
 
@@ -58,13 +66,15 @@ def lineage_page(app: Flask, site: Site) -> None:
 
     page.interpolate_index = framed
 
+    find = lru_cache(_MOST_KEPT)(partial(lineage, site))
+
     def show(search: str) -> tuple[Any, Any, Any, Any]:
-        return _shown(site, address.read(search or "", site))
+        return _shown(site, find, address.read(search or "", site))
 
     def tapped(node: dict[str, str] | None, search: str) -> Any:
-        return (
-            no_update if not node else address.href(_tapped(site, node["id"], address.read(search or "", site)), site)
-        )
+        if not node:
+            return no_update
+        return address.href(_tapped(site, find, node["id"], address.read(search or "", site)), site)
 
     changed = [Output(part, "elements" if part == "picture" else "children") for part in _PARTS]
     page.callback(changed, Input("address", "search"))(show)
@@ -95,12 +105,12 @@ def _layout() -> html.Div:
     ])  # fmt: skip
 
 
-def _shown(site: Site, asked: Address) -> tuple[Any, Any, Any, Any]:
+def _shown(site: Site, find: Find, asked: Address) -> tuple[Any, Any, Any, Any]:
     try:
         thing = _thing(site, asked)
         if thing is None:
             return html.H1(f"No object {asked.path or asked.name}"), [], None, None
-        found = lineage(site, thing, asked.column, asked.day)
+        found = find(thing, asked.column, asked.day)
     except ExporterError as error:
         return [html.H1("There is no answer"), html.P(str(error), className="note error")], [], None, None
     drawn = picture(found, asked.opened)
@@ -127,18 +137,18 @@ def _head(site: Site, found: Lineage, asked: Address) -> list[Any]:
          html.Button("Show", type="submit")],
         action=PATH + "/", method="GET", className="day",
     )  # fmt: skip
-    said = [html.P(found.note, className="note")] if found.note else []
+    said = [html.P(note, className="note") for note in found.notes]
     if not found.up and not found.down:
         said.append(html.P("No data came from or went elsewhere on record.", className="note"))
     return [html.H1(f"Lineage of {title(found, found.focus)}"), form, *said]
 
 
-def _tapped(site: Site, node: str, asked: Address) -> Address:
+def _tapped(site: Site, find: Find, node: str, asked: Address) -> Address:
     """Where a click leads: to what was clicked, opened or closed if there is more behind it."""
     thing = _thing(site, asked)
     if thing is None:
         return asked
-    found = lineage(site, thing, asked.column, asked.day)
+    found = find(thing, asked.column, asked.day)
     drawn = picture(found, asked.opened)
     seen = next((one for spot, one in drawn.spots.items() if address.token(spot, site) == node), None)
     if seen is None:
