@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, render_template, request, url_for
 
+from exporter.errors import ExporterError
 from exporter.graph.ask.answers import Answer
+from exporter.serve.site import LATER
 from exporter.serve.tables import Cell, ask_href, table, time
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from exporter.serve.tables import Table
 
 _MOST: Final = 100
+_WAIT: Final = 1.5
+"""Seconds that a page waits for what may take long."""
+_OF_USER: Final = (("Queries", "user-history"), ("Policies that the user met", "policy-access"))
 _PARTS: Final = (
     ("Read", "page-query-reads"),
     ("Wrote", "page-query-writes"),
@@ -60,18 +65,26 @@ def queries(site: Site) -> Blueprint:
     @routes.get("/user")
     def user() -> tuple[str, int] | str:
         name = request.args.get("name", "")
-        parts: list[tuple[str, Table, str]] = []
-        for title, question in (("Queries", "user-history"), ("Policies that it met", "policy-access")):
-            if question in site.questions:
-                asked = {"user_name": name}
-                more = ask_href(question, asked)
-                parts.append((title, table(site, site.ask(question, asked), _MOST, more), more))
-        if not any(shown.rows for _, shown, _ in parts):
+        told = site.rows("page-user", {"user_name": name})
+        if not told:
             near = table(site, site.ask("page-search", {"text": name, "id": name}), _MOST)
             return render_template("unknown.html", what="user", asked=name, near=near), 404
-        return render_template("user.html", name=name, parts=parts)
+        parts = [_of_user(site, title, question, name) for title, question in _OF_USER if question in site.questions]
+        return render_template("user.html", name=name, told=told[0], parts=parts)
 
     return routes
+
+
+def _of_user(site: Site, title: str, question: str, name: str) -> tuple[str, Table | None, str, str]:
+    """Title, table, where all rows are, and the words where there is no table."""
+    asked = {"user_name": name}
+    more = ask_href(question, asked)
+    try:
+        return title, table(site, site.ask_meanwhile(question, asked).result(_WAIT), _MOST, more), more, ""
+    except TimeoutError:
+        return title, None, more, LATER
+    except ExporterError as error:
+        return title, None, more, str(error)
 
 
 def _facts(told: list[dict[str, str | None]]) -> list[tuple[str, Cell]]:

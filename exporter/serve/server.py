@@ -25,9 +25,11 @@ PAGES_SECONDS: Final = 20.0
 """How long a question of a page may take."""
 SPARQL_SECONDS: Final = 60.0
 """How long a query of somebody's own may take."""
-_PAGES_PROCESSES: Final = 3
-_SPARQL_PROCESSES: Final = 2
-"""Of their own: who asks much there keeps nobody from the pages."""
+_PROCESSES: Final = 2
+"""For pages, for their questions that may take long, and for /sparql, each: who asks much there keeps nobody from the
+pages."""
+_NICE: Final = 10
+"""By how much what may take long lets the pages go first."""
 _THREADS: Final = 8
 _LARGEST: Final = 8 << 20
 """Bytes of a request at most."""
@@ -40,11 +42,12 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
     logging.getLogger("waitress").setLevel(logging.ERROR)
     with ExitStack() as stack:
         store = stack.enter_context(disk.kept(graph, say))
-        pages = Pool(store, OWN_QUESTIONS, _PAGES_PROCESSES, PAGES_SECONDS)
-        sparql = Pool(store, OWN_QUESTIONS, _SPARQL_PROCESSES, SPARQL_SECONDS)
-        stack.callback(pages.close)
-        stack.callback(sparql.close)
-        site = Site(graph, pages, sparql)
+        pages = Pool(store, OWN_QUESTIONS, _PROCESSES, PAGES_SECONDS)
+        beside = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE)
+        sparql = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE)
+        for pool in (pages, beside, sparql):
+            stack.callback(pool.close)
+        site = Site(graph, pages, sparql, beside)
         stack.callback(site.close)
         listening = stack.enter_context(_listening(host, port))
         server = create_server(

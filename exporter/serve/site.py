@@ -47,14 +47,17 @@ class Thing:
 
 
 class Site:
-    """The pages of the export at ``graph``. ``pages`` answers their questions, ``sparql`` those that people write."""
+    """The pages of the export at ``graph``. ``pages`` answers their questions, ``beside`` those that may take long, and
+    ``sparql`` those that people write.
+    """
 
-    def __init__(self, graph: Path, pages: Pool, sparql: Pool) -> None:
+    def __init__(self, graph: Path, pages: Pool, sparql: Pool, beside: Pool | None = None) -> None:
         self.graph = graph
         self.name = graph.resolve().name
         self.base = _base(graph)
         self.sparql = sparql
         self._pages = pages
+        self._beside_pages = beside or pages
         self._key = disk.key(graph)
         self._beside = ThreadPoolExecutor(_BESIDE)
         self._asked: OrderedDict[tuple[Any, ...], Future[Answer]] = OrderedDict()
@@ -63,8 +66,12 @@ class Site:
 
     def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS) -> Answer:
         """The answer to a question, one of the shipped ones or of the pages' own."""
+        return self._answered(self._pages, question, params, rows)
+
+    @staticmethod
+    def _answered(pool: Pool, question: str, params: Params, rows: int = MOST_ROWS) -> Answer:
         values = {name: (given,) if isinstance(given, str) else tuple(given) for name, given in params.items()}
-        return self._pages.answer(question, values, rows)
+        return pool.answer(question, values, rows)
 
     def meant(self, question: str, thing: Thing) -> dict[str, str] | None:
         """The parameters by which a question finds an object: its id, or else its name."""
@@ -99,7 +106,7 @@ class Site:
         key = question, *sorted((name, str(value)) for name, value in params.items())
         with self._lock:
             if key not in self._asked:
-                self._asked[key] = self._beside.submit(self.ask, question, params)
+                self._asked[key] = self._beside.submit(self._answered, self._beside_pages, question, params)
             self._asked.move_to_end(key)
             if len(self._asked) > _MOST_KEPT:
                 self._asked.popitem(last=False)

@@ -49,11 +49,14 @@ class UnacceptableError(UsageError):
 
 
 class Opened(Struct, tag=True):
-    """The first message to a process: the store, a folder of questions beside the shipped ones, and bytes of memory."""
+    """The first message to a process: the store, a folder of questions beside the shipped ones, bytes of memory, and by
+    how much it lets other processes go first (nice(2)).
+    """
 
     store: bytes
     questions: bytes
     memory: int
+    nice: int
 
 
 class Named(Struct, tag=True, frozen=True):
@@ -127,11 +130,14 @@ def receive(stream: IO[bytes]) -> bytes | None:
 
 class Pool:
     """``size`` processes at most, started when they are needed. ``seconds``: for each answer; ``questions``: a folder
-    of ``.rq`` files that are known by their names, beside the shipped ones.
+    of ``.rq`` files that are known by their names, beside the shipped ones; ``nice``: by how much they let other
+    processes go first.
     """
 
-    def __init__(self, store: Path, questions: Path, size: int, seconds: float, memory: int = MEMORY) -> None:
-        self._opened = Opened(os.fsencode(store), os.fsencode(questions), memory)
+    def __init__(  # noqa: PLR0913, PLR0917 - what is asked, and the limits
+        self, store: Path, questions: Path, size: int, seconds: float, memory: int = MEMORY, nice: int = 0
+    ) -> None:
+        self._opened = Opened(os.fsencode(store), os.fsencode(questions), memory, nice)
         self._seconds = seconds
         self._free = Semaphore(size)
         self._lock = Lock()

@@ -67,6 +67,7 @@ def main() -> None:
     folder = Path(os.fsdecode(opened.store))
     store = Store.read_only(str(folder))
     confine(opened.memory, folder)
+    os.nice(opened.nice)
     while (message := receive(sys.stdin.buffer)) is not None:
         asked = msgspec.msgpack.decode(message, type=Asked)
         limit_time(asked.seconds)
