@@ -121,7 +121,7 @@ def _cell(site: Site, column: str, row: Row) -> Cell:
 def _href(site: Site, column: str, text: str, row: Row) -> str | None:
     """The page of what a cell names; None where it names nothing that has one."""
     if column in _OBJECTS:
-        return object_href(row.get(_OBJECTS[column]), text, site)
+        return object_href(row.get(_OBJECTS[column]), None if column == "set_name" else text, site)
     if column in _COLUMNS:
         return _column_href(site, text, row, _COLUMNS[column])
     if column in _QUERIES:

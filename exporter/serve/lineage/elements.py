@@ -44,7 +44,9 @@ STYLE: Final[list[dict[str, Any]]] = [
     {
         "selector": "edge",
         "style": {
-            "curve-style": "bezier",
+            "curve-style": "straight",
+            "source-endpoint": "90deg",
+            "target-endpoint": "270deg",
             "target-arrow-shape": "triangle",
             "width": 1.5,
             "line-color": "#8896a5",
