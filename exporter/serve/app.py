@@ -58,7 +58,9 @@ def _prepare_templates(app: Flask, site: Site) -> None:
         return f"{PATH}/?{urlencode(told)}"
 
     app.jinja_env.globals.update(site=site, lineage_href=lineage_href)
-    app.jinja_env.filters.update(words=tables.words, time=tables.time, thousands=_thousands, breakable=_breakable)
+    app.jinja_env.filters.update(
+        words=tables.words, heading=tables.heading, time=tables.time, thousands=_thousands, breakable=_breakable
+    )
 
 
 def _breakable(text: str) -> Markup:

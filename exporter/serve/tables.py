@@ -37,6 +37,12 @@ _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "target_column_name": ("target_name", "target_object_name"),
 }
 """Columns with the name of a column -> those that may say which object it is of."""
+_HEADINGS: Final = {
+    "set_name": "Tag or policy",
+    "query_id": "Query",
+    "parent_query_id": "Part of",
+    "root_query_id": "Root",
+}
 _OPTION: Final = " --max-rows"
 """Begins what a note about too many rows says for the command line, which has no meaning on a page."""
 _QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
@@ -84,6 +90,15 @@ def words(column: str) -> str:
     'Source object name'
     """
     return column.replace("_", " ").capitalize()
+
+
+def heading(column: str) -> str:
+    """The same, shorter: what is named and not that it is a name.
+
+    >>> heading("source_object_name"), heading("query_id"), heading("set_name")
+    ('Source object', 'Query', 'Tag or policy')
+    """
+    return _HEADINGS.get(column) or words(column.removesuffix("_name"))
 
 
 def time(text: str) -> str:
