@@ -1,4 +1,4 @@
-"""``--reads daily``: what queries have read is added up by user, role, object and day, and what queries share is said
+"""``--reads daily``: what queries have read, added up by user, role, object and day; what such reads share is said
 once.
 
 A query that only reads is validated as it would be with ``--reads full``, and its events and facts are the same; then,
@@ -16,7 +16,7 @@ from exporter.graph.nodes import daily
 from exporter.graph.nodes.agents import agent_path
 from exporter.graph.nodes.daily import Part, Read
 from exporter.graph.terms import Node
-from exporter.graph.vocabulary import POLICY_ENFORCEMENT, QUERY
+from exporter.graph.vocabulary import POLICY_ENFORCEMENT
 from exporter.graph.vocabulary_daily import ACCESS_PATTERN
 from exporter.messages import READ, SHARED, Message, by_key, decode, encode
 from exporter.queries.reads import Alike, only_reads, reads
@@ -44,7 +44,7 @@ _read: Final = msgspec.msgpack.Decoder(tuple[str, Read]).decode
 
 
 class Sharing:
-    """What the queries of one partition have read, and what their nodes share."""
+    """What the queries of one partition have read, and what these reads share."""
 
     def __init__(self) -> None:
         self._reads: dict[str, Read] = {}
@@ -102,15 +102,6 @@ class Sharing:
         self._shared.update({node.iri: node for node in nodes})
         return [node.iri for node in nodes]
 
-    def whole(self, told: Told, nodes: list[Node]) -> list[Node]:
-        """The nodes of a query that is kept whole, without those that it shares."""
-        if not (told.content.accesses or told.content.policies):
-            return nodes
-        patterns = [node.iri for _, node in self._patterns(told) if node is not None]
-        enforced = self._enforced(told)
-        own = own_nodes(nodes)
-        return [daily.shared_query(node, patterns, enforced) if node.of is QUERY else node for node in own]
-
     def messages(self) -> Iterator[Message]:
         """What was heard, to the days."""
         for iri, read in self._reads.items():
@@ -120,11 +111,6 @@ class Sharing:
         self._reads, self._shared = {}, {}
 
 
-def own_nodes(nodes: Iterable[Node]) -> list[Node]:
-    """The nodes that a query does not share."""
-    return [node for node in nodes if not daily.is_shared(node.of)]
-
-
 def to_days(messages: Iterable[Message], _: Job) -> Iterator[Message]:
     """What queries told, to the IRI that it is of: they are written between outputs, where messages have no keys."""
     for message in messages:
@@ -132,7 +118,7 @@ def to_days(messages: Iterable[Message], _: Job) -> Iterator[Message]:
 
 
 def by_day(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """The nodes of what was read on a day, and those that queries share."""
+    """The nodes of what was read on a day, and those that such reads share."""
     saying = Saying(job, daily_in)
     for to, key, group in by_key(messages):
         if to == READ:

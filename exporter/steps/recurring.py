@@ -19,7 +19,6 @@ from exporter.graph.nodes.told import Told
 from exporter.openlineage.statement import Statement, statement
 from exporter.queries.identifiers import segment
 from exporter.recent import Recent
-from exporter.steps.daily import own_nodes
 from exporter.things.answers import Answers
 
 if TYPE_CHECKING:
@@ -49,14 +48,10 @@ class Filled(NamedTuple):
 
 
 class Recurring:
-    """What statements say; ``render``: all nodes of a statement, in each syntax; ``own``: those that it does not share
-    with others.
-    """
+    """What statements say; ``render``: all nodes of a statement, in each syntax."""
 
-    def __init__(
-        self, render: Callable[[list[Node]], list[str]], own: Callable[[list[Node]], list[Node]] = list
-    ) -> None:
-        self._render, self._own = render, own
+    def __init__(self, render: Callable[[list[Node]], list[str]]) -> None:
+        self._render = render
         self._accounts: dict[str, _OfAccount] = {}
 
     def filled(self, told: Told) -> Filled | None:
@@ -74,7 +69,6 @@ class Recurring:
             return
         marked = _Marked(told)
         nodes, marked_links = statement_nodes(marked.told)
-        nodes = self._own(nodes)
         template = _Template(marked, self._render(nodes), marked_links, len(nodes))
         again = template.filled(told)
         is_right = again is not None and (again.texts, again.links) == (texts, links)
@@ -111,7 +105,7 @@ def recurring_of(job: Job, render: Callable[[list[Node]], list[str]]) -> Recurri
     """What this process has met of a job's statements in this turn: the partitions that it works on share it."""
     if job.turn not in _of_turn:
         _of_turn.clear()
-        _of_turn[job.turn] = Recurring(render, own_nodes if job.daily else list)
+        _of_turn[job.turn] = Recurring(render)
     return _of_turn[job.turn]
 
 

@@ -27,7 +27,7 @@ from exporter.openlineage import check
 from exporter.openlineage.events import events_of, run_events
 from exporter.queries.tables import rows_of
 from exporter.steps.cataloguing import of_query as to_catalog
-from exporter.steps.daily import Sharing, own_nodes
+from exporter.steps.daily import Sharing
 from exporter.steps.homes import written_of
 from exporter.steps.reading import AS_PARENT
 from exporter.steps.recurring import recurring_of
@@ -159,18 +159,17 @@ class _Writer:
         if self._recurring is None:
             every = nodes + of_statement
             return results, chain(self._texts(told, every), self._around.of_query(told.facts, every))
-        own = own_nodes(of_statement) if self.sharing else of_statement
-        texts = saying.rendered(own)
+        texts = saying.rendered(of_statement)
         if not results:
             self._recurring.met(told, texts, links)
-        return results, self._texts(told, nodes, texts, len(own))
+        return results, self._texts(told, nodes, texts, len(of_statement))
 
     def _texts(self, told: Told, nodes: list[Node], texts: Sequence[str] = (), number: int = 0) -> Iterator[Message]:
         """What goes out of a query: nodes, and so many others as ``texts``; or what it tells the days."""
         if self.sharing and self.sharing.is_by_day(told.content):
             yield from self.sharing.hear(told)
             return
-        yield from self.saying.texts(self.sharing.whole(told, nodes) if self.sharing else nodes)
+        yield from self.saying.texts(nodes)
         yield from self.saying.joined(list(texts), number)
 
     def _of(self, account: str) -> Iris:

@@ -18,18 +18,22 @@ if TYPE_CHECKING:
 
 _TYPE: Final = NamedNode(full("rdf:type"))
 _DAILY_READ: Final = NamedNode(full("ah:DailyRead"))
-LEAVE_OUT: Final = frozenset({"ancestors", "enforced-policy", "joins", "statements-of-request"})
+LEAVE_OUT: Final = frozenset({"ancestors", "end-up", "enforced-policy", "joins", "statements-of-request"})
 """Questions about single queries, which leave out those that only read."""
-BY_DAY: Final = frozenset({"policy-access", "user-history", "when-accessed"})
+BY_DAY: Final = frozenset({"changes", "policy-access", "unmasked-reads", "user-history", "when-accessed"})
 """Questions about single queries that have a row without a query id for what is told by day."""
 ANSWERED: Final = frozenset(
     {
         "column-copies",
         "column-lineage",
+        "column-readers",
         "columns-accessed",
         "downstream-users",
+        "exposure",
+        "former-names",
         "lineage-as-of",
         "masking-policies",
+        "policy-coverage",
         "root-cause",
         "row-access-policies",
         "sensitive-data-movement",

@@ -1,5 +1,5 @@
 """Nodes of a graph with ``--reads daily``: what a user has read of an object on a day in one role, and what such nodes
-and others share.
+share.
 
 A read of a day is an activity: PROV leaves it to who tells how much one activity is, and with whom it is associated and
 what it used is then said as of any other. An entity would have to be made by something, and nothing was made. What is
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from exporter.graph.iri import Iris
     from exporter.graph.nodes.told import Told
-    from exporter.graph.terms import NodeClass, Values
+    from exporter.graph.terms import Values
     from exporter.queries.reads import Alike
 
 _DIGEST: Final = 10
@@ -179,22 +179,6 @@ def shared_enforcements(told: Told) -> list[Node]:
         iri = told.iris.path(f"enforced/{_digest(*sorted(values.items()))}")
         found.append(Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, values))
     return found
-
-
-def shared_query(node: Node, patterns: Iterable[str], enforced: Iterable[str]) -> Node:
-    """The node of a query that is kept whole, with what it shares in the place of nodes of its own."""
-    own = ("prov:qualifiedUsage", "ah:enforced")
-    values = {term: found for term, found in node.values.items() if term not in own}
-    for term, iris in (("ah:accessPattern", patterns), ("ah:enforced", enforced)):
-        found = tuple(sorted(set(iris)))
-        if found:
-            values[term] = found
-    return node._replace(values=values)
-
-
-def is_shared(of: NodeClass) -> bool:
-    """Whether queries have nodes of this class of their own, and share others with ``--reads daily``."""
-    return of.name in {"ah:Access", "ah:PolicyEnforcement"}
 
 
 def _digest(*what: Any) -> str:

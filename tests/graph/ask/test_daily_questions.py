@@ -36,6 +36,10 @@ ALL: Final = [question.name for question in questions()]
 SAME: Final = sorted(by_day.ANSWERED)
 SINGLE: Final = sorted(by_day.BY_DAY)
 _START: Final = dense_histories.START.replace(hour=0)
+NO_READS: Final = "exposure"
+"""Of grants, which these histories have none of, and no read."""
+COUNTING: Final = "column-readers"
+"""Of one column of one object queries are counted; of several, each query for each of them."""
 NAMED_AT_READS: Final = {"unmasked-copies": {0, 2}}
 """Columns with the name that another object had at the time of a read: of a day the first and the last are known."""
 Told = frozenset[tuple[str | None, ...]]
@@ -157,12 +161,14 @@ def test_a_question_answers_the_same(question: str) -> None:
         for given in parameters(question, seed):
             full, daily = (told(graphs(mode)[seed], question, given) for mode in ("full", "daily"))
             words = f"{question} {given} of {seed}"
+            if question == COUNTING and not all(len(given.get(one, ())) == 1 for one in ("object_name", "column_name")):
+                full, daily = (_without(one, {1}) for one in (full, daily))
             if question in NAMED_AT_READS:
                 assert daily <= full, words
                 full, daily = (_without(one, NAMED_AT_READS[question]) for one in (full, daily))
             assert sorted(daily, key=str) == sorted(full, key=str), words
             answers += bool(full)
-    assert answers > 5, "hardly any history has an answer"
+    assert answers > 5 or question == NO_READS, "hardly any history has an answer"
 
 
 @pytest.mark.parametrize("question", SINGLE)
