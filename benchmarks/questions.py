@@ -66,6 +66,12 @@ _GIVEN: Final = {
     "lineage-as-of": {"object_name": "table", "at": "time"},
     "user-history": {"user_name": "user_name"},
     "policy-access": {"user_name": "user_name"},
+    "end-up": {"object_name": "source", "column_name": "source_column"},
+    "column-readers": {"object_name": "source", "column_name": "source_column"},
+    "former-names": {"object_name": "table"},
+    "unmasked-reads": {"object_name": "source"},
+    "policy-coverage": {"at": "time"},
+    "changes": {"since": "time"},
 }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.graph.ask import plain_history as past
 from tests.graph.ask.plain_asking import domain, in_time
+from tests.graph.ask.plain_grants import opened as grants
 from tests.graph.ask.plain_meant import Asked, name_at, same_column
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def end_up_of_all(history: History, every: Sequence[Given]) -> set[Row]:
     first: dict[tuple[Any, ...], datetime] = {}
     readers = set().union(*(search.readers for search in searches))
     for search, given in zip(searches, every, strict=True):
-        for key, name, kind, column, time, by in search.arrivals(readers):
+        there = list(search.arrivals(readers))
+        for key, name, kind, column, time, by in (*there, *search.shares(there)):
             if in_time(given, time) and not any(one.is_itself(key, column) for one in searches):
                 row = (name, kind, column, by)
                 first[row] = min(time, first.get(row, time))
@@ -79,6 +81,20 @@ class _Search:
                 yield from self._views(query)
             if query_id in self.cut:
                 yield Arrival(None, query_id, "Truncated query", None, query.start, "OBJECT")
+
+    def shares(self, there: list[Arrival]) -> Iterator[Arrival]:
+        """The shares that open what the data is in, from then on or when it came there; and what it is from."""
+        places = [(one.key, one.time, None) for one in there if one.key]
+        places += [(one.key, one.since, one.until) for one in self.meant.turns]
+        for opened in (one for one in grants(self.history) if one.grant.kind == "SHARE"):
+            since = opened.grant.query.start
+            for key, time, end in places:
+                is_open = opened.until is None or time is None or opened.until > time
+                if key == opened.grant.key and is_open and (end is None or since < end):
+                    yield self._shared(opened.grant.share, max(since, time or since))
+
+    def _shared(self, share: str, time: datetime) -> Arrival:
+        return Arrival(share, name_at(self.history, share, time), domain(share), None, time, "OBJECT")
 
     def _by_column(self) -> Iterator[Arrival]:
         """All copies from where the data was."""

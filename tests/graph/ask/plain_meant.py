@@ -29,11 +29,11 @@ class Asked:
     """The objects that parameters mean, by their keys."""
 
     def __init__(self, history: History, given: Given) -> None:
-        self._turns = meant(history, given)
+        self.turns = meant(history, given)
 
     def at(self, key: str, time: datetime | None) -> bool:
         """None: at the end."""
-        return any(one.key == key and (one.until is None if time is None else one.at(time)) for one in self._turns)
+        return any(one.key == key and (one.until is None if time is None else one.at(time)) for one in self.turns)
 
     def ever(self, key: str) -> bool:
-        return any(one.key == key for one in self._turns)
+        return any(one.key == key for one in self.turns)
