@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, render_template, request
@@ -142,7 +141,7 @@ def _shipped(site: Site, thing: Thing, wanted: tuple[str, str, str], column: str
         yield Part(
             title,
             question,
-            lambda wait: site.ask_meanwhile(question, params).result(wait),
+            lambda wait: site.ask_meanwhile(question, params, wait),
             empty,
             ask_href(question, params),
         )
@@ -153,14 +152,13 @@ def _sections(site: Site, parts: Sequence[Part]) -> list[Section]:
     for part in parts:
         with suppress(ExporterError, TimeoutError):
             part.ask(0)
-    end = monotonic() + _WAIT
-    return [_section(site, part, max(0.0, end - monotonic())) for part in parts]
+    return [_section(site, part) for part in parts]
 
 
-def _section(site: Site, part: Part, wait: float) -> Section:
+def _section(site: Site, part: Part) -> Section:
     """A question without an answer leaves the other parts of the page."""
     try:
-        answer = part.ask(wait)
+        answer = part.ask(_WAIT)
     except TimeoutError:
         return Section(part.title, part.name, None, LATER)
     except ExporterError as error:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -132,18 +131,18 @@ def warm(site: Site) -> None:
     with suppress(ExporterError, RuntimeError):  # the latter where the server is ended meanwhile
         for look in LOOKS:
             if look.question in site.questions:
-                site.ask_meanwhile(look.question, _params(site, look))
+                with suppress(TimeoutError):
+                    site.ask_meanwhile(look.question, _params(site, look), 0)
 
 
 def _seen(site: Site) -> Iterator[Seen]:
-    end = monotonic() + _WAIT
     for look in LOOKS:
         if look.question not in site.questions:
             continue
         params = _params(site, look)
         href = ask_href(look.question, params)
         try:
-            answer = _answer(site, look, max(0.0, end - monotonic()))
+            answer = _answer(site, look)
         except TimeoutError:
             yield Seen(look, None, "", href, LATER)
             continue
@@ -153,9 +152,9 @@ def _seen(site: Site) -> Iterator[Seen]:
         yield Seen(look, table(site, answer, _FEW, href), _counted(answer), href)
 
 
-def _answer(site: Site, look: Look, wait: float) -> Answer:
-    """Raises TimeoutError where the answer is not there yet after ``wait`` seconds."""
-    answer = site.ask_meanwhile(look.question, _params(site, look)).result(wait)
+def _answer(site: Site, look: Look) -> Answer:
+    """Raises TimeoutError where the answer is not there yet."""
+    answer = site.ask_meanwhile(look.question, _params(site, look), _WAIT)
     rows = [row for row in answer.rows if look.is_shown(dict(zip(answer.columns, row, strict=True)))]
     return Answer(answer.columns, rows, answer.notes)
 

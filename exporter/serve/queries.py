@@ -80,7 +80,7 @@ def _of_user(site: Site, title: str, question: str, name: str) -> tuple[str, Tab
     asked = {"user_name": name}
     more = ask_href(question, asked)
     try:
-        return title, table(site, site.ask_meanwhile(question, asked).result(_WAIT), _MOST, more), more, ""
+        return title, table(site, site.ask_meanwhile(question, asked, _WAIT), _MOST, more), more, ""
     except TimeoutError:
         return title, None, more, LATER
     except ExporterError as error:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import manifest
@@ -60,7 +61,7 @@ class Site:
         self._beside_pages = beside or pages
         self._key = disk.key(graph)
         self._beside = ThreadPoolExecutor(_BESIDE)
-        self._asked: OrderedDict[tuple[Any, ...], Future[Answer]] = OrderedDict()
+        self._asked: OrderedDict[tuple[Any, ...], tuple[Future[Answer], float]] = OrderedDict()
         self._lock = Lock()
         self.questions: Mapping[str, Question] = {one.name: one for one in questions()}
 
@@ -101,16 +102,20 @@ class Site:
         told = rows[0]
         return Thing(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
 
-    def ask_meanwhile(self, question: str, params: Params = _NONE) -> Future[Answer]:
-        """The answer to a question that may take long, which is asked beside the pages, and kept as is its failure."""
+    def ask_meanwhile(self, question: str, params: Params, wait: float) -> Answer:
+        """The answer to a question that may take long, which is asked beside the pages, and kept as is its failure.
+        Raises TimeoutError where it is not there ``wait`` seconds after it was asked first.
+        """
         key = question, *sorted((name, str(value)) for name, value in params.items())
         with self._lock:
             if key not in self._asked:
-                self._asked[key] = self._beside.submit(self._answered, self._beside_pages, question, params)
+                future = self._beside.submit(self._answered, self._beside_pages, question, params)
+                self._asked[key] = future, monotonic()
             self._asked.move_to_end(key)
             if len(self._asked) > _MOST_KEPT:
                 self._asked.popitem(last=False)
-            return self._asked[key]
+            future, since = self._asked[key]
+        return future.result(max(0.0, since + wait - monotonic()))
 
     def close(self) -> None:
         """Ask nothing more beside the pages."""
