@@ -164,12 +164,12 @@ def check(report: Report) -> None:
     if told != report.rows_in:
         raise ExporterError(
             f"{report.rows_in} rows came in, and {report.exported} exported + {report.duplicates} duplicates + "
-            f"{report.quarantined} set aside are {told}; nothing was written, please report this"
+            f"{report.quarantined} quarantined are {told}; nothing was written, please report this"
         )
 
 
 def log(left: Earlier, report: Report, outcome: Outcome) -> str:
-    """The log of DIR with this run: what came, what of it was new, what was set aside, when and by which version."""
+    """The log of DIR with this run: what came, what of it was new, what was quarantined, when and by which version."""
     entry = {
         "run": left.run,
         "at": report.at,

@@ -1,6 +1,6 @@
 """Arguments in, exit codes out; no logic. The interface that scripts rely on: see ``docs/interface.md``.
 
-Exit codes: 0 done; 1 the shapes refused the output, or rows were set aside under --strict; 2 usage or settings; 3 the
+Exit codes: 0 done; 1 the shapes refused the output, or rows were quarantined under --strict; 2 usage or settings; 3 the
 backend did not take all events; 4 a fault of the program; 130 interrupted.
 """
 

@@ -4,7 +4,7 @@
 
     ExporterError          exit 4   a fault of the program, or of what it runs on (exporter/faults.py has the words)
     ├── UsageError         exit 2   arguments, settings or input that cannot be used
-    ├── RefusedError       exit 1   the shapes refused the output, rows were set aside under --strict, a check has rows
+    ├── RefusedError       exit 1   the shapes refused output, rows were quarantined under --strict, a check has rows
     └── DeliveryError      exit 3   the backend did not take all events
 """
 
@@ -26,8 +26,8 @@ class UsageError(ExporterError):
 
 
 class RefusedError(ExporterError):
-    """The shapes refused the output, rows were set aside under ``--strict``, or a question that should have no rows has
-    some (``--fail-on-rows``).
+    """The shapes refused the output, rows were quarantined under ``--strict``, or a question that should have no rows
+    has some (``--fail-on-rows``).
     """
 
     exit_code = 1

@@ -48,7 +48,7 @@ def check(settings: Settings, report: Report, new: Publication, came: str) -> No
     if not told and not settings.allow_empty:
         raise UsageError(
             f"none of the {report.rows_in:,} rows can be exported; {_unchanged(settings)}. {_reasons(new)}"
-            "Give --allow-empty to publish all the same, with what was set aside"
+            "Give --allow-empty to publish all the same, with what was quarantined"
         )
     if not settings.force:
         _check_size(settings, report, new)
@@ -91,7 +91,7 @@ def _json(text: str | None) -> Any:
 
 
 def _reasons(new: Publication) -> str:
-    """Why rows were set aside, the commonest reasons first, with the place of one row each; no value of a row."""
+    """Why rows were quarantined, the commonest reasons first, with the place of one row each; no value of a row."""
     counts, places = Counter[str](), dict[str, str]()
     for one in _set_aside(new):
         # What follows a colon is what the row had.
@@ -104,7 +104,7 @@ def _reasons(new: Publication) -> str:
 
 
 def _set_aside(new: Publication) -> Iterator[dict[str, Any]]:
-    """The first of what was set aside."""
+    """The first of what was quarantined."""
     for line in new.beginning("quarantine").splitlines():
         told = _json(line)  # the last line may be cut
         if isinstance(told, dict):

@@ -1,4 +1,4 @@
-"""What the runs of a DIR set aside, by reason, and whether it was given again since: ``exporter quarantine``."""
+"""What the runs of a DIR quarantined, by reason, and whether it was given again since: ``exporter quarantine``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DAYS: Final = "to=[0-9]*-[0-9]*-[0-9]*"
 
 
 class Aside(NamedTuple):
-    """A row that was set aside. ``run``: of which update, 0 where it is not kept from run to run; ``query_id``: None
+    """A row that was quarantined. ``run``: of which update, 0 where it is not kept from run to run; ``query_id``: None
     where it cannot be read.
     """
 
@@ -34,7 +34,7 @@ class Aside(NamedTuple):
 
 
 def reasons(folder: Path) -> list[dict[str, Any]]:
-    """What was set aside, by reason, the commonest first: how many ``rows``; ``given_again``, of how many of them a
+    """What was quarantined, by reason, the commonest first: how many ``rows``; ``given_again``, of how many of them a
     later run took a row of the same query; and an ``example``, the first that was not given again if there is one.
 
     Raises UsageError where no export left the folder.
@@ -75,7 +75,7 @@ def _query_id(text: str) -> str | None:
 
 
 def _taken(folder: Path) -> dict[str, int]:
-    """Of the queries of which a row was set aside: the last run that a row of theirs came with, and was taken."""
+    """Of the queries of which a row was quarantined: the last run that a row of theirs came with, and was taken."""
     wanted = {one.query_id for one in _set_aside(folder) if one.query_id is not None}
     files = sorted((folder / STATE / "rows").glob(f"*/{_DAYS}/*.parquet")) if wanted else []
     found: dict[str, int] = {}
@@ -103,7 +103,7 @@ def _rows_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
 def shown(found: list[dict[str, Any]], folder: str) -> str:
     """The reasons for a person, and what to do."""
     if not found:
-        return "Nothing was set aside."
+        return "Nothing was quarantined."
     told = [_reason(one) for one in found]
     is_done = all(one["rows"] == one["given_again"] for one in found)
     todo = (

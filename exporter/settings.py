@@ -47,9 +47,9 @@ _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
 class Settings:
     """``inputs``: files, folders, globs or tables. ``account``: ORG-ACCOUNT, for rows that do not name their own.
     ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``compress``: how events and graph are
-    compressed. ``query_text``: whether SQL text, which can hold personal data, is kept. ``strict``: whether a row
-    set aside makes the exit code 1. ``out``: the folder to write, a path or a URI. ``update``: whether the rows are
-    added to what DIR has; ``changes``: whether what that changes is written beside it; ``dry_run``: whether it is
+    compressed. ``query_text``: whether SQL text, which can hold personal data, is kept. ``strict``: whether a
+    quarantined row makes the exit code 1. ``out``: the folder to write, a path or a URI. ``update``: whether the rows
+    are added to what DIR has; ``changes``: whether what that changes is written beside it; ``dry_run``: whether it is
     only told; ``forget_user``, ``forget_before``: whose rows, and those from before which day, DIR is not to hold
     any more. ``engine``: ``spark``, or ``local`` without it. ``shapes``: folders of the user's own SHACL shapes.
     ``allow_empty``: whether an export of no row is published; ``min_rows``: under so many exported rows it is not,

@@ -99,7 +99,7 @@ def test_nothing_that_was_set_aside_is_said(tmp_path: Path, capsys: pytest.Captu
     assert exports.export([exports.ndjson(ROWS, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
     capsys.readouterr()
     assert main(["quarantine", str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out == "Nothing was set aside.\n"
+    assert capsys.readouterr().out == "Nothing was quarantined.\n"
 
 
 @pytest.mark.parametrize("command", ["log", "quarantine"])

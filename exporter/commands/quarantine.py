@@ -1,4 +1,4 @@
-"""What was set aside."""
+"""What was quarantined."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def _endless(refusing: Iterable[str], job: Job) -> ExporterError:
 def _outputs(
     engine: Engine[Messages], heard: list[Messages], job: Job, counts: Counts, before: Before[Messages] | None
 ) -> list[Messages]:
-    """Texts of queries and of things, and what was set aside; ``heard``: what was told and answered."""
+    """Texts of queries and of things, and what was quarantined; ``heard``: what was told and answered."""
     told, answered = heard
     due = [before.due] if before else []
     written = _written(engine, [*heard, *due], job, has_parents=bool(counts["parents"]))

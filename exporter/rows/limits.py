@@ -1,4 +1,4 @@
-"""How much of a row is taken: what is larger is set aside with a reason, so that memory and time have a bound.
+"""How much of a row is taken: what is larger is quarantined with a reason, so that memory and time have a bound.
 
 The view cuts its own records, and Snowflake's identifiers have 255 characters: no row that it gave comes near to these.
 """
@@ -47,7 +47,7 @@ def too_much(text: str) -> str | None:
 
 
 def shortened(text: str) -> str:
-    """What is kept of a record that is set aside: all of it, unless it is too long."""
+    """What is kept of a record that is quarantined: all of it, unless it is too long."""
     return text if len(text) <= LONGEST_RECORD else text[:SHOWN]
 
 

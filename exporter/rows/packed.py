@@ -18,7 +18,7 @@ RATIO: Final = 200
 FREE: Final = 64 << 20
 """Bytes that any file may unpack to."""
 LONGEST_LINE: Final = 128 << 20
-"""Bytes of a line at most. One that is longer than a record may be is set aside; Spark would fail on this one."""
+"""Bytes of a line at most. One that is longer than a record may be is quarantined; Spark would fail on this one."""
 _AT_ONCE: Final = 1 << 20
 
 

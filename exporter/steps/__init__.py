@@ -7,6 +7,6 @@
 :mod:`~.answering`    things hear their mentions in the order of time -> answers to queries, their own nodes and events
 :mod:`~.naming`       parents -> the names of their jobs, told to their children
 :mod:`~.writing`      facts and answers of a query -> its nodes and events, validated, as text
-:mod:`~.numbering`    what was set aside -> lines of the quarantine, each with its line or row
+:mod:`~.numbering`    what was quarantined -> lines of the quarantine, each with its line or row
 ====================  ==============================================================================================
 """

@@ -1,4 +1,4 @@
-"""What was set aside -> lines of the quarantine: the row as it came, where, the reason."""
+"""What was quarantined -> lines of the quarantine: the row as it came, where, the reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def number(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """A file hears how many records its blocks have, then the rows that are set aside; their places count over all
+    """A file hears how many records its blocks have, then the rows that are quarantined; their places count over all
     blocks of the file, from 1.
     """
     tally = Tally()
