@@ -77,7 +77,7 @@ def _clock(moment: Literal | None) -> str | None:
 
 def test_a_renamed_table_is_one_table_with_two_names(graph: Store) -> None:
     assert names(graph, "RENAME", "table/5") == [("D.S.A", "08:00", "08:20"), ("D.S.B", "08:20", None)]
-    assert of_class(graph, "RENAME", "SnowflakeObject") == {"table/5"}
+    assert of_class(graph, "RENAME", "Table") == {"table/5"}
 
 
 def test_swapped_tables_keep_their_ids_and_change_names(graph: Store) -> None:
