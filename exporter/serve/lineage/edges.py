@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -70,9 +71,13 @@ def lineage(site: Site, thing: Thing, column: str, day: date | None) -> Lineage:
     made.named[made.focus] = Named(thing.name or thing.iri, thing.kind)
     asked = {"object": thing.iri, **({"column_name": column} if column else {})}
     at = None if day is None else _end(day)
-    _fill_up(site, made, asked, at)
-    for source, target, flow in _edges(site, made, "page-column-down" if column else "page-down", asked, at):
-        made.down[source][target] = flow
+    with ThreadPoolExecutor(1) as beside:  # both ways at once, by two of the processes that answer pages
+        downwards = beside.submit(
+            lambda: list(_edges(site, made, f"page-{'column-' if column else ''}down", asked, at))
+        )
+        _fill_up(site, made, asked, at)
+        for source, target, flow in downwards.result():
+            made.down[source][target] = flow
     return made
 
 
