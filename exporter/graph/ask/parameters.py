@@ -64,9 +64,9 @@ class Parameter:
     instead: str | None = None
 
     def __str__(self) -> str:
-        """As a person would give it: ``object_name``, ``|object_id``, ``[domain=Table]``, ``[since]``."""
+        """As a person would give it: ``object_name``, ``(object_id in place of object_name)``, ``[domain=Table]``."""
         if self.instead:
-            return f"|{self.name}"
+            return f"({self.name} in place of {self.instead})"
         shown = self.name if self.default is None else f"{self.name}={self.default}"
         return shown if self.required else f"[{shown}]"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import csv
 import io
 import json
@@ -101,7 +102,8 @@ def test_the_questions_are_those_that_are_documented() -> None:
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_question_takes_its_parameters(name: str) -> None:
     wanted = QUESTIONS[name][0].replace("…", "[since] [until]").split()
-    assert [str(parameter) for parameter in find(name).parameters] == wanted
+    shown = (re.sub(r"\((\w+) in place of \w+\)", r"|\1", str(parameter)) for parameter in find(name).parameters)
+    assert list(shown) == wanted
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
