@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import csv
 import io
 import json
+import re
 from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
