@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, QueryTriples, Store, Triple
 
 from exporter.errors import UsageError
-from exporter.graph.ask import by_day, movement, syntax
+from exporter.graph.ask import by_day, movement, syntax, unrecorded
 from exporter.graph.ask.answers import Answer, render
 from exporter.graph.ask.disk import fresh
 from exporter.graph.ask.looking import look_up
@@ -98,8 +98,8 @@ def ask(store: Store, question: Question, params: Given, most: int | None = None
     looked = look_up(store, question.parameters, params)
     found = _asked(store, question, looked.given, most)
     is_shipped = question.path.parent == queries_dir()
-    days = by_day.notes(store, question.name, looked.given) if is_shipped else []
-    return replace(found, notes=[*looked.notes, *days, *found.notes])
+    beside = [*by_day.notes(store, question.name, looked.given), *unrecorded.notes(store, question.name)]
+    return replace(found, notes=[*looked.notes, *(beside if is_shipped else ()), *found.notes])
 
 
 def _asked(store: Store, question: Question, params: Given, most: int | None) -> Answer:

@@ -1,0 +1,58 @@
+"""What ``policy-coverage`` cannot know, said beside its answer: policies that were set before the record begins.
+
+No statement on record set them, so they are in no cell of the answer. That they were in force is known only from
+queries that they were enforced for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyoxigraph import QuerySolutions
+
+if TYPE_CHECKING:
+    from pyoxigraph import Store
+
+QUESTION: Final = "policy-coverage"
+_SHOWN: Final = 5
+_ENFORCED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+SELECT DISTINCT ?label WHERE {
+  {
+    SELECT DISTINCT ?policy ?object ?column_node ?place WHERE {
+      ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
+      OPTIONAL { ?enforcement ah:protectedColumn ?column_node }
+      BIND(COALESCE(?column_node, ?object) AS ?place)
+    }
+  }
+  FILTER EXISTS { ?mark a ah:TagSetting ; ah:onColumn|ah:settingOn ?place }
+  FILTER NOT EXISTS { ?set a ah:PolicySetting ; ah:elementObject ?policy ; ah:onColumn|ah:settingOn ?place }
+  FILTER NOT EXISTS {
+    ?mark a ah:TagSetting ; ah:onColumn|ah:settingOn ?place ; ah:elementObject ?tag .
+    ?set a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?tag .
+  }
+  OPTIONAL { ?policy rdfs:label ?label_of_policy }
+  OPTIONAL { ?object rdfs:label ?label_of_object }
+  OPTIONAL { ?column_node ah:columnName ?column }
+  BIND(COALESCE(?label_of_policy, STR(?policy)) AS ?what)
+  BIND(COALESCE(?label_of_object, STR(?object)) AS ?where)
+  BIND(CONCAT(?what, " on ", ?where, IF(BOUND(?column), CONCAT(".", ?column), "")) AS ?label)
+}
+ORDER BY ?label
+"""
+
+
+def notes(store: Store, question: str) -> list[str]:
+    """What to tell a person who asked the shipped question; nothing where every policy that was enforced on something
+    with a tag was set by a statement on record.
+    """
+    if question != QUESTION:
+        return []
+    answer = store.query(_ENFORCED)
+    found = [row["label"].value for row in answer] if isinstance(answer, QuerySolutions) else []
+    if not found:
+        return []
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    known = f"{', '.join(found[:_SHOWN])}{more}"
+    return [f"Enforced, but set before the record begins, and therefore not among the policies: {known}."]

@@ -1,0 +1,48 @@
+"""A policy that was set before the record begins is no gap without a word."""
+
+from __future__ import annotations
+
+from pyoxigraph import RdfFormat, Store
+
+from exporter.graph.ask.unrecorded import QUESTION, notes
+
+PREFIXES = """
+@base <snowflake://ACME-PROD/> .
+@prefix ah: <https://w3id.org/access-history#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+"""
+ENFORCED = """
+<q/e> ah:policy <masking-policy/1> ; ah:protectedObject <table/1> ; ah:protectedColumn <table/1/column/A> .
+<masking-policy/1> rdfs:label "D.S.MASK" .
+<table/1> rdfs:label "D.S.T" .
+<table/1/column/A> ah:columnName "A" .
+"""
+TAGGED = "<q/t> a ah:TagSetting ; ah:settingOn <table/1> ; ah:onColumn <table/1/column/A> ; ah:elementObject <tag/1> ."
+SET = """
+<q/s> a ah:PolicySetting ; ah:settingOn <table/1> ;
+    ah:onColumn <table/1/column/A> ; ah:elementObject <masking-policy/1> .
+"""
+SET_ON_TAG = "<q/s> a ah:PolicySetting ; ah:settingOn <tag/1> ; ah:elementObject <masking-policy/1> ."
+
+
+def told(*parts: str, question: str = QUESTION) -> list[str]:
+    store = Store()
+    store.load("".join((PREFIXES, *parts)).encode(), RdfFormat.TURTLE)
+    return notes(store, question)
+
+
+def test_a_policy_that_was_enforced_and_that_nobody_set_is_told() -> None:
+    (note,) = told(ENFORCED, TAGGED)
+    assert note.endswith("not among the policies: D.S.MASK on D.S.T.A.")
+
+
+def test_one_that_a_statement_set_is_not() -> None:
+    assert told(ENFORCED, TAGGED, SET) == told(ENFORCED, TAGGED, SET_ON_TAG) == []
+
+
+def test_what_has_no_tag_is_not_in_the_answer_anyway() -> None:
+    assert told(ENFORCED) == []
+
+
+def test_other_questions_tell_nothing_of_it() -> None:
+    assert told(ENFORCED, TAGGED, question="writers") == []
