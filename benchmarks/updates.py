@@ -91,7 +91,17 @@ def _seconds(inputs: list[Path], out: Path, *options: str) -> float:
     """From the process's start to its end."""
     if not options and out.exists():
         shutil.rmtree(out)
-    command = [sys.executable, "-m", "exporter", "export", *map(str, inputs), "--account", "BENCH-MARK", "--out", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "exporter",
+        "export",
+        *map(str, inputs),
+        "--account",
+        "BENCH-MARK",
+        "--out",
+        str(out),
+    ]
     start = time.perf_counter()
     subprocess.run([*command, *options], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
     return time.perf_counter() - start

@@ -67,5 +67,8 @@ def _found(error: BaseException) -> tuple[str, str] | None:
         return _MEMORY
     if isinstance(error, ConnectionError) and "py4j" in sys.modules:
         return _ENDED
-    text = str(error)
+    try:
+        text = str(error)
+    except OSError:  # py4j asks Java for the words of its exceptions, and Java has ended
+        return _ENDED
     return next((told for mark, told in _BY_TEXT.items() if mark in text), None)

@@ -146,6 +146,19 @@ def test_an_end_without_a_word_is_told_by_another_process(ends: str, code: int, 
     assert (watch._WORDS in done.stderr) == is_told
 
 
+class AskedOfJava(Exception):  # noqa: N818 - it stands for py4j's
+    """Like py4j's: its words are in another process, which has ended."""
+
+    def __str__(self) -> str:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+def test_an_exception_whose_words_ended_with_java_is_said() -> None:
+    told = faults.words(AskedOfJava(), "DIR is as it was")
+    assert told is not None
+    assert told.startswith("Spark's process has ended")
+
+
 def test_only_the_program_itself_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     def fork() -> int:
         raise AssertionError
