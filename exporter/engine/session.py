@@ -45,6 +45,11 @@ _LOCAL: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    # What Spark remembers of jobs that are over, for pages that nobody opens, grows with the days of an update.
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "1000",
     # Parts of files of this size are read by a task: small, so that all cores are busy until the last one.
     "spark.sql.files.maxPartitionBytes": "32m",
     # No .crc files beside the output, and no marks of success: it becomes visible as a whole folder later.
