@@ -1,1 +1,1 @@
-"""Files and lines -> rows, each with its place; what cannot be read, with its reason. Nothing here knows of Spark."""
+"""Read files and lines into rows, each with its place, or into the reason why one cannot be read. No Spark here."""

@@ -1,4 +1,4 @@
-"""The columns of a line by name, whatever the case of their names, each still as the JSON it holds."""
+"""The columns of a line of JSON by name, each value still as JSON; names are matched in any letter case."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from msgspec import Raw
 from exporter.rows.raw import text_of
 
 NOT_DECODED: Final = (msgspec.DecodeError, RecursionError, UnicodeEncodeError)
-"""What a decoder raises for a text that it does not take."""
+"""The exceptions of a decoder for a text that it cannot decode."""
 
 _decode: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_plain: Final = msgspec.json.Decoder(dict[str, str | int | None]).decode
 
 
 def columns_of(text: str) -> dict[str, Raw]:
-    """The columns of a line of strict JSON, by the name that it gives them; raises one of :data:`NOT_DECODED`."""
+    """Column name as written -> its JSON, for a line of strict JSON. Raises one of :data:`NOT_DECODED`."""
     return _decode(text)
 
 
 def texts_of(text: str) -> dict[str, str | None]:
-    """The same, each as :func:`exporter.rows.raw.text_of` has it."""
+    """The same with each value as text (:func:`exporter.rows.raw.text_of`); None for null."""
     try:
         return {name: str(value) if isinstance(value, int) else value for name, value in _decode_plain(text).items()}
     except msgspec.ValidationError:
@@ -32,5 +32,5 @@ def texts_of(text: str) -> dict[str, str | None]:
 
 @lru_cache(maxsize=1024)
 def lower_name(name: str) -> str:
-    """The name in the one spelling in which columns are known."""
+    """A column name without blanks around it, in lower case: the spelling by which columns are found."""
     return name.strip(" ").lower()

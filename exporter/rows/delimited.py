@@ -1,8 +1,8 @@
-"""CSV -> records, read as Spark's reader reads them, so that both engines give the same rows and places.
+"""Read CSV into records by the rules of Spark's reader, so that both engines give the same rows and places.
 
-A record ends with what ends the file's first line (LF, CR LF or CR), unless it is within quotes; an empty one is none.
-A quote within quotes is doubled. White space behind a closing quote is left out; with anything else there the field is
-what stands between two delimiters, quotes and all. A quote that is never closed holds the rest of the file.
+The line end of the file's first line (LF, CR LF or CR) ends a record, except within quotes. Empty records are skipped.
+A quote within quotes is doubled. White space after a closing quote is ignored. If other text follows the quote, the
+field is everything up to the next delimiter, quotes included. A quote that is never closed takes the rest of the file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _QUOTED: Final = re.compile(r'"([^"]*+(?:""[^"]*+)*+)')
 
 
 class Fields(NamedTuple):
-    """A record: its fields, None for one with nothing in it, not even quotes; and its text as it stands in the file."""
+    """A record. ``values``: its fields, None for an empty field without quotes. ``text``: the record as in the file."""
 
     values: list[str | None]
     text: str
@@ -39,7 +39,7 @@ def records(text: str, delimiter: str) -> Iterator[Fields]:
 
 
 class _Reader:
-    """Reads field by field."""
+    """Reads a CSV text field by field."""
 
     def __init__(self, text: str, delimiter: str) -> None:
         first = _LINE_END.search(text)
@@ -69,7 +69,7 @@ class _Reader:
         return inner if self._is_closed() else f'"{inner}"{self._to_end()}'
 
     def _is_closed(self) -> bool:
-        """Whether nothing but white space stands before the end of the field; it is skipped."""
+        """Whether only white space is left of the field. If so, it is skipped."""
         end = self._end()
         if self.text[self.at : end].strip(_BLANKS):
             return False
@@ -81,7 +81,7 @@ class _Reader:
         return self.text[start : self.at]
 
     def _end(self) -> int:
-        """Where the field ends that is being read: at the delimiter, the end of the line or that of the file."""
+        """The offset at which the current field ends: the next delimiter, line end or end of file."""
         found = self.field_end.search(self.text, self.at)
         assert found is not None
         return found.start()

@@ -1,7 +1,7 @@
-"""The JSON of a row's columns, field by field as the documents have it (view, "the fields in the JSON array").
+"""The JSON in a row's columns, as structs with the documented fields (view, "the fields in the JSON array").
 
-Unknown fields are ignored: new ones keep coming. A text may come as a number or a truth value; ``text`` spells it. A
-field that holds something else does not fit, and the row is read again with more patience
+Unknown fields are ignored, because Snowflake keeps adding new ones. A text may arrive as a number or a boolean:
+:func:`text` converts it. A field of any other type raises an error, and the row is then read by the tolerant reader
 (:mod:`exporter.rows.reading`).
 """
 
@@ -34,7 +34,7 @@ class ColumnDocument(Struct, rename="camel", gc=False):
 
 
 class SourcedColumnDocument(Struct, rename="camel", gc=False):
-    """A column that was written, with its sources in their new and old spellings."""
+    """A column that was written, with its sources; each list of sources has a new and an old field name."""
 
     column_id: Text = None
     column_name: Text = None
@@ -73,7 +73,7 @@ class JoinedDocument(Struct, rename="camel", gc=False):
 
 
 class JoinDocument(Struct, rename="camel", gc=False):
-    """A join: its type and other side, each in two spellings."""
+    """A join: its type and its other side. Each has two field names in the documents."""
 
     join_type: Text = None
     type: Text = None
@@ -82,7 +82,7 @@ class JoinDocument(Struct, rename="camel", gc=False):
 
 
 class ObjectDocument(Struct, rename="camel", gc=False):
-    """What all objects of the arrays have."""
+    """The fields that all objects in the arrays share."""
 
     object_domain: Text = None
     object_id: Text = None
@@ -102,7 +102,7 @@ class ReadDocument(ObjectDocument, rename="camel"):
 
 
 class DirectDocument(ReadDocument, rename="camel"):
-    """One that the query names itself, with its joins to others."""
+    """An object that the query names itself, with its joins to other objects."""
 
     join_objects: list[JoinDocument | None] | None = None
 
@@ -121,7 +121,7 @@ class GuardedDocument(ObjectDocument, rename="camel"):
 
 
 class ChangeDocument(Struct, rename="camel", gc=False):
-    """A DDL change; its properties are kept as they came."""
+    """A DDL change; its properties stay raw JSON."""
 
     object_domain: Text = None
     object_id: Text = None
@@ -153,11 +153,11 @@ class Document(Struct, array_like=True, gc=False):
 
 
 decode: Final = msgspec.json.Decoder(Document).decode
-"""The content of a row -> its document; raises msgspec.DecodeError (ValidationError where a field does not fit)."""
+"""``Row.content`` -> its document. Raises msgspec.DecodeError (ValidationError if a field has the wrong type)."""
 
 
 def text(value: Text) -> str | None:
-    """A text as JSON spells it: a number in its digits, true and false in lower case; None for none."""
+    """The value as text: numbers by their digits, booleans as ``true`` and ``false``; None stays None."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

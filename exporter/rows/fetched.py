@@ -1,6 +1,6 @@
-"""A folder that ``exporter fetch`` left, given as an input of an export: it says by itself what it is.
+"""A folder written by ``exporter fetch`` as the input of an export: settings are derived from it.
 
-``fetch.json`` is written by :mod:`exporter.fetch.state`; here only its account is read.
+:mod:`exporter.fetch.state` writes ``fetch.json``; this module reads only the account from it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ QUERY_HISTORY: Final = "query_history"
 
 
 def told(inputs: Sequence[str]) -> dict[str, Any]:
-    """The settings that follow from the inputs: in the place of a fetched folder the folder of its ACCESS_HISTORY, and
-    where it is the only input its QUERY_HISTORY and its account. Raises UsageError where it has no rows yet.
+    """The settings that follow from the inputs. A fetched folder is replaced by its folder of ACCESS_HISTORY. If it is
+    the only input, it also gives the QUERY_HISTORY and the account. Raises UsageError if it has no rows yet.
     """
     settings: dict[str, Any] = {"inputs": tuple(_rows(one) if _is_fetched(one) else one for one in inputs)}
     if len(inputs) == 1 and _is_fetched(inputs[0]):

@@ -1,7 +1,7 @@
-"""Files -> records, each a text with its place, for whoever reads them without Spark.
+"""Read files into records, each a text with its place, without Spark.
 
-What is a line, a record and its number is as Spark's readers have it: both engines give the same rows, and name the
-same places. A file that is no NDJSON is held in memory as a whole.
+Lines, records and their numbers follow the rules of Spark's readers: both engines give the same rows and the same
+places. JSON documents and CSV files are held in memory as a whole.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     from exporter.rows.forms import Source
 
 REQUIRED: Final = ("query_id", "query_start_time", "user_name")
-"""Columns without which there is no row."""
+"""Columns that ACCESS_HISTORY must have."""
 REQUIRED_OF_HISTORY: Final = ("query_id",)
-"""The same of QUERY_HISTORY."""
+"""Columns that QUERY_HISTORY must have."""
 NOT_UTF8: Final = "surrogateescape"
-"""What becomes of bytes that are not UTF-8: halves of surrogate pairs (:func:`exporter.rows.fitting.is_damaged`)."""
+"""Decode bytes that are not UTF-8 to single surrogates (:func:`exporter.rows.fitting.is_damaged` detects them)."""
 REPLACED: Final = "\ufffd"
-"""What readers of CSV and Parquet put in the place of such bytes."""
+"""The character by which readers of CSV and Parquet replace such bytes."""
 DAMAGE: Final = "\\udcff"
-"""The same as JSON writes half of a pair."""
+"""A single surrogate as JSON's escape."""
 _TIMES_PARQUET: Final = 1_000
-"""Times its own size that the text of a Parquet file may have: what many rows share stands once in it."""
+"""The text of a Parquet file may be this many times its size: a value shared by many rows is stored once."""
 _LONGEST: Final = LONGEST_RECORD + 2
 _AT_ONCE: Final = 1 << 20
 _NULL_IN_CSV: Final = "\\N"
 
 
 class Record(NamedTuple):
-    """A line or record. ``file``: its path in full; ``number``: which one of the file, from 1; ``unit``: what the
-    number counts, lines or rows; ``text``: a JSON object, or what stands there. ``is_record``: False where a CSV has
-    too few or too many fields, so that it is no row whatever it says.
+    """A line or record. ``file``: its full path. ``number``: its number in the file, from 1. ``unit``: ``line`` or
+    ``row``, what the number counts. ``text``: a JSON object, or the text of the line. ``is_record``: False if a CSV
+    record has too few or too many fields; it is then not a row, whatever it contains.
     """
 
     file: str
@@ -60,9 +60,9 @@ class Record(NamedTuple):
 
 
 def records(source: Source, required: tuple[str, ...] = REQUIRED) -> Iterator[Record]:
-    """Everything in the files of a source, blank lines too. ``required``: columns that a header must name.
+    """All records in the files of a source, blank lines included. ``required``: columns that a header must name.
 
-    Raises UsageError where a file cannot be read, or a required column is not there.
+    Raises UsageError if a file cannot be read or a required column is missing.
     """
     if source.form == forms.TABLE:
         raise UsageError(f"{source.paths[0]}: there is no such file or folder; if it is a table, use --engine spark")
@@ -79,8 +79,8 @@ def records(source: Source, required: tuple[str, ...] = REQUIRED) -> Iterator[Re
 
 
 def check_columns(names: Iterable[str], source: Source, required: tuple[str, ...]) -> None:
-    """Raise UsageError where a required column is not among the names of a CSV, a Parquet file or a table, or
-    they are those of the other view.
+    """Raise UsageError if the column names of a CSV, a Parquet file or a table lack a required one, or if they are the
+    columns of the other view.
     """
     lower, where = [name.strip().lower() for name in names], ", ".join(source.paths[:3])
     check_names(lower, where, is_history=required == REQUIRED_OF_HISTORY)
@@ -99,7 +99,7 @@ def _lines(path: str, _source: Source, _required: tuple[str, ...]) -> Iterator[t
 
 
 def _skip_line(lines: io.TextIOWrapper) -> None:
-    """The rest of a line of which enough has been read to set it aside."""
+    """Skip the rest of a line that is too long: the part that was read is enough to quarantine it."""
     while (rest := lines.readline(_AT_ONCE)) and not rest.endswith("\n"):
         pass
 
@@ -132,8 +132,8 @@ def _parquet(path: str, source: Source, required: tuple[str, ...]) -> Iterator[t
         left -= len(text)
         if left < 0:
             raise UsageError(
-                f"{path}: holds over {_TIMES_PARQUET:,} times its size in text, as rows do not; look at it, and "
-                "give it as NDJSON if that is right"
+                f"{path}: contains over {_TIMES_PARQUET:,} times its size as text, which rows of the view do not; "
+                "check the file, and convert it to NDJSON if it is right"
             )
         yield text, True
 
@@ -151,13 +151,15 @@ def _whole(path: str, errors: str) -> str:
         content = file.read(forms.DOCUMENT_LIMIT + 1)
     if len(content) > forms.DOCUMENT_LIMIT:
         limit = forms.DOCUMENT_LIMIT >> 20
-        raise UsageError(f"{path}: has over {limit} MiB, too much to hold in memory; use --engine spark, or NDJSON")
+        raise UsageError(
+            f"{path}: is larger than {limit} MiB, too much to read into memory; use --engine spark or NDJSON"
+        )
     return content.decode("utf-8", errors=errors).removeprefix("\ufeff")
 
 
 @contextmanager
 def _opened(path: str) -> Iterator[IO[bytes]]:
-    """The file's content, unpacked; raises UsageError where that fails."""
+    """The file, opened and unpacked if it is gzip. Raises UsageError if it cannot be read."""
     try:
         with Path(path).open("rb") as file:
             is_gzip = file.read(2) == b"\x1f\x8b"
@@ -172,8 +174,8 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
 
 
 def with_damage(text: str) -> str:
-    """A record as JSON, whose bytes that are not UTF-8 a reader has replaced already: each becomes half of a surrogate
-    pair, so that nothing is named by what is not known any more.
+    """A record as JSON, in which a reader has replaced bytes that are not UTF-8: each becomes a single surrogate, which
+    marks the text as damaged. The original bytes are lost, so no object may be named by such a text.
     """
     return text.replace(REPLACED, DAMAGE)
 
@@ -182,7 +184,7 @@ _CONTROL: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]")
 
 
 def json_text(record: Mapping[str, Any]) -> str:
-    """The record as JSON, spelt as Spark's ``to_json`` spells it."""
+    """The record as JSON, with the same escapes as Spark's ``to_json``."""
     text = msgspec.json.encode(record).decode("utf-8")
     return _CONTROL.sub(_in_capitals, text) if "\\u00" in text else text
 

@@ -1,4 +1,4 @@
-"""Whether a row's structured columns are as the documents describe them. Statements recur, and so do their contents."""
+"""Whether a row's structured columns have the documented types. Results are cached, because statements recur."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from exporter.rows.documents import Document
 
 _REMEMBERED: Final = 32 * 1024
-"""Bytes of a content at most that is remembered."""
+"""Largest content that is cached, in bytes."""
 _MAY_BE_DEEP: Final = 400
-"""Brackets of a content that may be nested as deep as Python's stack is."""
+"""From this many brackets on, a content may be nested as deeply as Python's stack allows."""
 _SPARE: Final = 100
 
 
 def fits(content: bytes) -> bool:
-    """Whether :func:`exporter.rows.documents.decode` takes the content, here and wherever it is called next."""
+    """Whether :func:`exporter.rows.documents.decode` can decode the content, here and where it is called later."""
     return _fits_again(content) if len(content) <= _REMEMBERED else _fits(content)
 
 
@@ -32,7 +32,7 @@ def _fits(content: bytes) -> bool:
 
 
 def _may_be_damaged(properties: bytes) -> bool:
-    """Whether there are halves of surrogate pairs in it, alone or together: a decoder that skips it does not look."""
+    """Whether it contains escaped surrogates, single or in pairs. A decoder that keeps raw JSON does not check them."""
     return b"\\ud" in properties.lower()
 
 
@@ -40,5 +40,5 @@ _fits_again: Final = lru_cache(maxsize=1024)(_fits)
 
 
 def _decode_below(content: bytes, frames: int) -> Document:
-    """Decode with so many frames of the stack in use that nobody who decodes the content later has less left."""
+    """Decode with ``frames`` stack frames in use, so that a later call from a deeper stack succeeds too."""
     return _decode_below(content, frames - 1) if frames else decode(content)

@@ -1,7 +1,7 @@
-"""JSON that was read with patience -> the documents' form, field by field as :mod:`exporter.rows.documents` has it.
+"""Convert JSON from the tolerant reader to the documented form (the fields of :mod:`exporter.rows.documents`).
 
-A text takes any value: a number in its digits, an array or object as its JSON. A list takes a list, or the one word
-that Snowflake leaves of a list that it cut away; an object takes an object.
+A text field accepts any value: a number by its digits, an array or object as its JSON. A list field accepts a list, or
+the word that Snowflake writes in place of a truncated list. An object field accepts only an object.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ TRUNCATED: Final = "TRUNCATED"
 SENTINEL: Final = [{"objectDomain": TRUNCATED, "objectId": -1, "objectName": TRUNCATED}]
 """A column that Snowflake replaced as a whole (view, "Truncated records")."""
 _CUT: Final = [dict.fromkeys(("columnName", "objectName", "policyName", "joinType"), TRUNCATED)]
-"""A list within a column that was cut away: one element, which names itself so whatever the list is of."""
+"""A truncated list inside a column: one element, named ``TRUNCATED`` by whichever name field the list's type has."""
 _MOST_BRACKETS: Final = 200
-"""Raw JSON with more may be nested deeper than a decoder goes, so it is kept as text."""
+"""Raw JSON with more brackets may be nested deeper than a decoder allows, so it is kept as text."""
 
 _check: Final = msgspec.json.Decoder(Raw).decode
 
 
 class MisfitError(ValueError):
-    """A value is not what the documents have in its place."""
+    """A value has another type than the documents give for its field."""
 
 
 class DamagedError(MisfitError):
-    """A text is none."""
+    """A text contains bytes that are not UTF-8, or a single surrogate."""
 
 
-DAMAGED: Final = "bytes that are not UTF-8, or half of a surrogate pair, where a text belongs"
-"""Two such texts cannot be told apart once they are written, so nothing is named by one."""
+DAMAGED: Final = "bytes that are not UTF-8, or half of a surrogate pair, in a text"
+"""Two different damaged texts look the same once they are written, so no object may be named by one."""
 _half: Final = re.compile("[\ud800-\udfff]").search
 
 
 def is_damaged(value: Value) -> bool:
-    """Whether it is a text with a part that is no character: half of a surrogate pair, or a byte that is not UTF-8
-    (which Python decodes to such a half).
+    """Whether it is a text with a single surrogate. Python also decodes a byte that is not UTF-8 to a single
+    surrogate.
     """
     return isinstance(value, str) and not value.isascii() and _half(value) is not None
 
@@ -58,7 +58,7 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Kept:
-    """JSON as it came."""
+    """Raw JSON."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class _List:
 
 @dataclass(frozen=True)
 class _Object:
-    """An object: its fields by name; others are left out."""
+    """An object: its known fields by name; other fields are ignored."""
 
     fields: Mapping[str, Kind]
 
@@ -79,18 +79,18 @@ Kind: TypeAlias = "_Text | _Kept | _List | _Object"
 
 
 def fitted(value: Value, column: int) -> Any:
-    """The value of a structured column (its place in :data:`exporter.rows.row.STRUCTURED`) in the documents' form, as
-    values to be written as JSON; raises MisfitError.
+    """The value of a structured column in the documented form, ready to be encoded as JSON. ``column``: its index in
+    :data:`exporter.rows.row.STRUCTURED`. Raises MisfitError if the types do not match.
     """
     return _fitted(value, _COLUMNS[column])
 
 
 def plain_text(value: Value) -> str | None:
-    """A value as a text column has it: a number in its digits, an array or object as its JSON, null as None."""
+    """A value as text: a number by its digits, an array or object as its JSON; None for null."""
     if value is None:
         return None
     if isinstance(value, str):
-        # a lone half of a pair has no UTF-8; the JVM writes a question mark for it
+        # a single surrogate cannot be encoded as UTF-8; the JVM writes a question mark for it
         return value if value.isascii() else value.encode("utf-8", errors="replace").decode("utf-8")
     return value.digits if isinstance(value, Number) else spelt(value)
 
@@ -114,15 +114,15 @@ def _fitted(value: Value, kind: Kind) -> Any:
 
 
 def _in_text(value: Value) -> str | None:
-    """As :func:`exporter.rows.documents.text` spells it when a decoder has read it."""
+    """The same text that :func:`exporter.rows.documents.text` gives after decoding."""
     if isinstance(value, Number) and not value.digits.lstrip("-").isdecimal() and isfinite(float(value.digits)):
         return str(float(value.digits))
     return plain_text(value)
 
 
 def _kept(value: Value) -> str | Raw:
-    """As JSON, or, where a decoder would not take that, as a text that holds it. Raises DamagedError where a part of it
-    is no text: names of things are read from it later.
+    """The value as raw JSON, or as a text that contains it if a decoder would refuse it. Raises DamagedError if any
+    text in it is damaged, because names of objects are read from it later.
     """
     if isinstance(value, str):
         _refuse_damaged(_inside(value))
@@ -138,7 +138,7 @@ def _kept(value: Value) -> str | Raw:
 
 
 def _inside(text: str) -> Value:
-    """The JSON that a text holds; None for other texts."""
+    """The JSON array or object that a text contains; None for other texts."""
     if not text.lstrip(" \t\r\n").startswith(("{", "[")):
         return None
     try:
@@ -148,7 +148,7 @@ def _inside(text: str) -> Value:
 
 
 def _refuse_damaged(value: Value) -> None:
-    """Look through all names and values, which may be deep."""
+    """Raise DamagedError if any name or value is damaged. A stack replaces recursion: the value may be deep."""
     left = [value]
     while left:
         one = left.pop()

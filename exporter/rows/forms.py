@@ -1,4 +1,4 @@
-"""Which files there are to read, and in which form: decided from names and first bytes, before Spark reads a row."""
+"""Which files to read, and in which form. Decided from names and first bytes, before Spark reads a row."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ _DELIMITERS: Final = ",;\t|"
 _TABLE_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}")
 _REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _PACKED: Final = 10
-"""Bytes of text in a byte of gzip or Parquet, about: rows repeat themselves."""
+"""Estimated bytes of text for each byte of gzip or Parquet; rows repeat much of their text."""
 _ROWS_FREE: Final = 100_000
-"""Rows of Parquet that may be in a file of any size; of more, each takes a byte at least."""
+"""A Parquet file of any size may have this many rows. A larger number needs at least one byte for each row."""
 DOCUMENT_LIMIT: Final = 512 * 1024 * 1024
-"""Bytes of a JSON document that is read as a whole; larger inputs must have one object a line."""
+"""Largest JSON document, in bytes: it is read as a whole. Larger inputs must have one object on each line."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Files of one form: what a single Spark reader takes. ``columns`` and ``delimiter`` are a CSV's header; ``types``
-    the columns of Parquet files with their types, which differ between tools.
+    """Files of one form, read by one Spark reader. ``columns`` and ``delimiter``: the header of a CSV. ``types``: the
+    columns of Parquet files with their types, which differ by the tool that wrote them.
     """
 
     form: str
@@ -63,7 +63,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What was found: sources to read, files that are no rows, and about how many bytes of text (None: not known)."""
+    """The input that was found. ``sources``: what to read. ``skipped``: files that contain no rows. ``size``: estimated
+    bytes of text, None if it is not known.
+    """
 
     sources: tuple[Source, ...]
     skipped: tuple[str, ...]
@@ -71,7 +73,7 @@ class Inputs:
 
     @property
     def named(self) -> str:
-        """The first of what was found, for a message."""
+        """The first three paths that were found, for a message."""
         paths = [path for one in self.sources for path in one.paths]
         return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
@@ -81,34 +83,34 @@ NOTHING: Final = Inputs((), (), 0)
 
 @dataclass(frozen=True)
 class Came:
-    """All that an export reads: rows of ACCESS_HISTORY, and those of QUERY_HISTORY where they are given."""
+    """All input of an export: ``rows`` of ACCESS_HISTORY, and ``history`` (QUERY_HISTORY) or None if not given."""
 
     rows: Inputs
     history: Inputs | None = None
 
     @property
     def size(self) -> int | None:
-        """Bytes of all; None where the size of one is not known."""
+        """Estimated bytes of text in all; None if the size of one is not known."""
         return size(self.rows, self.history)
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """All that there is to read."""
+        """The sources of both views."""
         return self.rows.sources + (self.history.sources if self.history else ())
 
 
 def size(*found: Inputs | None) -> int | None:
-    """Bytes of all that was found, for None there is nothing to read; None where the size of one is not known."""
+    """Estimated bytes of text in all inputs. An input that is None counts as 0. None if the size of one is unknown."""
     sizes = [one.size for one in found if one is not None]
     known = [one for one in sizes if one is not None]
     return sum(known) if len(known) == len(sizes) else None
 
 
 def find(names: Iterable[str], required: str = "query_id") -> Inputs:
-    """Files, folders, globs and tables -> what to read.
+    """Find what to read for the names of files, folders, globs and tables.
 
-    ``required``: the column that a CSV's header must name. Raises UsageError for what is not there, is empty, or is
-    in no form that can be read.
+    ``required``: the column that a CSV's header must name. Raises UsageError if an input does not exist, has no usable
+    header, or has a form that cannot be read.
     """
     sources: list[Source] = []
     skipped: list[str] = []
@@ -126,12 +128,12 @@ def find(names: Iterable[str], required: str = "query_id") -> Inputs:
             sources.append(_source(path, required))
             size = None if size is None else size + text_bytes(path.name, path.stat().st_size)
     if not sources:
-        raise UsageError("no input was given: name a file, a folder, a glob or a table")
+        raise UsageError("no input was given: give a file, a folder, a glob or a table")
     return Inputs(_merged(sources), tuple(skipped), size)
 
 
 def _may_be_table(name: str) -> bool:
-    """Whether it can name a table: what ends as files of rows do is a file, there or not."""
+    """Whether it can name a table. A name with the ending of a file is a file, even if that file does not exist."""
     return bool(_TABLE_NAME.fullmatch(name)) and _form_by_name(name) is None and not name.lower().endswith(".gz")
 
 
@@ -141,22 +143,22 @@ def is_remote(path: str) -> bool:
 
 
 def shown(path: str) -> str:
-    r"""A path as text: a byte of it that is not UTF-8 stands there as ``\xff``."""
+    r"""A path as text; a byte that is not UTF-8 is written as ``\xff``."""
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def local(name: str) -> str:
-    """The path that a URI of this machine's files, or a path, names."""
+    """The path without ``file:``."""
     return name.removeprefix("file://").removeprefix("file:")
 
 
 def uri(path: str) -> str:
-    """A path as Spark is told it: one without a scheme would be of its own file system, which may be another."""
+    """A path as a URI for Spark. Without a scheme, Spark would look in its default file system, which may be remote."""
     return path if is_remote(path) else f"file://{os.path.abspath(local(path))}"  # noqa: PTH100 - Path leaves ".." in it
 
 
 def text_bytes(name: str, size: int) -> int:
-    """About how many bytes of text a file of so many bytes holds."""
+    """Estimated bytes of text in a file of ``size`` bytes."""
     return size * _PACKED if name.lower().endswith((".gz", ".parquet")) else size
 
 
@@ -164,7 +166,7 @@ def _remote(name: str) -> Source:
     form = _form_by_name(name)
     if form is None:
         endings = ", ".join(sorted(_ENDINGS))
-        raise UsageError(f"{name}: the form of a remote input is told by its ending, one of {endings} (and .gz)")
+        raise UsageError(f"{name}: the name of a remote input must end in one of {endings} (.gz may follow)")
     if form == CSV:
         raise UsageError(f"{name}: CSV is read from local files only; unload as JSON or Parquet, or copy it here first")
     return Source(form, (name,))
@@ -176,16 +178,16 @@ def _form_by_name(name: str) -> str | None:
 
 
 def _source(path: Path, required: str) -> Source:
-    """The form of one local file, from its first bytes; its ending decides only where those do not."""
+    """One local file with its form, decided by its first bytes. Its ending decides only if those are not enough."""
     first = _first_bytes(path)
     is_gzip = path.suffix.lower() == ".gz"
     size = unpacked(path) if is_gzip else path.stat().st_size
     if first.startswith(b"PAR1"):
         return Source(PARQUET, (str(path),), types=_parquet_types(path))
     if _form_by_name(path.name) == PARQUET:
-        raise UsageError(f"{path}: is called Parquet and is not (it does not begin with PAR1)")
+        raise UsageError(f"{path}: ends in .parquet but is not Parquet (it does not begin with PAR1)")
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UsageError(f"{path}: is UTF-16; write it as UTF-8")
+        raise UsageError(f"{path}: is encoded as UTF-16; save it as UTF-8")
     text = first.decode("utf-8", errors="ignore").lstrip("\ufeff")
     if text.lstrip()[:1] in ("{", "[") or _form_by_name(path.name) == NDJSON:
         form = _json_form(path, text, size)
@@ -196,7 +198,7 @@ def _source(path: Path, required: str) -> Source:
 
 
 def _first_bytes(path: Path) -> bytes:
-    """Enough to tell the form; a first line, which may be a header of many columns, in full."""
+    """The beginning of a file, at least its whole first line: a header may have many columns."""
     try:
         with path.open("rb") as file:
             if file.read(2) != b"\x1f\x8b":
@@ -211,7 +213,7 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def first_text(path: Path) -> str:
-    """How a file of this machine begins, as text."""
+    """The beginning of a local file as text."""
     return _first_bytes(path).decode("utf-8", errors="ignore")
 
 
@@ -228,34 +230,34 @@ def _parquet_types(path: Path) -> tuple[str, ...]:
             schema, rows = file.schema_arrow, file.metadata.num_rows
     except (ArrowException, OSError) as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
-        raise UsageError(f"{path}: is no Parquet that can be read: {first_line}") from None
+        raise UsageError(f"{path}: cannot be read as Parquet: {first_line}") from None
     if rows > max(_ROWS_FREE, path.stat().st_size):
         raise UsageError(
-            f"{path}: holds {rows:,} rows in fewer bytes, as rows with ids of their own cannot be: it is no unload of "
-            "the view"
+            f"{path}: has {rows:,} rows in fewer bytes, which is impossible for rows with different query ids: it was "
+            "not unloaded from the view"
         )
     _refuse_twice(path, [field.name for field in schema])
     return tuple(f"{field.name.lower()} {field.type}" for field in schema)
 
 
 def _refuse_twice(path: Path, columns: list[str]) -> None:
-    """Names count in any case, so two columns whose names differ in nothing else are one name for two things."""
+    """Raise UsageError if two column names differ only in letter case: columns are found in any letter case."""
     counts = Counter(column.strip().lower() for column in columns)
     twice = next((name for name, count in counts.items() if count > 1), None)
     if twice is not None:
-        raise UsageError(f"{path}: has several columns called {twice}; names count in any case, so keep one of them")
+        raise UsageError(f"{path}: has several columns named {twice} (letter case does not count); keep one of them")
 
 
 def _json_form(path: Path, text: str, size: int) -> str:
-    """One object a line, or one document for the whole file (an array of rows, or a row over several lines). ``size``:
-    bytes of text.
+    """NDJSON (one object on each line), or one JSON document (an array of rows, or a row over several lines).
+    ``size``: bytes of text. Raises UsageError if a document is too large.
     """
     line, newline, _ = text.lstrip().partition("\n")
     opens = line.rstrip().endswith(("{", "[", ","))
     is_document = line.startswith("[") or (bool(newline) and opens and not _is_json(line)) or _wraps_rows(line)
     if is_document and size > DOCUMENT_LIMIT:
         limit = DOCUMENT_LIMIT // 1024**2
-        raise UsageError(f"{path}: a JSON document of over {limit} MiB; write one object a line (NDJSON)")
+        raise UsageError(f"{path}: is a JSON document larger than {limit} MiB; write one object on each line (NDJSON)")
     return JSON_DOCUMENT if is_document else NDJSON
 
 
@@ -272,7 +274,7 @@ def _wraps_rows(line: str) -> bool:
 
 
 def _csv(path: Path, text: str, required: str) -> Source:
-    """The header's columns, and the delimiter with which it names ``required``."""
+    """A CSV with its columns and its delimiter: the one with which the header has a column ``required``."""
     header = text.lstrip("\r\n")
     if not header.strip():
         return Source(CSV, (str(path),))
@@ -283,7 +285,7 @@ def _csv(path: Path, text: str, required: str) -> Source:
             _refuse_twice(path, named)
             return Source(CSV, (str(path),), tuple(named), delimiter)
     raise UsageError(
-        f"{path}: line 1 is no header with a column {required}; unload with HEADER = TRUE, "
+        f"{path}: line 1 is not a header with a column {required}; unload with HEADER = TRUE, "
         "separated by comma, semicolon, tab or |"
     )
 
@@ -296,7 +298,7 @@ def _first_record(text: str, delimiter: str) -> list[str]:
 
 
 def _merged(sources: list[Source]) -> tuple[Source, ...]:
-    """Sources of one form in one: a reader for each form, not for each file."""
+    """Sources of equal form merged into one, so that there is one reader for each form, not for each file."""
     groups: dict[Source, list[str]] = {}
     for source in sources:
         groups.setdefault(replace(source, paths=()), []).extend(source.paths)

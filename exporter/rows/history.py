@@ -1,7 +1,7 @@
-"""QUERY_HISTORY: a line -> the columns worth joining to a query, by its id.
+"""Read QUERY_HISTORY: a line -> the columns that are joined to a query by its query id.
 
-Lines come in any of the forms that rows come in. The view holds duplicates now and then; of several lines of one query
-id the one that ended last is kept.
+The input has the same forms as rows of ACCESS_HISTORY. The view sometimes contains duplicates: of several lines with
+one query id, the one with the latest end_time is kept.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[dDfF]?
 _LARGEST: Final = 2**63
 _TOO_LARGE: Final = str(_LARGEST)
 _LONGEST: Final = 400
-"""Characters of a number at most."""
+"""Longest number, in characters."""
 _CONTROLS: Final = "".join(map(chr, range(0x21)))
-"""What may stand around a number: blanks and control characters."""
+"""Characters allowed around a number: blanks and control characters."""
 
 
 class HistoryLine(NamedTuple):
-    """A line of QUERY_HISTORY. ``query_id``: None where it names none. ``is_unreadable``: there is no query id, or a
-    time or number that cannot be read (the value is left out, the line's others are kept).
+    """A line of QUERY_HISTORY. ``query_id``: None if it is missing. ``is_unreadable``: the query id is missing, or a
+    time or number cannot be read (that value becomes None, the others are kept).
     """
 
     query_id: str | None
@@ -52,7 +52,7 @@ UNREADABLE: Final = HistoryLine(None, NO_HISTORY, is_unreadable=True)
 
 
 def read_history(line: str) -> HistoryLine | None:
-    """What a line of JSON says of a query; None for a blank line."""
+    """The values that a line of JSON gives for a query; None for a blank line."""
     texts = None if len(line) > limits.LONG and limits.too_much(line) else _texts(line)
     if texts is None:
         return UNREADABLE if line.strip("\ufeff \t\r\n") else None
@@ -65,7 +65,9 @@ def read_history(line: str) -> HistoryLine | None:
 
 
 def latest(histories: Iterable[History]) -> History:
-    """The one that ended last; of several the one whose columns are the largest, in their order, none before any."""
+    """The line with the latest end_time. If several have it, the other columns are compared in order; None is
+    smallest.
+    """
     return max(histories, key=_order)
 
 
@@ -74,7 +76,7 @@ def _order(one: History) -> tuple[tuple[bool, str | int | None], ...]:
 
 
 def _texts(line: str) -> dict[str, str | None] | None:
-    """The texts of the columns that are read; None where the line is no JSON object, or a row of the other view."""
+    """The texts of the columns that are read; None if the line is not a JSON object, or is a row of the other view."""
     try:
         given = texts_of(line)
     except NOT_DECODED:
@@ -101,7 +103,7 @@ def _value(name: str, text: str) -> str | int | None:
 
 
 def _whole(text: str) -> int | None:
-    """The whole part of a number; None where there is none, or none that 64 bits hold."""
+    """The integer part of a number; None if the text is not a number or does not fit in 64 bits."""
     found = _NUMBER.fullmatch(text.strip(_CONTROLS))
     if found is None or len(text) > _LONGEST:
         return None

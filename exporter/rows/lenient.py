@@ -1,9 +1,8 @@
-"""JSON with more patience than a JSON library has: as the tools between Snowflake and a file write it.
+"""A tolerant JSON reader, for what tools between Snowflake and a file write but JSON libraries refuse.
 
-Beyond the standard are read: control characters and lone surrogates in strings, strings in single quotes, a bare
-``undefined`` (Snowflake's word for a missing element) as null, ``NaN`` and ``Infinity``, and nesting of up to
-:data:`DEEPEST` levels without recursion. Numbers keep their digits, objects the order of their members and those
-that come twice.
+It also reads control characters and single surrogates in strings, strings in single quotes, a bare ``undefined``
+(Snowflake writes it for a missing element) as null, ``NaN`` and ``Infinity``, and up to :data:`DEEPEST` levels of
+nesting without recursion. Numbers keep their digits. Objects keep the order of their members, and repeated names.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ DEEPEST: Final = 1000
 
 
 class Number(NamedTuple):
-    """A number in its own digits, or ``NaN`` and its like."""
+    """A number with the digits it was written with, or ``NaN``, ``Infinity`` and the like."""
 
     digits: str
 
 
 class Member(NamedTuple):
-    """A name and its value."""
+    """A member of a JSON object: a name and its value."""
 
     name: str
     value: Value
@@ -35,7 +34,7 @@ class Members(list[Member]):
     """A JSON object."""
 
     def last(self) -> dict[str, Value]:
-        """The values by name; of those that come twice, the last."""
+        """The values by name; if a name is repeated, its last value."""
         return {one.name: one.value for one in self}
 
 
@@ -47,7 +46,7 @@ class Elements(list[Value]):
 
 
 class NotJsonError(ValueError):
-    """The text is no JSON, even with patience."""
+    """The text is not JSON, even by the rules of this reader."""
 
 
 class TooDeepError(NotJsonError):
@@ -72,21 +71,21 @@ _BLANK: Final = " \t\r\n"
 
 
 def parse(text: str) -> Value:
-    """The JSON value that a text is; raises NotJsonError."""
+    """The JSON value of a whole text. Raises NotJsonError."""
     value, end = parse_first(text)
     if text[end:].strip(_BLANK):
-        raise NotJsonError("there is more behind it")
+        raise NotJsonError("there is more text after the value")
     return value
 
 
 def parse_first(text: str) -> tuple[Value, int]:
-    """The JSON value that a text begins with, and where it ends; raises NotJsonError."""
+    """The JSON value at the start of a text, and the offset of its end. Raises NotJsonError."""
     reader = _Reader(text)
     return reader.value(), reader.at
 
 
 class _Reader:
-    """Reads one value, with the arrays and objects that are open on a stack of its own."""
+    """Reads one value. Open arrays and objects are kept on a list instead of Python's stack."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -108,7 +107,7 @@ class _Reader:
                 return value
 
     def _next_value(self) -> Value:
-        """The next value; :data:`_OPENED` where it is an array or object with something in it."""
+        """The next value; :data:`_OPENED` if it is the beginning of an array or object that is not empty."""
         if self.open and isinstance(self.open[-1], Members):
             self._name()
         kind, token = self._token()
@@ -142,7 +141,7 @@ class _Reader:
             around.append(value)
 
     def _closes(self) -> bool:
-        """Whether what is open ends here; else a comma says that more comes."""
+        """Whether the innermost array or object ends here. Otherwise the comma before its next element is skipped."""
         if self._skips("}" if isinstance(self.open[-1], Members) else "]"):
             return True
         if not self._skips(","):
@@ -170,7 +169,7 @@ _OPENED: Final = Elements()
 
 
 def _unquoted(kind: str, text: str) -> str:
-    """What a string says, from what stands between its quotes."""
+    """A string's value from the text between its quotes."""
     if "\\" not in text:
         return text
     if kind == "single" or "\\'" in text:
@@ -192,14 +191,14 @@ _ESCAPED: Final = re.compile('[\\\\"\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]
 
 
 def spelt(value: Value) -> str:
-    """The value as JSON in one spelling: no white space, escapes only where they must be, numbers in their digits,
-    ``"NaN"`` and its like as strings.
+    """The value as JSON in canonical form: no white space, only necessary escapes, numbers by their digits, ``NaN`` and
+    the like as strings.
     """
     return "".join(_pieces(value))
 
 
 def _pieces(value: Value) -> Iterator[str]:
-    """The text, piece by piece. What is still to be written is on a stack, for arrays may be deep."""
+    """The text in pieces. A stack holds what is still to be written, because arrays may be deep."""
     left: list[Value | _Said] = [value]
     while left:
         one = left.pop()
@@ -214,7 +213,7 @@ def _pieces(value: Value) -> Iterator[str]:
 
 
 class _Said(NamedTuple):
-    """Text that is written as it is."""
+    """Text that is written unchanged."""
 
     text: str
 
@@ -227,7 +226,7 @@ def _reversed(opens: str, parts: list[list[Value | _Said]], closes: str) -> list
 
 
 def scalar(value: bool | str | Number | None) -> str:  # noqa: FBT001 - a value of JSON
-    """A value that holds no others, as JSON."""
+    """A value that is neither an array nor an object, as JSON."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, Number):
@@ -239,8 +238,8 @@ _NOT_FINITE: Final = {"INF": "Infinity", "+INF": "Infinity", "+Infinity": "Infin
 
 
 def quoted(text: str) -> str:
-    r"""A string as JSON, with escapes in capitals (``\u001F``): of what must be escaped, and of what UTF-16 writes as a
-    pair of surrogates, as JSON libraries of the JVM do.
+    r"""A string as JSON. Escapes have capital digits (``\u001F``). Characters beyond U+FFFF are escaped too, as JSON
+    libraries of the JVM do.
     """
     return '"' + (_ESCAPED.sub(_escape, text) if _ESCAPED.search(text) else text) + '"'
 

@@ -1,6 +1,7 @@
-"""How much of a row is taken: what is larger is quarantined with a reason, so that memory and time have a bound.
+"""Limits on the size of a row. A larger one is quarantined with a reason, so that memory and time are bounded.
 
-The view cuts its own records, and Snowflake's identifiers have 255 characters: no row that it gave comes near to these.
+The view truncates its own records, and Snowflake's identifiers have at most 255 characters: no row of the view comes
+near these limits.
 """
 
 from __future__ import annotations
@@ -17,48 +18,50 @@ if TYPE_CHECKING:
     from exporter.rows.row import Row
 
 LONGEST_RECORD: Final = 32 << 20
-"""Characters of a record at most. What comes of a row takes some dozen times its size in memory."""
+"""Longest record, in characters. The data derived from a row takes about a dozen times its size in memory."""
 LONGEST_DOCUMENT: Final = 64 << 20
-"""Characters of a JSON document that is not strict JSON: to read it takes 15 times as much memory."""
+"""Longest JSON document that is not strict JSON, in characters: reading it takes 15 times as much memory."""
 LONG: Final = 32 << 10
-"""Characters of a record from which on the other limits are looked after."""
+"""The other limits are checked only for records with more characters than this."""
 OBJECTS: Final = 500_000
-"""JSON objects in a record at most: things, columns, sources and others take 1 to 10 KB each until they are written."""
+"""Most JSON objects in a record: each object, column or source takes 1 to 10 KB of memory until it is written."""
 VALUES: Final = 2_000_000
-"""Values in a record at most."""
+"""Most values in a record."""
 LONGEST_NAME: Final = 64 << 10
-"""Characters of a name, an id or a location at most."""
+"""Longest name, id or location, in characters."""
 SHOWN: Final = 64 << 10
-"""Characters that the quarantine keeps of a record that is too long."""
+"""The quarantine keeps this many characters of a record that is too long."""
 
 
 def too_much(text: str) -> str | None:
-    """Why a record is not read at all; None where it is."""
+    """The reason why a record is too large to be read; None if it is not."""
     if len(text) > LONGEST_RECORD:
         return (
-            f"the record has more than {LONGEST_RECORD:,} characters; no row of the view is so long "
+            f"the record has more than {LONGEST_RECORD:,} characters; no row of the view is that long "
             f"(only its first {SHOWN:,} characters are kept here)"
         )
     if text.count("{") > OBJECTS:
-        return f"the record holds more than {OBJECTS:,} JSON objects; no row of the view is so large"
+        return f"the record has more than {OBJECTS:,} JSON objects; no row of the view is that large"
     if text.count(",") + text.count("[") > VALUES:
-        return f"the record holds more than {VALUES:,} values; no row of the view is so large"
+        return f"the record has more than {VALUES:,} values; no row of the view is that large"
     return None
 
 
 def shortened(text: str) -> str:
-    """What is kept of a record that is quarantined: all of it, unless it is too long."""
+    """The text of a quarantined record that is kept: all of it, unless it is too long."""
     return text if len(text) <= LONGEST_RECORD else text[:SHOWN]
 
 
 def long_names(row: Row) -> list[str]:
-    """What in a row is longer than any name; the JSON that is kept as it came may be so."""
+    """Problems with names, ids and locations that are too long, one sentence for each field. Raw JSON is not
+    limited.
+    """
     texts = {name: getattr(row, name) for name in row.__struct_fields__ if name not in _KEPT}
     found = [(name, len(text)) for name, text in texts.items() if isinstance(text, str) and len(text) > LONGEST_NAME]
     document = decode(row.content)
     found += [(place, len(text)) for place, text in _texts("", document) if len(text) > LONGEST_NAME]
     longest = {name: max(size for one, size in found if one == name) for name, _ in found}
-    return [f"{name} has {size:,} characters, and no name has over {LONGEST_NAME:,}" for name, size in longest.items()]
+    return [f"{name} has {size:,} characters; at most {LONGEST_NAME:,} are allowed" for name, size in longest.items()]
 
 
 _KEPT: Final = frozenset({"content", "additional_properties", "invoker_identity"})

@@ -1,4 +1,4 @@
-"""Which files a name stands for: itself, those of a folder, those that match a pattern."""
+"""The files that an input name means: one file, the files in a folder, or the files that match a pattern."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def files(name: str, skipped: list[str], is_rows: IsRows) -> list[Path]:
-    """The files of this machine that a name stands for. ``is_rows``: whether the rows of a folder can be in a file, by
-    its name; ``skipped``: gets what they are not in. Raises UsageError where there are none.
+    """The local files that a name means. ``is_rows``: whether a file in a folder can contain rows, by its name.
+    ``skipped``: the other files are appended to it. Raises UsageError if no file is found.
     """
     path = Path(name)
     if path.is_dir():
         return _in_folder(path, skipped, is_rows)
     if path.exists():
         if not path.is_file():
-            raise UsageError(f"{name}: is no file but a pipe or a device; write the rows to a file first")
+            raise UsageError(f"{name}: is a pipe or a device, not a file; write the rows to a file first")
         return [path]
     found = [Path(one) for one in sorted(matching(name))]
     skipped.extend(str(one) for one in found if not (one.is_dir() or one.is_file()))
@@ -37,15 +37,15 @@ def files(name: str, skipped: list[str], is_rows: IsRows) -> list[Path]:
 
 
 def _nearest(path: Path) -> str:
-    """The name beside a path that is most like it, as a question."""
+    """The most similar name in the same folder, as the end of a message; empty if none is similar."""
     names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, names, n=1)
     return f"; did you mean {path.with_name(near[0])}?" if near else ""
 
 
 def matching(pattern: str) -> list[str]:
-    """What a pattern matches, links that lead nowhere too. ``**`` does not go through links, which can lead in circles;
-    hidden files and folders match no ``*``.
+    """The paths that a pattern matches, broken links included. ``**`` does not follow links, which can form a circle.
+    ``*`` does not match hidden files and folders.
     """
     parts = Path(pattern).parts
     if "**" not in parts:
@@ -57,9 +57,9 @@ def matching(pattern: str) -> list[str]:
 
 
 def _in_folder(folder: Path, skipped: list[str], is_rows: IsRows) -> list[Path]:
-    """The files with rows in a folder, at any depth; hidden ones and markers (``_SUCCESS``) do not count at all. Links
-    to folders are skipped, and so are links that lead out of the folder: who may write into it shall not choose what is
-    read elsewhere.
+    """The files with rows in a folder, at any depth. Hidden files and markers (``_SUCCESS``) are ignored. Links to
+    folders and links that lead out of the folder are skipped: a user who can only write into the folder must not be
+    able to make the export read other files.
     """
     every = sorted(path for path in folder.rglob("*") if not _is_hidden(path, folder))
     there = [path for path in every if path.is_symlink() or not path.is_dir()]
@@ -67,8 +67,8 @@ def _in_folder(folder: Path, skipped: list[str], is_rows: IsRows) -> list[Path]:
     taken = set(rows)
     skipped.extend(str(path) for path in there if path not in taken)
     if not rows:
-        links = ", but for links: name what they lead to" if any(path.is_symlink() for path in there) else ""
-        raise UsageError(f"{folder}: the folder holds no NDJSON, JSON, CSV or Parquet file{links}")
+        links = "; it has links, which are not followed: give their targets" if any(map(Path.is_symlink, there)) else ""
+        raise UsageError(f"{folder}: the folder has no NDJSON, JSON, CSV or Parquet file{links}")
     return rows
 
 

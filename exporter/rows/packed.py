@@ -1,5 +1,5 @@
-"""What a file unpacks to, and how long its lines are, known before it is read: a few bytes of gzip can stand for
-gigabytes of nothing, and who reads a line holds all of it in memory.
+"""Check the unpacked size of a file and the length of its lines before it is read. A few bytes of gzip can unpack to
+gigabytes, and a reader holds a whole line in memory.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RATIO: Final = 200
-"""Times its own size that a file may unpack to. Rows come to 10 to 60: ids and times of queries do not repeat."""
+"""A file may unpack to this many times its size. Files of rows reach 10 to 60: query ids and times do not repeat."""
 FREE: Final = 64 << 20
-"""Bytes that any file may unpack to."""
+"""Any file may unpack to this many bytes."""
 LONGEST_LINE: Final = 128 << 20
-"""Bytes of a line at most. One that is longer than a record may be is quarantined; Spark would fail on this one."""
+"""Longest line, in bytes: Spark would fail on a longer one. A shorter line that exceeds a record's limit is
+quarantined.
+"""
 _AT_ONCE: Final = 1 << 20
 
 
 def unpacked(path: Path) -> int:
-    """The bytes that a gzip file unpacks to. Raises UsageError where that fails, and where they are more than rows can
-    be: a gzip bomb, or an endless line. No more is unpacked than it takes to know.
+    """The number of bytes that a gzip file unpacks to. Raises UsageError if it cannot be unpacked, or if it has more
+    bytes or a longer line than rows can have (a gzip bomb). Unpacking stops as soon as a limit is exceeded.
     """
     allowed = max(FREE, RATIO * path.stat().st_size)
     try:
@@ -35,7 +37,7 @@ def unpacked(path: Path) -> int:
 
 
 def check_lines(path: Path) -> None:
-    """Raise UsageError where a file that is no gzip has an endless line."""
+    """Raise UsageError if a file that is not gzip has a line that is too long."""
     size = path.stat().st_size
     if size > LONGEST_LINE:
         with path.open("rb") as file:
@@ -50,9 +52,9 @@ def _looked_at(path: Path, file: IO[bytes], allowed: int) -> int:
         line = line + len(chunk) if last < 0 else len(chunk) - 1 - last
         if size > allowed:
             raise UsageError(
-                f"{path}: unpacks to more than {allowed >> 20:,} MiB, over {RATIO} times its size, as rows do not (a "
-                "gzip bomb?); look at what it holds, and give it unpacked if that is right"
+                f"{path}: unpacks to more than {allowed >> 20:,} MiB, over {RATIO} times its size, which rows of the "
+                "view do not (a gzip bomb?); check its content, and give it unpacked if it is right"
             )
         if line > LONGEST_LINE:
-            raise UsageError(f"{path}: has a line of more than {LONGEST_LINE >> 20} MiB, which is no row; take it out")
+            raise UsageError(f"{path}: has a line of more than {LONGEST_LINE >> 20} MiB, which is not a row; remove it")
     return size

@@ -1,5 +1,5 @@
-"""Parquet -> records, with values as Spark gives them: nulls left out, times as text, with their offset if they are
-instants.
+"""Read Parquet into records with the same values as Spark: nulls are left out, times are texts, and an instant has its
+offset.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE: Final = 64
 _BYTES_AT_ONCE: Final = 512 << 20
-"""Of a column, if each row had all that is in it: a value that many rows share stands once in the file."""
+"""Memory for a batch of one column, if every row had the column's whole content: a shared value is stored once."""
 
 
 def columns(path: str) -> list[str]:
@@ -30,8 +30,8 @@ def columns(path: str) -> list[str]:
 
 
 def records(path: str) -> Iterator[dict[str, Any]]:
-    """The records of a file: column -> value, as values to be written as JSON. Raises UsageError where the file ends
-    early or is no Parquet.
+    """The records of a file, column -> value, ready to be encoded as JSON. Raises UsageError if the file is truncated
+    or is not Parquet.
     """
     try:
         with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
@@ -45,7 +45,7 @@ def records(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _at_once(told: parquet.FileMetaData) -> int:
-    """How many rows are unpacked at once."""
+    """The number of rows in a batch."""
     groups = (told.row_group(at) for at in range(told.num_row_groups))
     sizes = (group.column(at).total_uncompressed_size for group in groups for at in range(group.num_columns))
     largest: int = max(sizes, default=1)
@@ -60,7 +60,7 @@ def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 
 def _as_bytes(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """With texts as the bytes that they are: a file can say that they are UTF-8 where they are not."""
+    """The batch with texts as bytes: a file can declare a column as UTF-8 that is not."""
     for at, field in enumerate(batch.schema):
         if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
             kind = pa.large_binary() if pa.types.is_large_string(field.type) else pa.binary()
@@ -69,12 +69,12 @@ def _as_bytes(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _is_int96(column: parquet.ColumnSchema) -> bool:
-    """Whether it is a time as older tools write it: an instant, though the type does not say so."""
+    """Whether it is a time as older tools write it: an instant, although its type has no time zone."""
     return bool(column.physical_type == "INT96")
 
 
 def _with_times(batch: pa.RecordBatch, legacy: set[str]) -> pa.RecordBatch:
-    """With times in microseconds, for Python has no finer ones; ``legacy`` ones in UTC."""
+    """The batch with times in microseconds, the finest unit of Python. ``legacy``: columns whose times are in UTC."""
     for at, field in enumerate(batch.schema):
         if pa.types.is_timestamp(field.type) and (field.type.unit == "ns" or field.name in legacy):
             kind = pa.timestamp("us", "UTC" if field.name in legacy else field.type.tz)
@@ -83,7 +83,7 @@ def _with_times(batch: pa.RecordBatch, legacy: set[str]) -> pa.RecordBatch:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON has it. In a struct a null is left out; in an array it keeps its place."""
+    """The value as JSON. A null in a struct is left out; a null in an array stays."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, dict):

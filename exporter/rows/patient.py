@@ -1,8 +1,8 @@
-r"""The second look at a line that a decoder did not take: its columns put into the documents' form, or why not.
+r"""The tolerant reader, for a line that a strict decoder refused: its columns in the documented form, or why not.
 
-Read are names in any case, arrays as JSON text (in text again, too), ``\N`` and other words for nothing, a bare
-``undefined``, lists that were cut down to ``"TRUNCATED"``, and whatever :mod:`exporter.rows.lenient` takes. JSON
-readers alone would turn each of these into null without a word.
+It reads names in any letter case, arrays as JSON text (even wrapped in a text again), ``\N`` and other words for null,
+a bare ``undefined``, lists replaced by ``"TRUNCATED"``, and everything that :mod:`exporter.rows.lenient` reads. Common
+JSON readers turn each of these into null and report nothing.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from exporter.rows.lenient import Elements, Members, NotJsonError, TooDeepError,
 from exporter.rows.row import STRUCTURED, Unreadable
 
 NOTHING: Final = frozenset({"", "\\N", "null", "undefined"})
-"""What exports write for a structured column that is null."""
+"""Texts that export tools write for a structured column that is null."""
 NOT_ONE_OBJECT: Final = "the line is not one JSON object (or, in CSV, not one record)"
 TOO_DEEP: Final = f"the JSON is nested more than {lenient.DEEPEST:,} levels deep"
 
 _CHANGE: Final = "object_modified_by_ddl"
 WRAPPINGS: Final = 2
-"""How many strings a structured column may be wrapped in beside its own."""
+"""A structured column that is a JSON string may be wrapped in this many further strings."""
 _AFTER_ROW: Final = " \t\r\n,]}"
-"""What may stand behind a row: the rest of an array whose rows have a line each."""
+"""Characters allowed after a row: the rest of an array that has one row on each line."""
 
 
 def members_of(text: str) -> Members | None:
-    """The names and values of a line; None where it is not one JSON object."""
+    """The names and values of a line; None if it is not one JSON object."""
     found = members_or_reason(text)
     return found if isinstance(found, Members) else None
 
 
 def members_or_reason(text: str) -> Members | str:
-    """The names and values of a line, or why it has none."""
+    """The names and values of a line, or the reason why it is not one JSON object."""
     try:
         row, end = lenient.parse_first(text)
     except TooDeepError:
@@ -45,7 +45,7 @@ def members_or_reason(text: str) -> Members | str:
 
 
 def content_of(columns: dict[str, Value]) -> bytes | Unreadable:
-    """The structured columns of a row as :attr:`exporter.rows.row.Row.content`, or what does not fit in them."""
+    """The structured columns of a row as :attr:`exporter.rows.row.Row.content`, or the problems with their values."""
     content: list[Any] = [None] * len(STRUCTURED)
     problems = []
     for name, value in columns.items():
@@ -56,17 +56,17 @@ def content_of(columns: dict[str, Value]) -> bytes | Unreadable:
             try:
                 content[place] = _fitted(name, opened, place) if problem is None else None
             except fitting.DamagedError:
-                problem = f"{name} holds {fitting.DAMAGED}"
+                problem = f"{name} contains {fitting.DAMAGED}"
             except TooDeepError:
                 problem = f"{name}: {TOO_DEEP}"
             except (NotJsonError, fitting.MisfitError):
-                problem = f"{name} holds {_wanted(name)} that is not as the documents describe it"
+                problem = f"{name} contains {_wanted(name)} that does not match Snowflake's documentation of the column"
             problems += [problem] if problem else []
     return Unreadable(tuple(problems)) if problems else msgspec.json.encode(content)
 
 
 def _opened(value: Value) -> Value:
-    """A structured column without the strings around it; None for a word that stands for nothing."""
+    """A structured column without the strings around it; None for a text that means null."""
     if not isinstance(value, str):
         return value
     text = value.strip("\ufeff ")
@@ -86,11 +86,11 @@ def _unwrapped(text: str) -> str:
 
 
 def _misplaced(name: str, value: Value) -> str | None:
-    """What is wrong with a value by its looks alone."""
+    """The problem with a value of the wrong kind (array, object, text), judged by its first character; else None."""
     if value is None or (value == fitting.TRUNCATED and name != _CHANGE):
         return None
     looks, wanted = _looks(value), _wanted(name)
-    return None if looks == wanted else f"{name} holds {looks}, and {wanted} belongs there"
+    return None if looks == wanted else f"{name} contains {looks}, but {wanted} is expected"
 
 
 def _looks(value: Value) -> str:

@@ -1,4 +1,4 @@
-"""Raw JSON in one spelling: what is kept of a row as JSON is the same text whichever form the row came in."""
+"""Raw JSON in canonical form: JSON that is kept from a row is the same text whichever form the row came in."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 _decode_text: Final = msgspec.json.Decoder(str).decode
 _NULL: Final = b"null"
 _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
-"""What UTF-16 writes as a pair of surrogates."""
+"""Characters that UTF-16 encodes as a pair of surrogates."""
 
 
 def raw_json(text: str | bytes) -> str:
-    """A text that holds a JSON array or object, in one spelling: no white space, escapes only where they must be (and,
-    as two, of what is beyond U+FFFF), numbers in their own digits. Any other text as it is, and so is one that only
-    begins like JSON.
+    """A text that is a JSON array or object, in canonical form: no white space, only necessary escapes (and a pair for
+    a character beyond U+FFFF), numbers by their digits. Any other text is returned unchanged, also one that only begins
+    like JSON.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", errors="replace")
@@ -37,7 +37,7 @@ def raw_json(text: str | bytes) -> str:
 
 
 def raw_text(value: bytes | Raw) -> str | None:
-    """A JSON value as a column that is kept as JSON has it, in one spelling: None for null, what a string says."""
+    """A JSON value for a column that is kept as JSON, in canonical form. None for null; a string gives its content."""
     found = bytes(value)
     if found == _NULL:
         return None
@@ -45,8 +45,8 @@ def raw_text(value: bytes | Raw) -> str | None:
 
 
 def text_of(value: bytes | Raw) -> str | None:
-    """A JSON value as a column of text has it: None for null, what a string says, a number in its digits, the JSON of
-    an array or object in one spelling.
+    """A JSON value for a text column. None for null; a string gives its content, a number its digits, an array or
+    object its JSON in canonical form.
     """
     found = bytes(value)
     if found == _NULL:

@@ -1,7 +1,8 @@
-"""A line -> a row, or the reason why not.
+"""Read a line into a row, or into the reason why it cannot be read.
 
-Three ways, each for what the one before did not take, and all with the same result: the documents' own form in one
-decoding; names in any case and arrays as text, in one decoding a column; and :mod:`exporter.rows.patient`.
+Three readers are tried in turn, the fastest first; all give the same result. The first decodes the documented form as
+a whole. The second decodes column by column: names in any letter case, arrays as text. The third is the tolerant one
+(:mod:`exporter.rows.patient`).
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ _TEXTS: Final[tuple[str, ...]] = (
     "account_locator",
 )
 _KEPT: Final[tuple[str, ...]] = ("additional_properties", "invoker_identity")
-"""Columns that are kept as the JSON text they hold."""
+"""Columns that are kept as JSON text."""
 _NO_TEXT: Final = frozenset({"\\N", "null"})
-"""What exports that write arrays as text write for a text that is null."""
+"""Texts for null, as written by export tools that write arrays as text."""
 _KNOWN: Final = frozenset({*_TEXTS, *_KEPT, *STRUCTURED})
 
 
 class _Line(Struct, gc=False):
-    """A row in the documents' own form: names in lower case, arrays as arrays."""
+    """A row in the documented form: names in lower case, arrays as arrays."""
 
     query_id: str
     query_start_time: str | int
@@ -73,12 +74,12 @@ _check: Final = msgspec.json.Decoder(Raw).decode
 
 
 def read_line(text: str) -> Row | Unreadable | None:
-    """The row that a line of JSON holds, or why it cannot be read; None for a blank line."""
+    """The row in a line of JSON, or why it cannot be read; None for a blank line."""
     return _read(text) if len(text) <= limits.LONG else _read_long(text)
 
 
 def _read_long(text: str) -> Row | Unreadable | None:
-    """The same of a line in which something may be too long."""
+    """The same for a line that is long enough to exceed a limit."""
     why = limits.too_much(text)
     row = Unreadable((why,)) if why else _read(text)
     names = limits.long_names(row) if isinstance(row, Row) else []
@@ -131,7 +132,7 @@ def _read_again(text: str) -> Row | Unreadable | None:
 
 
 def _read_by_name(text: str) -> Row | Unreadable | None:
-    """Names in any case, arrays as text; None where this does not do."""
+    """Read names in any letter case and arrays as text; None if this reader cannot read the line."""
     try:
         given = columns_of(text)
         columns = {known: value for name, value in given.items() if (known := lower_name(name)) in _KNOWN}
@@ -147,7 +148,7 @@ def _read_by_name(text: str) -> Row | Unreadable | None:
 
 
 def _opened(value: bytes) -> bytes:
-    """A structured column as JSON, without the strings around it; raises DecodeError."""
+    """A structured column as JSON without the strings around it. Raises DecodeError."""
     if not value.startswith(b'"'):
         return value
     text = _decode_text(value).strip("\ufeff ")
@@ -165,21 +166,21 @@ def _read_patiently(text: str) -> Row | Unreadable:
     damaged = [name for name in (*_TEXTS, *_KEPT) if is_damaged(columns.get(name))]
     if isinstance(content, Unreadable) or damaged:
         others = content.problems if isinstance(content, Unreadable) else ()
-        return Unreadable((*(f"{name} holds {DAMAGED}" for name in damaged), *others))
+        return Unreadable((*(f"{name} contains {DAMAGED}" for name in damaged), *others))
     is_text = any(isinstance(columns.get(name), str) for name in STRUCTURED)
     texts = {name: plain_text(columns[name]) for name in (*_TEXTS, *_KEPT) if name in columns}
     return _finished(_said(texts, is_own="query_id" in given.last() and not is_text), content)
 
 
 def _said(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[str, str | None]:
-    """The texts without the words that stand for none. In the documents' own form, where null is null, there are none:
-    a user may be called ``null``.
+    """The texts without those that mean null. ``is_own``: the line has the documented form, in which null is null and
+    the text ``null`` can be a user's name, so nothing is removed.
     """
     return texts if is_own else {name: text for name, text in texts.items() if text not in _NO_TEXT}
 
 
 def _finished(texts: Mapping[str, str | None], content: bytes) -> Row | Unreadable:
-    """The row, or what it lacks that every row has: an id, a readable time, a user."""
+    """The row, or the problems if it lacks a query id, a readable start time or a user name."""
     query_id, time, user = (texts.get(name) or "" for name in _TEXTS[:3])
     start = parse_time(time)
     problems = [
@@ -199,7 +200,7 @@ def _finished(texts: Mapping[str, str | None], content: bytes) -> Row | Unreadab
 
 
 class _Wrapped(Struct):
-    """Rows as some APIs give them."""
+    """An object with an array ``rows``, as some APIs give it."""
 
     rows: list[Raw]
 
@@ -209,7 +210,7 @@ _decode_wrapped: Final = msgspec.json.Decoder(_Wrapped).decode
 
 
 def rows_of_document(text: str) -> list[str]:
-    """The rows of a JSON document: the elements of an array, of the array ``rows`` in an object, or the object."""
+    """The rows of a JSON document: the elements of an array, the elements of ``rows`` in an object, or the object."""
     bare = text.removeprefix("\ufeff")
     is_array = bare.lstrip().startswith("[")
     try:
@@ -222,7 +223,7 @@ def rows_of_document(text: str) -> list[str]:
 
 
 def _row_text(row: bytes) -> str:
-    """A row's own text, or what a string says; nothing for null, so that it counts as a blank line does."""
+    """The JSON text of a row; the content of a string; an empty text for null, which then counts as a blank line."""
     if row == _NULL:
         return ""
     return _decode_text(row) if row.startswith(b'"') else row.decode("utf-8")

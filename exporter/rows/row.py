@@ -1,4 +1,4 @@
-"""A row of the view, read: who and when as values, what the statement did as JSON in the documents' own form."""
+"""A row of the view as it was read: user and time as values, the structured columns as JSON in the documented form."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ STRUCTURED: Final = (
     "object_modified_by_ddl",
     "agents_info",
 )
-"""The columns of a row that hold JSON; ``content`` of :class:`Row` is an array of their values, in this order."""
+"""The columns of a row that contain JSON; ``content`` of :class:`Row` is an array of their values in this order."""
 
 
 class Row(Struct, frozen=True, array_like=True, gc=False):
-    """A good row. ``start``: query_start_time, microseconds since 1970 in UTC. ``content``: the JSON text of an array
-    of the columns of :data:`STRUCTURED`, each in the documents' form or null. ``additional_properties``,
-    ``invoker_identity``: JSON in one spelling (no white space, numbers as they were). Texts as the row has them: it is
-    the facts' part to leave out blank ones and sentinels.
+    """A row that can be read. ``start``: query_start_time, microseconds since 1970 in UTC. ``content``: a JSON array of
+    the columns in :data:`STRUCTURED`, each in the documented form or null. ``additional_properties``,
+    ``invoker_identity``: JSON in canonical form (:func:`exporter.rows.raw.raw_json`). Texts are as in the row; blank
+    texts and sentinels are removed when facts are built.
     """
 
     query_id: str
@@ -41,6 +41,6 @@ class Row(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Unreadable(Struct, frozen=True, array_like=True, gc=False):
-    """A row that cannot be read, and why: sentences for the person who reads the quarantine."""
+    """A row that cannot be read. ``problems``: one sentence for each, for the person who reads the quarantine."""
 
     problems: tuple[str, ...]

@@ -1,9 +1,10 @@
-"""Times in the forms in which they leave Snowflake, as microseconds since 1970 in UTC; and as both outputs write them.
+"""Read times in the forms that Snowflake and its drivers write, and write them for both outputs. A time is an integer,
+microseconds since 1970 in UTC.
 
-Read are ISO dates and times with any digits of fraction (cut after the sixth) and any offset, ``Z``, the name of a
-zone, or none (then it is UTC, as the view's documents say of query_start_time); the long form of Snowflake's
-TIMESTAMP_OUTPUT_FORMAT (``Wed, 25 Jan 2022 16:17:47 +0000``); seconds, milli-, micro- or nanoseconds since 1970, as
-the drivers give them. Times outside of the years 1 to 9999 are none: no other tool reads them.
+These forms are read: ISO dates and times with any fraction (cut after six digits) and with an offset, ``Z`` or the name
+of a zone (without one the time is in UTC, as the view documents query_start_time); the long form of Snowflake's
+TIMESTAMP_OUTPUT_FORMAT (``Wed, 25 Jan 2022 16:17:47 +0000``); seconds, milli-, micro- or nanoseconds since 1970. Times
+outside the years 1 to 9999 are refused, because other tools cannot read them.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ _FIRST: Final = (date(1, 1, 1).toordinal() - _EPOCH) * _DAY
 _LAST: Final = (date(9999, 12, 31).toordinal() - _EPOCH + 1) * _DAY - 1
 
 _LONGEST: Final = 128
-"""Characters of a time at most, so that nothing long is matched or remembered."""
+"""Longest time, in characters, so that no long text is matched or cached."""
 
 _PAIRS: Final = tuple(f"{number:02}" for number in range(60))
 _HOURS: Final = {text: number * _HOUR for number, text in enumerate(_PAIRS[:24])}
 _MINUTES: Final = {text: number * _MINUTE for number, text in enumerate(_PAIRS)}
 _SECONDS: Final = {text: number * _SECOND for number, text in enumerate(_PAIRS)}
 _CLOCKS: Final = tuple(f"T{hour}:{minute}:" for hour in _PAIRS[:24] for minute in _PAIRS)
-"""What stands before the seconds, by the minute of the day."""
+"""``T08:15:`` by the minute of the day."""
 
 _ISO: Final = re.compile(
     r"(\d{4}-\d{2}-\d{2})"
@@ -46,7 +47,7 @@ _SINCE: Final = re.compile(r"(\d{9,10})(?:\.(\d{1,9}))?|(\d{12,13})|(\d{15,16})|
 
 
 def parse_time(text: str) -> int | None:
-    """A time as text -> microseconds since 1970 in UTC; None where it cannot be read."""
+    """A time as text -> microseconds since 1970 in UTC; None if it cannot be read."""
     if len(text) > _LONGEST:
         return None
     day = _day(text[:10])
@@ -60,7 +61,7 @@ def parse_time(text: str) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _day(text: str) -> int | None:
-    """``2026-03-01`` -> microseconds since 1970; None for what is no day."""
+    """``2026-03-01`` -> microseconds since 1970; None if the text is not a day."""
     if len(text) != 10 or text[4] != "-" or text[7] != "-" or not _are_digits(text[:4] + text[5:7] + text[8:]):
         return None
     try:
@@ -71,8 +72,8 @@ def _day(text: str) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _after_seconds(text: str) -> int | None:
-    """A fraction and an offset, each of which may be missing: microseconds to add to the time before; None for what is
-    neither, or the name of a zone, whose offset depends on the day.
+    """An optional fraction and offset -> the microseconds to add to the time before them. None if the text is neither,
+    or is the name of a zone, whose offset depends on the day.
     """
     fraction = 0
     if text.startswith("."):
@@ -85,7 +86,7 @@ def _after_seconds(text: str) -> int | None:
 
 
 def _unusual(text: str) -> int | None:
-    """The forms that only some tools write."""
+    """The same as :func:`parse_time`, for the less common forms."""
     if iso := _ISO.fullmatch(text):
         day, hour, minute, second, fraction, zone = iso.groups()
         return _moment(_day(day), (hour or "00").rjust(2, "0"), minute or "00", second or "00", fraction, zone)
@@ -116,7 +117,7 @@ def _moment(  # noqa: PLR0913, PLR0917 - the parts of a time
 
 
 def _micros(digits: str) -> int:
-    """Digits of a fraction -> microseconds; what is finer is cut."""
+    """Digits of a fraction -> microseconds; further digits are cut."""
     return int(digits[:6].ljust(6, "0"))
 
 
@@ -125,18 +126,18 @@ def _are_digits(text: str) -> bool:
 
 
 def _in_years(micros: int) -> int | None:
-    """The time, where its year has four digits."""
+    """The time; None if it is outside the years 1 to 9999."""
     return micros if _FIRST <= micros <= _LAST else None
 
 
 def iso(micros: int) -> str:
-    """xsd:dateTime in UTC with as many digits of fraction as the time has: ``2026-03-01T08:00:00.123Z``."""
+    """xsd:dateTime in UTC, with only as many digits of fraction as needed: ``2026-03-01T08:00:00.123Z``."""
     seconds, fraction = divmod(micros, _SECOND)
     return f"{_to_seconds(seconds)}.{fraction:06}".rstrip("0") + "Z" if fraction else _to_seconds(seconds) + "Z"
 
 
 def iso_micros(micros: int) -> str:
-    """RFC 3339 in UTC, always with six digits of fraction, as events have it: ``2026-03-01T08:00:00.123000Z``."""
+    """RFC 3339 in UTC, always with six digits of fraction, for events: ``2026-03-01T08:00:00.123000Z``."""
     seconds, fraction = divmod(micros, _SECOND)
     return f"{_to_seconds(seconds)}.{fraction:06}Z"
 
@@ -154,7 +155,7 @@ def _iso_day(days: int) -> str:
 
 
 def micros_of(moment: datetime) -> int:
-    """A point in time -> microseconds since 1970; one that names no zone is in UTC."""
+    """A datetime -> microseconds since 1970; one without a zone is in UTC."""
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     since = aware - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * _SECOND + since.microseconds

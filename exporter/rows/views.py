@@ -1,4 +1,4 @@
-"""Which of the two views a file holds. One in the place of the other would be an export that says nothing."""
+"""Detect which of the two views a file contains. One given in place of the other would make an empty export."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ OBJECTS: Final = frozenset(STRUCTURED) - {"object_modified_by_ddl", "agents_info
 OF_HISTORY: Final = frozenset({"query_text", "execution_status", "total_elapsed_time"})
 """Columns that QUERY_HISTORY alone has."""
 _KEYS: Final = re.compile(r'(?<!\\)"(\w+)"\s*:')
-"""The keys of a JSON text. Those of a JSON text within a text do not count: their quotes are escaped."""
+"""The keys of a JSON text. Keys in a JSON text inside a string are not matched, because their quotes are escaped."""
 
 
 def check_names(names: Collection[str], where: str, *, is_history: bool) -> None:
-    """Raise UsageError where columns, by their names in lower case, are those of the other view. ``where``: the file or
-    table; ``is_history``: whether it is given as QUERY_HISTORY.
+    """Raise UsageError if the columns are those of the other view. ``names``: in lower case. ``where``: the file or
+    table, for the message. ``is_history``: whether it is given as QUERY_HISTORY.
     """
     if is_history and not OBJECTS.isdisjoint(names):
         raise UsageError(
-            f"{where}: these are rows of ACCESS_HISTORY, and --query-history takes those of QUERY_HISTORY; "
-            "give them as INPUT"
+            f"{where}: these are rows of ACCESS_HISTORY, but --query-history needs rows of QUERY_HISTORY; "
+            "give this file as INPUT"
         )
     has_none = "query_id" in names and "query_start_time" not in names and OBJECTS.isdisjoint(names)
     if not is_history and has_none and not OF_HISTORY.isdisjoint(names):
@@ -38,7 +38,7 @@ def check_names(names: Collection[str], where: str, *, is_history: bool) -> None
 
 
 def check_files(sources: Iterable[Source], *, is_history: bool) -> None:
-    """The same of files of JSON on this machine, by their first bytes."""
+    """The same for local JSON files, by the keys in their first bytes."""
     for source in sources:
         if source.form in (forms.NDJSON, forms.JSON_DOCUMENT) and not forms.is_remote(source.paths[0]):
             for path in source.paths:

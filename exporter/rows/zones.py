@@ -1,4 +1,4 @@
-"""What stands behind a time: ``+0100``, ``Z``, ``Europe/Berlin``, ``PST``; as seconds to the east of UTC."""
+"""The offset or zone after a time (``+0100``, ``Z``, ``Europe/Berlin``, ``PST``) as seconds east of UTC."""
 
 from __future__ import annotations
 
@@ -40,22 +40,23 @@ _SHORT: Final = {
     "SST": "Pacific/Guadalcanal",
     "VST": "Asia/Ho_Chi_Minh",
 }
-"""Three letters mean several zones; these are the ones that the JVM takes them for (java.time.ZoneId.SHORT_IDS), and
-with it Spark and Snowflake's JDBC driver.
+"""Three letters can mean several zones. These are the JVM's choices (java.time.ZoneId.SHORT_IDS), which Spark and
+Snowflake's JDBC driver use too.
 """
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - a time on the clock of any zone
 
 
 def plain_offset(text: str) -> int | None:
-    """``Z``, ``+01``, ``+0100`` or ``+01:00`` -> seconds; None for anything else, and beyond 18 hours."""
+    """``Z``, ``+01``, ``+0100`` or ``+01:00`` -> seconds; None for other texts and for more than 18 hours."""
     if text == "Z":
         return 0
     return _offset(text) if _PLAIN.fullmatch(text) else None
 
 
 def offset(text: str, local: int) -> int | None:
-    """The offset of a zone at a local time, given in seconds since 1970 on that zone's own clock: the earlier of two
-    where a clock was turned back, the one from before where it was turned forward; None for what is no zone.
+    """The offset of a zone in seconds at a local time; None if the text is not a zone. ``local``: seconds since 1970 on
+    that zone's clock. Where the clock is turned back, the first of the two times is meant; where it is turned forward,
+    the offset before the change counts.
     """
     if text in _UTC:
         return 0

@@ -61,9 +61,9 @@ HARMFUL: Final[dict[str, tuple[Callable[[Json], bytes], str]]] = {
     "a time that is null": (but(query_start_time=None), "query_start_time is missing"),
     "no such day": (but(query_start_time="2026-02-30 08:00:00"), "cannot be read as a time"),
     "a user of blanks": (but(user_name="   "), "user_name is missing"),
-    "text for an array": (but(direct_objects_accessed="all of them"), "holds text, and an array belongs there"),
-    "an object for an array": (but(direct_objects_accessed={"objectId": 1}), "holds an object, and an array"),
-    "an array of texts": (but(direct_objects_accessed=["D.S.T"]), "not as the documents describe it"),
+    "text for an array": (but(direct_objects_accessed="all of them"), "contains text, but an array is expected"),
+    "an object for an array": (but(direct_objects_accessed={"objectId": 1}), "contains an object, but an array"),
+    "an array of texts": (but(direct_objects_accessed=["D.S.T"]), "does not match Snowflake's documentation"),
     "nested too deep": (lambda one: line(one)[:-1] + b', "x": ' + b"[" * 2000 + b"]" * 2000 + b"}", "levels deep"),
     "a name without end": (but(user_name="U" * 70_000), "user_name has 70,000 characters"),
 }

@@ -72,8 +72,8 @@ def test_a_line_of_query_history_has_an_end_too() -> None:
     ("text", "why"),
     [
         (line(unknown="x" * (33 * MIB)), "the record has more than 33,554,432 characters"),
-        (line()[:-1] + ', "x": [' + "{}," * 600_000 + "{}]}", "the record holds more than 500,000 JSON objects"),
-        (line()[:-1] + ', "x": [' + "1," * 2_100_000 + "1]}", "the record holds more than 2,000,000 values"),
+        (line()[:-1] + ', "x": [' + "{}," * 600_000 + "{}]}", "the record has more than 500,000 JSON objects"),
+        (line()[:-1] + ', "x": [' + "1," * 2_100_000 + "1]}", "the record has more than 2,000,000 values"),
         ('{"query_id": "' + "x" * (33 * MIB), "the record has more than 33,554,432 characters"),
         ("[" * 100_000 + "]" * 100_000, TOO_DEEP),
         ('{"a":' * 100_000 + "1" + "}" * 100_000, TOO_DEEP),

@@ -16,10 +16,10 @@ from tests.bad_rows import GOOD
 BASE: Final = '"query_id":"q","query_start_time":"2026-03-01 08:00:00","user_name":"u"'
 NOT_JSON: Final = "the line is not one JSON object (or, in CSV, not one record)"
 TOO_DEEP: Final = "the JSON is nested more than 1,000 levels deep"
-DAMAGED: Final = "holds bytes that are not UTF-8, or half of a surrogate pair, where a text belongs"
-TEXT: Final = "holds text, and an array belongs there"
-OBJECT: Final = "holds an object, and an array belongs there"
-UNLIKE: Final = "holds an array that is not as the documents describe it"
+DAMAGED: Final = "contains bytes that are not UTF-8, or half of a surrogate pair, in a text"
+TEXT: Final = "contains text, but an array is expected"
+OBJECT: Final = "contains an object, but an array is expected"
+UNLIKE: Final = "contains an array that does not match Snowflake's documentation of the column"
 
 
 def line_of(**columns: Any) -> str:

@@ -121,18 +121,18 @@ def _twice_parquet(path: Path) -> None:
 HEADER = ",".join(GOOD)
 UNUSABLE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "an empty CSV": ("rows.csv", _write(b""), "the file is empty"),
-    "another delimiter": ("rows.csv", _write(HEADER.replace(",", "~").encode() + b"\n1~2\n"), "line 1 is no header"),
-    "a column twice": ("rows.csv", _write(f"{HEADER},Query_Id\n".encode()), "several columns called query_id"),
-    "a column twice in Parquet": ("rows.parquet", _twice_parquet, "several columns called query_id"),
-    "no header": ("rows.csv", _write(b"01ad,2026-03-01,JSMITH\n"), "line 1 is no header with a column query_id"),
+    "another delimiter": ("rows.csv", _write(HEADER.replace(",", "~").encode() + b"\n1~2\n"), "line 1 is not a header"),
+    "a column twice": ("rows.csv", _write(f"{HEADER},Query_Id\n".encode()), "several columns named query_id"),
+    "a column twice in Parquet": ("rows.parquet", _twice_parquet, "several columns named query_id"),
+    "no header": ("rows.csv", _write(b"01ad,2026-03-01,JSMITH\n"), "line 1 is not a header with a column query_id"),
     "a required column missing": ("rows.csv", _write(b"query_id,user_name\n1,2\n"), "no column query_start_time"),
     "no Parquet": ("rows.parquet", _write(b"PAR2 and so on"), "does not begin with PAR1"),
-    "Parquet that ends early": ("rows.parquet", _write(b"PAR1 and no more"), "no Parquet that can be read"),
+    "Parquet that ends early": ("rows.parquet", _write(b"PAR1 and no more"), "cannot be read as Parquet"),
     "gzip that ends early": ("rows.ndjson.gz", _write(gzip.compress(b'{"query_id": 1}' * 99)[:20]), "cannot be read"),
     "gzip under another name": ("rows.ndjson", _write(gzip.compress(b"{}")), "does not end in .gz"),
     "UTF-16": ("rows.csv", _write(HEADER.encode("utf-16")), "UTF-8"),
     "QUERY_HISTORY": ("rows.parquet", _history_parquet, "--query-history"),
-    "a folder without rows": ("folder/notes.txt", _write(b"hello"), "holds no NDJSON"),
+    "a folder without rows": ("folder/notes.txt", _write(b"hello"), "has no NDJSON"),
 }
 
 
@@ -156,7 +156,7 @@ def test_input_that_cannot_be_used(case: str, tmp_path: Path) -> None:
         ("no where.ndjson", "no such file"),
         ("*.ndjson", "no file matches"),
         ("s3://bucket/rows.csv", "CSV is read from local files"),
-        ("s3://bucket/rows", "ending"),
+        ("s3://bucket/rows", "must end in one of"),
     ],
 )
 def test_input_that_is_not_there(given: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_nothing_given() -> None:
 def test_a_document_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forms, "DOCUMENT_LIMIT", 10)
     (tmp_path / "a.json").write_text(json.dumps([GOOD]), encoding="utf-8")
-    with pytest.raises(UsageError, match="write one object a line"):
+    with pytest.raises(UsageError, match="write one object on each line"):
         find([str(tmp_path / "a.json")])
 
 

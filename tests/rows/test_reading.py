@@ -60,11 +60,11 @@ def test_every_bad_row_is_set_aside_with_its_reason(text: str, words: str) -> No
         (line_of(base_objects_accessed='"abc'), [f"base_objects_accessed {TEXT}"]),
         (
             line_of(object_modified_by_ddl="TRUNCATED"),
-            ["object_modified_by_ddl holds text, and an object belongs there"],
+            ["object_modified_by_ddl contains text, but an object is expected"],
         ),
         (
             line_of(object_modified_by_ddl=[{"operationType": "CREATE"}]),
-            ["object_modified_by_ddl holds an array, and an object belongs there"],
+            ["object_modified_by_ddl contains an array, but an object is expected"],
         ),
         (
             '{"agents_info":"x","direct_objects_accessed":{},"base_objects_accessed":[1],"objects_modified":"{}"}',
