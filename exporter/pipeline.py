@@ -7,14 +7,17 @@ this is done.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter import guard
 from exporter.accounting import check, log, summarise
 from exporter.earlier import LOG, Earlier, Given, earlier
 from exporter.engine.run import run
-from exporter.places import place_of
+from exporter.graph.ask import stores
+from exporter.places import LocalPlace, place_of
 from exporter.publication import Publication
 from exporter.rows import forms, views
 from exporter.steps.job import Job
@@ -22,14 +25,18 @@ from exporter.steps.saying import checks
 from exporter.steps.surrounding import check_by_day
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from exporter.accounting import Report
     from exporter.places import Place
     from exporter.progress import Progress
     from exporter.settings import Settings
 
 
-def export(settings: Settings, progress: Progress) -> Report:
-    """Run the main job and return what it did; raises UsageError before anything is written, or leaves nothing."""
+def export(settings: Settings, progress: Progress, say: Callable[[str], None] = lambda _: None) -> Report:
+    """Run the main job and return what it did; raises UsageError before anything is written, or leaves nothing.
+    ``say``: is told what of an earlier export cannot be removed.
+    """
     job = Job.of(settings)
     if job.validate:
         checks(job.shapes)
@@ -41,7 +48,10 @@ def export(settings: Settings, progress: Progress) -> Report:
     views.check_files(came.rows.sources, is_history=False)
     views.check_files(history.sources if history else (), is_history=True)
     with place.held():
-        return _published(settings, job, place, came, progress)
+        report = _published(settings, job, place, came, progress)
+    if not settings.dry_run:
+        _tidy(place, say)
+    return report
 
 
 def _published(settings: Settings, job: Job, place: Place, came: forms.Came, progress: Progress) -> Report:
@@ -57,3 +67,15 @@ def _published(settings: Settings, job: Job, place: Place, came: forms.Came, pro
         if not settings.dry_run:
             new.publish(report.manifest(settings))
     return report
+
+
+def _tidy(place: Place, say: Callable[[str], None]) -> None:
+    """Remove what `exporter serve` made of the DIR before, which may hold what this run was to forget."""
+    if not isinstance(place, LocalPlace):
+        return
+    out = Path(place.beside(place.name))
+    if stores.beside(out).is_dir():
+        from exporter.graph.ask import disk  # noqa: PLC0415 - an export has no store, unless somebody looked at DIR
+
+        with suppress(KeyboardInterrupt):  # all is published: what is not removed now the next run removes
+            disk.tidy(out, say)

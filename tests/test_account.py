@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter import settings
+from exporter import configuration
 from exporter.account import advice, spelled
 from exporter.cli import main
 from exporter.errors import UsageError
@@ -68,7 +68,7 @@ def test_two_spellings_are_one_export(tmp_path: Path) -> None:
     """Also of what other settings name: a namespace to be mapped."""
     rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
     (tmp_path / "s.toml").write_text('[openlineage]\nnamespaces = { "snowflake://acme-prod" = "snowflake://other" }\n')
-    chosen = settings.load({"inputs": ("x",), "out": "y"}, tmp_path / "s.toml", {})
+    chosen = configuration.load({"inputs": ("x",), "out": "y"}, tmp_path / "s.toml", {})
     assert chosen.openlineage.namespaces == {"snowflake://ACME-PROD": "snowflake://other"}
     given = ["--out", str(tmp_path / "out"), "--engine", "local", "--update"]
     assert main(["export", str(rows), *given, "--account", "acme-prod"]) == 0

@@ -25,7 +25,7 @@ from typing import Any, Final
 import pytest
 from rdflib import Graph
 
-from exporter import cli, errors, settings
+from exporter import cli, configuration, errors
 from exporter.graph.ask.questions import questions
 from exporter.openlineage.settings import OpenLineageSettings
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, sections, text
@@ -165,11 +165,11 @@ def test_exit_codes() -> None:
 
 
 def test_settings() -> None:
-    of_file = set(settings._FROM_FILE)
+    of_file = set(configuration._FROM_FILE)
     of_tables = {f"openlineage.{one.name}" for one in fields(OpenLineageSettings)} | {
-        f"push.{one}" for one in settings._PUSH
+        f"push.{one}" for one in configuration._PUSH
     }
-    of_tables |= {f"filter.{one}" for one in settings.FILTER} | {f"privacy.{one}" for one in settings.PRIVACY}
+    of_tables |= {f"filter.{one}" for one in configuration.FILTER} | {f"privacy.{one}" for one in configuration.PRIVACY}
     assert named(INTERFACE["Settings"]) == of_file | of_tables
     modules = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter").rglob("*.py"))
     in_code = set(re.findall(r"EXPORTER_[A-Z_]*[A-Z]\b", modules))
@@ -180,7 +180,7 @@ def test_settings() -> None:
 def test_the_settings_that_are_shown_are_read(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(next(body for kind, body in BLOCK.findall(INTERFACE["Settings"]) if kind == "toml"))
-    read = settings.load({"inputs": ("rows",), "out": tmp_path}, file, {})
+    read = configuration.load({"inputs": ("rows",), "out": tmp_path}, file, {})
     assert (read.account, read.openlineage.letter_case) == ("ACME-RETAIL", "lower")
 
 

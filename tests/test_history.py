@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyarrow import parquet
 
 from exporter.cli import main
+from exporter.graph.ask import disk
 from exporter.history import runs
 from exporter.quarantine import reasons
 from tests import exports, golden
@@ -170,16 +172,20 @@ def test_a_dry_run_says_what_would_be_new_and_writes_nothing(
     assert sorted(path.relative_to(out) for path in out.rglob("*")) == before
 
 
-def users(out: Path) -> set[str]:
+def words(out: Path, begin: str) -> set[str]:
+    """The words in any file that begin so."""
     found: set[str] = set()
     for path in out.rglob("*"):
         if path.is_file():
             data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-            found |= {name for name in ("KEEP_ME", "FORGET_ME") if name.encode() in data}
+            found |= {one.decode() for one in re.findall(rb"%b[A-Z_]*" % begin.encode(), data)}
         if path.suffix == ".parquet":
-            told = str(parquet.read_table(path).to_pylist())
-            found |= {name for name in ("KEEP_ME", "FORGET_ME") if name in told}
+            found |= set(re.findall(f"{begin}[A-Z_]*", str(parquet.read_table(path).to_pylist())))
     return found
+
+
+def users(out: Path) -> set[str]:
+    return words(out, "KEEP_ME") | words(out, "FORGET_ME")
 
 
 @pytest.fixture
@@ -211,6 +217,48 @@ def test_a_user_is_forgotten_in_every_file(of_two_users: Path) -> None:
     assert users(of_two_users) == {"KEEP_ME"}
     (last,) = runs(of_two_users)[-1:]
     assert (last["rows_in"], last["exported"], last["made"]) == (0, 0, ["2026-03-01", "2026-03-02", "2026-03-03"])
+
+
+def test_lines_of_queries_without_a_row_do_not_say_whose_they_are(tmp_path: Path) -> None:
+    """QUERY_HISTORY has more queries than ACCESS_HISTORY; their lines are kept for rows that come late."""
+    row = {**ROWS[0], "query_id": "kept", "user_name": "KEEP_ME", "query_start_time": "2026-03-02 10:00:00 +0000"}
+    lines = [
+        {"query_id": "kept", "end_time": "2026-03-02 10:00:01 +0000", "query_tag": "TAG_KEPT"},
+        {"query_id": "late", "end_time": "2026-03-02 10:00:01 +0000", "query_tag": "TAG_LATE"},
+        {"query_id": "early", "end_time": "2026-03-01 10:00:01 +0000", "query_tag": "TAG_EARLY"},
+        {"query_id": "no time", "query_tag": "TAG_NO_TIME"},
+    ]
+    given = exports.ndjson([row], tmp_path / "rows.ndjson"), exports.ndjson(lines, tmp_path / "lines.ndjson")
+    out = tmp_path / "out"
+    assert exports.export([given[0]], out, "--query-history", str(given[1]), "--update") == 0
+    assert words(out, "TAG_") == {"TAG_KEPT", "TAG_LATE", "TAG_EARLY", "TAG_NO_TIME"}
+    assert forget(out, "--forget-before", "2026-03-02") == 0
+    assert words(out, "TAG_") == {"TAG_KEPT", "TAG_LATE"}
+    assert forget(out, "--forget-user", "SOMEBODY_ELSE") == 0
+    assert words(out, "TAG_") == {"TAG_KEPT"}
+
+
+@pytest.mark.parametrize("options", [("--forget-user", "FORGET_ME"), ("--forget-before", "2026-03-02")])
+def test_a_store_that_was_made_of_what_is_forgotten_goes(options: tuple[str, ...], of_two_users: Path) -> None:
+    """``exporter serve`` and ``query`` find it beside DIR; it has the graph as it was."""
+    with disk.kept(of_two_users, lambda _: None) as store:
+        pass
+    assert forget(of_two_users, *options, "--dry-run") == 0
+    assert store.exists()
+    assert forget(of_two_users, *options) == 0
+    assert not store.exists()
+
+
+def test_a_store_of_what_is_replaced_goes_and_one_that_is_shown_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, out = exports.ndjson(ROWS, tmp_path / "rows.ndjson"), tmp_path / "out"
+    assert exports.export([rows], out) == 0
+    with disk.kept(out, lambda _: None) as store:
+        assert exports.export([rows], out, "--replace", "--force") == 0
+        assert f"{store} holds an earlier export: a server shows it" in capsys.readouterr().err
+        assert store.exists()
+    assert not store.exists()
 
 
 def test_what_is_left_is_what_an_export_without_the_user_says(of_two_users: Path, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ LAYERS: Final = (
     {"things"},
     {"graph"},
     {"openlineage"},
-    {"account", "settings", "progress"},
+    {"account", "configuration", "settings", "progress"},
     {"fetch"},
     {"steps"},
     # The engine fills a publication, and a place may be of one of Spark's file systems.

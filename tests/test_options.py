@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter import cli, settings
+from exporter import cli, configuration
 from tests import exports, pages
 from tests.bad_rows import GOOD
 from tests.openlineage.hostile import Hostile, Reply
@@ -248,10 +248,10 @@ def test_file_environment_and_command_line_mean_the_same(name: str, folder: Path
     value, given = OPTIONS[name]
     base = {"inputs": ("rows.ndjson",), "out": "out"}
     text = ",".join(given) if isinstance(given, list) else str(given).lower() if isinstance(given, bool) else str(given)
-    by_line = settings.load({**base, name: given}, None, {})
-    assert settings.load(base, _toml(folder, "", name, value), {}) == by_line
-    assert settings.load(base, None, {f"EXPORTER_{name.upper()}": text}) == by_line
-    assert settings.load(base, None, {}) != by_line or name == "changes"
+    by_line = configuration.load({**base, name: given}, None, {})
+    assert configuration.load(base, _toml(folder, "", name, value), {}) == by_line
+    assert configuration.load(base, None, {f"EXPORTER_{name.upper()}": text}) == by_line
+    assert configuration.load(base, None, {}) != by_line or name == "changes"
 
 
 @pytest.mark.parametrize("key", TABLES)
@@ -271,6 +271,6 @@ def test_settings_of_tables(key: str, folder: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("name", PUSH)
 def test_settings_of_a_push(name: str, folder: Path) -> None:
     value, given = PUSH[name]
-    by_file = settings.load_push({}, _toml(folder, "push", name, value), {})
-    assert by_file == settings.load_push({name: given}, None, {})
-    assert by_file != settings.load_push({}, None, {})
+    by_file = configuration.load_push({}, _toml(folder, "push", name, value), {})
+    assert by_file == configuration.load_push({name: given}, None, {})
+    assert by_file != configuration.load_push({}, None, {})

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from exporter.configuration import load
 from exporter.errors import UsageError
-from exporter.settings import load
 
 if TYPE_CHECKING:
     from pathlib import Path

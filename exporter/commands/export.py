@@ -107,7 +107,7 @@ def add(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from exporter import settings, terminal
+    from exporter import configuration, terminal
     from exporter.pipeline import export
     from exporter.progress import Progress
 
@@ -141,8 +141,8 @@ def _run(arguments: argparse.Namespace) -> int:
             "pseudonyms",
         )
     }
-    chosen = settings.load({**given, "inputs": tuple(arguments.inputs)}, arguments.config)
+    chosen = configuration.load({**given, "inputs": tuple(arguments.inputs)}, arguments.config)
     terminal.warn(terminal.advice(chosen))
-    report = export(chosen, Progress())
+    report = export(chosen, Progress(), lambda line: terminal.warn([line]))
     print(report.json() if arguments.json else terminal.summary(report, chosen))
     return 1 if report.violations or (chosen.strict and report.quarantined) else 0

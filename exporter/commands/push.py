@@ -38,8 +38,8 @@ def add(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from exporter import settings
+    from exporter import configuration
     from exporter.openlineage.push.command import push
 
     given = {name: getattr(arguments, name) for name in ("runs", "profile", "letter_case", "concurrency", "rate")}
-    return push(arguments.folder, settings.load_push(given, arguments.config), as_json=arguments.json)
+    return push(arguments.folder, configuration.load_push(given, arguments.config), as_json=arguments.json)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from exporter import settings
+from exporter import configuration, settings
 from exporter.errors import ExporterError, UsageError
 from exporter.fetch import connection, state, views
 from exporter.fetch.run import Fetched, Wanted, fetch
@@ -238,16 +238,19 @@ def test_a_fetched_folder_says_itself_what_it_is(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     source = Source(views.SCHEMAS["account"], "ACME-RETAIL", query_text=False)
     state.write(tmp_path, State(source))
-    read = settings.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})
+    read = configuration.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})
     assert read.inputs == (str(tmp_path / "access_history"),)
     assert (read.query_history, read.account) == (str(tmp_path / "query_history"), "ACME-RETAIL")
-    both = settings.load({"inputs": (str(tmp_path), "more.ndjson"), "out": "out"}, None, {})
+    both = configuration.load({"inputs": (str(tmp_path), "more.ndjson"), "out": "out"}, None, {})
     assert both.inputs == (str(tmp_path / "access_history"), "more.ndjson")
     assert (both.query_history, both.account) == (None, settings.DEFAULT_ACCOUNT)
-    assert settings.load({"inputs": (str(tmp_path),), "out": "out"}, None, {"EXPORTER_ACCOUNT": "A-B"}).account == "A-B"
+    assert (
+        configuration.load({"inputs": (str(tmp_path),), "out": "out"}, None, {"EXPORTER_ACCOUNT": "A-B"}).account
+        == "A-B"
+    )
 
 
 def test_a_folder_without_rows_yet_says_so(tmp_path: Path) -> None:
     (tmp_path / "fetch.json").write_text("{}", encoding="utf-8")
     with pytest.raises(UsageError, match="has no rows of ACCESS_HISTORY yet"):
-        settings.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})
+        configuration.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})

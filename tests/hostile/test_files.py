@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from exporter import settings
+from exporter import configuration
 from exporter.cli import main
 from exporter.errors import UsageError
 from exporter.rows import files, forms, packed
@@ -316,4 +316,4 @@ def test_settings_that_nobody_knows(
 def test_the_same_of_a_push(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text("[push]\nratee = 1\n")
     with pytest.raises(UsageError, match=r"there is no setting push.ratee; did you mean push.rate\?"):
-        settings.load_push({}, tmp_path / "s.toml", {})
+        configuration.load_push({}, tmp_path / "s.toml", {})

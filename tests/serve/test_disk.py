@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from typing import TYPE_CHECKING
 
@@ -125,3 +126,53 @@ def test_fresh_is_only_what_is_there(graph: Path) -> None:
     (graph / "graph" / "part-0.ttl").write_text(TWO)
     with disk.fresh(graph) as store:
         assert store is None
+
+
+# --- what was exported before is gone
+
+
+def test_what_was_exported_before_goes_when_it_is_tidied(graph: Path) -> None:
+    with disk.kept(graph, lambda _: None):
+        pass
+    (graph / "graph" / "part-0.ttl").write_text(TWO)
+    disk.tidy(graph)
+    assert stores(graph) == []
+
+
+def test_the_store_of_what_is_there_stays(graph: Path) -> None:
+    with disk.kept(graph, lambda _: None) as store:
+        pass
+    disk.tidy(graph)
+    assert stores(graph) == [store]
+    shutil.rmtree(graph)
+    disk.tidy(graph)
+    assert stores(graph) == []
+
+
+def test_a_store_that_is_shown_is_told_and_goes_when_that_ends(graph: Path) -> None:
+    said: list[str] = []
+    with disk.kept(graph, lambda _: None) as old:
+        (graph / "graph" / "part-0.ttl").write_text(TWO)
+        disk.tidy(graph, said.append)
+        assert triples(old) == 1
+    assert said == [f"{old} holds an earlier export: a server shows it, and removes it when it ends."]
+    assert stores(graph) == []
+
+
+def test_a_store_that_cannot_be_removed_is_told(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with disk.kept(graph, lambda _: None) as old:
+        pass
+    (graph / "graph" / "part-0.ttl").write_text(TWO)
+    said: list[str] = []
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+    disk.tidy(graph, said.append)
+    assert said == [f"{old} holds an earlier export and cannot be removed: remove it."]
+
+
+def test_a_question_removes_what_was_exported_before(graph: Path) -> None:
+    with disk.kept(graph, lambda _: None):
+        pass
+    (graph / "graph" / "part-0.ttl").write_text(TWO)
+    with disk.fresh(graph) as store:
+        assert store is None
+    assert stores(graph) == []

@@ -1,13 +1,12 @@
 """A graph in a store on disk: made once for each export, and opened by any number of processes in milliseconds.
 
-The stores of DIR are beside it, in ``.DIR.store/``, one folder for each sum of what was exported, so that a store is
-never of another export than the one that is there. A file for each, ``SUM.use``, is locked by who has the store open:
-what nobody has open, and is of an earlier export, is removed when the next store is made.
+A store is found by the sum of what was exported, so it is never of another export than the one that is there. A store
+of an earlier export holds what that held, which a person may have had forgotten since: it is removed by the next
+export, by the next server or query, and by the server that shows it when that ends (:mod:`exporter.graph.ask.stores`).
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import secrets
@@ -22,6 +21,7 @@ from pyoxigraph import Store
 
 from exporter import manifest
 from exporter.errors import UsageError
+from exporter.graph.ask import stores
 from exporter.graph.ask.store import fill, graph_files
 from exporter.swap import steady
 
@@ -50,8 +50,8 @@ def kept(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
     or is unusual. Raises UsageError for a graph that cannot be read or is empty.
     """
     graph = graph.resolve()
-    folder = _folder(graph)
-    lock = _locked(folder)
+    folder = stores.beside(graph)
+    lock = stores.locked(folder)
     if lock is None:
         say(f"{folder.parent} cannot be written, so the store is made in a temporary folder, and anew at each start.")
         with TemporaryDirectory(prefix="exporter-store-") as temporary:
@@ -61,13 +61,14 @@ def kept(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
         return
     try:
         store = _there(graph, folder) or _new(graph, folder, say)
-        use = _in_use(store)
+        use = stores.in_use(store)
     finally:
         os.close(lock)
     try:
         yield store
     finally:
         os.close(use)
+        tidy(graph, waits=False)
 
 
 @contextmanager
@@ -76,18 +77,34 @@ def fresh(graph: Path) -> Iterator[Path | None]:
     graph = graph.resolve()
     use = None
     try:
-        store = _there(graph, _folder(graph))
-        if store is not None:
-            with suppress(OSError):
-                use = _in_use(store)
+        store = _there(graph, stores.beside(graph))
+        with suppress(OSError):
+            if stores.has_others(stores.beside(graph), store):
+                tidy(graph, waits=False)
+            use = None if store is None else stores.in_use(store)
         yield store if use is not None and store is not None and store.is_dir() else None
     finally:
         if use is not None:
             os.close(use)
 
 
-def _folder(graph: Path) -> Path:
-    return graph.with_name(f".{graph.name}.store")
+def tidy(graph: Path, say: Callable[[str], None] = lambda _: None, *, waits: bool = True) -> None:
+    """Remove the stores of earlier exports than the one that is at ``graph``, all where there is none, unless somebody
+    has them open. ``say``: is told of each that stays. ``waits``: for who makes a store now.
+    """
+    graph = graph.resolve()
+    folder = stores.beside(graph)
+    if not folder.is_dir():
+        return
+    lock = stores.locked(folder, waits=waits)
+    if lock is None:
+        if waits:
+            say(f"{folder} may hold an earlier export and cannot be written: remove it.")
+        return
+    try:
+        stores.tidied(folder, _current(graph, folder), say)
+    finally:
+        os.close(lock)
 
 
 def _there(graph: Path, folder: Path) -> Path | None:
@@ -95,22 +112,16 @@ def _there(graph: Path, folder: Path) -> Path | None:
     return store if store.is_dir() else None
 
 
-def _locked(folder: Path) -> int | None:
-    """A lock on the stores of a DIR, waited for: two that start at once make one store. None where nothing can be
-    written.
-    """
-    try:
-        folder.mkdir(exist_ok=True)
-        file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError:
-        return None
-    fcntl.flock(file, fcntl.LOCK_EX)
-    return file
+def _current(graph: Path, folder: Path) -> Path | None:
+    """The store of what is at ``graph``; None, too, where that is no graph."""
+    with suppress(UsageError, OSError):
+        return _there(graph, folder)
+    return None
 
 
 def _new(graph: Path, folder: Path, say: Callable[[str], None]) -> Path:
     """A store made anew; what is of an earlier export goes first, to make room."""
-    _tidied(folder)
+    stores.tidied(folder, None, lambda _: None)
     say(f"Making the store {folder} (once for each export).")
     making = folder / f"{secrets.token_hex(6)}{_MAKING}"
     try:
@@ -134,36 +145,3 @@ def _made(graph: Path, folder: Path) -> str:
         return steady(graph, once)
     except OSError as error:
         raise UsageError(f"{folder.parent}: the store cannot be made there: {error}") from error
-
-
-def _tidied(folder: Path) -> None:
-    """Remove what dead processes left half made, and the stores that nobody has open."""
-    for path in folder.iterdir():
-        if not path.is_dir():
-            continue
-        use = _taken(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if use is not None:
-            shutil.rmtree(path, ignore_errors=True)
-            _use_of(path).unlink(missing_ok=True)
-            os.close(use)
-
-
-def _in_use(store: Path) -> int:
-    use = _taken(store, fcntl.LOCK_SH)
-    assert use is not None, "a shared lock is waited for"
-    return use
-
-
-def _taken(store: Path, how: int) -> int | None:
-    """A lock on the file that says that a store is open; None where others have it."""
-    file = os.open(_use_of(store), os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(file, how)
-    except OSError:
-        os.close(file)
-        return None
-    return file
-
-
-def _use_of(store: Path) -> Path:
-    return store.with_name(f"{store.name}.use")

@@ -1,0 +1,89 @@
+"""The folder of stores on disk that is beside a DIR, and who has which of them open.
+
+The stores of DIR are in ``.DIR.store/``, each in a folder named by the sum of what was exported
+(:mod:`exporter.graph.ask.disk` makes them). A file for each, ``SUM.use``, is locked by who has the store open; the file
+``lock`` by who makes or removes stores. A lock ends with its process (flock(2)).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def beside(graph: Path) -> Path:
+    """Where the stores of a DIR are; it need not be there."""
+    return graph.with_name(f".{graph.name}.store")
+
+
+def locked(folder: Path, *, waits: bool = True) -> int | None:
+    """A lock on the stores of a DIR, to be closed: two that start at once make one store. None where nothing can be
+    written, or, unless it ``waits``, where another process has the lock.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        return _lock(folder / "lock", fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return None
+
+
+def in_use(store: Path) -> int:
+    """A lock that says that a store is open, to be closed; others may have it, too."""
+    use = _lock(_use_of(store), fcntl.LOCK_SH)
+    assert use is not None, "a shared lock is waited for"
+    return use
+
+
+def has_others(folder: Path, stays: Path | None) -> bool:
+    """Whether there are stores beside one."""
+    return folder.is_dir() and any(path != stays and path.is_dir() for path in folder.iterdir())
+
+
+def tidied(folder: Path, stays: Path | None, say: Callable[[str], None]) -> None:
+    """Remove all stores but one, and what dead processes left half made; for who has the lock. ``say``: is told of each
+    that is of an earlier export and that stays.
+    """
+    for path in sorted(folder.iterdir()):
+        if path == stays or not path.is_dir():
+            continue
+        try:
+            is_open = not _removed(path)
+        except OSError:
+            is_open = False
+        if is_open:
+            say(f"{path} holds an earlier export: a server shows it, and removes it when it ends.")
+        elif path.exists():
+            say(f"{path} holds an earlier export and cannot be removed: remove it.")
+
+
+def _removed(store: Path) -> bool:
+    """Whether nobody has a store open; then it is removed, as far as the system lets it."""
+    use = _lock(_use_of(store), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    if use is None:
+        return False
+    shutil.rmtree(store, ignore_errors=True)
+    if not store.exists():
+        _use_of(store).unlink(missing_ok=True)
+    os.close(use)
+    return True
+
+
+def _lock(path: Path, how: int) -> int | None:
+    """A lock on a file, which is made; None where others have it. Raises OSError where it cannot be opened."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(file, how)
+    except BlockingIOError:
+        os.close(file)
+        return None
+    return file
+
+
+def _use_of(store: Path) -> Path:
+    return store.with_name(f"{store.name}.use")
