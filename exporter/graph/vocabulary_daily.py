@@ -12,6 +12,7 @@ _PROPERTIES: Final = (
     one("ah:queryCount", "xsd:integer"),
     Property("prov:wasAssociatedWith", "prov:Agent", required=True, many=True),
     maybe("ah:roleName"),
+    maybe("ah:role", "ah:SnowflakeObject"),
     one("ah:accessedObject", "ah:SnowflakeObject"),
     many("prov:used", "ah:Version"),
     maybe("ah:accessPattern", "ah:AccessPattern"),

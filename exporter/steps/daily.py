@@ -19,6 +19,7 @@ from exporter.graph.terms import Node
 from exporter.graph.vocabulary import POLICY_ENFORCEMENT
 from exporter.graph.vocabulary_daily import ACCESS_PATTERN
 from exporter.messages import READ, SHARED, Message, by_key, decode, encode
+from exporter.queries.around import role_of
 from exporter.queries.reads import Alike, only_reads, reads
 from exporter.recent import Recent
 from exporter.steps.saying import Saying, refusal
@@ -58,14 +59,14 @@ class Sharing:
 
     def hear(self, told: Told) -> Iterator[Message]:
         """Add up what a query has read; tells of it where there is much."""
-        parts = self._parts(told)
-        for key, of_object in parts.items():
-            iri = daily.read_iri(day_of(told.start), told.facts.user_name, told.facts.history.role_name, key, told.iris)
-            agents = {told.iris.user(told.facts.user_name)}
-            agents.update(told.iris.path(agent_path(agent)) for agent in told.content.agents)
-            read = Read(
-                told.iris.object(key), told.facts.history.role_name, agents, 1, told.start, told.start, of_object
-            )
+        day, user, history = day_of(told.start), told.facts.user_name, told.facts.history
+        role = role_of(history.role_name, history.role_type)
+        runs_as = None if role is None else told.iris.object(role.key)
+        agents = {told.iris.user(user), *(told.iris.path(agent_path(agent)) for agent in told.content.agents)}
+        for key, of_object in self._parts(told).items():
+            iri = daily.read_iri(day, user, daily.role_path(history.role_name, role), key, told.iris)
+            thing, at = told.iris.object(key), told.start
+            read = Read(thing, history.role_name, runs_as, set(agents), 1, at, at, of_object)
             known = self._reads.setdefault(iri, read)
             if known is not read:
                 known.add(read)

@@ -236,3 +236,40 @@ def test_masked_columns_are_apart_from_those_that_are_not() -> None:
 def test_what_only_reads(row: Json, is_read: bool) -> None:  # noqa: FBT001 - what is expected
     nothing = {"direct_objects_accessed": [], "base_objects_accessed": [], "objects_modified": []}
     assert only_reads(content(**{**nothing, **row})) is is_read
+
+
+# --- roles ------------------------------------------------------------------------------------------------------------
+
+ROLES: Final = """PREFIX ah: <https://w3id.org/access-history#> PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?user ?day ?name ?role WHERE {
+  ?read %s ; prov:wasAssociatedWith ?user ; prov:startedAtTime ?time .
+  ?user a ah:User .
+  OPTIONAL { ?read ah:roleName ?name }
+  OPTIONAL { ?read ah:role ?role . ?role a ah:Role }
+  BIND(SUBSTR(STR(?time), 1, 10) AS ?day)
+}"""
+
+
+def test_a_read_by_day_leads_to_the_role_that_its_queries_ran_as(tmp_path: Path) -> None:
+    """Roles of the account and of a database can have one name, and are two."""
+    read = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
+    kinds = ["ROLE", "DATABASE_ROLE", None, "APPLICATION_ROLE"]
+    rows = [
+        {**GOOD, "query_id": f"q{number}", "base_objects_accessed": [read], "objects_modified": []}
+        for number in range(len(kinds) + 1)
+    ]
+    lines = [{"query_id": f"q{number}", "role_name": "R", "role_type": kind} for number, kind in enumerate(kinds)]
+    history = str(exports.ndjson(lines, tmp_path / "lines.ndjson"))
+    stores = [load(export(rows, tmp_path, mode, "--query-history", history)) for mode in ("full", "daily")]
+    full, daily = (
+        set(asked(store, ROLES % kind))
+        for store, kind in zip(stores, ("prov:qualifiedUsage ?access", "a ah:DailyRead"), strict=True)
+    )
+    assert daily == full
+    base = f"snowflake://{exports.ACCOUNT}"
+    roles = {f"{base}/{kind}/name/R" for kind in ("role", "database-role")}
+    assert {(name, role) for _, _, name, role in daily} == {("R", None), (None, None), *(("R", one) for one in roles)}
+    nodes = asked(stores[1], "PREFIX ah: <https://w3id.org/access-history#> SELECT ?r WHERE { ?r a ah:DailyRead }")
+    assert len(nodes) == 4, "a role of the account, of a database, of an application; and none"
+    there = {quad.subject for quad in stores[1]}
+    assert {quad.object for quad in stores[1] if "access-history#role>" in str(quad.predicate)} <= there

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from exporter.graph.iri import Iris
     from exporter.graph.nodes.told import Told
     from exporter.graph.terms import Values
+    from exporter.queries.facts import Thing
     from exporter.queries.reads import Alike
 
 _DIGEST: Final = 10
 """Bytes of the digest that a shared node is named by."""
+_OF_ACCOUNT: Final = "role"
+"""The kind of a role of the account."""
 
 
 class Part(Struct, array_like=True, gc=False):
@@ -60,12 +63,13 @@ class Part(Struct, array_like=True, gc=False):
 
 
 class Read(Struct, array_like=True, gc=False):
-    """All reads of one object by one user in one role (IRIs; the role a name) on one day; ``agents``: the user, and
-    software that acted for it.
+    """All reads of one object (an IRI) by one user in one role on one day. ``role``: its name; ``runs_as``: its IRI,
+    None where the name names nothing; ``agents``: IRIs of the user, and of software that acted for it.
     """
 
     thing: str
     role: str | None
+    runs_as: str | None
     agents: set[str]
     count: int
     first: int
@@ -93,10 +97,19 @@ class Read(Struct, array_like=True, gc=False):
 # --- what is read by day ----------------------------------------------------------------------------------------------
 
 
-def read_iri(day: str, user_name: str, role_name: str | None, object_key: str, iris: Iris) -> str:
-    """``reads/DAY/USER[/as/ROLE]/of/OBJECT``."""
-    role = "" if role_name is None else f"/as/{segment(role_name)}"
+def read_iri(day: str, user_name: str, role: str, object_key: str, iris: Iris) -> str:
+    """``reads/DAY/USER[/as/ROLE]/of/OBJECT``. ``role``: as :func:`role_path` has it."""
     return iris.path(f"reads/{day}/{segment(user_name)}{role}/of/{object_key}")
+
+
+def role_path(role_name: str | None, role: Thing | None) -> str:
+    """``/as/NAME`` of a role of the account, ``/as/KIND/NAME`` of another one, which can have the same name; empty for
+    none.
+    """
+    if role_name is None:
+        return ""
+    kind = "" if role is None or role.kind == _OF_ACCOUNT else f"{role.kind}/"
+    return f"/as/{kind}{segment(role_name)}"
 
 
 def of_read(iri: str, read: Read) -> Iterator[Node]:
@@ -139,6 +152,8 @@ def _values(read: Read, told: Read | Part, part: Part | None) -> Values:
     }
     if read.role is not None:
         values["ah:roleName"] = (read.role,)
+    if read.runs_as is not None:
+        values["ah:role"] = (read.runs_as,)
     values["ah:accessedObject"] = (read.thing,)
     if part is not None:
         if part.versions:
