@@ -7,23 +7,26 @@ SECURABLE_OBJECT_…, and the accounts that a share is open to under ``accountsT
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Raw
 
+from exporter.queries.around import containers
 from exporter.queries.facts import Grant, Thing
 from exporter.queries.identifiers import is_qualified, normal_domain, segment
 from exporter.queries.objects import said, thing_of
 from exporter.queries.properties import Members, as_text, atomic, members
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 GRANTED: Final = "granted/"
 """What the properties of grants begin with, among the settings of the object whose change says them."""
 ANY: Final = "\0"
 """What stands in a path for every privilege, or for everybody: no segment of a path has it."""
+_ON_ALL: Final = "/on-all/"
 _GRANTEES: Final = frozenset(
     ("share", "role", "database-role", "application", "application-role", "instance-role", "user-object")
 )
@@ -33,6 +36,9 @@ _ACCOUNTS: Final = {"accountsToSet": False, "accountsToAdd": False, "accountsToR
 """The properties that open a share to accounts, and whether they close it instead."""
 _elements: Final = msgspec.json.Decoder(list[dict[str, Raw] | None] | dict[str, Raw]).decode
 _several: Final = msgspec.json.Decoder(list[Raw]).decode
+_parts: Final = re.compile(
+    rf"{GRANTED}privilege/(?P<privilege>[^/]+)/(?P<place>on.*)/to/(?P<grantee>.+)", re.DOTALL
+).fullmatch
 
 
 def grants(changed: Thing, properties: Members) -> tuple[Grant, ...]:
@@ -55,9 +61,42 @@ def path_of(grant: Grant) -> str:
     """The key of a grant within its change: ``privilege/SELECT/on/VIEW/to/SHARE``, ``of/ROLE/to/SHARE``, on all that a
     schema holds ``privilege/SELECT/on-all/TABLE/in/SCHEMA/to/SHARE``.
     """
-    place = "" if grant.on_all is None else f"-all/{segment(grant.on_all)}/in"
-    what = "of" if grant.privilege is None else f"privilege/{_privilege(grant.privilege)}/on{place}"
-    return f"{what}/{grant.thing.key}/to/{ANY if grant.grantee is None else grant.grantee.key}"
+    place = "/on/" if grant.on_all is None else f"{_ON_ALL}{segment(grant.on_all)}/in/"
+    what = "of/" if grant.privilege is None else f"privilege/{_privilege(grant.privilege)}{place}"
+    return f"{what}{grant.thing.key}/to/{ANY if grant.grantee is None else grant.grantee.key}"
+
+
+def places(grant: Grant) -> tuple[str, ...]:
+    """Where all is revoked that takes a grant back, too, as its path says it: ``on-all/TABLE/in/schema/name/D.S`` and
+    ``on-all/TABLE/in/database/name/D`` for a table of the schema. By the name under which it was granted; none where
+    the row gives an id alone.
+    """
+    kind, name = grant.on_all or grant.thing.domain, grant.thing.name
+    if kind is None or name is None:
+        return ()
+    return tuple(f"{_ON_ALL[1:]}{segment(kind)}/in/{inside.key}" for inside in containers(grant.thing.kind, name))
+
+
+def is_of_several(revoked: str) -> bool:
+    """Whether a revocation can end other grants than the one that is named as it is."""
+    return ANY in revoked or _ON_ALL in revoked
+
+
+def takes_back(revoked: str, held: str, covered: Iterable[str]) -> bool:
+    """Whether a revocation ends a grant: both as :func:`held_as` names them, ``covered`` by :func:`places`. It does so
+    of the same privilege, or of each; on the same object, or on all of its kind in its schema or database.
+    """
+    one, other = _parts(revoked), _parts(held)
+    if one is None or other is None:
+        return _is_like(revoked, held)
+    is_of = _is_like(one["privilege"], other["privilege"]) and one["grantee"] == other["grantee"]
+    return is_of and (one["place"] == other["place"] or one["place"] in covered)
+
+
+def _is_like(revoked: str, held: str) -> bool:
+    """Whether they are the same, but for what is revoked of each."""
+    begins, is_any, ends = revoked.partition(ANY)
+    return held.startswith(begins) and held.endswith(ends) if is_any else held == revoked
 
 
 def _privilege(privilege: str) -> str:

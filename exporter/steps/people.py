@@ -45,6 +45,8 @@ def people(facts: QueryFacts) -> Iterator[Message]:
 
 
 def to_owners(profile: Profile) -> Iterator[Message]:
-    """What an object says to the accounts that it belongs to."""
+    """What an object says to the accounts that it belongs to, and to organizations that no row may be of."""
     for one in owners(profile):
         yield Message(ACCOUNT, one.account, b"", encode(one))
+        if one.organization is not None:
+            yield Message(ORGANIZATION, one.organization, b"", b"")

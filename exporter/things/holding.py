@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from exporter.queries.grants import ANY
+from exporter.queries.grants import is_of_several, takes_back
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +20,8 @@ SettingKey = tuple[str | None, str, str | None]
 """Column, property, element: what a later setting takes the place of."""
 Said = tuple[str, str | None, str, str | None, tuple[str, ...]]
 """A setting: its change, column, property, element, and the names of the element where it is set: none where it is
-unset. Grants are settings, too (:func:`exporter.queries.grants.held_as`)."""
+unset. Grants are settings, too (:func:`exporter.queries.grants.held_as`): of one the key of what is granted,
+and where all is revoked that takes it back (:func:`exporter.queries.grants.places`)."""
 
 
 class Asker(NamedTuple):
@@ -66,11 +67,11 @@ class Holding:
             self._held[setting[1:4]] = Held(asker, setting, at)
 
     def _replaced(self, setting: Said) -> list[SettingKey]:
-        """The same settings; more than one where privileges are revoked all at once."""
-        if ANY not in setting[2]:
-            return [setting[1:4]] if setting[1:4] in self._held else []
-        begins, _, ends = setting[2].partition(ANY)
-        return [key for key in self._held if key[1].startswith(begins) and key[1].endswith(ends)]
+        """The same settings; more than one where privileges are revoked all at once, or on all objects of a schema."""
+        key, names = setting[1:4], setting[4]
+        if names or not is_of_several(key[1]):
+            return [key] if key in self._held else []
+        return [one for one, held in self._held.items() if takes_back(key[1], one[1], held.said[4])]
 
     def lose(self, columns: Iterable[str], at: int) -> Iterator[Over]:
         """Columns are dropped."""

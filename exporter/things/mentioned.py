@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from exporter.queries.effects import effects
-from exporter.queries.grants import held_as
+from exporter.queries.grants import held_as, places
 from exporter.queries.mentions import sightings
 from exporter.things.stories import Ended, Started
 
@@ -26,7 +26,9 @@ def said(facts: QueryFacts) -> list[tuple[str, Started, Ended | None]]:
 
 
 def _elements(content: Content) -> dict[SettingKey, tuple[str, ...]]:
-    """The names under which a change sets a tag or policy; of a grant the key of what is granted."""
+    """The names under which a change sets a tag or policy; of a grant the key of what is granted, and
+    where all is revoked that takes it back.
+    """
     found: dict[SettingKey, set[str]] = {}
     for setting in chain.from_iterable(change.settings for change in content.changes):
         if setting.element_key is not None:
@@ -38,7 +40,7 @@ def _elements(content: Content) -> dict[SettingKey, tuple[str, ...]]:
         for grant in change.grants:
             names = found.setdefault((change.change_key, None, *held_as(grant, change.thing)), set())
             if not grant.is_revoked:
-                names.add(grant.thing.key)
+                names.update((grant.thing.key, *places(grant)))
     return {key: tuple(sorted(names)) for key, names in found.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from hypothesis import example, given
@@ -22,6 +22,8 @@ from tests.graph.samples import by_iri
 from tests.graph.test_iri import TEXTS, assert_kept
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from exporter.graph.terms import Node
     from tests.histories import Json
 
@@ -177,3 +179,31 @@ def test_in_the_graph_queries_and_objects_belong_to_their_accounts(graph: Store)
     assert ran == {"of-PROD": {PROD}, "of-SALES": {SALES}, "of-nobody": None}
     tables = [f"{BASE}account/ACME-{reader}/table/7" for reader in ("PROD", "SALES")]
     assert [said_of(graph, one)["account"] for one in tables] == [{RETAIL}] * 2
+
+
+GRANTEES: Final = """PREFIX ah: <https://w3id.org/access-history#>
+SELECT ?name ?account ?organization WHERE {
+  ?grant ah:grantee ?grantee ; ah:granteeName ?name .
+  OPTIONAL { ?grantee ah:account ?account . ?account a ah:Account ; ah:memberOf/ah:organizationName ?organization }
+}"""
+
+
+def test_an_account_that_a_share_is_open_to_is_the_one_that_queries_ran_in(tmp_path: Path) -> None:
+    """Where its name says the organization; a name alone is a locator, and not known to be anybody's."""
+    opened = {"accountsToAdd": {"value": ["acme.sales", "OTHER.SHOP", "XY12345"]}}
+    share = {"objectDomain": "Share", "objectId": 5, "objectName": "PARTNERS", "operationType": "ALTER"}
+    provider, consumer, _ = rows()
+    provider = {**provider, "object_modified_by_ddl": {**share, "properties": opened}}
+    given = exports.ndjson([provider, consumer], tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--account", "ACME-PROD") == 0
+    graph = load(tmp_path / "out")
+    asked: Any = graph.query(GRANTEES)
+    assert {tuple(None if one is None else one.value for one in row) for row in asked} == {
+        ("acme.sales", SALES, "ACME"),
+        ("OTHER.SHOP", "snowflake://OTHER-SHOP/account", "OTHER"),
+        ("XY12345", None, None),
+    }
+    assert {said["queryId"].pop(): said["account"] for said in instances(graph, "Query").values()} == {
+        "of-PROD": {PROD},
+        "of-SALES": {SALES},
+    }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SHARE: Final = {"objectDomain": "Share", "objectId": 5, "objectName": "PARTNERS"}
 VIEW: Final = {"SECURABLE_OBJECT_DOMAIN": "View", "SECURABLE_OBJECT_ID": 12, "SECURABLE_OBJECT_NAME": "D.S.V"}
+TABLE: Final = {"SECURABLE_OBJECT_DOMAIN": "Table", "SECURABLE_OBJECT_ID": 13, "SECURABLE_OBJECT_NAME": "D.S.T"}
 TABLES: Final = {
     "SECURABLE_OBJECT_DOMAIN": "Table",
     "SECURABLE_OBJECT_SCOPE": "D.S",
@@ -63,6 +64,9 @@ ROWS: Final = [
     ddl(10, "GRANT", grant=select(**VIEW)),
     ddl(11, "ALTER", accountsToRemove=["WEST"]),
     ddl(12, "REVOKE", revoke={"PRIVILEGES": ["SELECT"], **TABLES}),
+    ddl(13, "GRANT", grant=select(**TABLE)),
+    ddl(14, "GRANT", grant={"PRIVILEGES": ["SELECT", "REFERENCES"], **VIEW}),
+    ddl(15, "REVOKE", revoke=select(**TABLES)),
 ]
 GRANTS: Final = [
     ("D.S.V", None, "SELECT", "PARTNERS", "SHARE", 2, 7),
@@ -74,7 +78,10 @@ GRANTS: Final = [
     ("PARTNERS", None, None, "SOUTH", "ACCOUNT", 8, None),
     ("PARTNERS", None, None, "WEST", "ACCOUNT", 8, 11),
     ("D.S.V", None, "SELECT", "PARTNERS", "SHARE", 9, 10),
-    ("D.S.V", None, "SELECT", "PARTNERS", "SHARE", 10, None),
+    ("D.S.V", None, "SELECT", "PARTNERS", "SHARE", 10, 14),
+    ("D.S.T", None, "SELECT", "PARTNERS", "SHARE", 13, 15),
+    ("D.S.V", None, "REFERENCES", "PARTNERS", "SHARE", 14, None),
+    ("D.S.V", None, "SELECT", "PARTNERS", "SHARE", 14, None),
 ]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from exporter.queries.grants import ANY, path_of
+from exporter.queries.facts import Grant, Thing
+from exporter.queries.grants import ANY, held_as, path_of, places, takes_back
 from tests.queries.told import facts_of, row
 
 SHARE = {"objectDomain": "Share", "objectId": 5, "objectName": "PARTNERS"}
@@ -87,6 +89,39 @@ def test_to_revoke_all_is_to_revoke_each(all_of_them: str) -> None:
     value = {"PRIVILEGES": [all_of_them], **ON_VIEW}
     assert granted(value, name="revoke") == [f"-privilege/{ANY}/on/view/12/to/share/5"]
     assert granted(value) == [f"privilege/{all_of_them.replace(' ', '%20')}/on/view/12/to/share/5"]
+
+
+def grant(value: Any) -> Grant:
+    ddl = {**SHARE, "operationType": "GRANT", "properties": {"grant": {"value": value}}}
+    return facts_of(row(object_modified_by_ddl=ddl)).content.changes[0].grants[0]
+
+
+ON_TABLE = {"SECURABLE_OBJECT_DOMAIN": "Table", "SECURABLE_OBJECT_ID": 13, "SECURABLE_OBJECT_NAME": "D.S.T"}
+IN_DATABASE = {**ON_ALL, "SECURABLE_OBJECT_SCOPE": "D", "SECURABLE_OBJECT_SCOPE_DOMAIN": "Database"}
+ELSEWHERE = {**ON_ALL, "SECURABLE_OBJECT_SCOPE": "D.OTHER"}
+NAMELESS = {"SECURABLE_OBJECT_DOMAIN": "Table", "SECURABLE_OBJECT_ID": 13}
+
+
+@pytest.mark.parametrize(
+    ("revoked", "held", "is_over"),
+    [
+        (ON_ALL, ON_TABLE, True),
+        (IN_DATABASE, ON_TABLE, True),
+        (IN_DATABASE, ON_ALL, True),
+        (ON_ALL, ON_ALL, True),
+        (ON_ALL, IN_DATABASE, False),
+        (ON_ALL, ON_VIEW, False),
+        (ELSEWHERE, ON_TABLE, False),
+        (ON_ALL, NAMELESS, False),
+        (ON_TABLE, ON_ALL, False),
+    ],
+)
+def test_to_revoke_on_all_tables_is_to_revoke_on_each(revoked: Any, held: Any, is_over: bool) -> None:  # noqa: FBT001 - what is expected
+    for given, taken, is_one in (("SELECT", "SELECT", True), ("SELECT", "ALL", True), ("SELECT", "INSERT", False)):
+        one = grant({"PRIVILEGES": [given], **held})
+        back = replace(grant({"PRIVILEGES": [ANY if taken == "ALL" else taken], **revoked}), is_revoked=True)
+        told_of = [held_as(each, Thing("share/5", "share"))[0] for each in (back, one)]
+        assert takes_back(told_of[0], told_of[1], places(one)) is (is_over and is_one)
 
 
 def test_a_share_is_opened_to_accounts_and_closed() -> None:

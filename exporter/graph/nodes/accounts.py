@@ -6,13 +6,15 @@ a :class:`Standing` of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from exporter.graph.iri import account_iri, organization_iri, organization_of
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import ACCOUNT, ORGANIZATION
+from exporter.queries.identifiers import canonical_name, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from exporter.graph.terms import Values
     from exporter.queries.facts import QueryFacts
     from exporter.things.lives import Profile
+
+_ACCOUNT_KIND: Final = kind_of("ACCOUNT")
+_in_sql: Final = re.compile(r"([A-Z][A-Z0-9]*)\.([A-Z]\w*)", re.ASCII).fullmatch
 
 
 class Standing(Struct, frozen=True):
@@ -50,11 +55,23 @@ def owner(name: str, reader: str) -> str | None:
 
 
 def owners(profile: Profile) -> list[Standing]:
-    """What an object says of the accounts that it belongs to."""
+    """What an object says of the accounts that it belongs to; an account that is named as an object, such as one that a
+    share is open to, of the account that it is.
+    """
+    if profile.kind == _ACCOUNT_KIND:
+        return [one for name in sorted(profile.names) if (one := _itself(name)) is not None]
     organization = organization_of(profile.account)
     if organization is None:
         return []
     return [Standing(f"{organization}-{name}", organization) for name in sorted(profile.accounts)]
+
+
+def _itself(name: str) -> Standing | None:
+    """What the name ``ORG.ACCOUNT`` says of an account. None of a name alone: it is a locator, and says no organization
+    (Snowflake, "ALTER SHARE", ADD ACCOUNTS).
+    """
+    found = _in_sql(canonical_name(name))
+    return None if found is None else Standing(f"{found[1]}-{found[2]}", found[1])
 
 
 def of_account(account: str, said: Iterable[Standing]) -> Node | None:

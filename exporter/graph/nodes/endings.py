@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.graph.iri import Iris
-    from exporter.graph.terms import Values
     from exporter.things.stories import Answer
 
 
@@ -30,14 +29,9 @@ def ended(query_id: str, told: Iterable[Answer], iris: Iris) -> Iterator[Node]:
             yield Node(VERSION, iris.version(answer.object_key, query_id), types, values)
         for (change_key, column, property_, _, names), until in answer.settings or ():
             change = f"{iris.query(query_id)}/change/{change_key}"
+            if property_.startswith(GRANTED):
+                yield Node(GRANT, f"{change}/{property_}", GRANT.types, {"ah:validUntil": (until,)})
+                continue
             for name in names:
-                yield _until(change, column, property_, name, until)
-
-
-def _until(change: str, column: str | None, property_: str, name: str, until: int) -> Node:
-    """Until when a grant or a setting held."""
-    values: Values = {"ah:validUntil": (until,)}
-    if property_.startswith(GRANTED):
-        return Node(GRANT, f"{change}/{property_}", GRANT.types, values)
-    iri = setting_iri(change, column, property_, name)
-    return Node(SETTING, iri, setting_types(property_, is_plain=False), values)
+                iri = setting_iri(change, column, property_, name)
+                yield Node(SETTING, iri, setting_types(property_, is_plain=False), {"ah:validUntil": (until,)})

@@ -101,11 +101,20 @@ def _until(history: History, grant: Grant, later: list[Grant]) -> datetime | Non
 
 
 def _is_same(later: Grant, grant: Grant) -> bool:
-    """Or all of it: REVOKE ALL takes every privilege."""
-    if (later.share, later.key, later.on_all, later.kind) != (grant.share, grant.key, grant.on_all, grant.kind):
+    """Or all of it: REVOKE ALL takes every privilege, and a revocation on all tables that on each."""
+    if (later.share, later.kind) != (grant.share, grant.kind):
+        return False
+    if (later.key, later.on_all) != (grant.key, grant.on_all) and not _covers(later, grant):
         return False
     of_all = not later.gives and bool(grant.privilege) and later.privilege == "ALL"
     return (of_all or later.privilege == grant.privilege) and later.to in (grant.to, EVERYBODY)
+
+
+def _covers(later: Grant, grant: Grant) -> bool:
+    """Whether it is revoked on all of a kind in the schema or database that was named where it was granted."""
+    kind = grant.on_all or domain(grant.key).upper()
+    is_inside = (grant.name or "").upper().startswith(f"{later.name.upper()}.")
+    return not later.gives and bool(later.on_all) and later.on_all == kind and is_inside
 
 
 def exposure(history: History, given: Given) -> set[Row]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tests.graph.ask.dense_histories import Warehouse
 
 Json = dict[str, Any]
+ON_ALL: Final = 0.2
 SHARES: Final = tuple(
     {"objectDomain": "Share", "objectId": 90 + number, "objectName": f"SHARE_{number}"} for number in (1, 2)
 )
@@ -27,7 +28,20 @@ def grant(world: Warehouse) -> None:
     said = {f"SECURABLE_OBJECT_{name}": told for name, told in securable.items()}
     if thing.number is not None:
         said["SECURABLE_OBJECT_ID"] = thing.number
-    change(world, word.upper(), {word: {"value": {"PRIVILEGES": ["SELECT"], **said}}})
+    if world.rng.random() < ON_ALL:
+        said = _of_all(securable["DOMAIN"], thing.name, world.rng.choice((1, 2)))
+    privilege = "ALL" if word == "revoke" and world.rng.random() < ON_ALL else "SELECT"
+    change(world, word.upper(), {word: {"value": {"PRIVILEGES": [privilege], **said}}})
+
+
+def _of_all(domain: str, name: str, parts: int) -> Json:
+    """All such objects of the database or the schema that is in a name."""
+    scope = {
+        "DOMAIN": domain,
+        "SCOPE": ".".join(name.split(".")[:parts]),
+        "SCOPE_DOMAIN": ("Database", "Schema")[parts - 1],
+    }
+    return {f"SECURABLE_OBJECT_{name}": told for name, told in scope.items()}
 
 
 def accounts(world: Warehouse) -> None:
