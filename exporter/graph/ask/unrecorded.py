@@ -26,21 +26,32 @@ SELECT DISTINCT ?label WHERE {
       BIND(COALESCE(?column_node, ?object) AS ?place)
     }
   }
-  FILTER EXISTS { ?mark a ah:TagSetting ; ah:onColumn|ah:settingOn ?place }
-  FILTER NOT EXISTS { ?set a ah:PolicySetting ; ah:elementObject ?policy ; ah:onColumn|ah:settingOn ?place }
+  FILTER EXISTS {
+    ?mark a ah:TagSetting ; ah:settingOn ?object .
+    OPTIONAL { ?mark ah:onColumn ?marked }
+    FILTER(COALESCE(?marked, ?object) = ?place)
+  }
   FILTER NOT EXISTS {
-    ?mark a ah:TagSetting ; ah:onColumn|ah:settingOn ?place ; ah:elementObject ?tag .
-    ?set a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?tag .
+    ?set a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?object .
+    OPTIONAL { ?set ah:onColumn ?covered }
+    FILTER(COALESCE(?covered, ?object) = ?place)
+  }
+  FILTER NOT EXISTS {
+    ?mark_of_policy a ah:TagSetting ; ah:settingOn ?object ; ah:elementObject ?tag .
+    ?set_on_tag a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?tag .
+    OPTIONAL { ?mark_of_policy ah:onColumn ?marked_column }
+    FILTER(COALESCE(?marked_column, ?object) = ?place)
   }
   OPTIONAL { ?policy rdfs:label ?label_of_policy }
   OPTIONAL { ?object rdfs:label ?label_of_object }
-  OPTIONAL { ?column_node ah:columnName ?column }
+  OPTIONAL { ?place ah:columnName ?column }
   BIND(COALESCE(?label_of_policy, STR(?policy)) AS ?what)
   BIND(COALESCE(?label_of_object, STR(?object)) AS ?where)
   BIND(CONCAT(?what, " on ", ?where, IF(BOUND(?column), CONCAT(".", ?column), "")) AS ?label)
 }
 ORDER BY ?label
 """
+"""What is set on a column names the object, too (``ah:settingOn``); it is on the object where it names no column."""
 
 
 def notes(store: Store, question: str) -> list[str]:

@@ -7,6 +7,7 @@ and no connection, and takes little more memory than the graph does.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 from contextlib import suppress
@@ -72,14 +73,9 @@ def _confine(asked: Asked, store: Path | None = None) -> None:
 
 def confine(memory: int, store: Path | None = None) -> None:
     """Open nothing from here on, and take no more memory than is allowed. A store on disk opens its files when they are
-    first read, and waits for ever where it cannot: there as many may be opened as it has. Where the system has no such
-    limits (Windows), the words of :mod:`exporter.graph.ask.untrusted` and the time limit of who started this process
-    are left.
+    first read, and waits for ever where it cannot: there as many may be opened as it has. Memory is
+    limited where the system tells how much is taken (Linux).
     """
-    try:
-        import resource  # noqa: PLC0415 - not everywhere
-    except ImportError:
-        return
     limits = {resource.RLIMIT_NOFILE: _files(store), resource.RLIMIT_CORE: 0}
     with suppress(OSError):
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
@@ -101,10 +97,6 @@ def _files(store: Path | None) -> int:
 
 def limit_time(seconds: float) -> None:
     """End this process when it has worked for much longer than ``seconds`` from now, though nobody ended it."""
-    try:
-        import resource  # noqa: PLC0415 - not everywhere
-    except ImportError:
-        return
     used = resource.getrusage(resource.RUSAGE_SELF)
     most = int(used.ru_utime + used.ru_stime + seconds) + _MARGIN
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]

@@ -46,3 +46,17 @@ def test_what_has_no_tag_is_not_in_the_answer_anyway() -> None:
 
 def test_other_questions_tell_nothing_of_it() -> None:
     assert told(ENFORCED, TAGGED, question="writers") == []
+
+
+def test_a_tag_on_a_column_is_none_on_its_table() -> None:
+    of_table = ENFORCED.replace(" ; ah:protectedColumn <table/1/column/A>", "")
+    assert told(of_table, TAGGED) == []
+    (note,) = told(of_table, TAGGED.replace(" ; ah:onColumn <table/1/column/A>", ""))
+    assert note.endswith(": D.S.MASK on D.S.T.")
+
+
+def test_a_policy_that_is_set_on_a_column_is_not_set_on_its_table() -> None:
+    of_table = ENFORCED.replace(" ; ah:protectedColumn <table/1/column/A>", "")
+    tagged = TAGGED.replace(" ; ah:onColumn <table/1/column/A>", "")
+    assert len(told(of_table, tagged, SET)) == 1
+    assert told(of_table, tagged, SET.replace("ah:onColumn <table/1/column/A> ;", "")) == []
