@@ -210,7 +210,7 @@ CODES: Final[dict[int, tuple[Callable[[Path], tuple[int, str]], str]]] = {
     2: (wrong, "nowhere.ndjson: there is no such file"),
     3: (not_delivered, "did not take all events: 401"),
     4: (broken, "a file has become larger than the system allows"),
-    130: (interrupted, "interrupted; what was delivered is on record"),
+    130: (interrupted, "interrupted; what was delivered is recorded"),
 }
 """Exit code -> what ends with it, and what is said."""
 

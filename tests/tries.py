@@ -188,7 +188,7 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("query", "--param"): Try(_QUERY.replace("=1", "=77 --format json"), lambda one: one.json == []),
     ("query", "--format"): Try(f"{_QUERY} --format csv", lambda one: one.out.splitlines() == ["user_name", "JSMITH"]),
     ("query", "--timeout"): Try(
-        "query own.rq --graph made --timeout 0", lambda one: "no number of seconds" in one.err, 2
+        "query own.rq --graph made --timeout 0", lambda one: "not a number of seconds" in one.err, 2
     ),
     ("query", "--max-rows"): Try(
         "query user-history --graph made --max-rows 1 --format json",

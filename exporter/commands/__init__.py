@@ -1,6 +1,7 @@
-"""The commands, one a module: ``add`` declares its arguments, and what it runs gives the exit code.
+"""The commands, one in each module: ``add`` declares its arguments, and the function that it runs returns the exit
+code.
 
-A command imports what it needs when it runs, so that none waits for Spark that does not use it.
+A command imports what it needs only when it runs, so that no command waits for Spark without using it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 def command(
     commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str, example: str
 ) -> argparse.ArgumentParser:
-    """A command below ``commands`` (what add_subparsers gives); ``text``: what it does, in a few words.
+    """Adds a command to ``commands`` (from add_subparsers); ``text``: what it does, in a few words.
 
-    Its defaults: ``is_watched``, whether a second process tells the death of this one; ``left``, what to say of DIR
-    where it is interrupted or breaks.
+    Defaults that it may change: ``is_watched``: whether a second process reports it if this one dies; ``left``: what
+    the error message says about DIR where the command is interrupted or fails.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -33,11 +34,11 @@ def command(
 
 
 def here(name: str) -> Path:
-    """The path of an argument that has to be on this machine, which may be given as a URI, as --out is."""
+    """The path of an argument that has to be on this machine; a ``file:`` URI is allowed, as for --out."""
     from exporter.rows.forms import is_remote, local
 
     if not name:
         raise argparse.ArgumentTypeError("is empty, as where a variable of the shell is not set")
     if is_remote(name):
-        raise argparse.ArgumentTypeError(f"{name} is not on this machine: copy it to a folder here, and give that")
+        raise argparse.ArgumentTypeError(f"{name} is not on this machine: copy it to a folder here and give that")
     return Path(local(name))

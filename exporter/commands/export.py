@@ -1,4 +1,4 @@
-"""Rows to events and graph: the main job."""
+"""``exporter export``: from rows to events and graph, the main command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from exporter.commands import command
 
 
 def add(commands: Any) -> None:
-    """Declare it."""
+    """Declares the command."""
     parser = command(
         commands, "export", _run, "convert rows to OpenLineage events and a graph, and validate them",
         "exporter export rows.ndjson.gz --account MYORG-MYACCOUNT --out lineage",
@@ -23,44 +23,44 @@ def add(commands: Any) -> None:
         help="files, folders and globs of NDJSON, JSON, CSV, Parquet (also .gz), or a Spark table",
     )
     parser.add_argument(
-        "--out", required=True, metavar="DIR", help="the folder to write, or its URI; it appears whole or not at all"
+        "--out", required=True, metavar="DIR", help="the folder to write, or its URI; it appears complete or not at all"
     )
     parser.add_argument(
         "--account",
         metavar="ORG-ACCOUNT",
-        help="the account the rows are from: names are below snowflake://ORG-ACCOUNT",
+        help="the account that the rows are from; names begin with snowflake://ORG-ACCOUNT",
     )
     parser.add_argument(
         "--query-history",
         metavar="PATH",
-        help="rows of QUERY_HISTORY, in the same forms: ends, roles, warehouses, counts",
+        help="rows of QUERY_HISTORY, in the same formats; they add ends, roles, warehouses and counts",
     )
-    parser.add_argument("--outputs", metavar="LIST", help="events,graph (default), catalog, facts, or some of them")
-    parser.add_argument("--graph-format", metavar="LIST", help="turtle (default), ntriples, nquads, jsonld, or several")
+    parser.add_argument("--outputs", metavar="LIST", help="any of events,graph,catalog,facts (default events,graph)")
+    parser.add_argument("--graph-format", metavar="LIST", help="any of turtle,ntriples,nquads,jsonld (default turtle)")
     parser.add_argument(
         "--reads",
         choices=("full", "daily"),
-        help="daily: of reads one node a user, role, object and day in the graph, for stores that cannot hold all",
+        help="daily: the graph has one node for all reads of a user, role, object and day (default full)",
     )
     parser.add_argument(
         "--compress", choices=("none", "gzip"), help="gzip: events and graph as .ndjson.gz and .ttl.gz (default none)"
     )
     parser.add_argument(
-        "--base", metavar="IRI", help="what the graph's IRIs begin with (default snowflake://ORG-ACCOUNT/)"
+        "--base", metavar="IRI", help="the beginning of the graph's IRIs (default snowflake://ORG-ACCOUNT/)"
     )
     parser.add_argument(
         "--query-text", action="store_true", default=None, help="keep SQL text, which can hold personal data"
     )
     parser.add_argument(
-        "--engine", choices=("spark", "local"), help="spark (default); local: some MB of files, without Spark and Java"
+        "--engine", choices=("spark", "local"), help="spark (default); local: for some MB of files, without Java"
     )
     parser.add_argument(
-        "--shapes", action="append", metavar="DIR", help="your own SHACL shapes beside the shipped ones; several times"
+        "--shapes", action="append", metavar="DIR", help="your own SHACL shapes in addition to ours; can be repeated"
     )
-    parser.add_argument("--since", metavar="TIME", help="leave out queries that started before: a day or a time, UTC")
-    parser.add_argument("--until", metavar="TIME", help="leave out queries that started then or later")
+    parser.add_argument("--since", metavar="TIME", help="only queries that started at this day or time (UTC) or later")
+    parser.add_argument("--until", metavar="TIME", help="only queries that started before this day or time (UTC)")
     parser.add_argument(
-        "--pseudonyms", metavar="KEYFILE", help="pseudonyms in the place of user names, made with the key in this file"
+        "--pseudonyms", metavar="KEYFILE", help="replace user names by pseudonyms, made with the key in this file"
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML")
     parser.add_argument("--strict", action="store_true", default=None, help="exit 1 where any row was quarantined")
@@ -68,7 +68,7 @@ def add(commands: Any) -> None:
         "--replace", action="store_true", default=None, help="put the new output in place of an older one"
     )
     parser.add_argument(
-        "--update", action="store_true", default=None, help="add the rows to what is in DIR; the first run makes it"
+        "--update", action="store_true", default=None, help="add the rows to the export in DIR; created if missing"
     )
     parser.add_argument(
         "--no-changes",
@@ -81,7 +81,7 @@ def add(commands: Any) -> None:
         "--dry-run",
         action="store_true",
         default=None,
-        help="do everything but publish: say what the export would come to",
+        help="do everything except publish, and report what the export would be",
     )
     parser.add_argument(
         "--allow-empty", action="store_true", default=None, help="publish even where no row can be exported"
@@ -90,17 +90,17 @@ def add(commands: Any) -> None:
         "--min-rows",
         type=int,
         metavar="N",
-        help="publish N exported rows or more (default: half of what --replace replaces)",
+        help="do not publish fewer exported rows (default: half of those that --replace replaces)",
     )
     parser.add_argument("--force", action="store_true", default=None, help="publish whatever the number of rows")
     parser.add_argument(
         "--forget-user",
         action="append",
         metavar="NAME",
-        help="with --update: take all rows of this user out of DIR; several times",
+        help="with --update: remove all rows of this user from DIR; can be repeated",
     )
     parser.add_argument(
-        "--forget-before", metavar="DAY", help="with --update: take all rows from before this day (UTC) out of DIR"
+        "--forget-before", metavar="DAY", help="with --update: remove all rows from before this day (UTC) from DIR"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON on standard output")
     parser.add_argument("--no-validate", action="store_false", dest="validate", default=None, help=argparse.SUPPRESS)

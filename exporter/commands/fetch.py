@@ -1,4 +1,4 @@
-"""Rows from Snowflake to files that an export takes."""
+"""``exporter fetch``: rows from Snowflake to files for an export."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Declare it."""
+    """Declares the command."""
     parser = command(
         commands, "fetch", _run, "fetch the rows of ACCESS_HISTORY and QUERY_HISTORY from Snowflake",
         "exporter fetch --connection lineage --out rows",
@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--connection", metavar="NAME", help="a connection of connections.toml (default: the connector's default)"
     )
-    parser.add_argument("--out", required=True, type=here, metavar="ROWS", help="the folder to write, or to go on with")
+    parser.add_argument("--out", required=True, type=here, metavar="ROWS", help="the folder to write or to continue")
     parser.add_argument("--since", metavar="DAY", help="the first day, UTC (default: the first in ROWS, or a year ago)")
     parser.add_argument("--until", metavar="DAY", help="the day after the last one (default: tomorrow)")
     parser.add_argument(
@@ -39,11 +39,11 @@ def add(commands: Any) -> None:
         type=_days,
         default=3,
         metavar="DAYS",
-        help="ask for a day again until so many days after its end, for late rows (default 3)",
+        help="read a day again until so many days after its end, for late rows (default 3)",
     )
-    parser.add_argument("--keep", type=_days, metavar="DAYS", help="remove older days from ROWS (default: none)")
-    parser.add_argument("--query-text", action="store_true", help="fetch SQL text, too, which can hold personal data")
-    parser.add_argument("--no-query-history", action="store_true", help="fetch ACCESS_HISTORY alone")
+    parser.add_argument("--keep", type=_days, metavar="DAYS", help="remove older days from ROWS (default: keep all)")
+    parser.add_argument("--query-text", action="store_true", help="also fetch SQL text, which can hold personal data")
+    parser.add_argument("--no-query-history", action="store_true", help="fetch only ACCESS_HISTORY")
     parser.add_argument("--dry-run", action="store_true", help="print the SQL, and do not connect")
     parser.add_argument("--json", action="store_true", help="print what was fetched as JSON on standard output")
 
@@ -93,4 +93,4 @@ def _days(text: str) -> int:
     with suppress(ValueError):
         if 0 <= int(text) <= 100_000:
             return int(text)
-    raise ArgumentTypeError(f"{text} is no number of days")
+    raise ArgumentTypeError(f"{text} is not a number of days")

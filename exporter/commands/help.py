@@ -1,4 +1,4 @@
-"""What a command does, by the word that many try first: ``exporter help export``."""
+"""``exporter help export``: the help of a command, for those who do not try --help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, program: argparse.ArgumentParser) -> None:
-    """Declare it. ``program``: the parser of the program, which says what there is."""
+    """Declares the command. ``program``: the parser of the program, which has the list of commands."""
     parser = command(
         commands, "help", partial(_run, commands, program), "show the commands, or what one of them does",
         "exporter help export",

@@ -1,4 +1,4 @@
-"""The runs that made a DIR."""
+"""``exporter log``: the runs that wrote a DIR."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Declare it."""
+    """Declares the command."""
     parser = command(commands, "log", _run, "show the runs that wrote a folder", "exporter log lineage")
     parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")
     parser.add_argument("--json", action="store_true", help="print the runs as JSON")

@@ -1,4 +1,4 @@
-"""Events to a backend."""
+"""``exporter push``: sends events to a backend."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Declare it."""
+    """Declares the command."""
     from exporter.openlineage.push.choices import LETTER_CASES
     from exporter.openlineage.push.profiles import PROFILES
 
@@ -24,15 +24,15 @@ def add(commands: Any) -> None:
     parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")
     parser.add_argument("--runs", choices=("all", "latest"), help="every run (default), or the latest of each job")
     parser.add_argument(
-        "--profile", choices=tuple(PROFILES), help="keep to what this backend takes (default: as the address tells)"
+        "--profile", choices=tuple(PROFILES), help="adapt the events to this backend (default: by its address)"
     )
     parser.add_argument(
         "--letter-case",
         choices=LETTER_CASES,
-        help="names in lower case, or kept as they were exported (default: as the profile has it)",
+        help="send names in lower case, or as they were exported (default: by the profile)",
     )
-    parser.add_argument("--concurrency", type=int, metavar="N", help="events at once, at most (default 8)")
-    parser.add_argument("--rate", type=float, metavar="N", help="events a second, at most (default: no limit)")
+    parser.add_argument("--concurrency", type=int, metavar="N", help="the most events at once (default 8)")
+    parser.add_argument("--rate", type=float, metavar="N", help="the most events a second (default: no limit)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML; its table [push] is read")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON on standard output")
 

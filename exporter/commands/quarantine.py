@@ -1,4 +1,4 @@
-"""What was quarantined."""
+"""``exporter quarantine``: the rows that were quarantined, by reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Declare it."""
+    """Declares the command."""
     parser = command(
         commands, "quarantine", _run, "list the quarantined rows by reason, with an example of each",
         "exporter quarantine lineage",

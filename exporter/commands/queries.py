@@ -1,4 +1,4 @@
-"""The shipped questions."""
+"""``exporter queries``: the list of shipped questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Declare it."""
+    """Declares the command."""
     parser = command(commands, "queries", _run, "list the shipped questions", "exporter queries")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 

@@ -1,4 +1,4 @@
-"""A question to the graph."""
+"""``exporter query``: answers a question from the graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST: Final = 7 * 86_400.0
 
 
 def add(commands: Any) -> None:
-    """Declare it."""
+    """Declares the command."""
     parser = command(
         commands, "query", _run, "answer a question from the graph",
         "exporter query who-accessed --graph lineage --param object_id=66564",
@@ -43,9 +43,9 @@ def add(commands: Any) -> None:
         "--timeout", type=_seconds, default=60.0, metavar="SECONDS", help="how long the answer may take (default 60)"
     )
     parser.add_argument(
-        "--max-rows", type=_rows, default=1_000_000, metavar="N", help="rows of the answer at most (default 1000000)"
+        "--max-rows", type=_rows, default=1_000_000, metavar="N", help="the most rows of the answer (default 1000000)"
     )
-    parser.add_argument("--fail-on-rows", action="store_true", help="a check: exit 1 where the answer has rows")
+    parser.add_argument("--fail-on-rows", action="store_true", help="for checks: exit 1 if the answer has rows")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -64,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _written(text: str, fmt: str) -> None:
-    """CSV is data: only on a terminal is it guarded like all else."""
+    """Prints an answer. CSV is data, so control characters are replaced only where a terminal shows it."""
     stream = sys.stdout if fmt != "csv" or sys.stdout.isatty() else bare(sys.stdout)
     stream.write(text)
 
@@ -77,14 +77,14 @@ def _seconds(text: str) -> float:
     with suppress(ValueError):
         if 0 < float(text) <= _LONGEST:
             return float(text)
-    raise ArgumentTypeError(f"{text} is no number of seconds above 0 (and up to a week)")
+    raise ArgumentTypeError(f"{text} is not a number of seconds above 0 (and up to a week)")
 
 
 def _rows(text: str) -> int:
     with suppress(ValueError):
         if int(text) > 0:
             return int(text)
-    raise ArgumentTypeError(f"{text} is no whole number above 0")
+    raise ArgumentTypeError(f"{text} is not a whole number above 0")
 
 
 def _parameters(pairs: Sequence[str]) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Pages for people and a SPARQL endpoint for programs."""
+"""``exporter serve``: pages for people and a SPARQL endpoint for programs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ _PACKAGES: Final = ("flask", "waitress", "dash", "dash_cytoscape")
 
 
 def add(commands: Any) -> None:
-    """Declare it."""
+    """Declares the command."""
     parser = command(
         commands, "serve", _run, "show an export as pages, and answer SPARQL at /sparql", "exporter serve lineage"
     )
     parser.add_argument("dir", metavar="DIR", type=here, help="what export wrote, or a folder or file of Turtle")
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default 127.0.0.1)")
     parser.add_argument(
-        "--port", type=_port, default=7878, metavar="N", help="where to listen (default 7878; 0 is any free one)"
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port", type=_port, default=7878, metavar="N", help="port to listen at (default 7878; 0 for any free one)"
     )
 
 
@@ -41,8 +43,8 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"exporter serve needs packages that are not installed ({error.name}): {install}") from error
     if not is_loopback(arguments.host):
         _say(
-            f"warning: others reach {arguments.host}. There is no login: whoever reaches it reads who asked what, and "
-            "SQL text where it was exported."
+            f"warning: other machines can reach {arguments.host}. There is no login: everyone who can reach it can "
+            "read who queried what, and SQL text if it was exported."
         )
     serve(arguments.dir, arguments.host, arguments.port, partial(print, flush=True), _say)
     return _INTERRUPTED
@@ -56,4 +58,4 @@ def _port(text: str) -> int:
     with suppress(ValueError):
         if 0 <= int(text) <= 65535:
             return int(text)
-    raise ArgumentTypeError(f"{text} is no port: a whole number from 0 to 65535")
+    raise ArgumentTypeError(f"{text} is not a port: a whole number from 0 to 65535")

@@ -1,4 +1,4 @@
-"""Turtle against the shapes, and what an export left against its manifest."""
+"""``exporter validate``: validates Turtle with the shapes, and compares the files of an export with its manifest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTHING: Final = '{"conforms": false, "results": []}'
 
 
 def add(commands: Any) -> None:
-    """Declare it."""
+    """Declares the command."""
     parser = command(
         commands,
         "validate",
@@ -24,10 +24,10 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("path", type=here, metavar="DIR|FILE", help="what export wrote, or a folder or file of Turtle")
     parser.add_argument(
-        "--shapes", action="append", default=[], type=Path, metavar="DIR", help="your own, beside the shipped ones"
+        "--shapes", action="append", default=[], type=Path, metavar="DIR", help="your own shapes in addition to ours"
     )
     parser.add_argument(
-        "--by", choices=("pyshacl", "compiled"), default="pyshacl", help="the reference engine (default), or our own"
+        "--by", choices=("pyshacl", "compiled"), default="pyshacl", help="the reference engine (default), or ours"
     )
     parser.add_argument("--json", action="store_true", help="print conforms and the results as JSON")
 
@@ -46,7 +46,7 @@ def _run(arguments: argparse.Namespace) -> int:
     except UsageError as error:
         if not damaged:
             raise
-        # The files are not what the export left: that is the answer, and a graph that cannot be read follows from it.
+        # The files differ from what the export wrote: that is the result, and it explains why the graph cannot be read.
         terminal.warn([str(error)])
         conforms, text = False, NOTHING if arguments.json else "The graph cannot be validated"
     print(text)

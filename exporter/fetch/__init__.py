@@ -1,1 +1,1 @@
-"""Rows of Snowflake's views to files that an export takes: which days to ask for, the SQL, the answers as Parquet."""
+"""``exporter fetch``: the rows of Snowflake's views as files for an export. It decides which days to ask for."""

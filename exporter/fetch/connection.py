@@ -1,4 +1,4 @@
-"""Snowflake's connector: a connection by its name in connections.toml, and answers in batches of Arrow."""
+"""Snowflake's connector: a connection by its name in connections.toml, and answers as batches of Arrow."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SESSION: Final = {"TIMEZONE": "UTC", "TIMESTAMP_INPUT_FORMAT": "AUTO", "QUERY_TAG": "access-history-exporter"}
-"""Days are days of UTC, whatever the account has set; and the fetch can be told from other queries by its tag."""
+"""Days are days of UTC, whatever the account's settings; the tag distinguishes the fetch from other queries."""
 _PACKAGE: Final = "snowflake-connector-python>=4,<6"
-"""The extra ``snowflake``, as pip knows it wherever the program came from."""
+"""The requirement for pip; it is the same wherever the program was installed from."""
 _LOGIN_TIMEOUT: Final = 60
-"""Seconds, where the connection says nothing else: a server that is not there is told within a minute."""
+"""Seconds, where the connection sets no other limit: a server that does not answer is reported within a minute."""
 _OWN: Final = "select current_organization_name(), current_account_name()"
 
 
 class SnowflakeSession:
-    """A connection at work; see :class:`exporter.fetch.run.Session`. ``schema``: where the views are."""
+    """An open connection; see :class:`exporter.fetch.run.Session`. ``schema``: the schema of the views."""
 
     def __init__(self, connection: Any, schema: str) -> None:
         self._connection, self._schema = connection, schema
@@ -47,7 +47,7 @@ class SnowflakeSession:
             yield from cursor.fetch_arrow_batches()
 
     def _account(self) -> str:
-        """ORG-ACCOUNT; where a server cannot tell, what the connection calls the account."""
+        """ORG-ACCOUNT; where the server does not give it, the account in the connection's settings."""
         from snowflake.connector.errors import ProgrammingError  # noqa: PLC0415 - an extra
 
         with self._connection.cursor() as cursor:
@@ -60,7 +60,7 @@ class SnowflakeSession:
 
     @contextmanager
     def _asked(self, sql: str, parameters: Mapping[str, str] | None = None) -> Iterator[Any]:
-        """A cursor with the answer to a statement; closed afterwards."""
+        """A cursor with the answer to a statement, which is closed afterwards."""
         view = sql.partition(" from ")[2].split(" ")[0]
         grant = GRANTS.get(self._schema, f"grant select on {view} to role ROLE")
         with words.told(view, grant), self._connection.cursor() as cursor:
@@ -69,8 +69,9 @@ class SnowflakeSession:
 
 @contextmanager
 def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
-    """A session of the connection of this name, None for the connector's default. Raises UsageError where it is not
-    there or is refused, and where the connector is not installed; ExporterError where nobody answers.
+    """A session of the connection with this name, None for the connector's default. Raises UsageError where there is no
+    such connection, where Snowflake refuses it, and where the connector is not installed; ExporterError where nothing
+    answers.
     """
     try:
         from snowflake import connector  # noqa: PLC0415 - an extra, and slow to import
@@ -80,7 +81,7 @@ def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
         named, settings = _chosen(name)
     session = {**settings.get("session_parameters", {}), **_SESSION}
     with words.told(f"connection {named}"):
-        # A login by a browser speaks of it on standard output, which is the command's own.
+        # A login in the browser prints to standard output, which has to stay free for the command's own output.
         with _warnings_told(), redirect_stdout(sys.stderr):
             connection = connector.connect(
                 connection_name=named,
@@ -96,8 +97,8 @@ def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
 
 @contextmanager
 def _warnings_told() -> Iterator[None]:
-    """What the connector warns of (that others can read its file, say) goes to standard error as one line each; what
-    it is going to change in a later version is none of the user's business.
+    """Writes the connector's warnings (for example that others can read its file) to standard error, one line each. Its
+    deprecation warnings are left out: the user cannot do anything about them.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -108,12 +109,12 @@ def _warnings_told() -> Iterator[None]:
 
 
 def _chosen(name: str | None) -> tuple[str, Mapping[str, Any]]:
-    """The connection's name, and what the connector's files say of it."""
+    """The connection's name, and its settings in the connector's files."""
     from snowflake.connector.config_manager import CONFIG_MANAGER  # noqa: PLC0415 - an extra
 
     manager: Any = CONFIG_MANAGER
     with words.unread(_file()):
-        manager.read_config()  # what was read earlier in this process may have changed
+        manager.read_config()  # the files may have changed since they were read in this process
         known: dict[str, dict[str, Any]] = dict(manager["connections"])
         chosen = name or str(manager["default_connection_name"])
     if chosen not in known:

@@ -1,7 +1,7 @@
-"""Batches of a view's rows -> one Parquet file for each day, which appears whole or not at all.
+"""Batches of a view's rows -> one Parquet file for each day, which appears complete or not at all.
 
-The files are ``ROWS/access_history/2026-11-21.parquet`` and so on. Arrays are JSON text in them, as Snowflake gives
-them, and times are instants in microseconds, the finest that Spark reads.
+The files are ``ROWS/access_history/2026-11-21.parquet`` and so on. Arrays are JSON text, as Snowflake gives them. Times
+are instants in microseconds, the finest resolution that Spark reads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS_AT_ONCE: Final = 10_000
-"""Rows of a row group: what a reader of the file holds of a column."""
+"""Rows of a row group: a reader of the file holds so many values of a column at once."""
 _HIDDEN: Final = "."
 
 
@@ -28,8 +28,8 @@ def path(rows: Path, folder: str, day: date) -> Path:
 
 
 def write(file: Path, batches: Iterable[pa.Table]) -> int:
-    """Write the batches in place of what the file held; returns the number of rows. There is no file where there is no
-    row. A failure leaves the old file.
+    """Writes the batches in place of the file's old content; returns the number of rows. Without rows there is no file.
+    If it fails, the old file stays.
     """
     from pyarrow import parquet  # noqa: PLC0415 - slow to import
 
@@ -67,8 +67,9 @@ def _put(new: Path, file: Path, *, is_there: bool) -> None:
 
 
 def alike(batch: pa.Table) -> pa.Table:
-    """The batch with types that do not hang on its values: Snowflake gives numbers in as few bytes as a batch needs, so
-    they are written as text. Nanoseconds are cut. Names are in lower case, as in the documents of the views.
+    """The batch with types that do not depend on its values. Snowflake sends numbers in as few bytes as a batch needs,
+    so they are written as text. Nanoseconds are truncated to microseconds. Names are in lower case, as in the documents
+    of the views.
     """
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
@@ -79,13 +80,13 @@ def alike(batch: pa.Table) -> pa.Table:
 def _type(kind: pa.DataType) -> pa.DataType:
     from pyarrow import string, timestamp, types  # noqa: PLC0415 - slow to import
 
-    if types.is_timestamp(kind):  # one without a zone is of a session in UTC
+    if types.is_timestamp(kind):  # without a zone, it is from a session in UTC
         return timestamp("us", "UTC")
     is_kept = types.is_boolean(kind) or types.is_floating(kind) or types.is_nested(kind)
     return kind if is_kept else string()
 
 
 def clean(rows: Path, folder: str) -> None:
-    """Remove what a fetch left that was killed."""
+    """Removes incomplete files of a fetch that was killed."""
     for left in (rows / folder).glob(f"{_HIDDEN}*.parquet"):
         left.unlink()

@@ -1,7 +1,7 @@
-"""The fetch itself: which days are asked for, and what becomes of each. Start reading here.
+"""The fetch: which days are asked for, and what is done with each answer. Start reading here.
 
-A day is asked for in both views, one after the other. A day that ROWS has already is counted first: most have no late
-rows, and then nothing is read again.
+The two views are read one after the other, day by day. For a day that ROWS already has, the fetch first counts the
+rows: most days have no late rows, and are not read again.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 
 class Session(Protocol):
-    """What a fetch asks of Snowflake. What fails is raised as an ExporterError, in words."""
+    """What a fetch needs from Snowflake. Failures are raised as ExporterError, with a message for people."""
 
     account: str
     """ORG-ACCOUNT, as ``export --account`` takes it."""
 
     def columns(self, sql: str) -> list[str]:
-        """The names of the columns of an answer."""
+        """The names of the columns of a result."""
 
     def number(self, sql: str, parameters: dict[str, str]) -> int:
-        """The one number of an answer."""
+        """The single number of a result."""
 
     def batches(self, sql: str, parameters: dict[str, str]) -> Iterator[pa.Table]:
-        """The rows of an answer, as they come."""
+        """The rows of a result, batch by batch."""
 
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """``out``: ROWS; ``schema``: of the views; ``query_text``: whether SQL text is fetched; ``query_history``: whether
-    that view is read.
+    """The options of a fetch. ``out``: ROWS; ``schema``: of the views; ``query_text``: whether SQL text is fetched;
+    ``query_history``: whether that view is read.
     """
 
     out: Path
@@ -68,9 +68,9 @@ class Wanted:
 
 @dataclass
 class Fetched:
-    """What a fetch did. ``rows``: by view and day, of the days that were read; ``same``: days by view that were asked
-    for again and have the rows that they had; ``left_out``: columns by view that the views do not have; ``removed``:
-    days that ``--keep`` took out of ROWS.
+    """The result of a fetch. ``rows``: by view and day, for the days that were read; ``same``: by view, days that were
+    counted again and have no new rows; ``left_out``: by view, columns that the view does not have; ``removed``: days
+    that ``--keep`` removed from ROWS.
     """
 
     out: str
@@ -81,14 +81,16 @@ class Fetched:
     removed: list[date] = field(default_factory=list)
 
     def json(self) -> dict[str, Any]:
-        """The same for ``--json``."""
+        """The result for ``--json``."""
         rows = {folder: {str(day): count for day, count in of.items()} for folder, of in self.rows.items()}
         removed = [str(day) for day in self.removed]
         return {**vars(self), "rows": rows, "removed": removed}
 
 
 def planned(wanted: Wanted, now: datetime) -> Iterator[str]:
-    """The SQL of a fetch, one statement a line, with all columns that an export reads. Snowflake is not asked."""
+    """The SQL of a fetch, one statement at a time, with all columns that an export reads. Does not connect to
+    Snowflake.
+    """
     had = state.read(wanted.out)
     for view in wanted.views:
         columns = views.asked_for(view, view.columns, query_text=wanted.query_text)
@@ -106,8 +108,8 @@ def _now() -> datetime:
 
 
 def fetch(wanted: Wanted, connect: Connect, progress: Progress, clock: Callable[[], datetime] = _now) -> Fetched:
-    """Fetch what ROWS does not have. What fails on the way leaves the days that are complete."""
-    state.read(wanted.out)  # what is wrong with ROWS is said before anything is asked
+    """Fetches what ROWS does not have. After a failure, the days that are complete stay."""
+    state.read(wanted.out)  # errors in ROWS are reported before anything is asked
     with _held(wanted.out), ExitStack() as stack:
         had = state.read(wanted.out)
         with progress.stage("connecting"):
@@ -118,8 +120,8 @@ def fetch(wanted: Wanted, connect: Connect, progress: Progress, clock: Callable[
 
 @contextmanager
 def _held(out: Path) -> Iterator[None]:
-    """Let nobody else write ROWS, which is made where it is not there, for its owner alone. The lock is in it, and not
-    beside it: ROWS may be all that can be written. An empty folder is not left behind.
+    """Locks ROWS, so that no other process writes it. ROWS is created where it does not exist, readable by its owner
+    alone; if it stays empty, it is removed again. The lock is inside ROWS, since the folder above may not be writable.
     """
     is_new = not out.exists()
     try:
@@ -134,7 +136,7 @@ def _held(out: Path) -> Iterator[None]:
 
 
 class _Fetch:
-    """One fetch at work."""
+    """One running fetch."""
 
     def __init__(
         self, wanted: Wanted, session: Session, had: State, progress: Progress, clock: Callable[[], datetime]
@@ -151,7 +153,7 @@ class _Fetch:
         return self.done
 
     def _columns(self, view: View) -> tuple[str, ...]:
-        """The columns to ask for; those that the view does not have are noted."""
+        """The columns to ask for; records those that the view does not have."""
         files.clean(self.wanted.out, view.folder)
         there = self.session.columns(views.columns_sql(self.wanted.schema, view))
         asked = views.asked_for(view, there, query_text=self.wanted.query_text)
@@ -170,7 +172,7 @@ class _Fetch:
         return self.wanted.period.days(self.clock(), self.had.asked(view.folder))
 
     def _take(self, view: View, day: date, columns: tuple[str, ...]) -> None:
-        """Ask a view about a day, and note it."""
+        """Asks a view for a day, and records the answer."""
         schema, bounds, at = self.wanted.schema, views.bounds(day, after(day)), self.clock()
         before = self.had.days.get(view.folder, {}).get(day)
         with self.progress.stage(f"{view.name} of {day}"):
@@ -186,7 +188,7 @@ class _Fetch:
         state.write(self.wanted.out, self.had)
 
     def _remove(self) -> None:
-        """Remove the days that ROWS is not to keep."""
+        """Removes the days that ROWS is not to keep."""
         first = self.wanted.period.first_kept(self.clock())
         for folder, days in self.had.days.items():
             for day in [day for day in days if first and day < first]:

@@ -1,6 +1,6 @@
-"""``ROWS/fetch.json``: what ROWS is of, and which days it has. It holds no secret and nothing of a row.
+"""``ROWS/fetch.json``: where the rows in ROWS come from, and which days it has. It has no secrets and no data of rows.
 
-It is written anew after every day, in one step, so that a fetch that is interrupted goes on after the last whole day.
+It is replaced after each day, in one step, so that an interrupted fetch continues after the last complete day.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Days = dict[str, dict[date, "Taken"]]
 
 @dataclass(frozen=True)
 class Taken:
-    """A day of a view. ``rows``: those in its file, which is not there where they are none; ``asked``: when the view
-    was last asked about the day, in UTC.
+    """A day of a view. ``rows``: the number in its file (0: there is no file); ``asked``: when the view was last asked
+    for the day, in UTC.
     """
 
     rows: int
@@ -34,8 +34,8 @@ class Taken:
 
 @dataclass(frozen=True)
 class Source:
-    """What ROWS is of: what is of something else must not be put beside it. ``schema``: of the views; ``account``:
-    ORG-ACCOUNT of the connection; ``query_text``: whether SQL text is fetched.
+    """Where the rows in ROWS come from; rows of different sources must not be mixed. ``schema``: of the views;
+    ``account``: ORG-ACCOUNT of the connection; ``query_text``: whether SQL text is fetched.
     """
 
     schema: str
@@ -55,11 +55,11 @@ class State:
         return {day: taken.asked for day, taken in self.days.get(folder, {}).items()}
 
     def put(self, folder: str, day: date, taken: Taken) -> None:
-        """Note that a view was asked about a day."""
+        """Records that a view was asked for a day."""
         self.days.setdefault(folder, {})[day] = taken
 
     def belongs(self, shown: str, source: Source) -> None:
-        """Raise UsageError where ROWS is of something else; else it is of this from now on."""
+        """Raises UsageError where ROWS has rows of another source; else records this source."""
         had = self.source or source
         for name, words in (("account", "account"), ("schema", "--view"), ("query_text", "--query-text")):
             before, now = getattr(had, name), getattr(source, name)
@@ -76,8 +76,8 @@ def _spelt(value: str | bool) -> str:  # noqa: FBT001 - a value that is shown
 
 
 def read(rows: Path) -> State:
-    """The state of ROWS; an empty one where it is not there. Raises UsageError where it cannot be read, and where a
-    folder with other files is given.
+    """The state of ROWS; an empty one where ROWS does not exist. Raises UsageError where it cannot be read, and where
+    the folder has other files.
     """
     path = rows / STATE
     try:
@@ -119,7 +119,7 @@ def _time(text: str) -> datetime:
 
 
 def write(rows: Path, state: State) -> None:
-    """Put the state in place of the one before, in one step."""
+    """Replaces the file of the state in one step."""
     assert state.source is not None
     told = {
         "form": _FORM,

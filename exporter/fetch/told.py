@@ -1,4 +1,4 @@
-"""What a fetch tells a person: the summary at its end, and what is worth a word."""
+"""Messages for people about a fetch: the summary at its end, and notes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDTH = 12
 
 
 def summary(done: Fetched) -> str:
-    """Rows by view, and how to go on."""
+    """The rows by view, and the command to run next."""
     lines = [f"  {folder:<16}{_view(done, folder)}" for folder in done.rows]
     if done.removed:
         lines.append(f"  {'removed':<16}{len(done.removed):>{_WIDTH},} days, {_period(done.removed)}")
@@ -46,12 +46,12 @@ def _next(done: Fetched) -> str:
 
 
 def kept(out: Path) -> str:
-    """What a fetch that did not come to its end leaves."""
-    return f"the days that are complete are in {out}, and the next fetch goes on after them"
+    """For the message of a fetch that was interrupted: what remains of it."""
+    return f"the days that are complete are in {out}, and the next fetch continues after them"
 
 
 def advice(done: Fetched, wanted: Wanted) -> Iterator[str]:
-    """What was left out, and a view that says nothing."""
+    """Notes: columns that were left out, and views without rows."""
     for view in wanted.views:
         name = f"{wanted.schema}.{view.name}"
         missing = [column for column in done.left_out[view.folder] if column not in _not_missed(wanted)]
@@ -63,7 +63,7 @@ def advice(done: Fetched, wanted: Wanted) -> Iterator[str]:
 
 
 def _not_missed(wanted: Wanted) -> frozenset[str]:
-    """Columns that nobody expects to be there."""
+    """Columns that are no news where they are missing."""
     others = frozenset() if wanted.schema == SCHEMAS["organization"] else OF_ORGANIZATION
     return others if wanted.query_text else others | {QUERY_TEXT}
 

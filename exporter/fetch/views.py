@@ -1,7 +1,7 @@
-"""What is read of Snowflake: two views, of each only the columns that an export reads, a day at a time.
+"""What is read from Snowflake: two views, only the columns that an export reads, one day at a time.
 
-The columns follow from what the rest of the program reads, so a column that it learns to read is fetched, too. One that
-a view does not have, for editions and accounts differ, is left out of the SQL.
+The list of columns follows from what the rest of the program reads: a column that it learns to read is fetched too. A
+column that a view does not have (editions and accounts differ) is left out of the SQL.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from datetime import date
 
 _NAMED: Final = frozenset({"query_id", "start", "user_name", "content"})
-"""Fields of a row whose columns are named below."""
+"""Fields of a row whose columns have other names, listed below."""
 _PART: Final = r'(?:[A-Za-z_][A-Za-z0-9_$]*|"(?:[^"%\x00-\x1f]|"")+")'
 _SCHEMA: Final = re.compile(rf"{_PART}\.{_PART}", re.ASCII)
 
 SCHEMAS: Final = {"account": "SNOWFLAKE.ACCOUNT_USAGE", "organization": "SNOWFLAKE.ORGANIZATION_USAGE"}
-"""What ``--view`` calls the schemas of Snowflake's own."""
+"""The names for Snowflake's own schemas in ``--view``."""
 GRANTS: Final = {
     SCHEMAS["account"]: "grant database role SNOWFLAKE.GOVERNANCE_VIEWER to role ROLE",
     SCHEMAS["organization"]: "grant application role SNOWFLAKE.ORGANIZATION_GOVERNANCE_VIEWER to role ROLE",
 }
-"""What lets a role read both views of a schema, and as little else as Snowflake can say."""
+"""The smallest grant that lets a role read both views of a schema."""
 QUERY_TEXT: Final = "query_text"
 OF_ORGANIZATION: Final = frozenset(
     {
@@ -41,13 +41,13 @@ OF_ORGANIZATION: Final = frozenset(
         "provider_policies_referenced",
     }
 )
-"""Columns that ORGANIZATION_USAGE alone has."""
+"""Columns that only ORGANIZATION_USAGE has."""
 
 
 @dataclass(frozen=True)
 class View:
-    """``folder``: below ROWS; ``time``: the column that says which day a row is of; ``columns``: those that an export
-    reads, in the order in which they are asked for; ``required``: without these there is no row.
+    """``folder``: below ROWS; ``time``: the column that decides the day of a row; ``columns``: those that an export
+    reads, in the order of the SELECT; ``required``: columns that the view has to have.
     """
 
     name: str
@@ -78,8 +78,8 @@ QUERY_HISTORY: Final = View(
 
 
 def schema_of(view: str) -> str:
-    """``account``, ``organization`` or DATABASE.SCHEMA -> the schema as SQL names it, in one spelling where it has no
-    quotes. Raises UsageError.
+    """``account``, ``organization`` or DATABASE.SCHEMA -> the schema for the SQL, in upper case where it has no quotes.
+    Raises UsageError for anything else.
     """
     known = SCHEMAS.get(view.lower())
     if known is None and not _SCHEMA.fullmatch(view):
@@ -88,23 +88,23 @@ def schema_of(view: str) -> str:
 
 
 def asked_for(view: View, there: Iterable[str], *, query_text: bool) -> tuple[str, ...]:
-    """The columns to ask for, of those that are ``there``; SQL text is asked for where it is wanted alone."""
+    """The columns to ask for, of those that are ``there``; SQL text only where it is wanted."""
     known = {name.lower() for name in there}
     return tuple(name for name in view.columns if name in known and (query_text or name != QUERY_TEXT))
 
 
 def columns_sql(schema: str, view: View) -> str:
-    """Asks for the names of a view's columns, and for no row."""
+    """The SQL for the names of a view's columns; it returns no rows."""
     return f"select * from {schema}.{view.name} limit 0"  # noqa: S608 - see schema_of
 
 
 def count_sql(schema: str, view: View) -> str:
-    """Asks how many rows there are of a day; :func:`bounds` has the parameters."""
+    """The SQL for the number of rows of a day; its parameters are :func:`bounds`."""
     return f"select count(*) from {schema}.{view.name}{_where(view)}"  # noqa: S608 - see schema_of
 
 
 def rows_sql(schema: str, view: View, columns: Iterable[str]) -> str:
-    """Asks for the rows of a day; :func:`bounds` has the parameters."""
+    """The SQL for the rows of a day; its parameters are :func:`bounds`."""
     return f"select {', '.join(columns)} from {schema}.{view.name}{_where(view)}"  # noqa: S608 - see schema_of
 
 
@@ -113,5 +113,5 @@ def _where(view: View) -> str:
 
 
 def bounds(day: date, after: date) -> dict[str, str]:
-    """The parameters of a day, which ends where the day ``after`` begins: midnights of UTC."""
+    """The parameters of a day: midnights of UTC, of the day itself and of the next day ``after``."""
     return {"since": f"{day} 00:00:00 +0000", "until": f"{after} 00:00:00 +0000"}

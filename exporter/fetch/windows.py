@@ -1,9 +1,9 @@
 """Which days to ask for. A window is a day of UTC.
 
-A query starts on a day and is in the views when it has ended, and then some hours later. So a day is asked about again
-until it was asked about OVERLAP days after its end: then it is settled. By default that is three days: two for which a
-statement may run (Snowflake's STATEMENT_TIMEOUT_IN_SECONDS), and one for the latency of the views, which is up to three
-hours for an account and up to a day for an organization.
+A query belongs to the day on which it starts. It appears in the views when it has ended, and then some hours later. So
+a day is asked for again until this was done once at least OVERLAP days after its end; then it is settled. The default
+is three days: two for which a statement may run (Snowflake's STATEMENT_TIMEOUT_IN_SECONDS), and one for the latency of
+the views, which is up to three hours for an account and up to a day for an organization.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 OVERLAP: Final = 3
 YEAR: Final = 365
-"""Days that the views go back."""
+"""How many days the views go back."""
 _DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Period:
-    """``since``: the first day, None for what ROWS and the views have; ``until``: the first day that is not asked for,
-    None for the day after today; ``overlap``: days after its end when a day is settled; ``keep``: days that ROWS keeps,
-    None for all.
+    """``since``: the first day, None for the first that ROWS or the views have; ``until``: the day after the last one,
+    None for tomorrow; ``overlap``: days after its end when a day is settled; ``keep``: how many days ROWS keeps, None
+    for all.
     """
 
     since: date | None = None
@@ -36,7 +36,7 @@ class Period:
     keep: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be right."""
+        """Raises UsageError for options that contradict each other."""
         if self.since and self.until and self.since >= self.until:
             raise UsageError(f"--since {self.since} --until {self.until}: there is no day between them")
         if self.keep is not None and self.keep <= self.overlap:
@@ -46,7 +46,7 @@ class Period:
             )
 
     def first(self, now: datetime, earliest: date | None) -> date:
-        """The first day to ask for; ``earliest``: the first one that ROWS has."""
+        """The first day to ask for; ``earliest``: the first day in ROWS, None where it has none."""
         kept = self.first_kept(now)
         if self.since is not None:
             if kept is not None and self.since < kept:
@@ -62,14 +62,14 @@ class Period:
         return None if self.keep is None else now.date() - self.keep * _DAY
 
     def days(self, now: datetime, asked: Mapping[date, datetime]) -> list[date]:
-        """The days to ask for, the earliest first. ``asked``: when each day of ROWS was last asked for."""
+        """The days to ask for, in order. ``asked``: when each day in ROWS was last asked for."""
         end = min(self.until or date.max, now.date() + _DAY)
         first = self.first(now, min(asked, default=None))
         every = [first + number * _DAY for number in range((end - first).days)]
         return [day for day in every if day not in asked or not self.is_settled(day, asked[day])]
 
     def is_settled(self, day: date, at: datetime) -> bool:
-        """Whether a day that was asked for at a time can have no late rows any more."""
+        """Whether a day cannot have late rows any more, if it was last asked for at the time ``at``."""
         return at >= datetime.combine(after(day), time(), UTC) + self.overlap * _DAY
 
 

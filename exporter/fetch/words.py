@@ -1,8 +1,8 @@
-"""What Snowflake and its connector refuse, in words: what it was, what Snowflake said, and what to do.
+"""Errors of Snowflake and its connector as messages: what was being done, what Snowflake answered, what to do.
 
-What the person can set right who started the fetch (a name, a right, a warehouse) is exit 2. The network and Snowflake
-itself are exit 4, and starting again may help. Nothing that is said has a secret in it: of a file of connections the
-names alone are told, and Snowflake does not send back what somebody logs in with.
+Errors that the user can correct (a name, a privilege, a warehouse) are exit 2. Errors of the network and of Snowflake
+itself are exit 4: starting again may help. No message has a secret: of a file of connections only the names are shown,
+and Snowflake does not repeat credentials.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _WAREHOUSE: Final = (
 )
 _KEY: Final = "the key of the connection is not the one that the user has: alter user NAME set rsa_public_key = '…'"
 _ROLE: Final = "name a role in the connection that the user has: grant role ROLE to user NAME"
-_POLICY: Final = "the network policy of the account does not let this machine in: see to it, or to its address"
+_POLICY: Final = (
+    "the account's network policy does not allow this machine's address: have it allowed, or use another machine"
+)
 _BY_NUMBER: Final = {
     606: _WAREHOUSE,  # no active warehouse
     2003: _RIGHTS,  # does not exist or not authorized
@@ -34,7 +36,7 @@ _BY_NUMBER: Final = {
     390144: _KEY,
     390189: _ROLE,
     390422: _POLICY,
-    394508: "the token of the connection has ended: make a new one",
+    394508: "the token of the connection has expired: make a new one",
     630: "the statement timed out: raise STATEMENT_TIMEOUT_IN_SECONDS, or take a larger warehouse",
 }
 _LOGIN: Final = {
@@ -43,17 +45,19 @@ _LOGIN: Final = {
     "not allowed to access snowflake": _POLICY,
     "": "look at account, user, role and how it logs in, in the connection",
 }
-"""What a refused login says -> what to do; the first that is in it."""
+"""A text in the message of a refused login -> what to do; the first that fits is used."""
 _NETWORK: Final = frozenset({14, 250001, 250003, 250005, 251011, 251012, 252010, 290400, 290503, 290504})
-"""Numbers of the connector under which nobody answered; 250001 also has refused logins."""
+"""Error numbers of the connector for which nothing answered; 250001 is also used for refused logins."""
 _REFUSED: Final = ("incorrect username", "password", "jwt", "token", "role", "user", "mfa", "not allowed", "saml")
-"""What a refused login is told by, where its number is that of a server that does not answer."""
+"""Texts that show a refused login, where its error number is that of a server that does not answer."""
 _LONGEST: Final = 300
 
 
 @contextmanager
 def told(doing: str, grant: str = "") -> Iterator[None]:
-    """Say in words what the connector raises. ``doing``: what was being done; ``grant``: what would give the right."""
+    """Turns the connector's errors into messages. ``doing``: what was being done; ``grant``: what gives the
+    privilege.
+    """
     from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
 
     try:
@@ -67,7 +71,7 @@ def told(doing: str, grant: str = "") -> Iterator[None]:
 
 
 def _is_of_network(error: OSError) -> bool:
-    """Whether it is of a connection, and not of a disk: the connector lets some through from beneath it."""
+    """Whether the error is one of a connection and not of a disk: the connector passes some on from its libraries."""
     below = type(error).__module__.partition(".")[0] in {"requests", "snowflake", "urllib3"}
     return below or isinstance(error, ConnectionError | TimeoutError)
 
@@ -81,7 +85,7 @@ def _silent(doing: str, said: str) -> ExporterError:
 
 @contextmanager
 def unread(file: str) -> Iterator[None]:
-    """Say in words that the connector does not take its file of connections."""
+    """Turns the connector's error about its file of connections into a message."""
     from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
 
     try:
@@ -108,7 +112,7 @@ def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
 
 
 def _said(error: Exception) -> str:
-    """The first line of what was said, which can be followed by a statement."""
+    """The first line of the error's message; a whole statement may follow it."""
     lines = [line.strip() for line in str(getattr(error, "msg", None) or error).splitlines() if line.strip()]
     text = next((line for line in lines if not line.endswith("SQL compilation error:")), lines[0] if lines else "")
     return (text[:_LONGEST] or type(error).__name__).rstrip(".")

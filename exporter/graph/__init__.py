@@ -1,1 +1,1 @@
-"""The graph: nodes of what queries and things tell, and the syntaxes that they are written in."""
+"""The RDF graph: its nodes, made from facts and answers, and the syntaxes that they are written in."""

@@ -1,8 +1,8 @@
-"""The catalog and the tags: what catalogs read of the graph, in the vocabularies that they know.
+"""The catalog and the tags: an excerpt of the graph in vocabularies that data catalogs read.
 
-``catalog``: a DCAT 3 catalog for each account: its schemas as catalogs in it, their tables, views and stages as
-datasets with their columns (CSVW), and the places outside of Snowflake as distributions. ``tags``: each tag as a SKOS
-concept scheme, its values as concepts. What a tag says of a dataset or column now is its theme.
+``catalog``: one DCAT 3 catalog for each account. Each schema is a catalog inside it. Tables, views and stages are
+datasets with their columns (CSVW). Places outside of Snowflake are distributions. ``tags``: each tag is a SKOS concept
+scheme, and its values are concepts. A tag value that is set on a dataset or column now is its theme.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ _NOTHING: Final = Remark("")
 
 
 def catalog_nodes(entries: Sequence[Entry], said: Iterable[Remark], iris: Iris) -> Iterator[Node]:
-    """The nodes of the catalog of one account, that of ``iris``: of all its entries and all that its queries say."""
+    """The nodes of the catalog of one account, that of ``iris``. ``entries``: all of its objects; ``said``: all remarks
+    that its queries made on them.
+    """
     remarks = by_key(said)
     datasets = sorted(shown(entries), key=lambda one: one.key)
     yield from _catalogs(datasets, [one.key for one in entries if one.is_tag], iris)
@@ -69,7 +71,7 @@ def tag_nodes(entries: Iterable[Entry], said: Iterable[Remark], iris: Iris) -> I
 
 
 def _node(of: NodeClass, iri: str, **values: str) -> Node:
-    """A node with one value a term."""
+    """A node with one value for each term."""
     return Node(of, iri, of.types, {term: (value,) for term, value in values.items()})
 
 
@@ -110,13 +112,13 @@ def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Ite
 
 
 def _schema(one: Entry) -> str | None:
-    """``DB.SCHEMA`` of a name of three parts; None of what is in no schema."""
+    """``DB.SCHEMA`` of a name of three parts; None for every other name."""
     found = _in_schema(canonical_name(one.title))
     return found[1] if found else None
 
 
 def _dataset(one: Entry, remark: Remark, iris: Iris) -> Iterator[Node]:
-    """An object that holds data, with its columns and its places."""
+    """The nodes of an object that holds data: the dataset, its columns and its places."""
     key = one.key
     places = {url: iris.path(f"{key}/distribution/{segment(url)}") for url in one.locations}
     schema = iris.path(f"{key}/columns")
@@ -155,14 +157,14 @@ def _column(one: Entry, name: str, ids: tuple[str, ...], remark: Remark, iris: I
 
 
 def _themes(term: str, column: str | None, remark: Remark, iris: Iris) -> Values:
-    """The values of the tags that are set on a column, or (None) on the object itself."""
+    """The themes from tags that are set on a column, or on the object itself where ``column`` is None."""
     found = {_concept(tag, value, iris) for on, tag, value in remark.themes if on == column}
     return {term: tuple(sorted(found))} if found else {}
 
 
 def documents(catalog: Iterable[Node], tags: Iterable[Node], base: str) -> Iterator[tuple[str, str]]:
-    """The files that they become, each in both syntaxes: name and text. The catalog has the tags, too, since tools
-    look for the class of a theme in the file that refers to it.
+    """The files of catalog and tags, each in Turtle and JSON-LD, as pairs of name and text. The catalog repeats the
+    tags, since tools look for the class of a theme in the file that refers to it.
     """
     of_tags = list(tags)
     for name, nodes, classes, prefixes in (

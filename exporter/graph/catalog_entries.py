@@ -1,4 +1,4 @@
-"""What the catalog is made from: an :class:`Entry` of each object, :class:`Remark`s of queries on objects."""
+"""What the catalog is made from: an :class:`Entry` for each object, and :class:`Remark`s of queries on objects."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ TAG: Final = "tag"
 
 
 class Entry(Struct, frozen=True):
-    """An object that holds data, or a tag. ``label``: its name, else its place; ``domain``: what it is, for people;
-    ``former``: names that others came after; ``columns``: name -> ids, each sorted.
+    """An object that holds data, or a tag. ``label``: its name, else its place; ``domain``: what kind of object it is,
+    for people to read; ``former``: its earlier names; ``columns``: column name -> ids. All are sorted.
     """
 
     account: str
@@ -43,9 +43,10 @@ class Entry(Struct, frozen=True):
 
 
 class Remark(Struct, frozen=True):
-    """What a query, or several, say of the object ``key``. ``modified``: when the last one that wrote it started
-    (microseconds); ``themes``: column (None: the object itself), key of the tag and value of the tags that they set and
-    that hold now; ``values``: what a tag was set to, or allows.
+    """What one query, or several, recorded about the object ``key``. ``modified``: when the last query that wrote it
+    started (microseconds since 1970, UTC; None: no write is known); ``themes``: the tags that queries set and that are
+    still set: column (None: the object itself), key of the tag, value; ``values``: values that a tag was set to, or
+    allows.
     """
 
     key: str
@@ -55,7 +56,7 @@ class Remark(Struct, frozen=True):
 
 
 def entry(profile: Profile, life: Life) -> Entry | None:
-    """The entry of an object; None of one that the catalog does not show."""
+    """The entry of an object; None where the catalog does not show it."""
     if profile.kind not in {*HOLDS_DATA, TAG}:
         return None
     return Entry(
@@ -70,7 +71,7 @@ def entry(profile: Profile, life: Life) -> Entry | None:
 
 
 def remarks(facts: QueryFacts, answers: Answers) -> list[Remark]:
-    """What a query says of objects, sorted by their keys."""
+    """What a query recorded about objects, sorted by their keys."""
     drafts: dict[str, _Draft] = {}
     for write in facts.content.writes:
         drafts.setdefault(write.thing.key, _Draft()).modified = facts.start
@@ -94,7 +95,7 @@ def _note(setting: Setting, answers: Answers, drafts: dict[str, _Draft]) -> None
 
 
 class _Draft(Struct):
-    """A :class:`Remark` while it is gathered."""
+    """A :class:`Remark` while its values are collected."""
 
     modified: int | None = None
     themes: set[tuple[str | None, str, str]] = field(default_factory=set)
@@ -105,7 +106,7 @@ class _Draft(Struct):
 
 
 def by_key(said: Iterable[Remark]) -> Mapping[str, Remark]:
-    """The remarks on each object as one, in no matter what order they come."""
+    """All remarks on an object merged into one, by the object's key. The order of the remarks does not matter."""
     drafts: dict[str, _Draft] = {}
     for remark in said:
         draft = drafts.setdefault(remark.key, _Draft())
@@ -117,5 +118,5 @@ def by_key(said: Iterable[Remark]) -> Mapping[str, Remark]:
 
 
 def shown(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries of what holds data."""
+    """The entries of objects that hold data."""
     return (one for one in entries if not one.is_tag)

@@ -1,4 +1,4 @@
-"""The classes of nodes of the catalog and of the tags, in the vocabularies that catalogs know.
+"""The classes of nodes of the catalog and of the tags, in the terms of DCAT, SKOS and CSVW.
 
 Sources: Data Catalog Vocabulary 3, sections 6.3 to 6.8; SKOS Reference, sections 3 to 5; Metadata Vocabulary for
 Tabular Data, section 5.

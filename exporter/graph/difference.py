@@ -1,6 +1,7 @@
-"""What of one graph is not in another, as N-Triples; and the same as SPARQL 1.1 Update.
+"""The triples that one graph has and another has not, as N-Triples and as SPARQL 1.1 Update.
 
-Triples are told apart by the N-Triples that one parser gives of them. There are no blank nodes in our graphs.
+Triples are compared by the N-Triples line that one parser makes of them. Our graphs have no blank nodes, so equal
+triples have equal lines.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SEPARATORS: Final = {"ttl": "\n\n", "nt": "\n", "nq": "\n"}
-"""By how a file ends, what is between its parts: each part can be read apart from the others."""
+"""By file ending: what separates the parts of a file. Each part can be parsed without the others."""
 _FORMATS: Final = {"ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS}
 _OPENING: Final = "@base"
 _TRIPLES: Final = 5_000
-"""In one operation of an update: stores take an operation as a whole."""
+"""How many triples one operation of an update has at most: stores hold a whole operation in memory."""
 
 
 def triples(parts: Iterable[str], ending: str, opening: str) -> Iterator[str]:
-    """The triples of parts of a graph's files, a line each without its end; ``opening``: what Turtle needs before."""
+    """The triples of parts of graph files, one line each without line end; ``opening``: the prefixes that Turtle
+    needs.
+    """
     text = SEPARATORS[ending].join(part for part in parts if part.strip() and not part.startswith(_OPENING))
     if text:
         for found in parse((opening + text).encode(), _FORMATS[ending]):
@@ -29,12 +32,14 @@ def triples(parts: Iterable[str], ending: str, opening: str) -> Iterator[str]:
 
 
 def parts_of(text: str, ending: str) -> list[str]:
-    """A file in its parts."""
+    """The parts of a file, each of which parses without the others."""
     return text.split(SEPARATORS[ending])
 
 
 def update(changes: Iterable[tuple[bool, str]]) -> Iterator[str]:
-    """Triples that are added (True) or removed, the removed ones first, as the lines of an update."""
+    """An update, line by line, from triples that are added (True) or removed (False); removed ones have to come
+    first.
+    """
     count, was_added = 0, None
     for is_added, triple in changes:
         if is_added is not was_added or count == _TRIPLES:

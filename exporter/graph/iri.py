@@ -1,9 +1,9 @@
 """IRIs: natural keys -> paths below the base of the graph, or whole IRIs.
 
-The exported account is below the base (``table/66564``), every other one below a place of its own. Locations outside of
-Snowflake are themselves (``s3://bucket/a.csv``); accounts and organizations are the same things to all who name them,
-under any base. Every segment is percent-encoded whole, so two keys never meet in one IRI, and a path never holds
-``://``: by that a whole IRI is told from a path.
+The exported account's paths are directly below the base (``table/66564``); every other account has a place of its own.
+A location outside of Snowflake is its own IRI (``s3://bucket/a.csv``). Accounts and organizations have the same IRI
+whatever the base. Each segment is percent-encoded completely: two keys never get the same IRI, and a path never
+contains ``://``, which is how a whole IRI and a path are told apart.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from urllib.parse import quote, quote_plus, unquote
 from exporter.queries.identifiers import LOCATION_KIND, segment
 
 STORAGE_SCHEMES: Final = ("s3", "s3gov", "s3china", "s3compat", "gcs", "gs", "azure", "abfss", "wasbs", "file", "hdfs")
-"""Locations with these schemes are their own IRI; all others have one below the account's, so that no row can name a
-term of somebody's vocabulary."""
+"""Locations with these schemes are their own IRI; all others get an IRI below the account's. Otherwise a row could name
+a term of a published vocabulary."""
 UNNAMED_ACCOUNT: Final = "local-account"
-"""What stands for the account where nobody named it: no account has this name, and none is made of it."""
+"""Stands for the account where none was named. No account has this name, and no IRI of an account is made from it."""
 
 _PLACE: Final = f"{LOCATION_KIND}/"
 _has_plain_host: Final = re.compile(r"[a-z0-9]+://([A-Za-z0-9._-]+@)?[A-Za-z0-9._-]*(:[0-9]+)?(/|\Z)").match
@@ -27,7 +27,7 @@ _organization: Final = re.compile("([A-Za-z][A-Za-z0-9_]*)-[^\n\r\x85\u2028\u202
 
 
 class Iris:
-    """The IRIs of what rows of ``account`` tell, in the graph of ``exported_account`` below ``base``."""
+    """The IRIs of what the rows of ``account`` name, in a graph of ``exported_account`` whose base IRI is ``base``."""
 
     __slots__ = ("account", "below")
 
@@ -36,7 +36,7 @@ class Iris:
         self.below = "" if account == exported_account else _below(account, base)
 
     def path(self, path: str) -> str:
-        """A path of the account."""
+        """A path below the exported account's -> the path of this account."""
         return self.below + path
 
     def query(self, query_id: str) -> str:
@@ -44,7 +44,7 @@ class Iris:
         return f"{self.below}query/{segment(query_id)}"
 
     def object(self, key: str) -> str:
-        """The object's key, or the location itself."""
+        """The object's key as a path, or the location as its own IRI."""
         if key.startswith(_PLACE):
             return _location_of(key) or self.below + key
         return self.below + key
@@ -54,7 +54,7 @@ class Iris:
         return f"{self.below}{key}/column/{segment(name)}"
 
     def state(self, key: str, state: str) -> str:
-        """The version of an object: ``OBJECT/STATE``, a state as :mod:`exporter.things.answers` has it."""
+        """The version of an object: ``OBJECT/STATE``; for ``state`` see :mod:`exporter.things.answers`."""
         return f"{self.below}{key}/{state}"
 
     def version(self, key: str, query_id: str) -> str:
@@ -71,7 +71,7 @@ class Iris:
 
 
 def _below(account: str, base: str) -> str:
-    """What comes before the paths of another account than the exported one."""
+    """What paths begin with in an account that is not the exported one."""
     if base.startswith("snowflake://"):
         return f"snowflake://{segment(account)}/"
     return f"{base if '://' in base else ''}account/{quote_plus(account, safe='*').replace('~', '%7E')}/"
@@ -79,16 +79,17 @@ def _below(account: str, base: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def _location_of(key: str) -> str | None:
-    """The location that is its own IRI; None where its scheme is none of storage."""
+    """The location that is its own IRI; None where its scheme is not a storage scheme."""
     url = unquote(key.rsplit("/", 1)[-1])
     scheme, is_url, _ = url.partition("://")
     return _encoded(url) if is_url and scheme in STORAGE_SCHEMES else None
 
 
 def _encoded(url: str) -> str:
-    """The location with every character that is not plain percent-encoded, ``%`` too: what was different stays so.
+    """The location with every character that is not plain percent-encoded, also ``%``: different locations stay
+    different.
 
-    A colon and an @ stay where the host is a plain one: elsewhere they would make an IRI that no engine takes.
+    A colon and an @ stay only where the host is a plain one. Elsewhere engines would refuse the IRI.
     """
     scheme, _, rest = url.partition("://")
     colons = ":@" if _has_plain_host(url) else ""
@@ -97,8 +98,8 @@ def _encoded(url: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def organization_of(account: str) -> str | None:
-    """``ORG-ACCOUNT`` -> ``ORG``: the name of an organization has no hyphen. None of a locator
-    (``ab12345.eu-west-1``) and of other names that hold no organization.
+    """``ORG-ACCOUNT`` -> ``ORG``: the name of an organization has no hyphen. None for a locator
+    (``ab12345.eu-west-1``) and for other names that contain no organization.
     """
     found = None if account == UNNAMED_ACCOUNT else _organization(account)
     return found[1] if found else None
@@ -106,17 +107,17 @@ def organization_of(account: str) -> str | None:
 
 @lru_cache(maxsize=1_000)
 def account_iri(account: str) -> str | None:
-    """``snowflake://ORG-ACCOUNT/account``, whatever the base: the account is the same thing to all who name it. None
-    where nobody named it.
+    """``snowflake://ORG-ACCOUNT/account``, whatever the base, so that all graphs use the same IRI. None where no
+    account was named.
     """
     return None if account == UNNAMED_ACCOUNT else f"snowflake://{segment(account)}/account"
 
 
 def organization_iri(organization: str) -> str:
-    """``snowflake://ORG/organization``: the same from each of its accounts, whatever the base."""
+    """``snowflake://ORG/organization``, whatever the base: all accounts of the organization give the same IRI."""
     return f"snowflake://{segment(organization)}/organization"
 
 
 def whole(iri: str, base: str) -> str:
-    """An IRI as nodes have it, in full."""
+    """An IRI as nodes have it (a path or whole) -> the whole IRI."""
     return iri if "://" in iri else base + iri

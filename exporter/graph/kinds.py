@@ -1,4 +1,4 @@
-"""The classes of nodes whose class varies by row: of objects by their kind, of settings by what they set."""
+"""Classes of nodes that vary by row: of objects by their kind, of settings by the property that they set."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DOMAIN_CLASSES: Final[Mapping[str, str]] = {
     "TABLE FUNCTION": "ah:TableFunction",
     "AGGREGATE FUNCTION": "ah:AggregateFunction",
 }
-"""The exact class where the rows show a domain that is a special case of its kind."""
+"""The more exact class for domains that are special cases of their kind."""
 
 SETTING_CLASSES: Final[Mapping[str, str]] = {
     "tags": "ah:TagSetting",
@@ -62,10 +62,10 @@ VERSION_CLASSES: Final[Mapping[bool, tuple[str, ...]]] = {
     True: ("ah:Version", "prov:Entity"),
     False: ("ah:UnrecordedVersion", "ah:Version", "prov:Entity"),
 }
-"""The classes of a version: whether a query on record made it, or it is only known to have been there."""
+"""The classes of a version. True: a recorded query made it. False: it is only known to have existed."""
 
 COLUMN_VERSION_CLASSES: Final[Mapping[bool, tuple[str, ...]]] = {
     True: ("ah:ColumnVersion", "prov:Entity"),
     False: ("ah:UnrecordedColumnVersion", "ah:ColumnVersion", "prov:Entity"),
 }
-"""The same of a version of a column."""
+"""The classes of a version of a column, with the same two cases."""

@@ -1,7 +1,7 @@
 """The ontology as a page to read: ``python -m exporter.graph.reference > docs/ontology.html``.
 
-Every term has an anchor, its local name, so that ``https://w3id.org/access-history#Query`` leads to it where the page
-is served; and what it says of itself, with links both ways: superclasses, domains, ranges, alignments, shapes.
+Every term has an anchor, its local name: ``https://w3id.org/access-history#Query`` leads to it where the page is
+served. A term shows its definition and links to superclasses, domains, ranges, alignments and shapes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def terms(graph: Graph, kind: URIRef) -> list[URIRef]:
 
 
 def page() -> str:
-    """The whole page, as HTML that is well-formed XML."""
+    """The page as HTML that is also well-formed XML."""
     ontology = Graph().parse(ontology_dir() / "access-history.ttl")
     aligned = Graph().parse(ontology_dir() / "alignments.ttl")
     html = Element("html", lang="en")
@@ -133,7 +133,7 @@ def _described(parent: Element, name: str, things: Iterable[Node], ontology: Gra
 
 
 def _link(parent: Element, thing: Node, ontology: Graph) -> None:
-    """A term of ours by its anchor, another by its IRI; what is no IRI, or a shape, as it is."""
+    """Writes a link: to the anchor for a term of ours, to the IRI for others. Literals and shapes become plain text."""
     is_ours = thing in ontology.subjects(RDF.type) and str(thing).startswith(AH)
     is_elsewhere = isinstance(thing, URIRef) and not str(thing).startswith(f"{_ONTOLOGY}/shapes#")
     text = shapes().namespace_manager.normalizeUri(thing).strip("<>") if isinstance(thing, URIRef) else str(thing)

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 _REPORT: Final = "https://w3id.org/access-history/report"
 _NO_PROPERTY: Final = ("(", "^", "<")
-"""What a path begins with that is not the IRI of a property."""
+"""First characters of a path that is not simply the IRI of a property."""
 _HEADER: Final = "@prefix sh: <http://www.w3.org/ns/shacl#> .\n"
 
 
 def shacl_report(results: Iterable[Result], *, conforms: bool) -> str:
-    """The results as Turtle. ``conforms``: whether none of them refuses."""
+    """The results as Turtle. ``conforms``: True where none of them has the severity of a violation."""
     every = [(f"{_REPORT}/result/{number}", result) for number, result in enumerate(results, start=1)]
     listed = "".join(f" ;\n    sh:result <{iri}>" for iri, _ in every)
     report = f"<{_REPORT}> a sh:ValidationReport ;\n    sh:conforms {str(conforms).lower()}{listed} .\n"
@@ -26,7 +26,7 @@ def shacl_report(results: Iterable[Result], *, conforms: bool) -> str:
 
 
 def _described(iri: str, result: Result) -> str:
-    """A result. A path of several steps, or a shape without a name, would need a blank node: the message has it."""
+    """One result. A path of several steps, or a shape without a name, would need a blank node: the message names it."""
     is_property = result.path is not None and not result.path.startswith(_NO_PROPERTY)
     message = result.message if is_property or result.path is None else f"{result.message} (path {result.path})"
     severity = f"sh:{result.severity}" if result.severity.isalpha() else f"<{result.severity}>"

@@ -1,4 +1,4 @@
-"""What a vocabulary is made of: prefixes, properties, classes of nodes; and a node, as it is in memory."""
+"""What a vocabulary consists of: prefixes, properties, classes of nodes; and a node in memory."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def full(name: str) -> str:
 
 @dataclass(frozen=True)
 class Property:
-    """A property of a class. ``range``: a datatype (``xsd:…``) for literals, or the class of the thing referred to;
-    ``required``: at least one value, ``many``: more than one may stand.
+    """A property of a class. ``range``: a datatype (``xsd:…``) for literals, or the class of the node referred to;
+    ``required``: there is at least one value; ``many``: there may be more than one.
     """
 
     term: str
@@ -39,14 +39,14 @@ class Property:
 
     @property
     def is_literal(self) -> bool:
-        """Whether the values are literals, and not things."""
+        """Whether the values are literals; otherwise they are IRIs of nodes."""
         return self.range.startswith("xsd:")
 
 
 @dataclass(frozen=True, eq=False)
 class NodeClass:
-    """A class of nodes. ``also``: the classes of others that every node has as well; ``typed``: the class varies by
-    node, and ``Node.types`` is not the same for all. Two classes are equal only where they are the same one.
+    """A class of nodes. ``also``: classes of other vocabularies that every node has as well; ``typed``: the class
+    varies by node, so use ``Node.types``. Two classes are equal only if they are the same object.
     """
 
     name: str
@@ -56,21 +56,22 @@ class NodeClass:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The classes of a node where they do not vary."""
+        """The classes of a node, for node classes that are not ``typed``."""
         return (self.name, *self.also)
 
 
 Value = str | int | bool
 """A value in memory: an IRI as :class:`Node` has it, the text of an xsd:string, an xsd:integer, an xsd:boolean, or the
-microseconds since 1970 (UTC) of an xsd:dateTime; which of these, the property's range says."""
+microseconds since 1970 (UTC) of an xsd:dateTime. The property's range says which of these it is."""
 Values = dict[str, tuple[Value, ...]]
 """Values by term."""
 
 
 class Node(NamedTuple):
-    """A node. ``iri`` (and every IRI among the values): a path below the graph's base (``table/66564``), or whole where
-    it holds ``://``: every segment of a path is percent-encoded, so none does. ``types``: classes with prefixes, the
-    most exact first. ``values``: by term, in any order, only of terms that have any; each value once.
+    """A node. ``iri`` (and every IRI among the values): a path below the graph's base (``table/66564``), or a whole
+    IRI, which contains ``://``; paths never do, since their segments are percent-encoded. ``types``: classes with
+    prefixes, the most exact first. ``values``: by term, in any order; terms without a value are absent, and no value
+    appears twice.
     """
 
     of: NodeClass

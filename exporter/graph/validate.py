@@ -1,4 +1,4 @@
-"""``exporter validate``: any Turtle against the shapes, by pySHACL or by the compiled shapes, to the same results."""
+"""``exporter validate``: validates any Turtle, by pySHACL or by the compiled shapes, with the same results."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ ENGINES = ("pyshacl", "compiled")
 def validate(
     path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = (), as_json: bool = False
 ) -> tuple[bool, str]:
-    """Whether the graph conforms, and what was found, as text or as JSON. Warnings do not count against it.
+    """Whether the graph conforms, and the results as text or as JSON. Warnings alone do not make it non-conforming.
 
-    ``by``: one of :data:`ENGINES`; ``shapes_dirs``: folders of shapes beside the project's own. Raises UsageError where
-    the path holds no graph, a file does not parse, or the engine does not know what a shape asks.
+    ``by``: one of :data:`ENGINES`; ``shapes_dirs``: folders of shapes in addition to the project's own. Raises
+    UsageError where the path has no graph, a file does not parse, or a shape uses a feature that the engine does not
+    support.
     """
     results = check(path, by=by, shapes_dirs=shapes_dirs)
     return conforms(results), _as_json(results) if as_json else _as_text(results)
 
 
 def check(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) -> list[Result]:
-    """What the shapes find in the graph, in order; arguments and errors as :func:`validate` has them."""
+    """All validation results of the graph, in order; arguments and errors as in :func:`validate`."""
     triples = steady(path, lambda: list(Documents().all_triples(graph_files(path))))
     if not triples:
-        raise UsageError(f"{path}: holds no triples, so there is nothing to check")
+        raise UsageError(f"{path}: holds no triples, so there is nothing to validate")
     triples.extend(hierarchy())
     source = Source(shapes_dirs)
     if by == "compiled":
@@ -55,7 +56,7 @@ def _as_json(results: list[Result]) -> str:
 
 
 def _as_text(results: list[Result]) -> str:
-    """By node, what was found."""
+    """The results as text, grouped by node."""
     lines = [f"Conforms: {conforms(results)}"]
     if results:
         lines.append(f"Results: {len(results)}")

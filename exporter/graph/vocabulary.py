@@ -1,11 +1,11 @@
-"""The one place where a property is added: which term, on which class, with what values.
+"""The one table where a property is added: its term, its class, and which values it has.
 
-The nodes (:mod:`exporter.graph.nodes`) have values for these terms, the writers (:mod:`exporter.graph.writers`) write
-them, and the drift test holds ontology, shapes and JSON-LD context against this table.
+The nodes (:mod:`exporter.graph.nodes`) give values to these terms, and the writers (:mod:`exporter.graph.writers`)
+write them. The drift test compares ontology, shapes and JSON-LD context with this table.
 
-``range`` is a datatype (``xsd:…``) for literals, or the class of the thing referred to: what may be a location outside
-of Snowflake is an ``ah:SnowflakeObject``, and is written as the IRI that it has. ``required``: at least one value;
-``many``: more than one may stand. The order of the properties is the one in which they are written.
+``range`` is a datatype (``xsd:…``) for literals, or the class of the node referred to. What may be a location outside
+of Snowflake has the range ``ah:SnowflakeObject``. ``required``: there is at least one value; ``many``: there may be
+more than one. Properties are written in the order of this table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Terms of a graph with ``--reads daily``: see :mod:`exporter.graph.vocabulary`, which has them with all others."""
+"""Terms that only a graph with ``--reads daily`` uses; :mod:`exporter.graph.vocabulary` includes them with all
+others.
+"""
 
 from __future__ import annotations
 

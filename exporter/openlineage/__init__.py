@@ -1,1 +1,1 @@
-"""The facts as OpenLineage events: names, facets, events, and why one must not go out."""
+"""Facts as OpenLineage events: their names and facets, and the checks before they are written."""

@@ -1,4 +1,4 @@
-"""What DDL changed: the changes as the ``accessHistory_ddl`` facet has them, and the tags that they set."""
+"""DDL changes as the ``accessHistory_ddl`` facet has them, and the tags that they set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TOLD_APART: Final = frozenset(
     ("objectName", "policyBody", "comment", "swapTargetDomain", "swapTargetId", "swapTargetName")
 )
-"""Properties of an object that have fields of their own in a change."""
+"""Properties of an object that have fields of their own in a change, so they are not listed as settings."""
 _SECURABLE: Final = {
     "DOMAIN": "objectDomain",
     "ID": "objectId",
@@ -34,7 +34,7 @@ _text: Final = msgspec.json.Decoder(str).decode
 
 
 def changes_told(content: Content, datasets: Datasets) -> list[Json]:
-    """The changes, each with what its properties say: its settings one by one, and its grants."""
+    """The changes, each with its settings one by one, and its grants."""
     changes: Sequence[Change] = content.changes
     if len(changes) > 1:
         changes = sorted(changes, key=lambda change: nothing_first(_order(change, datasets)))
@@ -102,13 +102,13 @@ def _is_told_apart(setting: Setting) -> bool:
 
 
 def _is_grant(setting: Setting) -> bool:
-    """Whether it tells the privileges of a share (``grant`` and ``revoke``, whose values are JSON)."""
+    """Whether it holds the privileges of a share (``grant`` and ``revoke``, whose values are JSON)."""
     is_own = setting.property in {"grant", "revoke"} and setting.element is None and setting.column_name is None
     return is_own and "{" in (setting.value or "")
 
 
 def tags(content: Content, keys: Collection[str]) -> list[Json]:
-    """The tags that are set on a dataset, which the objects ``keys`` are, and with ``field`` on its columns."""
+    """The tags that are set on the dataset of the objects ``keys``; those on its columns have ``field``."""
     found = {
         (canonical_name(one.element), one.value or "", one.column_name)
         for change in content.changes
@@ -125,7 +125,9 @@ def tags(content: Content, keys: Collection[str]) -> list[Json]:
 
 
 def grants_of(setting: Setting) -> list[Json]:
-    """The grants that a setting tells, with None where one does not say; none where it is no such JSON."""
+    """The grants in a setting; a member is None where the setting does not give it. Empty where the value is not the
+    JSON of a grant.
+    """
     return [
         _grant(setting.property.upper(), {name: bytes(value) for name, value in one.items()})
         for one in json_grants(setting.value or "")
@@ -142,7 +144,7 @@ def _grant(operation: str, of: dict[str, bytes]) -> Json:
 
 
 def _several(value: bytes) -> list[str | None] | None:
-    """An array of texts, or one text, as an array; None for null."""
+    """An array of texts, or a single text, as an array; None for null."""
     if value.startswith(b"["):
         return [_one(bytes(one)) for one in _elements(value)]
     text = _one(value)
@@ -150,7 +152,7 @@ def _several(value: bytes) -> list[str | None] | None:
 
 
 def _one(value: bytes) -> str | None:
-    """A text, None for null; other JSON without white space."""
+    """A text; other JSON as its text without white space; None for null."""
     if value == b"null":
         return None
     return _text(value) if value.startswith(b'"') else msgspec.json.format(value, indent=-1).decode()

@@ -1,7 +1,7 @@
-"""Why an event must not go out. Nothing is dropped here.
+"""Checks each event before it is written, and gives the reasons against it. Nothing is dropped here.
 
-The shape of the events is held against the specification's JSON Schemas by the tests; what depends on the rows is
-looked at here, on every event.
+The tests validate the structure of events with the JSON Schemas of the specification. The checks here are for what
+depends on the rows.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ _has_nul: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000").search
 
 @dataclass(frozen=True)
 class Limits:
-    """``max_bytes`` of an event's text in UTF-8, ``max_job_name`` characters of a job's name.
-
-    ``refuses_nul``: whether the character NUL may not stand in it, which is allowed by the specification.
-    The defaults are what a running Marquez was seen to take.
+    """``max_bytes``: of an event's text in UTF-8; ``max_job_name``: characters of a job's name; ``refuses_nul``:
+    whether the character NUL is refused, though the specification allows it. The defaults are what a running Marquez
+    accepted.
     """
 
     max_bytes: int = MAX_BYTES
@@ -43,12 +42,12 @@ LIMITS: Final = Limits()
 
 
 def problems(event: Event, limits: Limits = LIMITS) -> list[str]:
-    """Why the event must not go out, a sentence each; none for a sound one."""
+    """Why the event cannot be sent, one sentence for each reason; empty for a valid event."""
     return list(_problems(event, limits))
 
 
 def _problems(event: Event, limits: Limits) -> Iterator[str]:
-    # RFC 3339 has four digits for the year.
+    # RFC 3339 allows only years of four digits.
     if not _YEAR_1 <= event.time < _YEAR_10000:
         yield f"eventTime is in the year {year(event.time)}"
     if event.type != DATASET and not event.job_name:
@@ -57,6 +56,6 @@ def _problems(event: Event, limits: Limits) -> Iterator[str]:
         yield f"job.name has {len(event.job_name)} characters, more than {limits.max_job_name}"
     if len(event.body) > limits.max_bytes:
         yield f"the event has {len(event.body)} bytes, more than {limits.max_bytes}"
-    # PostgreSQL stores no NUL, and a backend on it answers with a fault that no retry mends.
+    # PostgreSQL cannot store NUL: a backend on PostgreSQL answers with an error, however often the event is sent.
     if limits.refuses_nul and b"\\u0000" in event.body and _has_nul(event.body):
         yield "a name or text holds the character NUL"

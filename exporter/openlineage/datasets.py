@@ -1,7 +1,8 @@
-"""The datasets that objects are: their names, what every event tells of them, and an event for each.
+"""Objects as datasets: their names, the facets that every event gives for them, and an event for each dataset.
 
-Objects that had one name one after the other (a table that was made anew) are one dataset, with the columns of all: it
-must not look thinner than it is. Routines, policies and the like have a dataset for their name's sake.
+Objects that had the same name one after the other (a table that was created again) are one dataset, with the columns of
+all of them, so that no column of its history is missing. Routines, policies and the like are datasets here only to get
+a name.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ DATASET: Final = "DATASET"
 
 
 DatasetKey = tuple[str, str, str, bool]
-"""The account of the rows, namespace and name; False at the end for the name of a routine, policy, tag …, which may be
-a table's too and is kept apart.
+"""The account of the rows, namespace, name, and whether the object can hold data. False for a routine, policy, tag …:
+its name may also be that of a table, and the two stay apart.
 """
 
 
 class Spelling(Struct, frozen=True, gc=False):
-    """A name and an account beside it under which rows may show an object, also none of either, and the dataset that
-    it is under them. ``is_seen``: not where a name or an account is known, but left out.
+    """A name and account under which rows may show an object (each may be None), and the dataset that it then is.
+    ``is_seen``: False where the object has a name or account that this spelling leaves out.
     """
 
     name: str | None
@@ -48,7 +49,7 @@ class Spelling(Struct, frozen=True, gc=False):
 
 
 def spellings(profile: Profile, settings: OpenLineageSettings) -> list[Spelling]:
-    """Every spelling under which rows may show the object."""
+    """Every combination of name and account under which rows may show the object."""
     names, owners = _names(profile), sorted(profile.accounts)
     thing, is_dataset, found = as_thing(profile), profile.kind in DATASET_KINDS, []
     for name in (*sorted(names), None):
@@ -61,15 +62,15 @@ def spellings(profile: Profile, settings: OpenLineageSettings) -> list[Spelling]
 
 
 def _names(profile: Profile) -> set[str]:
-    """The names that rows may show. A name that only a SWAP tells of stays away from an object that has no other: no
-    row shows it under that.
+    """The names that rows may show. A name that only a SWAP gives is left out for an object without another name: no
+    row shows the object under it.
     """
     names = {*profile.names, *profile.old_names}
     return names | profile.given if len(names | profile.given) > 1 else names
 
 
 def _whole_name(name: str | None, profile: Profile) -> str | None:
-    """The canonical name; one that RENAME TO gave has the database and schema that the former name had."""
+    """The canonical name. If RENAME TO gave it without database and schema, those of the former name are added."""
     if name is None:
         return None
     old, new = greatest(profile.old_names.get(name, ())), canonical_name(name)
@@ -77,8 +78,8 @@ def _whole_name(name: str | None, profile: Profile) -> str | None:
 
 
 def as_thing(profile: Profile) -> Thing:
-    """The object as its datasets tell of it. Of several domains the most telling is shown, which comes first in the
-    alphabet (DYNAMIC TABLE before TABLE).
+    """The object as its datasets describe it. Of several domains the most exact is taken, which is the first in
+    alphabetical order (DYNAMIC TABLE before TABLE).
     """
     return Thing(
         profile.key,
@@ -98,10 +99,10 @@ _NO_FATE: Final = (0, "", "", "", "")
 
 
 class DatasetProfile(Struct, gc=False):
-    """A dataset, as the objects tell that are it. ``is_seen``: whether rows show it under its name; ``columns``: of all
-    its objects; ``things``: the objects by their keys; ``left``: object key -> whether it was renamed and has been seen
-    under another name since; ``fate``: as :data:`exporter.things.lives.Fate`, the latest of all its objects, with the
-    namespace and name of the dataset before. The others: see :data:`DatasetKey`.
+    """What objects give for the dataset that they are. ``is_seen``: whether rows show it under its name; ``columns``:
+    of all its objects; ``things``: the objects by key; ``left``: object key -> whether the object was renamed and then
+    seen under another name; ``fate``: the latest :data:`exporter.things.lives.Fate` of all its objects, with namespace
+    and name of the former dataset. The others: see :data:`DatasetKey`.
     """
 
     account: str
@@ -116,11 +117,11 @@ class DatasetProfile(Struct, gc=False):
 
     @property
     def key(self) -> DatasetKey:
-        """What is the same for all objects that are this dataset."""
+        """What all objects of this dataset have in common."""
         return self.account, self.namespace, self.name, self.is_dataset
 
     def hear(self, other: DatasetProfile) -> None:
-        """Add what other objects tell of the same dataset; the order does not matter."""
+        """Adds what other objects give for the same dataset; the order does not matter."""
         self.is_seen |= other.is_seen
         self.columns |= other.columns
         self.things |= other.things
@@ -129,22 +130,22 @@ class DatasetProfile(Struct, gc=False):
 
     @property
     def is_sent(self) -> bool:
-        """Whether it has an event of its own."""
+        """Whether it gets an event of its own."""
         return self.is_dataset and self.is_seen
 
     @property
     def is_left(self) -> bool:
-        """Whether every object that had the name has another one now."""
+        """Whether every object that had the name has another name now."""
         return bool(self.left) and all(self.left.values())
 
     def lifecycle(self, producer: str) -> Json:
-        """The facet of what happened to it last."""
+        """The facet of its last change: created, renamed, dropped …; ``{}`` where none is known."""
         *_, state, namespace, name = self.fate
         return facets.lifecycle(state or None, (namespace, name) if namespace else None, producer)
 
 
 def told_by(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProfile]:
-    """What an object tells of each dataset that it is under one of its spellings."""
+    """What an object gives for each dataset that it is under one of its spellings."""
     thing, found = as_thing(profile), dict[DatasetKey, DatasetProfile]()
     spelled = spellings(profile, settings)
     named = {one.name: one.dataset[1:3] for one in reversed(spelled)}
@@ -161,20 +162,20 @@ def told_by(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProf
 
 
 def _has_left(profile: Profile, name: str | None) -> bool:
-    """Whether the object was renamed from this name, and a later row shows it under another."""
+    """Whether the object was renamed from this name and a later row shows it under another name."""
     if name is None or name not in profile.names or not any(name in old for old in profile.old_names.values()):
         return False
     return profile.names[name][1] < max(last for _, last in profile.names.values())
 
 
-# --- what is told of a dataset ----------------------------------------------------------------------------------------
+# --- the facets of a dataset ------------------------------------------------------------------------------------------
 
 
 _MOST_COLUMNS: Final = 10_000
 
 
 def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
-    """What every event tells of the dataset itself, whether it is read or written."""
+    """The facets that every event has for the dataset, whether it is read or written."""
     shown, producer = dataset.things[max(dataset.things)], settings.producer
     return {
         **facets.data_source(dataset.namespace, producer),
@@ -185,8 +186,8 @@ def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
 
 
 def facets_for_runs(dataset: DatasetProfile, settings: OpenLineageSettings) -> bytes:
-    """What the events of runs tell of it, as JSON. Of a dataset with more than :data:`_MOST_COLUMNS` columns its own
-    event alone has the schema, which would make each event of each query that reads it some MB long.
+    """The facets of a dataset in the events of runs, as JSON. For a dataset with more than :data:`_MOST_COLUMNS`
+    columns only its own event has the schema; otherwise each event of a query that reads it would have some MB.
     """
     told = facets_of(dataset, settings)
     if len(dataset.columns) > _MOST_COLUMNS:
@@ -195,15 +196,15 @@ def facets_for_runs(dataset: DatasetProfile, settings: OpenLineageSettings) -> b
 
 
 def answer(dataset: DatasetProfile, settings: OpenLineageSettings) -> Dataset:
-    """What the dataset answers to a query that speaks of it."""
+    """The answer of the dataset to a query that refers to it."""
     return Dataset(dataset.namespace, dataset.name, facets_for_runs(dataset, settings))
 
 
 def dataset_event(
     dataset: DatasetProfile, begun: int, settings: OpenLineageSettings, lifecycle: Json | None = None
 ) -> Event:
-    """The event of the dataset, at the time of its account's first query (``begun``, microseconds since 1970), so that
-    it comes before all others. ``lifecycle``: the facet of what became of it before that.
+    """The event of the dataset. Its time is the start of the account's first query (``begun``, microseconds since 1970,
+    UTC), so that it comes before all other events. ``lifecycle``: the facet of what happened to it before that.
     """
     told = [described(thing) for _, thing in sorted(dataset.things.items())]
     told_apart = facets.objects([one for one in told if one], settings.producer)

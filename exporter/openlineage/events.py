@@ -1,7 +1,7 @@
 """Queries -> their OpenLineage events. Start reading here.
 
-What a statement did is told by :mod:`exporter.openlineage.statement`; here comes what each of its runs adds: the
-query's id and times, its user, its parents, and what QUERY_HISTORY tells.
+:mod:`exporter.openlineage.statement` makes the parts of an event that follow from the statement. This module adds what
+differs from run to run: the query's id and times, its user, its parents, and the columns of QUERY_HISTORY.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 class Event(Struct, frozen=True, gc=False):
-    """An event. ``time``: microseconds since 1970 in UTC; ``type``: START, COMPLETE or DATASET; ``job_name``: None for
-    the event of a dataset; ``body``: its JSON.
+    """An event. ``time``: microseconds since 1970, UTC; ``type``: START, COMPLETE or DATASET; ``job_name``: None for
+    the event of a dataset; ``body``: the event as JSON.
     """
 
     time: int
@@ -38,12 +38,12 @@ class Event(Struct, frozen=True, gc=False):
 
 
 def run_events(query: QueryFacts, answers: Answers, settings: OpenLineageSettings) -> list[Event]:
-    """START and COMPLETE of a query; none where it only reads and the settings leave such queries out."""
+    """START and COMPLETE of a query; empty where it only reads and the settings leave out such queries."""
     return events_of(query, statement(query.content, answers.datasets, settings), answers, settings)
 
 
 def events_of(query: QueryFacts, told: Statement, answers: Answers, settings: OpenLineageSettings) -> list[Event]:
-    """The same from what its statement tells."""
+    """The same, where the parts of its statement exist already."""
     if not settings.reads and not told.outputs:
         return []
     name = job_name(prefixed(told.job, query.history, settings))
@@ -53,7 +53,7 @@ def events_of(query: QueryFacts, told: Statement, answers: Answers, settings: Op
         "job": Fragment(orjson.dumps(_job(query, name, settings))),
     }
     run, first = run_id(query.account, query.query_id), orjson.dumps(_first_facets(query, name, answers, settings))
-    # An output without `schema` empties the dataset in Marquez, so START names no datasets.
+    # In Marquez an output without `schema` removes the dataset's columns, so START names no datasets.
     start = {**common, "run": _run(run, first), "inputs": [], "outputs": []}
     complete = {
         **common,
@@ -77,7 +77,7 @@ def _run(run: str, run_facets: bytes) -> Json:
 
 
 def _first_facets(query: QueryFacts, name: str, answers: Answers, settings: OpenLineageSettings) -> Json:
-    """What both events say of the run."""
+    """The run facets of both events."""
     parent = _relative(query, parent_id(query), answers.parent_job, settings)
     # The root of a query may be the query itself.
     root_job = name if query.root_query_id == query.query_id else answers.root_job
@@ -90,7 +90,7 @@ def _first_facets(query: QueryFacts, name: str, answers: Answers, settings: Open
 
 
 def _relative(query: QueryFacts, query_id: str | None, job: str | None, settings: OpenLineageSettings) -> Json | None:
-    """Run and job of a parent or root."""
+    """Run and job of a parent or root; None where there is none."""
     if query_id is None:
         return None
     named = {"namespace": job_namespace(query.account, settings), "name": UNRECORDED_JOB if job is None else job}
@@ -110,7 +110,7 @@ def _job(query: QueryFacts, name: str, settings: OpenLineageSettings) -> Json:
 
 
 def _outputs(query: QueryFacts, told: Statement, settings: OpenLineageSettings) -> bytes:
-    """The outputs as an array; where one was written, with its rows."""
+    """The outputs as a JSON array; if exactly one was written, with its number of rows."""
     outputs, rows = list(told.outputs), rows_written(query.history)
     if told.counted is not None and rows is not None:
         outputs[told.counted] = with_rows(outputs[told.counted], rows, settings.producer)
@@ -118,6 +118,6 @@ def _outputs(query: QueryFacts, told: Statement, settings: OpenLineageSettings) 
 
 
 def rows_written(history: History) -> int | None:
-    """The rows of a query that writes one dataset: QUERY_HISTORY counts by query, not by target."""
+    """The rows that a query with one output wrote, None where unknown. QUERY_HISTORY counts by query, not by target."""
     changed = (history.rows_inserted or 0) + (history.rows_updated or 0)
     return changed if changed > 0 or (history.rows_deleted or 0) > 0 else history.rows_produced

@@ -1,6 +1,6 @@
-"""The facets of an event: one function each, from plain values to ``{name: facet}``; ``{}`` where nothing is told.
+"""The facets of an event: one function for each, from plain values to ``{name: facet}``, or ``{}`` without values.
 
-Each says who made it (``producer``) and which JSON Schema it follows; what is None is left out.
+Each facet names its producer (``producer``) and its JSON Schema. Members that are None are left out.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ SCHEMAS: Final[Mapping[str, str]] = {
     **{key: f"{SPEC}/facets/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _OF_SPEC.items()},
     **{key: f"{OWN}/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _OF_OURS.items()},
 }
-"""Facet -> its ``_schemaURL``: of the specification, and our own below ``schemas/``. A published one never changes."""
+"""Facet -> its ``_schemaURL``: of the specification, or our own below ``schemas/``. A published schema never changes.
+"""
 
 _LEVELS: Final = ("DATABASE", "SCHEMA")
 
@@ -67,7 +68,7 @@ def _facet(name: str, fields: Mapping[str, Any], producer: str) -> Json:
 
 
 def _listed(name: str, field: str, values: Sequence[Any], producer: str) -> Json:
-    """A facet that holds one list; none where it is empty."""
+    """A facet that holds one list; ``{}`` where the list is empty."""
     return _facet(name, {field: values}, producer) if values else {}
 
 
@@ -75,17 +76,17 @@ def _listed(name: str, field: str, values: Sequence[Any], producer: str) -> Json
 
 
 def external_query(query_id: str, producer: str) -> Json:
-    """The query by its own id."""
+    """The query id."""
     return _facet("externalQuery", {"externalQueryId": query_id, "source": "snowflake"}, producer)
 
 
 def parent(of: Json | None, root: Json | None, producer: str) -> Json:
-    """Run and job of the parent, and of the root; each as ``{"run": …, "job": …}``, None where there is none."""
+    """Run and job of the parent and of the root, each as ``{"run": …, "job": …}``; ``{}`` without a parent."""
     return {} if of is None else _facet("parent", said({**of, "root": root}), producer)
 
 
 def query(query: QueryFacts, producer: str) -> Json:
-    """Who ran the query, as what and where."""
+    """Who ran the query, and the columns of the rows and of QUERY_HISTORY that describe it."""
     history = query.history
     told = {
         "userName": query.user_name,
@@ -125,38 +126,38 @@ def _agent(agent: Agent) -> Json:
 
 
 def job_type(query_type: str | None, producer: str) -> Json:
-    """``jobType`` is always there: Marquez refuses the facet without it."""
+    """The kind of query. ``jobType`` is always present: Marquez refuses the facet without it."""
     kind = "QUERY" if query_type is None else query_type
     return _facet("jobType", {"processingType": "BATCH", "integration": "SNOWFLAKE", "jobType": kind}, producer)
 
 
 def sql(text: str | None, producer: str) -> Json:
-    """The text of the query, which can hold personal data."""
+    """The SQL text of the query, which can hold personal data."""
     return {} if text is None else _facet("sql", {"query": text, "dialect": "snowflake"}, producer)
 
 
 def incompleteness(places: Sequence[str], producer: str) -> Json:
-    """What Snowflake cut away or left without a name."""
+    """The places in the rows that Snowflake truncated or left without a name."""
     return _listed("accessHistory_incompleteness", "places", places, producer)
 
 
 def policies(enforced: Sequence[Json], producer: str) -> Json:
-    """The policies enforced, by object and column."""
+    """The policies that were enforced, by object and column."""
     return _listed("accessHistory_policies", "policies", enforced, producer)
 
 
 def joins(pairs: Sequence[Json], producer: str) -> Json:
-    """The pairs of objects joined, and how."""
+    """The pairs of objects that were joined, and how."""
     return _listed("accessHistory_joins", "joins", pairs, producer)
 
 
 def ddl(changes: Sequence[Json], producer: str) -> Json:
-    """Every change."""
+    """The DDL changes."""
     return _listed("accessHistory_ddl", "changes", changes, producer)
 
 
 def routines(called: Sequence[Json], producer: str) -> Json:
-    """Functions and procedures called."""
+    """The functions and procedures that were called."""
     return _listed("accessHistory_routines", "routines", called, producer)
 
 
@@ -164,18 +165,18 @@ def routines(called: Sequence[Json], producer: str) -> Json:
 
 
 def data_source(namespace: str, producer: str) -> Json:
-    """Where the dataset is."""
+    """The place of the dataset."""
     uri = {"uri": namespace} if "://" in namespace else {}
     return _facet("dataSource", {"name": namespace, **uri}, producer)
 
 
 def schema(columns: Iterable[str], kind: str, producer: str) -> Json:
-    """The columns, all of one type: the view knows none."""
+    """The columns, all with one type, since the view does not give types."""
     return _listed("schema", "fields", [{"name": column, "type": kind} for column in columns], producer)
 
 
 def dataset_type(domain: str | None, stage_kind: str | None, location: str | None, producer: str) -> Json:
-    """``EXTERNAL TABLE`` -> TABLE with subtype EXTERNAL; a place outside of Snowflake is a FILE."""
+    """``EXTERNAL TABLE`` -> TABLE with subtype EXTERNAL; a location outside of Snowflake is a FILE."""
     if domain is None and location is None:
         return {}
     before, _, last = ("FILE" if domain is None else domain).rpartition(" ")
@@ -184,7 +185,7 @@ def dataset_type(domain: str | None, stage_kind: str | None, location: str | Non
 
 
 def hierarchy(name: str, domain: str | None, producer: str) -> Json:
-    """Database, schema and object, of a name that has all three."""
+    """Database, schema and object; ``{}`` for a name that does not have all three."""
     levels = [] if domain is None else parts(name)
     if len(levels) != 3:
         return {}
@@ -193,7 +194,7 @@ def hierarchy(name: str, domain: str | None, producer: str) -> Json:
 
 
 def objects(told: Sequence[Json], producer: str) -> Json:
-    """The objects of Snowflake that had this name, with their domains and ids."""
+    """The Snowflake objects that had this name, with their domains and ids."""
     return _listed("accessHistory_objects", "objects", told, producer)
 
 
@@ -208,7 +209,7 @@ def write(accessed: Json, producer: str) -> Json:
 
 
 def lifecycle(state: str | None, previous: DatasetName | None, producer: str) -> Json:
-    """CREATE, DROP and the like; ``previous``: the dataset that a RENAME made this one from."""
+    """CREATE, DROP and so on; ``previous``: the dataset that was renamed to this one, None if it was not a rename."""
     if state is None:
         return {}
     before = None if previous is None else {"name": previous[1], "namespace": previous[0]}
@@ -217,33 +218,33 @@ def lifecycle(state: str | None, previous: DatasetName | None, producer: str) ->
 
 
 def documentation(text: str | None, producer: str) -> Json:
-    """A comment."""
+    """The comment on the dataset."""
     return {} if text is None else _facet("documentation", {"description": text}, producer)
 
 
 def tags(told: Sequence[Json], producer: str) -> Json:
-    """Tags of the dataset, and with ``field`` of its columns."""
+    """Tags of the dataset; those of its columns have ``field``."""
     return _listed("tags", "tags", told, producer)
 
 
 def output_statistics(rows: int | None, producer: str) -> Json:
-    """How many rows were written."""
+    """The number of rows that were written."""
     return {} if rows is None else _facet("outputStatistics", {"rowCount": rows}, producer)
 
 
 def column_lineage(sources: Mapping[str, list[Json]], producer: str) -> Json:
-    """The sources of each column."""
+    """The sources of each column (facet ``columnLineage``)."""
     fields = {column: {"inputFields": fields} for column, fields in sources.items()}
     return _facet("columnLineage", {"fields": fields}, producer) if fields else {}
 
 
 def lineage(inputs: Iterable[DatasetName], sources: Mapping[str, list[Json]], producer: str) -> Json:
-    """The datasets and columns that this one was made from, and no others."""
+    """The datasets and columns that this dataset was made from (facet ``lineage``)."""
     datasets = [{"type": "DATASET", "namespace": namespace, "name": name} for namespace, name in inputs]
     by_column = {column: {"inputs": [{"type": "DATASET", **one} for one in told]} for column, told in sources.items()}
     return _facet("lineage", {"inputs": datasets, **({"fields": by_column} if by_column else {})}, producer)
 
 
 def column_routines(routines: Mapping[str, list[Json]], producer: str) -> Json:
-    """The functions and procedures that a column was made by."""
+    """The functions and procedures that made each column."""
     return _facet("accessHistory_columnRoutines", {"fields": routines}, producer) if routines else {}

@@ -1,5 +1,5 @@
-"""What became of a dataset last, which its own event repeats: a backend takes each event for the present, and would
-forget that a table was renamed or created.
+"""The last change of a dataset, which the dataset's own event repeats: a backend takes each event for the present
+state, and would otherwise forget that a table was renamed or created.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts) -> None:
-    """Tell the objects that the query writes or changes, under the names that they have as its outputs.
+    """Records the change in the objects that the query writes or changes, under the names that they have as its
+    outputs.
 
-    ``profiles``: by account and object key.
+    ``profiles``: by account and object key; they are changed in place.
     """
     content = facts.content
     if not content.writes and not content.changes:

@@ -1,4 +1,4 @@
-"""A statement's content, brought together by the datasets that it is about: its inputs, its outputs, its routines."""
+"""A statement's content, grouped by dataset: its inputs, its outputs, its routines."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from exporter.things.answers import Dataset
 
 Source = tuple[str, str, str, str, bool]
-"""A written column, the dataset (namespace, name) and column that it comes from, and whether that is a base source."""
+"""A written column; the dataset (namespace, name) and column that it comes from; whether it is a base source."""
 
 
 class Output(Struct, frozen=True, gc=False):
-    """A dataset that is written or changed: in how many ways, and by which objects that are it (``keys``, sorted).
-    ``state``: what became of it, as ``lifecycleStateChange`` has it; ``is_written``: whether it was given data.
+    """A dataset that is written or changed: the accesses to it, and the objects that it stands for (``keys``, sorted).
+    ``state``: its change, as ``lifecycleStateChange`` names it, or None; ``is_written``: whether data was written to
+    it.
     """
 
     name: DatasetName
@@ -38,10 +39,11 @@ class Output(Struct, frozen=True, gc=False):
 class Gathered(Struct, frozen=True, gc=False):
     """A statement by its datasets.
 
-    ``inputs``: those that the view lists as read, and how; ``unlisted``: those that it only names as the source of a
-    column, with these columns; ``outputs`` in the order of names; ``sources``: object key of what was written -> the
-    sources of its columns, sorted; ``made_by``: the same -> where a column was made by a routine; ``routines``: label
-    -> calls.
+    ``inputs``: datasets that the view lists as read, with their accesses; ``unlisted``: datasets that it only names as
+    the source of a column, with these columns; ``outputs``: in the order of names; ``sources``: key of the written
+    object
+    -> the sources of its columns, sorted; ``made_by``: the same key -> the columns that a routine made; ``routines``:
+    label -> calls.
     """
 
     content: Content
@@ -58,7 +60,9 @@ class Gathered(Struct, frozen=True, gc=False):
 
 
 def gathered(content: Content, datasets: Datasets, settings: OpenLineageSettings) -> Gathered:
-    """The content by datasets; ``datasets``: those of :func:`exporter.queries.spoken.spoken`."""
+    """The content, grouped by dataset; ``datasets``: of all things that :func:`exporter.queries.spoken.spoken`
+    gives.
+    """
     inputs, routines = _read(content, datasets, settings)
     sources, made_by = _derived(content, datasets, settings)
     return Gathered(
@@ -84,7 +88,7 @@ def _read(
 
 
 def _with_arguments(dataset: Dataset, routine: Thing) -> str:
-    """A routine with the arguments that tell overloaded ones apart."""
+    """The name of a routine with its arguments, which distinguish overloaded routines."""
     return dataset.name + (routine.signature or "")
 
 
@@ -109,7 +113,7 @@ def _derived(
 def _unlisted(
     sources: Mapping[str, list[Source]], inputs: Mapping[DatasetName, Sequence[Access]]
 ) -> dict[DatasetName, set[str]]:
-    """In the order of the columns that were written."""
+    """The sources that are no inputs, in the order of the columns that were written."""
     found: dict[DatasetName, set[str]] = {}
     for told in sources.values():
         for _, namespace, name, field, _ in told:
@@ -136,8 +140,8 @@ def _output(name: DatasetName, ways: list[Written], datasets: Datasets) -> Outpu
 
 
 def shown_dataset(touches: Sequence[Access], datasets: Datasets) -> Dataset:
-    """What is told of a dataset that several objects of one query are, one of which may be no table but have its
-    name.
+    """The dataset to describe where several objects of one query are the same dataset. One of them may be no table but
+    have the same name.
     """
     first = min(touches, key=lambda touch: (touch.access, touch.thing.key)) if len(touches) > 1 else touches[0]
     return dataset_of(first.thing, datasets)

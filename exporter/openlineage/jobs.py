@@ -1,8 +1,8 @@
-"""The job of a query, and of its relatives.
+"""The job of a query, of its parent and of its root.
 
-A backend knows a parent by the name that it was sent under (Marquez makes a second job of any other name), so a child
-has to spell the name of its parent's job. It follows from what the parent read and wrote, by the same rule as the
-parent's own.
+A backend identifies a parent by the name of its job (Marquez makes a second job for any other name). So the events of a
+child have to give exactly the name that the parent's own events give. It follows from what the parent read and wrote,
+by the same rule.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from exporter.queries.facts import Change, Content, History, QueryFacts
 
 UNRECORDED_JOB: Final = "unrecorded statement"
-"""The job of a parent that has no row: one for all of them, since a name with its query id would make one job a run."""
+"""The job of all parents without a row. If the name had the query id, each such run would be a job of its own."""
 
 
 def job_of(content: Content, datasets: Datasets, history: History, settings: OpenLineageSettings) -> Job:
-    """The job that a query is a run of."""
+    """The job that the query is a run of."""
     return prefixed(unprefixed(gathered(content, datasets, settings), datasets), history, settings)
 
 
 def unprefixed(told: Gathered, datasets: Datasets) -> Job:
-    """What of a job follows from what the statement did."""
+    """The parts of a job that follow from what the statement did."""
     changes = told.content.changes
     changed = [label for change in changes if (label := subject(change, datasets)) is not None]
     return Job(
@@ -43,7 +43,7 @@ def unprefixed(told: Gathered, datasets: Datasets) -> Job:
 
 
 def prefixed(job: Job, history: History, settings: OpenLineageSettings) -> Job:
-    """The job with what QUERY_HISTORY tells before its name."""
+    """The job, with the columns of QUERY_HISTORY that go before its name."""
     given = [getattr(history, name) for name in settings.job_name_from]
     prefixes = tuple([one for one in given if one])
     return replace(job, prefixes=prefixes) if prefixes else job
@@ -53,12 +53,12 @@ def prefixed(job: Job, history: History, settings: OpenLineageSettings) -> Job:
 
 
 def verb(change: Change) -> str:
-    """What a change does, for people."""
+    """What a change does, as a verb for the job's name."""
     return "rename" if is_rename(change) else change.operation.lower()
 
 
 def subject(change: Change, datasets: Datasets) -> str | None:
-    """Kind and name of what is changed and is no dataset: ``masking policy DB.S.P``."""
+    """Kind and name of what is changed where that is no dataset (``masking policy DB.S.P``); else None."""
     if changes_dataset(change):
         return None
     name = dataset_of(change.thing, datasets).name
@@ -69,10 +69,10 @@ def subject(change: Change, datasets: Datasets) -> str | None:
 
 
 def parent_id(query: QueryFacts) -> str | None:
-    """The query whose job is named as the parent's; a query is not its own parent."""
+    """The query id of the parent; None where there is none, or the query names itself."""
     return None if query.parent_query_id == query.query_id else query.parent_query_id
 
 
 def root_id(query: QueryFacts) -> str | None:
-    """The query whose job is named as the root's: only beside a parent."""
+    """The query id of the root; None where there is no parent."""
     return None if parent_id(query) is None else query.root_query_id

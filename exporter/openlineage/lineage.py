@@ -1,4 +1,4 @@
-"""Where the columns of an output come from."""
+"""The sources of the columns of an output."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _IS_BOTH: Final = [_DIRECT, _BASE]
 
 
 def sources_of(keys: Collection[str], by_key: Mapping[str, list[Source]]) -> list[Source]:
-    """The sources of the columns of all objects that are one dataset, sorted."""
+    """The sources of the columns of all objects that are the same dataset, sorted."""
     told = [by_key[key] for key in keys if key in by_key]
     return told[0] if len(told) == 1 else sorted(source for one in told for source in one)
 
 
 def by_column(sources: Iterable[Source]) -> dict[str, list[Json]]:
-    """Column -> its sources, each once, whether it is a direct one, a base one, or both; from sorted ones."""
+    """Column -> its sources, none twice, each as direct, base, or both; ``sources`` have to be sorted."""
     found: dict[str, dict[tuple[str, str, str], Json]] = {}
     for column, namespace, name, field, is_base in sources:
         fields = found.setdefault(column, {})
@@ -42,7 +42,7 @@ def by_column(sources: Iterable[Source]) -> dict[str, list[Json]]:
 
 
 def routines_by_column(keys: Collection[str], made_by: Mapping[str, list[Derivation]]) -> dict[str, list[Json]]:
-    """Column of an output, the dataset that the objects ``keys`` are -> the routines that it was made by."""
+    """Column -> the routines that made it, for the output that stands for the objects ``keys``."""
     found: dict[str, list[Json]] = {}
     for key in keys:
         for one in sorted(made_by.get(key, ()), key=_order):

@@ -1,4 +1,4 @@
-"""Objects, queries and statements -> the names under which OpenLineage knows them.
+"""The OpenLineage names of objects, queries and statements.
 
 Sources: the naming page of OpenLineage (spec/Naming.md) for datasets, RFC 4122 section 4.3 for run ids.
 """
@@ -27,7 +27,7 @@ RUN_NAMESPACE: Final = "303cd5b2-8b07-52f5-b4b1-903f3a349c94"
 
 _RUN_NAMESPACE: Final = bytes.fromhex(RUN_NAMESPACE.replace("-", ""))
 _VARIANT: Final = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
-"""The digit that stands for the variant of a UUID -> the same with the two bits of RFC 4122 set."""
+"""A hexadecimal digit -> the same digit with the two variant bits of RFC 4122 set."""
 
 _SHOWN_NAMES, _SHOWN_LENGTH, _PREFIX_LENGTH = 3, 120, 60
 
@@ -40,7 +40,7 @@ _reads_as_address: Final = re.compile(r"[0-9]|//").match
 _escape: Final = re.compile(rb"\\(?:u00[01][0-9a-f]|.)")
 
 parts: Final = re.compile(r'"(?:[^"]|"")+"|[^."]+').findall
-"""The identifiers of a canonical name, as they are spelled."""
+"""Finds the identifiers of a canonical name, with their quotes."""
 
 
 # --- datasets ---------------------------------------------------------------------------------------------------------
@@ -52,11 +52,11 @@ def account_namespace(account: str) -> str:
 
 
 def dataset_name(thing: Thing, canonical: str | None, account: str, settings: OpenLineageSettings) -> DatasetName:
-    """The dataset that an object is. ``canonical``: its canonical name; ``account``: that of the queries, whose
-    organization has the account beside the thing.
+    """The dataset that an object is. ``canonical``: its canonical name, None without one; ``account``: the account of
+    the queries; an account that the thing itself names is taken to be in the same organization.
 
-    A name stands before a location, so that a stage that shows both keeps its name; an object with neither is named
-    by its key.
+    A name has priority over a location, so that a stage with both keeps its name. An object with neither gets its key
+    as its name.
     """
     own = account_namespace(_owner(account, thing.account))
     if canonical is not None:
@@ -74,8 +74,8 @@ def _owner(account: str, object_account: str | None) -> str:
 
 
 def object_label(kind: str, name: str) -> str:
-    """An object's name in its account, with ``%`` before a table's stage and ``~`` before a user's (Snowflake's own
-    signs), which otherwise would be taken for the table itself.
+    """An object's name in its account. The stage of a table gets ``%`` and that of a user ``~`` in front (Snowflake's
+    own signs); without the sign it would have the name of the table.
     """
     if kind == "user-stage":
         return f"~{name}"
@@ -83,7 +83,7 @@ def object_label(kind: str, name: str) -> str:
 
 
 def letter_case(name: str, settings: OpenLineageSettings) -> str:
-    """The canonical name in the letter case of the settings; quoted parts keep theirs."""
+    """The canonical name in the letter case of the settings; quoted parts stay unchanged."""
     if settings.letter_case == "upper":
         return name
     if '"' not in name:
@@ -92,11 +92,12 @@ def letter_case(name: str, settings: OpenLineageSettings) -> str:
 
 
 def place(url: str, own: str) -> DatasetName:
-    """A place outside of Snowflake, as the naming page has it; the slash at the end goes, as Spark's producers do it.
+    """The dataset of a location outside of Snowflake, by OpenLineage's naming page, without the slash at its end (as
+    Spark's producers do it).
 
     ``s3://b/p/f.csv`` -> ``s3://b``, ``p/f.csv``; ``gcs://`` -> ``gs://``; ``file:///p`` -> ``file``, ``/p``;
     ``azure://acc.blob.core.windows.net/c/p`` -> ``wasbs://c@acc.dfs.core.windows.net``, ``p``.
-    What is no URL stays whole, in the account's namespace ``own``.
+    A text that is no URL is the name itself, in the account's namespace ``own``.
     """
     if drive := _drive(url):
         return "file", drive[1]
@@ -118,7 +119,7 @@ def _path(path: str) -> str:
 
 
 def qualified(new: str, old: str) -> str:
-    """A canonical name, with the database and schema of another where it has none: RENAME TO may leave them out."""
+    """A canonical name; database and schema are taken from ``old`` where RENAME TO left them out."""
     of_old = parts(old)
     return ".".join([*of_old[: max(len(of_old) - len(parts(new)), 0)], new])
 
@@ -127,8 +128,8 @@ def qualified(new: str, old: str) -> str:
 
 
 def run_id(account: str, query_id: str) -> str:
-    """The UUIDv5 of ``ACCOUNT/QUERY_ID``: Snowflake's ids look like UUIDs and are of no RFC variant, and a parent's
-    run id must follow from ``parent_query_id`` alone. Source: RFC 4122, section 4.3.
+    """The UUIDv5 of ``ACCOUNT/QUERY_ID`` (RFC 4122, section 4.3). Snowflake's own ids look like UUIDs but have no valid
+    variant. The run id of a parent has to follow from ``parent_query_id`` alone.
     """
     digest = sha1(_RUN_NAMESPACE + f"{account}/{query_id}".encode(), usedforsecurity=False).hexdigest()
     return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-{_VARIANT[digest[16]]}{digest[17:20]}-{digest[20:32]}"
@@ -140,10 +141,11 @@ def job_namespace(account: str, settings: OpenLineageSettings) -> str:
 
 
 class Job(Struct, frozen=True, gc=False):
-    """Everything that tells a job from another.
+    """Everything that distinguishes a job from others.
 
-    ``prefixes``: texts that go before its name; ``verbs``: the DDL operations; ``inputs``, ``outputs``: the datasets;
-    ``subjects``: routines and other things that are no datasets. All but the prefixes are sorted sets.
+    ``prefixes``: texts before its name; ``verbs``: the DDL operations; ``inputs``, ``outputs``: the datasets;
+    ``subjects``: routines and other things that are no datasets. All but the prefixes are sorted and without
+    duplicates.
     """
 
     prefixes: tuple[str, ...] = ()
@@ -155,19 +157,19 @@ class Job(Struct, frozen=True, gc=False):
 
 @lru_cache(maxsize=10_000)
 def job_name(job: Job) -> str:
-    """A name that people can read, and a short hash of everything.
+    """A readable name, with a short hash of everything that distinguishes the job.
 
-    ``write DB.S.T from DB.S.A, DB.S.B [0f1e2d3c4b]``; before it, ``query`` where it would begin with a digit.
+    ``write DB.S.T from DB.S.A, DB.S.B [0f1e2d3c4b]``. A name that would begin with a digit gets ``query`` in front.
     """
     shown = ": ".join([*(prefix[:_PREFIX_LENGTH] for prefix in job.prefixes), _title(job)])
     in_a_line = _controls.sub(" ", shown)
-    # Marquez reads a digit or // after a colon as part of an address: of such a job it could show no graph.
+    # Marquez reads a digit or // after a colon as part of an address, and could not show the graph of such a job.
     readable = f"query {in_a_line}" if _reads_as_address(in_a_line) else in_a_line
     return f"{readable} [{sha1(_as_json(job), usedforsecurity=False).hexdigest()[:10]}]"
 
 
 def _as_json(job: Job) -> bytes:
-    """The text that a job's hash is made of. Names of jobs live in backends: not a byte of it may change."""
+    """The text that a job's hash is made from. Backends keep the names of jobs, so this text must never change."""
     text = orjson.dumps(
         {
             "prefixes": job.prefixes,
@@ -185,7 +187,7 @@ def _identities(names: Sequence[DatasetName]) -> list[dict[str, str]]:
 
 
 def _in_capitals(escape: re.Match[bytes]) -> bytes:
-    r"""Jackson, which wrote the first of these texts, has the digits of ``\u001B`` in capitals."""
+    r"""The digits of ``\u001B`` in upper case, as Jackson writes them, whose texts the first hashes were made from."""
     text = escape[0]
     return rb"\u" + text[2:].upper() if len(text) > 2 else text
 
@@ -204,7 +206,7 @@ def _title(job: Job) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of those left out."""
     more = len(names) - _SHOWN_NAMES
     shown = ", ".join([name[:_SHOWN_LENGTH] for name in names[:_SHOWN_NAMES]])
     return f"{shown} +{more}" if more > 0 else shown

@@ -1,4 +1,4 @@
-"""What of a statement is about datasets, and what is about other things: routines, policies, tags, roles."""
+"""Which parts of a statement concern datasets, and which concern routines, policies, tags or roles."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     Datasets = Mapping[Spelled, Dataset]
 
 CHANGEABLE_KINDS: Final = frozenset(("table", "view", "stage", "table-stage", "user-stage", "stream", "location"))
-"""What DDL changes of are outputs; other kinds of thing (policies, tags, roles …) are told in the ``ddl`` facet."""
+"""Kinds of things that are outputs where DDL changes them; changes of other kinds are in the ``ddl`` facet alone."""
 
 DATASET_KINDS: Final = CHANGEABLE_KINDS | {UNKNOWN_KIND}
-"""What has an event of its own."""
+"""Kinds of things that get an event of their own."""
 
 _OPERATIONS: Final = frozenset(("CREATE", "ALTER", "DROP", "REPLACE", "UNDROP", "REFRESH"))
-"""What changes a dataset; DESCRIBE, SHOW, GRANT and the like do not make it an output."""
+"""Operations that make a dataset an output; DESCRIBE, SHOW, GRANT and the like do not."""
 
 _LIFECYCLE: Final[Mapping[str, str]] = {"CREATE": "CREATE", "ALTER": "ALTER", "DROP": "DROP", "REPLACE": "OVERWRITE"}
-"""The operations that one of the six values of ``lifecycleStateChange`` fits."""
+"""The operations that have a value of ``lifecycleStateChange``."""
 
 
 def dataset_of(thing: Thing, datasets: Datasets) -> Dataset:
-    """The dataset that a thing is under the name that the row has."""
+    """The dataset of a thing under the name that the row has for it."""
     return datasets[thing.key, thing.name, thing.account]
 
 
@@ -49,7 +49,7 @@ def changes_dataset(change: Change) -> bool:
 
 
 def is_rename(change: Change) -> bool:
-    """Whether a dataset has another name from now on."""
+    """Whether the change gives a dataset another name."""
     return change.new_name is not None and changes_dataset(change)
 
 
@@ -57,22 +57,22 @@ def is_rename(change: Change) -> bool:
 
 
 def shown_accesses(content: Content, settings: OpenLineageSettings) -> Sequence[Access]:
-    """What was read, without the objects beneath views where the settings say so."""
+    """The reads; without the objects beneath views, where the settings leave them out."""
     if settings.base_inputs:
         return content.accesses
     return [access for access in content.accesses if access.access == "DIRECT"]
 
 
 def shown_derivations(content: Content, settings: OpenLineageSettings) -> Sequence[Derivation]:
-    """The sources of columns, without those beneath views where the settings say so."""
+    """The sources of columns; without those beneath views, where the settings leave them out."""
     if settings.base_inputs:
         return content.derivations
     return [derivation for derivation in content.derivations if derivation.source_type == "DIRECT"]
 
 
 class Written(Access, frozen=True):
-    """An object that is an output, under the name that it has as one. ``access``: WRITE or DDL; ``state``: what became
-    of it, as ``lifecycleStateChange`` has it; ``comment`` on it.
+    """An object that is an output, under the name that it has as an output. ``access``: WRITE or DDL; ``state``: its
+    change, as ``lifecycleStateChange`` names it, or None; ``comment``: the comment that the change sets, or None.
     """
 
     state: str | None = None
@@ -80,7 +80,9 @@ class Written(Access, frozen=True):
 
 
 def written(content: Content) -> Iterator[Written]:
-    """What was written, and what DDL changed. A rename makes the new name and ends the old."""
+    """The objects that were written, and those that DDL changed. A rename creates the new name and drops the old
+    one.
+    """
     for write in content.writes:
         yield Written("WRITE", write.thing, write.columns)
     for change in content.changes:
@@ -94,11 +96,11 @@ def written(content: Content) -> Iterator[Written]:
             yield Written("DDL", change.thing, (), "DROP", change.comment)
 
 
-# --- what is told of an object ----------------------------------------------------------------------------------------
+# --- descriptions of objects ------------------------------------------------------------------------------------------
 
 
 def described(thing: Thing) -> Json:
-    """What a thing is, under the names of the facets."""
+    """What a thing is, with the field names of the facets."""
     return said(
         {
             "objectDomain": thing.domain,
@@ -111,7 +113,7 @@ def described(thing: Thing) -> Json:
 
 
 def accessed(touches: Sequence[Access]) -> Json:
-    """How the objects that are one dataset were read or written: every access, every column, what they are."""
+    """How the objects that are one dataset were read or written: all accesses, columns and objects."""
     told: Json = {
         "accesses": sorted({touch.access for touch in touches}),
         "columns": sorted({column.name for touch in touches for column in touch.columns}),
@@ -124,7 +126,7 @@ def accessed(touches: Sequence[Access]) -> Json:
 
 
 def routine(thing: Thing) -> Json:
-    """A function or procedure."""
+    """A function or procedure, with the field names of the facets."""
     return said(
         {
             "name": thing.name,

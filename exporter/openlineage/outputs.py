@@ -1,4 +1,4 @@
-"""The outputs of a statement, as the texts that its event has of them."""
+"""The outputs of a statement, as JSON texts for its event."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def output_text(output: Output, told: Gathered, settings: OpenLineageSettings) -> bytes:
-    """An output of a statement as JSON, its ``outputFacets`` last."""
+    """An output as JSON; ``outputFacets`` is its last member."""
     producer, sources = settings.producer, sources_of(output.keys, told.sources)
     columns = by_column(sources)
     own = {
@@ -44,8 +44,8 @@ def output_text(output: Output, told: Gathered, settings: OpenLineageSettings) -
 
 
 def _made_from(sources: Sequence[Source], told: Gathered) -> Sequence[DatasetName]:
-    """The datasets that an output was made from: those of its columns where the query writes several outputs, which
-    keeps the sources of one branch of INSERT ALL away from the others; else all inputs.
+    """The datasets that an output was made from. Where the query writes several outputs, these are the sources of its
+    own columns, so that the branches of an INSERT ALL stay apart; else they are all inputs.
     """
     if len(told.outputs) == 1 or not sources:
         return told.input_names()
@@ -53,7 +53,7 @@ def _made_from(sources: Sequence[Source], told: Gathered) -> Sequence[DatasetNam
 
 
 def _previous(output: Output, told: Gathered) -> DatasetName | None:
-    """The dataset that a renamed one was before."""
+    """The dataset that was renamed to this output; None where it was not a rename."""
     if output.state != "RENAME":
         return None
     former = (one.name for one in told.outputs if one.state == "DROP" and not set(one.keys).isdisjoint(output.keys))
@@ -61,8 +61,8 @@ def _previous(output: Output, told: Gathered) -> DatasetName | None:
 
 
 def with_rows(output: bytes, rows: int, producer: str) -> bytes:
-    """The text of an output with how many rows were written to it, which QUERY_HISTORY tells of each run: a facet
-    more at the end of its ``outputFacets``.
+    """The text of an output with the number of rows written, which QUERY_HISTORY gives for each run: one more facet at
+    the end of its ``outputFacets``.
     """
     more = orjson.dumps(facets.output_statistics(rows, producer))
     return output[: -len(b"}}")] + b"," + more[1:] + b"}"

@@ -1,4 +1,4 @@
-"""A transport of the OpenLineage client that writes one file for each run, for those who load events by hand.
+"""A transport of the OpenLineage client that writes a file for each run, for backends that import files.
 
 ``openlineage.yml``::
 
@@ -6,7 +6,7 @@
       type: exporter.openlineage.run_files.RunFilesTransport
       folder: lineage-by-run
 
-``FOLDER/RUN_ID.ndjson`` has the events of a run, one a line; ``FOLDER/datasets.ndjson`` those of datasets.
+``FOLDER/RUN_ID.ndjson`` has the events of a run, one in each line; ``FOLDER/datasets.ndjson`` those of datasets.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DATASETS: Final = "datasets.ndjson"
 
 @dataclass
 class RunFilesConfig(Config):
-    """``folder``: where the files go; it is made."""
+    """``folder``: where the files are written; it is created."""
 
     folder: str
 
@@ -46,7 +46,9 @@ class RunFilesConfig(Config):
 
 
 class RunFilesTransport(Transport):
-    """An event that a file holds already is not written again: a push that was killed may send one twice."""
+    """Writes events to files. An event that is in its file already is not written again: a push that was killed may
+    send an event twice.
+    """
 
     kind = "run_files"
     config_class = RunFilesConfig
@@ -72,7 +74,7 @@ class RunFilesTransport(Transport):
         file = self._folder / name
         if not file.exists():
             return set()
-        with file.open(encoding="utf-8", newline="\n") as lines:  # texts hold other signs that could end a line
+        with file.open(encoding="utf-8", newline="\n") as lines:  # texts may hold other characters that end a line
             return set(lines)
 
 

@@ -1,4 +1,4 @@
-"""What a user may choose about the events."""
+"""The settings of the events."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PRODUCER: Final = f"https://w3id.org/access-history/exporter/{__version__}"
-"""Who made an event or a facet: ``producer`` and ``_producer``."""
+"""``producer`` and ``_producer``: the program that made an event or a facet."""
 
 UNKNOWN_TYPE: Final = "UNKNOWN"
-"""The type of every column: the view knows none, and Marquez doubles fields that come without one."""
+"""The type of every column: the view gives no types, and Marquez lists a column twice that has none."""
 
 
 @dataclass(frozen=True)
 class OpenLineageSettings:
-    """The choices, with the defaults that most backends take.
+    """The settings, with defaults that most backends accept.
 
-    ``sql``: whether the query's text goes out, which can hold personal data. ``base_inputs``: whether the objects
+    ``sql``: whether events have the query's text, which can hold personal data. ``base_inputs``: whether the objects
     beneath views are inputs too. ``start_events``: START and COMPLETE, or COMPLETE alone. ``reads``: whether queries
-    that write nothing go out. ``letter_case`` of identifiers that need no quotes: ``upper`` as Snowflake stores them,
-    or ``lower`` as dbt spells them. ``namespaces``: dataset namespace -> the one to write instead.
-    ``job_namespace``: None for the account's. ``job_name_from``: columns of QUERY_HISTORY that go before a job's name
-    and tell one job from another.
+    that write nothing get events. ``letter_case`` of identifiers without quotes: ``upper`` as Snowflake stores them, or
+    ``lower`` as dbt writes them. ``namespaces``: dataset namespace -> the namespace to write instead.
+    ``job_namespace``: None for the account's. ``job_name_from``: columns of QUERY_HISTORY that go before a job's name;
+    queries with different values are runs of different jobs.
     """
 
     producer: str = PRODUCER
@@ -47,10 +47,10 @@ class OpenLineageSettings:
     unknown_type: str = UNKNOWN_TYPE
 
     def __post_init__(self) -> None:
-        """Raises UsageError where a choice makes no events."""
+        """Raises UsageError for a setting that cannot be used."""
         texts = {one.name for one in msgspec.structs.fields(History) if one.type == str | None}
         unknown = [name for name in self.job_name_from if name not in texts]
         if unknown:
-            raise UsageError(f"openlineage.job_name_from: {', '.join(unknown)} is no text column of QUERY_HISTORY")
+            raise UsageError(f"openlineage.job_name_from: {', '.join(unknown)} is not a text column of QUERY_HISTORY")
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-;=?-\[\]_a-z~]+", self.producer):
             raise UsageError(f"openlineage.producer must be a URI, and is {self.producer!r}")

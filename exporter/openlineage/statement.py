@@ -1,4 +1,4 @@
-"""What an event tells of a statement: the same whenever, and by whom, it is run."""
+"""The parts of an event that follow from its statement: the same for each run of it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class Statement(Struct, frozen=True, gc=False):
     """The parts of an event that follow from the content and its datasets alone, as JSON.
 
-    ``job``: without what QUERY_HISTORY puts before its name; ``facets``: an object, of the run; ``inputs``: an array;
-    ``outputs``: an object each; ``counted``: which output the rows of QUERY_HISTORY count for, the only one that was
-    written; None where there is none, or several.
+    ``job``: without the columns of QUERY_HISTORY before its name; ``facets``: an object, the run facets; ``inputs``: an
+    array; ``outputs``: one object each; ``counted``: the position of the output that the row counts of QUERY_HISTORY
+    apply to, which has to be the only one written; None otherwise.
     """
 
     job: Job
@@ -42,7 +42,7 @@ class Statement(Struct, frozen=True, gc=False):
 
 
 def statement(content: Content, datasets: Datasets, settings: OpenLineageSettings) -> Statement:
-    """What the statement tells; ``datasets``: those of :func:`exporter.queries.spoken.spoken`."""
+    """The parts for one statement; ``datasets``: of all things that :func:`exporter.queries.spoken.spoken` gives."""
     told = gathered(content, datasets, settings)
     is_written = [number for number, output in enumerate(told.outputs) if output.is_written]
     return Statement(
@@ -58,8 +58,8 @@ def statement(content: Content, datasets: Datasets, settings: OpenLineageSetting
 
 
 def _inputs(told: Gathered, datasets: Datasets, settings: OpenLineageSettings) -> list[Json]:
-    """The inputs: first those that the view lists, then those that it only names as the source of a column, without
-    which a backend drops the edge.
+    """The inputs: first those that the view lists as read, then those that it only names as the source of a column. A
+    backend drops a column's edge if its source is no input.
     """
     return [
         *[_listed(name, told.inputs[name], datasets, settings) for name in sorted(told.inputs)],
@@ -143,7 +143,7 @@ def _join(join: Join, datasets: Datasets) -> Json:
 
 
 def _called(accesses: Sequence[Access]) -> Json:
-    """A routine once, with all the ways in which it was called; of several objects the least is shown."""
+    """A routine, once, with all accesses to it; of several objects the first in order is described."""
     thing = min((access.thing for access in accesses), key=_order_of_routine)
     return {**routine(thing), "accesses": sorted({access.access for access in accesses})}
 

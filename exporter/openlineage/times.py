@@ -1,4 +1,4 @@
-"""Times as events have them (RFC 3339), from microseconds since 1970 in UTC."""
+"""Times in events (RFC 3339), from microseconds since 1970, UTC."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final
 
 _DAY: Final = 86_400_000_000
 _CYCLE: Final = 146_097
-"""Days of 400 years, after which the calendar repeats."""
+"""Days in 400 years, after which the calendar repeats."""
 _YEAR: Final = 365
 _TO_MARCH: Final = 719_468
-"""Days from the first of March of the year 0 to 1970."""
+"""Days from the first of March of the year 0 to the first of January of 1970."""
 
 
 def iso(time: int) -> str:
-    """The time with its six digits of microseconds.
+    """The time, always with six digits of microseconds.
 
     >>> iso(1_706_781_600_000_001)
     '2024-02-01T10:00:00.000001Z'
@@ -27,7 +27,7 @@ def iso(time: int) -> str:
 
 
 def year(time: int) -> int:
-    """The year of a time, which may be one that no date of Python's has."""
+    """The year of a time; it may be outside the years of Python's dates."""
     return _civil(time // _DAY)[0]
 
 
@@ -38,7 +38,7 @@ def _date(days: int) -> str:
 
 
 def _civil(days: int) -> tuple[int, int, int]:
-    """Year, month and day, counted in years that begin in March, so that the leap day is a year's last."""
+    """Year, month and day. Years are counted from March, so that a leap day is the last day of its year."""
     cycle, day = divmod(days + _TO_MARCH, _CYCLE)
     # A year has 365 days, every fourth one more, every hundredth none, every four hundredth one.
     year_ = (day - day // 1_460 + day // 36_524 - day // 146_096) // _YEAR

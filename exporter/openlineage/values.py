@@ -1,4 +1,4 @@
-"""Small values that many facets are made of: what is said of several, orders with nothing first, JSON put together."""
+"""Helpers for facets: JSON without empty members, sorting with None, joining of JSON texts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ Json = dict[str, Any]
 
 
 def said(fields: Mapping[str, Any]) -> Json:
-    """The fields without those that are None: an event leaves out what is not said."""
+    """The fields without those that are None: events leave out what is not known."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def greatest(values: Iterable[str | None]) -> str | None:
-    """The greatest of the values, None where there is none."""
+    """The greatest of the values; None where all are None or there are none."""
     return max((value for value in values if value is not None), default=None)
 
 
 def nothing_first(value: Any) -> Any:
-    """A key to sort values by that may be None, which comes before all others, or hold None at any depth.
+    """A sort key for values that may be None or hold None at any depth; None comes first.
 
     >>> sorted([("b", None), ("a", "x"), ("a", None)], key=nothing_first)
     [('a', None), ('a', 'x'), ('b', None)]
@@ -32,7 +32,7 @@ def nothing_first(value: Any) -> Any:
 
 
 def together(one: bytes, other: bytes) -> bytes:
-    """The texts of two JSON objects as the text of one that has the members of both.
+    """The texts of two JSON objects -> the text of one object with the members of both.
 
     >>> together(b'{"a":1}', b'{"b":2}'), together(b"{}", b'{"b":2}')
     (b'{"a":1,"b":2}', b'{"b":2}')

@@ -1,4 +1,4 @@
-"""The addresses of the server, and what answers at each."""
+"""The Flask application: its addresses and the functions that answer them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _after_marks: Final = re.compile(r"[^._/]*[._/]?").findall
 OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
-"""The questions that only pages ask, beside the shipped ones."""
+"""The questions that only pages ask, in addition to the shipped ones."""
 
 
 def make(site: Site, host: str) -> Flask:
-    """The pages and the endpoint of a server that listens at ``host``."""
+    """The application with the pages and the endpoint, for a server that listens at ``host``."""
     app = Flask(__name__)
     protect(app, host)
     app.register_blueprint(endpoint(site.sparql))
@@ -64,7 +64,7 @@ def _prepare_templates(app: Flask, site: Site) -> None:
 
 
 def _breakable(text: str) -> Markup:
-    """Text that may be broken over lines after the marks in names."""
+    """Text in which lines may break after the separators in names."""
     return Markup("<wbr>").join(_after_marks(text))
 
 

@@ -1,4 +1,4 @@
-"""The questions as forms, their answers as tables and CSV; and a page for a query of one's own."""
+"""The questions as forms, their answers as tables and CSV; and a page for the user's own SPARQL."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ ORDER BY DESC(?queries)
 
 @dataclass(frozen=True)
 class Field:
-    """A parameter in a form. ``kind``: of the input; ``values``: what was given; ``is_needed``: nothing else can be
-    given in place of it.
+    """A parameter in a form. ``kind``: the type of the input; ``values``: what was given; ``is_needed``: required, and
+    no other parameter can replace it.
     """
 
     parameter: Parameter
@@ -110,7 +110,7 @@ def _question(site: Site, name: str) -> Question:
 
 
 def _params(question: Question) -> dict[str, list[str]]:
-    """What the address gives; an empty field gives nothing."""
+    """The parameters in the address; empty fields are left out."""
     given = {one.name: [value for value in request.args.getlist(one.name) if value] for one in question.parameters}
     return {name: values for name, values in given.items() if values}
 
@@ -124,14 +124,14 @@ def _fields(question: Question, params: Mapping[str, list[str]]) -> list[Field]:
 
 
 def _input(parameter: Parameter, values: list[str]) -> tuple[str, list[str]]:
-    """The type of an input of HTML, and the values as it has them; one empty value where there is none."""
+    """The type of an HTML input, and its values in that type's format; one empty value where none is given."""
     times = [_local_time(value) for value in values] if parameter.kind == "time" else [None]
     shown = [time for time in times if time is not None]
     return ("datetime-local", shown or [""]) if len(shown) == len(times) else ("text", values or [""])
 
 
 def _local_time(value: str) -> str | None:
-    """A time as an input of HTML has it, in UTC; None of what is no time."""
+    """A time as an HTML input has it, in UTC; None where the text is not a time."""
     with suppress(ValueError, OverflowError):
         time = datetime.fromisoformat(value.strip())
         in_utc = time.astimezone(UTC) if time.tzinfo else time
@@ -140,7 +140,7 @@ def _local_time(value: str) -> str | None:
 
 
 def _solutions(body: bytes) -> Answer:
-    """A table from SPARQL's JSON, the first rows of it."""
+    """The first rows of a result in SPARQL's JSON, as a table."""
     told = json.loads(body)
     if "boolean" in told:
         return Answer(("answer",), [("yes" if told["boolean"] else "no",)])

@@ -1,10 +1,9 @@
-"""What protects the pages: who may ask, and what a browser may do with an answer.
+"""Protects the pages: who may ask, and what a browser may do with an answer.
 
-The server is for the person at this machine, and has no login. So a page of another site, open in the same browser,
-must neither ask it nor read its answers: the name that is asked for must be one of this machine (a site can let its own
-name lead here), a request that another site's page makes is refused, and no answer allows other sites to read it.
-Names come from rows and are anybody's: templates escape them, and should one get through, the browser runs nothing that
-the policy does not name.
+The server is for the user of this machine, and has no login. A page of another site that is open in the same browser
+must not be able to read it. So the host name of a request has to be one of this machine (another site could point its
+own name here), requests from pages of other sites are refused, and no answer allows other sites to read it. Names in
+rows may hold anything: templates escape them. If one should get through, the browser runs only what the policy allows.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ POLICY: Final[Mapping[str, str]] = {
     "base-uri": "'none'",
     "frame-ancestors": "'none'",
 }
-"""The Content-Security-Policy of a page: no scripts at all, and nothing from elsewhere."""
+"""The Content-Security-Policy of a page: no scripts, and nothing from other sites."""
 _HEADERS: Final[Mapping[str, str]] = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -42,14 +41,14 @@ _HEADERS: Final[Mapping[str, str]] = {
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only programs of this machine reach a server there."""
+    """Whether only programs on this machine can reach a server at ``host``."""
     with suppress(ValueError):
         return ip_address(host.strip("[]")).is_loopback
     return host.lower() == "localhost"
 
 
 def protect(app: Flask, host: str) -> None:
-    """Guard all answers of a server that listens at ``host``."""
+    """Checks all requests, and sets the headers of all answers, of a server that listens at ``host``."""
     names = {"localhost", host.lower()}
     if not is_loopback(host):
         names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
@@ -57,10 +56,10 @@ def protect(app: Flask, host: str) -> None:
     @app.before_request
     def asked_by_us() -> Response | None:
         if not _is_address(_hostname(request.host)) and _hostname(request.host) not in names:
-            why = f"This server does not go by the name {request.host!r}. Ask for it by its address or as localhost."
+            why = f"This server is not called {request.host!r}. Use its address or localhost."
             return Response(f"{why}\n", 421, mimetype="text/plain")
         if _is_from_elsewhere():
-            return Response("A page of another site may not ask this server.\n", 403, mimetype="text/plain")
+            return Response("Requests from pages of other sites are refused.\n", 403, mimetype="text/plain")
         return None
 
     @app.after_request
@@ -73,7 +72,7 @@ def protect(app: Flask, host: str) -> None:
 
 
 def _is_address(host: str) -> bool:
-    """Whether it is an address: no name leads a browser to another machine than it says, so none can lead it here."""
+    """Whether it is an IP address: unlike a name, nobody can make it point to another machine."""
     try:
         ip_address(host)
     except ValueError:
@@ -82,14 +81,16 @@ def _is_address(host: str) -> bool:
 
 
 def _hostname(host: str) -> str:
-    """The name or address in a Host header or an origin, without the port."""
+    """The name or address in a Host header or an origin, without port, in lower case."""
     with suppress(ValueError):
         return (urlsplit(f"//{host}").hostname or "").lower()
     return ""
 
 
 def _is_from_elsewhere() -> bool:
-    """Whether a page of another site asks, by what browsers say of that; to follow a link from there is no harm."""
+    """Whether a page of another site sent the request, by the browser's headers. Following a link from there is
+    allowed.
+    """
     if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
         return not (request.method == "GET" and request.headers.get("Sec-Fetch-Mode") == "navigate")
     origin = request.headers.get("Origin")

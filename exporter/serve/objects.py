@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 _FEW: Final = 20
 _WAIT: Final = 1.5
-"""Seconds that a page waits for what may take long."""
+"""Seconds that a page waits for answers that may take long."""
 _SETS: Final = ("TAG", "POLICY")
-"""Kinds of objects that are set on others end so, in capitals."""
+"""Endings of the kinds of objects that are set on others, in upper case."""
 
 
 class Part(NamedTuple):
-    """A part of a page, before it is asked for. ``name``: in the address; ``ask``: takes the seconds to wait, after
-    which it raises TimeoutError; ``empty``: the words for no rows; ``more``: where all rows are, where the page shows
-    a few.
+    """A part of a page, before its question is asked. ``name``: in the address; ``ask``: takes the seconds to wait,
+    after which it raises TimeoutError; ``empty``: the text for an answer without rows; ``more``: the address with all
+    rows, where the page shows only some.
     """
 
     title: str
@@ -39,7 +39,9 @@ class Part(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A part of a page. ``table``: None where there is no answer; ``words``: why, or those for no rows."""
+    """A part of a page with its answer. ``table``: None where there is none; ``words``: the reason, or the text for no
+    rows.
+    """
 
     title: str
     name: str
@@ -75,7 +77,7 @@ def objects(site: Site) -> Blueprint:
 
 
 def _asked_for(site: Site) -> tuple[Thing | None, Table | None]:
-    """The object that ``id`` or ``name`` of the address says: of a name that several had, the one that had it last; and
+    """The object that ``id`` or ``name`` in the address names: of several with that name, the one that had it last; and
     a table of the others. None where there is none.
     """
     if path := request.args.get("id"):
@@ -88,7 +90,7 @@ def _asked_for(site: Site) -> tuple[Thing | None, Table | None]:
 
 
 def _unknown(site: Site) -> str:
-    """The page of a name that nothing has, with what is near."""
+    """The page for a name that no object has, with similar names."""
     asked = request.args.get("name") or request.args.get("id", "")
     part = asked.replace('"', "").rpartition(".")[2] or asked
     near = site.ask("page-search", {"text": part, "id": part})
@@ -131,8 +133,8 @@ def _of_column(site: Site, thing: Thing, column: str) -> list[Section]:
 
 
 def _shipped(site: Site, thing: Thing, wanted: tuple[str, str, str], column: str | None = None) -> Iterator[Part]:
-    """What a shipped question answers of an object or its column, by title, question and words for no rows; nothing
-    where there is no such question, or nothing by which the object could be asked for.
+    """The answer of a shipped question about the object or its column; ``wanted``: title, question, and the text for no
+    rows. Nothing where there is no such question, or where it cannot find the object.
     """
     title, question, empty = wanted
     meant = site.meant(question, thing)
@@ -148,7 +150,7 @@ def _shipped(site: Site, thing: Thing, wanted: tuple[str, str, str], column: str
 
 
 def _sections(site: Site, parts: Sequence[Part]) -> list[Section]:
-    """The parts in order. The questions that may take long are all begun before any is waited for."""
+    """The parts in order. All questions that may take long are started before the page waits for any of them."""
     for part in parts:
         with suppress(ExporterError, TimeoutError):
             part.ask(0)
@@ -156,7 +158,7 @@ def _sections(site: Site, parts: Sequence[Part]) -> list[Section]:
 
 
 def _section(site: Site, part: Part) -> Section:
-    """A question without an answer leaves the other parts of the page."""
+    """A part with its answer. If its question fails, the other parts of the page are not affected."""
     try:
         answer = part.ask(_WAIT)
     except TimeoutError:

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from exporter.serve.site import Site
 
 _WAIT: Final = 1.0
-"""Seconds that the first page waits for answers that are not there yet."""
+"""Seconds that the first page waits for answers that are not ready."""
 _FEW: Final = 5
-"""Rows that the first page shows of each answer."""
+"""Rows of each answer that the first page shows."""
 _LONGEST: Final = 500
-"""Characters of a text that is searched."""
+"""The most characters of a search."""
 _UNUSED_DAYS: Final = 14
 _CHANGED_DAYS: Final = 7
 
 
 @dataclass(frozen=True)
 class Look:
-    """Something to look at: a question, asked of the last days on record, and in it the rows that matter."""
+    """A topic of the first page: a question about the last days on record, and which rows of its answer to show."""
 
     title: str
     why: str
@@ -77,7 +77,7 @@ LOOKS: Final = (
 
 @dataclass(frozen=True)
 class Seen:
-    """A look, as the first page shows it. ``problem``: why there is no answer."""
+    """A topic with its answer, for the first page. ``problem``: why there is no answer."""
 
     look: Look
     table: Table | None
@@ -106,7 +106,7 @@ def pages(site: Site) -> Blueprint:
 
 
 def _grouped(site: Site, found: Answer) -> Iterator[tuple[str, Table]]:
-    """What a search found by what it is; an object once, with the names by which it was found."""
+    """The results of a search, grouped by kind; an object appears once, with the names by which it was found."""
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     names: dict[tuple[str | None, ...], list[str]] = defaultdict(list)
     for row in rows:
@@ -127,8 +127,8 @@ def _grouped(site: Site, found: Answer) -> Iterator[tuple[str, Table]]:
 
 
 def warm(site: Site) -> None:
-    """Begin to ask what the first page asks, so that the first person does not wait for it."""
-    with suppress(ExporterError, RuntimeError):  # the latter where the server is ended meanwhile
+    """Asks the questions of the first page in the background, so that the first visitor does not wait."""
+    with suppress(ExporterError, RuntimeError):  # RuntimeError: the server is stopped meanwhile
         for look in LOOKS:
             if look.question in site.questions:
                 with suppress(TimeoutError):
@@ -153,7 +153,7 @@ def _seen(site: Site) -> Iterator[Seen]:
 
 
 def _answer(site: Site, look: Look) -> Answer:
-    """Raises TimeoutError where the answer is not there yet."""
+    """Raises TimeoutError where the answer is not ready."""
     answer = site.ask_meanwhile(look.question, _params(site, look), _WAIT)
     rows = [row for row in answer.rows if look.is_shown(dict(zip(answer.columns, row, strict=True)))]
     return Answer(answer.columns, rows, answer.notes)

@@ -1,4 +1,4 @@
-"""``/sparql``: the query half of the SPARQL 1.1 Protocol (https://www.w3.org/TR/sparql11-protocol/#query-operation)."""
+"""``/sparql``: queries by the SPARQL 1.1 Protocol (https://www.w3.org/TR/sparql11-protocol/#query-operation)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from exporter.graph.ask.pool import Pool
 
 MOST: Final = 64 << 20
-"""Bytes of an answer at most."""
+"""The most bytes of an answer."""
 SOLUTIONS: Final = (
     "application/sparql-results+json", "application/sparql-results+xml", "text/csv", "text/tab-separated-values",
     "application/json", "application/xml", "text/xml",
 )  # fmt: skip
-"""Media types of tables and of yes and no; the first one where anything is accepted."""
+"""Media types for tables and for ASK; the first is used where the client accepts any."""
 TRIPLES: Final = ("text/turtle", "application/n-triples")
 _STATUS: Final[Mapping[type[ExporterError], int]] = {
     ForbiddenError: 403,
@@ -39,7 +39,7 @@ class _ProtocolError(UsageError):
 
 
 def status_of(error: ExporterError) -> int:
-    """The HTTP status that says what kind of error it is."""
+    """The HTTP status for a kind of error."""
     if isinstance(error, _ProtocolError):
         return error.status
     return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
@@ -73,7 +73,7 @@ def endpoint(pool: Pool) -> Blueprint:
 
 
 def _query() -> str:
-    """The query of the request, by each of the three ways of the protocol."""
+    """The query of the request, in any of the three forms that the protocol allows."""
     if request.method == "GET":
         given = request.args
     elif request.mimetype == "application/x-www-form-urlencoded":
@@ -112,7 +112,7 @@ def _text(body: bytes) -> str:
 
 
 def _wanted(kinds: Sequence[str]) -> str | None:
-    """The media type of ``kinds`` that is wanted most; the first one where nothing is said; None for none of them."""
+    """The best of ``kinds`` that the client accepts; the first where it does not say; None where it accepts none."""
     if not request.accept_mimetypes:
         return kinds[0]
     best = request.accept_mimetypes.best_match(kinds)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MOST: Final = 100
 _WAIT: Final = 1.5
-"""Seconds that a page waits for what may take long."""
+"""Seconds that a page waits for answers that may take long."""
 _OF_USER: Final = (("Queries", "user-history"), ("Policies that the user met", "policy-access"))
 _PARTS: Final = (
     ("Read", "page-query-reads"),
@@ -42,7 +42,7 @@ _FACTS: Final[Mapping[str, str]] = {
     "parent_query_id": "Part of query",
     "root_query_id": "Root query",
 }
-"""What comes first, in this order; all else is shown by the name of its property."""
+"""The facts that come first, in this order; all others have the name of their property."""
 _TEXT: Final = "queryText"
 _ID: Final = "queryId"
 
@@ -76,7 +76,7 @@ def queries(site: Site) -> Blueprint:
 
 
 def _of_user(site: Site, title: str, question: str, name: str) -> tuple[str, Table | None, str, str]:
-    """Title, table, where all rows are, and the words where there is no table."""
+    """Title, table, the address of all rows, and the text to show where there is no table."""
     asked = {"user_name": name}
     more = ask_href(question, asked)
     try:
@@ -88,7 +88,7 @@ def _of_user(site: Site, title: str, question: str, name: str) -> tuple[str, Tab
 
 
 def _facts(told: list[dict[str, str | None]]) -> list[tuple[str, Cell]]:
-    """What is said of a query beside its text, by the name that people know it by."""
+    """The facts of a query other than its text, each with a name for people."""
     known = list(_FACTS)
     found = [(_local(row), row["value"] or "") for row in told if _local(row) not in (_TEXT, _ID)]
     found.sort(key=lambda one: (known.index(one[0]) if one[0] in known else len(known), one))
@@ -114,7 +114,7 @@ def _spaced(name: str) -> str:
 
 
 def _grouped(answer: Answer) -> Answer:
-    """Rows that differ in their column alone, as one with a list; an answer of another form stays as it is."""
+    """The answer with rows that differ only in their column merged into one; other answers stay unchanged."""
     if answer.columns[-1:] != ("column_name",):
         return answer
     groups: dict[tuple[str | None, ...], list[str]] = {}

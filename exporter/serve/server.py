@@ -1,4 +1,4 @@
-"""The server: a graph's store, the processes that ask it, and the pages, until somebody ends it."""
+"""The server: opens the graph's store, starts the processes that answer, and serves the pages until it is stopped."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGES_SECONDS: Final = 20.0
-"""How long a question of a page may take."""
+"""The most seconds for a question of a page."""
 SPARQL_SECONDS: Final = 60.0
-"""How long a query of somebody's own may take."""
+"""The most seconds for a user's own query."""
 _PROCESSES: Final = 2
-"""For pages, for their questions that may take long, and for /sparql, each: who asks much there keeps nobody from the
-pages."""
+"""How many processes each of the three groups has: for pages, for long questions of pages, and for /sparql. Many
+queries in one group do not slow down the others."""
 _NICE: Final = 10
-"""By how much what may take long lets the pages go first."""
+"""By how much (nice(2)) long questions give way to pages."""
 _THREADS: Final = 8
 _LARGEST: Final = 8 << 20
-"""Bytes of a request at most."""
+"""The most bytes of a request."""
 
 
 def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: Callable[[str], None]) -> None:
-    """Serve ``graph`` until the process is interrupted. ``tell``: is told the address, once it can be asked; ``say``:
-    what else is to be known. Raises UsageError where the graph or the address cannot be used.
+    """Serves ``graph`` until the process is interrupted. ``tell``: called with the address once it can be used;
+    ``say``: called with other messages. Raises UsageError where the graph or the address cannot be used.
     """
     logging.getLogger("waitress").setLevel(logging.ERROR)
     with ExitStack() as stack:
@@ -56,7 +56,7 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
         stack.callback(server.close)
         tell(f"http://{_shown(host)}:{listening.getsockname()[1]}/")
         Thread(target=warm, args=(site,), daemon=True).start()
-        server.run()  # until KeyboardInterrupt, which it takes for its end
+        server.run()  # until KeyboardInterrupt, which it takes as the request to stop
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -1,4 +1,4 @@
-"""What all pages share: the export that they show, and how they ask it."""
+"""What all pages share: the export that they show, and the processes that answer their questions."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ if TYPE_CHECKING:
     Params = Mapping[str, str | Sequence[str]]
 
 _BESIDE: Final = 2
-"""Questions that are asked beside the pages at once; fewer than there are processes, so that pages find one."""
+"""How many long questions run at once; fewer than there are processes, so that pages always find a free one."""
 _MOST_KEPT: Final = 200
 _MOST_OBJECTS: Final = 1_000_000
 _NONE: Final[Mapping[str, str]] = {}
 LATER: Final = "This is still being asked. Load the page again in a moment."
 MOST_ROWS: Final = 500
-"""Rows of a table on a page at most."""
+"""The most rows of a table on a page."""
 
 
 @dataclass(frozen=True)
 class Thing:
-    """An object as its page shows it. ``id``: Snowflake's; None where the rows show none, as is ``name``."""
+    """An object as its page shows it. ``id``: Snowflake's; ``name``: its last one. Each is None where no row shows
+    it.
+    """
 
     iri: str
     kind: str
@@ -49,7 +51,7 @@ class Thing:
 
 class Site:
     """The pages of the export at ``graph``. ``pages`` answers their questions, ``beside`` those that may take long, and
-    ``sparql`` those that people write.
+    ``sparql`` the queries that people write.
     """
 
     def __init__(self, graph: Path, pages: Pool, sparql: Pool, beside: Pool | None = None) -> None:
@@ -66,7 +68,7 @@ class Site:
         self.questions: Mapping[str, Question] = {one.name: one for one in questions()}
 
     def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS) -> Answer:
-        """The answer to a question, one of the shipped ones or of the pages' own."""
+        """The answer to a shipped question, or to one of the pages' own."""
         return self._answered(self._pages, question, params, rows)
 
     @staticmethod
@@ -75,7 +77,7 @@ class Site:
         return pool.answer(question, values, rows)
 
     def meant(self, question: str, thing: Thing) -> dict[str, str] | None:
-        """The parameters by which a question finds an object: its id, or else its name."""
+        """The parameters by which a question finds an object: its id, else its name; None where it takes neither."""
         if question not in self.questions:
             return None
         known = {one.name for one in self.questions[question].parameters}
@@ -87,15 +89,15 @@ class Site:
         return None
 
     def path(self, iri: str) -> str:
-        """An IRI as addresses have it: without the base of the graph."""
+        """An IRI as addresses show it: without the base of the graph."""
         return iri.removeprefix(self.base) if self.base else iri
 
     def iri(self, path: str) -> str:
-        """The IRI of a path in an address."""
+        """The IRI of a path in an address; the reverse of :meth:`path`."""
         return path if "://" in path else self.base + path
 
     def thing(self, iri: str) -> Thing | None:
-        """An object; None where the graph has none of that IRI."""
+        """An object; None where the graph has none with this IRI."""
         rows = self.rows("page-object", {"object": iri})
         if not rows:
             return None
@@ -103,8 +105,8 @@ class Site:
         return Thing(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
 
     def ask_meanwhile(self, question: str, params: Params, wait: float) -> Answer:
-        """The answer to a question that may take long, which is asked beside the pages, and kept as is its failure.
-        Raises TimeoutError where it is not there ``wait`` seconds after it was asked first.
+        """The answer to a question that may take long. It is asked in the background, and its answer or error is
+        cached. Raises TimeoutError where there is no answer ``wait`` seconds after it was first asked.
         """
         key = question, *sorted((name, str(value)) for name, value in params.items())
         with self._lock:
@@ -118,16 +120,18 @@ class Site:
         return future.result(max(0.0, since + wait - monotonic()))
 
     def close(self) -> None:
-        """Ask nothing more beside the pages."""
+        """Stops asking questions in the background."""
         self._beside.shutdown(wait=False, cancel_futures=True)
 
     def rows(self, question: str, params: Params = _NONE, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
-        """The rows of an answer, by column."""
+        """The rows of an answer, each by column."""
         answer = self.ask(question, params, most)
         return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
 
     def named(self, name: str) -> tuple[Thing | None, Answer]:
-        """The object that has a name, or had it last, None where there is none; and the rows of the others."""
+        """The object that has a name or had it last, None where there is none; and the rows of the others that had
+        it.
+        """
         answer = self.ask("page-named", {"object_name": name})
         iris = [str(row[0]) for row in answer.rows]
         if not iris:
@@ -137,13 +141,13 @@ class Site:
 
     @cached_property
     def objects(self) -> Mapping[str, tuple[str, str]]:
-        """Name and kind of every object, by its IRI."""
+        """Name and kind of every object, by IRI."""
         rows = self.rows("page-objects", most=_MOST_OBJECTS)
         return {row["object_iri"] or "": (row["name"] or "", row["kind"] or "") for row in rows}
 
     @cached_property
     def period(self) -> Mapping[str, str | None]:
-        """First and last time of a query, and how many queries, users and objects there are."""
+        """Times of the first and last query, and the numbers of queries, users and objects."""
         return self.rows("page-period")[0]
 
     @property
@@ -160,14 +164,16 @@ class Site:
         return None
 
     def is_old(self) -> bool:
-        """Whether another export is in the folder by now than the one that is shown."""
+        """Whether the folder now has a newer export than the one that is shown."""
         with suppress(ExporterError, OSError):
             return disk.key(self.graph) != self._key
         return True
 
 
 def _base(graph: Path) -> str:
-    """The base of the IRIs, by the export's settings; empty where there are none, and addresses have whole IRIs."""
+    """The base of the IRIs, from the export's settings; empty where there are none, so that addresses show whole
+    IRIs.
+    """
     with suppress(OSError, ValueError, KeyError, TypeError):
         base = json.loads((graph / manifest.NAME).read_text(encoding="utf-8"))["settings"]["base"]
         return base if isinstance(base, str) else ""

@@ -1,4 +1,4 @@
-"""Answers as tables of a page: what a cell names leads to the page of it."""
+"""Answers as HTML tables, with links from cells to the pages of what they name."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _OBJECTS: Final[Mapping[str, str]] = {
     "left_object": "left_iri",
     "right_object": "right_iri",
 }
-"""Columns with the name of an object -> the column with its IRI, where the question has one; it is not shown."""
+"""Columns with the name of an object -> the column with its IRI, if the question has one; that one is not shown."""
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "column_name": ("object_name", "table_name"),
     "source_column_name": ("source_name", "source_object_name"),
     "target_column_name": ("target_name", "target_object_name"),
 }
-"""Columns with the name of a column -> those that may say which object it is of."""
+"""Columns with the name of a column -> the columns that may name its object."""
 _HEADINGS: Final = {
     "set_name": "Tag or policy",
     "query_id": "Query",
@@ -44,14 +44,14 @@ _HEADINGS: Final = {
     "root_query_id": "Root",
 }
 _OPTION: Final = " --max-rows"
-"""Begins what a note about too many rows says for the command line, which has no meaning on a page."""
+"""Where the advice for the command line begins in a note about too many rows; pages leave it out."""
 _QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
 _TIMES: Final = ("time", "first", "last", "from", "until", "seen", "_read", "_write")
 _SHORT: Final = frozenset({"kind", "domain", "operation", "access", "queries", "mask", "source_type"})
 
 
 class Cell(NamedTuple):
-    """``kind``: how it is set, the class of style.css."""
+    """``kind``: how the cell is displayed, a class of style.css."""
 
     text: str
     href: str | None = None
@@ -60,7 +60,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """``more``: where all rows are, if these are not all."""
+    """``more``: the address with all rows, None if these are all."""
 
     columns: tuple[str, ...]
     rows: list[list[Cell]]
@@ -69,7 +69,7 @@ class Table:
 
 
 def table(site: Site, answer: Answer, most: int | None = None, more: str | None = None) -> Table:
-    """The first ``most`` rows of an answer."""
+    """The first ``most`` rows of an answer; all if None."""
     shown = tuple(column for column in answer.columns if not column.endswith("_iri"))
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows[:most]]
     is_few = most is not None and len(answer.rows) > most
@@ -79,12 +79,12 @@ def table(site: Site, answer: Answer, most: int | None = None, more: str | None 
 
 
 def is_cut(answer: Answer) -> bool:
-    """Whether there are more rows than were asked for."""
+    """Whether the answer has more rows than are shown."""
     return any(_OPTION in note for note in answer.notes)
 
 
 def words(column: str) -> str:
-    """The name of a column of an answer, as a heading.
+    """The name of a column of an answer as text.
 
     >>> words("source_object_name")
     'Source object name'
@@ -93,7 +93,7 @@ def words(column: str) -> str:
 
 
 def heading(column: str) -> str:
-    """The same, shorter: what is named and not that it is a name.
+    """The name of a column as a heading of a table: as :func:`words`, but shorter.
 
     >>> heading("source_object_name"), heading("query_id"), heading("set_name")
     ('Source object', 'Query', 'Tag or policy')
@@ -102,7 +102,7 @@ def heading(column: str) -> str:
 
 
 def time(text: str) -> str:
-    """A time of the graph for people; all are UTC.
+    """A time of the graph in a form for people; all times are UTC.
 
     >>> time("2026-09-30T08:00:00Z"), time("2026-09-30T08:00:00.123Z"), time("never")
     ('2026-09-30 08:00:00', '2026-09-30 08:00:00.123', 'never')
@@ -111,12 +111,12 @@ def time(text: str) -> str:
 
 
 def ask_href(question: str, params: Mapping[str, str | Sequence[str]], route: str = "questions.ask") -> str:
-    """The address of a question's page, or its CSV, with its parameters; it is asked there."""
+    """The address of a question's page, or of its CSV, with parameters; the page asks it at once."""
     return f"{url_for(route, name=question)}?{urlencode({'ask': '1', **params}, doseq=True)}"
 
 
 def object_href(iri: str | None, name: str | None, site: Site) -> str | None:
-    """The address of an object's page, by its IRI or else its name."""
+    """The address of an object's page, by its IRI, else by its name; None without both."""
     if iri:
         return url_for("objects.one", id=site.path(iri))
     return url_for("objects.one", name=name) if name else None
@@ -134,7 +134,7 @@ def _cell(site: Site, column: str, row: Row) -> Cell:
 
 
 def _href(site: Site, column: str, text: str, row: Row) -> str | None:
-    """The page of what a cell names; None where it names nothing that has one."""
+    """The address of the page of what a cell names; None where there is no such page."""
     if column in _OBJECTS:
         return object_href(row.get(_OBJECTS[column]), None if column == "set_name" else text, site)
     if column in _COLUMNS:

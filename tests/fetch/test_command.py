@@ -178,7 +178,7 @@ def test_an_interrupted_fetch_says_what_it_leaves(
     monkeypatch.setattr("exporter.fetch.files.write", interrupted)
     code, out, err = run()
     assert (code, out) == (130, "")
-    kept = f"the days that are complete are in {tmp_path / 'rows'}, and the next fetch goes on after them"
+    kept = f"the days that are complete are in {tmp_path / 'rows'}, and the next fetch continues after them"
     assert err == f"exporter: interrupted; {kept}\n"
 
 
@@ -228,7 +228,7 @@ def test_without_the_connector_it_says_what_to_install(
         (["--until", str(YESTERDAY)], "there is no day between them"),
         (["--keep", "2"], "keep 4 days or more"),
         (["--out", "s3://bucket/rows"], "is not on this machine"),
-        (["--overlap", "-1"], "is no number of days"),
+        (["--overlap", "-1"], "is not a number of days"),
     ],
 )
 def test_arguments_that_cannot_be_right(

@@ -141,8 +141,8 @@ def test_every_syntax_and_blank_nodes_of_several_files(by: str, tmp_path: Path) 
     [
         ("nowhere", None, "nowhere"),
         ("empty.ttl", "", "holds no triples"),
-        ("events.json", '{"eventType": "COMPLETE"}', "is no Turtle"),
-        ("broken.ttl", "<a:b> <a:c> .", "is no Turtle"),
+        ("events.json", '{"eventType": "COMPLETE"}', "is not valid Turtle"),
+        ("broken.ttl", "<a:b> <a:c> .", "is not valid Turtle"),
     ],
 )
 def test_what_cannot_be_checked(by: str, name: str, text: str | None, words: str, tmp_path: Path) -> None:

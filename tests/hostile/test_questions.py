@@ -103,7 +103,7 @@ def test_a_keyword_that_looks_like_a_prefix_reaches_nothing(
     url, asked = address
     prefixes = f"PREFIX : <{url}> PREFIX SERVICE: <{url}>"
     assert ask(f"{prefixes} SELECT * {{ SERVICE:x {{ ?s ?p ?o }} }}", tmp_path) == 2
-    assert "q reaches for something outside of the graph" in capsys.readouterr().err
+    assert "q reads something outside of the graph" in capsys.readouterr().err
     ask(f"{prefixes} SELECT * {{ ?s ?p ?o FILTER EXISTS {{ SERVICE:x {{ ?s ?p ?o }} }} }}", tmp_path)
     assert asked == []
 
@@ -170,7 +170,7 @@ def test_limits_are_numbers(options: tuple[str, str], tmp_path: Path, capsys: py
     with pytest.raises(SystemExit) as ended:
         ask("ASK {}", tmp_path, *options)
     assert ended.value.code == 2
-    assert f"{options[1]} is no " in capsys.readouterr().err
+    assert f"{options[1]} is not a " in capsys.readouterr().err
 
 
 def test_a_question_is_a_short_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,7 +180,7 @@ def test_a_question_is_a_short_file(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "too large for a question" in capsys.readouterr().err
     os.mkfifo(tmp_path / "pipe.rq")
     assert main(["query", str(tmp_path / "pipe.rq"), "--graph", str(VALID)]) == 2
-    assert "it is no file" in capsys.readouterr().err
+    assert "it is not a file" in capsys.readouterr().err
 
 
 def test_reading_it_takes_time_in_proportion() -> None:

@@ -56,7 +56,7 @@ def test_killed_and_pushed_again_everything_arrives_and_what_came_twice_was_on_i
         assert before < ALL
         code, counts, said = push(where, server.url, capsys)
         twice = [text for text, count in texts(server.taken).items() if count > 1]
-        on_their_way = int((re.findall(r"(\d+) events were on their way", said) or ["0"])[0])
+        on_their_way = int((re.findall(r"(\d+) events were being sent", said) or ["0"])[0])
     assert code == 0
     assert set(texts(server.taken)) == set(texts(EVENTS)), "nothing lost"
     assert len(twice) <= on_their_way <= 8, "as many as go at once, at most"
@@ -72,7 +72,7 @@ def test_interrupted_by_a_person(tmp_path: Path, capsys: pytest.CaptureFixture[s
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=30)[1]
         assert process.returncode == 130
-        assert "the next push goes on from here" in said
+        assert "the next push continues from here" in said
         assert "Traceback" not in said
         assert push(where, server.url, capsys).code == 0
     assert texts(server.taken) == texts(EVENTS), "an interruption lets what is on its way arrive"

@@ -177,8 +177,8 @@ def test_an_answer_is_a_table_and_csv_as_the_command_prints_it(
 
 
 def test_a_wrong_parameter_is_answered_in_words(client: FlaskClient) -> None:
-    assert "no time" in got(client, "/ask/writers?object_name=A&domain=Table&since=soon", 400).text
-    assert "no time" in client.get("/ask/writers.csv?object_name=A&domain=Table&since=soon").text
+    assert "not a time" in got(client, "/ask/writers?object_name=A&domain=Table&since=soon", 400).text
+    assert "not a time" in client.get("/ask/writers.csv?object_name=A&domain=Table&since=soon").text
 
 
 def test_a_query_of_ones_own(client: FlaskClient) -> None:
@@ -189,7 +189,7 @@ def test_a_query_of_ones_own(client: FlaskClient) -> None:
     assert ["TOM_ANALYST"] in asked(f"{ah} SELECT ?user_name {{ ?user ah:userName ?user_name }}").rows
     assert ["yes"] in asked("ASK {}").rows
     assert "userName" in asked(f"{ah} CONSTRUCT {{ ?u ah:userName ?n }} {{ ?u ah:userName ?n }}").text
-    assert "no SPARQL" in asked("SELECT", 400).text
+    assert "not valid SPARQL" in asked("SELECT", 400).text
     assert "SERVICE" in asked("SELECT * { SERVICE <http://127.0.0.1:1> {} }", 403).text
 
 

@@ -1,1 +1,1 @@
-"""Questions, and their answers from an embedded SPARQL store."""
+"""Questions about a graph, and their answers from an embedded SPARQL store."""

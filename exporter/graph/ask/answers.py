@@ -18,7 +18,9 @@ Row = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Answer:
-    """``rows``: None where nothing is known; ``notes``: what else to tell the person, such as a limit that cut."""
+    """An answer as a table. A cell is None where nothing is bound; ``notes``: what else the person has to know, for
+    example that a limit cut the rows.
+    """
 
     columns: tuple[str, ...]
     rows: list[Row]
@@ -26,14 +28,14 @@ class Answer:
 
 
 def render(answer: Answer, fmt: str) -> str:
-    """``answer`` in one of :data:`FORMATS`, ending in a newline."""
+    """``answer`` in one of :data:`FORMATS`, with a newline at the end."""
     if fmt not in FORMATS:
         raise UsageError(f"There is no format {fmt}. There are: {', '.join(FORMATS)}.")
     return FORMATS[fmt](answer)
 
 
 def _table(answer: Answer) -> str:
-    """Columns side by side; nothing where nothing is known. Control characters are shown, not obeyed."""
+    """Columns side by side; cells are empty where nothing is bound. Control characters become visible characters."""
     rows = [answer.columns, *(tuple(visible(cell or "") for cell in row) for row in answer.rows)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(answer.columns))]
     header, *body = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
@@ -42,12 +44,12 @@ def _table(answer: Answer) -> str:
 
 
 def _csv(answer: Answer) -> str:
-    """With a header (RFC 4180, but for newlines alone at the ends of lines); an empty cell where nothing is known.
+    """CSV with a header (RFC 4180, but lines end in a newline alone). A cell is empty where nothing is bound.
 
-    Spreadsheets run a cell that begins like a formula, and names can begin so: such a cell gets a ``'`` before it,
-    which spreadsheets take as the mark of a text. So does one that begins with ``'`` and then like a formula: whoever
-    takes one ``'`` away before ``'``, ``=``, ``+``, ``-``, ``@``, a tab or a carriage return has what the graph says.
-    Numbers stay as they are.
+    Spreadsheets run a cell that begins like a formula, and names can begin so. Such a cell gets a ``'`` in front, which
+    spreadsheets take as the mark of a text. So does a cell of ``'`` and then a formula. To get the original back,
+    remove one ``'`` where it stands before ``'``, ``=``, ``+``, ``-``, ``@``, a tab or a carriage return. Numbers are
+    unchanged.
     """
     lines = ([_csv_cell(cell or "") for cell in row] for row in (answer.columns, *answer.rows))
     return "".join(f"{','.join(line)}\n" for line in lines)
@@ -56,7 +58,7 @@ def _csv(answer: Answer) -> str:
 _is_like_a_formula: Final = re.compile(r"'*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]").match
 _is_number: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII).fullmatch
 _breaks_a_cell: Final = re.compile(r"[,;|\t\r\n\"]").search
-"""What programs take for the end of a cell that has no quotes: some part cells at other marks than commas."""
+"""Characters that programs take for the end of a cell without quotes: some split cells at others than commas."""
 
 
 def _csv_cell(text: str) -> str:
@@ -66,8 +68,8 @@ def _csv_cell(text: str) -> str:
 
 
 def _json(answer: Answer) -> str:
-    """An array of objects, the columns' names as keys; null where nothing is known. What a terminal would obey is
-    escaped, which changes no value.
+    """An array of objects, with the names of columns as keys and null where nothing is bound. Control characters for
+    terminals are escaped, which changes no value.
     """
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     return f"{in_json(json.dumps(rows, ensure_ascii=False, indent=2))}\n"

@@ -1,6 +1,6 @@
-"""What a graph with ``--reads daily`` cannot tell, said beside the answer: it has reads by day, and not one by one.
+"""Notes on what a graph with ``--reads daily`` cannot answer: it has reads by day, and no single reads.
 
-The graph says so itself: it has nodes of the class ``ah:DailyRead``.
+Such a graph is recognized by its nodes of the class ``ah:DailyRead``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 _TYPE: Final = NamedNode(full("rdf:type"))
 _DAILY_READ: Final = NamedNode(full("ah:DailyRead"))
 LEAVE_OUT: Final = frozenset({"ancestors", "end-up", "enforced-policy", "joins", "statements-of-request"})
-"""Questions about single queries, which leave out those that only read."""
+"""Questions about single queries. Of such a graph, their answers leave out queries that only read."""
 BY_DAY: Final = frozenset({"changes", "policy-access", "unmasked-reads", "user-history", "when-accessed"})
-"""Questions about single queries that have a row without a query id for what is told by day."""
+"""Questions about single queries. Of such a graph, their answers have rows without a query id, one for each daily read.
+"""
 ANSWERED: Final = frozenset(
     {
         "column-copies",
@@ -44,23 +45,24 @@ ANSWERED: Final = frozenset(
         "writers",
     }
 )
-"""Questions that answer the same as of a graph with each read."""
+"""Questions that have the same answer for both kinds of graphs."""
 _TIMES: Final = ("since", "until")
 
 
 def is_by_day(store: Store) -> bool:
-    """Whether a graph has reads by day."""
+    """Whether a graph has daily reads in the place of single ones."""
     return next(iter(store.quads_for_pattern(None, _TYPE, _DAILY_READ, None)), None) is not None
 
 
 def notes(store: Store, question: str, given: Mapping[str, str | Iterable[str]]) -> list[str]:
-    """What to tell a person who asked a shipped question of the graph; nothing where each read is in it."""
+    """Notes for a person who asked a shipped question; none where the graph has single reads."""
     if not is_by_day(store):
         return []
     said = []
     if question not in ANSWERED | BY_DAY | LEAVE_OUT:
         said.append(
-            f"This graph has reads by day (export --reads daily): {question} may leave out what only reads tell."
+            f"This graph has reads by day (export --reads daily): {question} may leave out results "
+            "that follow from reads alone."
         )
     if question in LEAVE_OUT:
         said.append(
@@ -85,6 +87,6 @@ def _each(values: str | Iterable[str]) -> list[str]:
 
 
 def _is_midnight(time: str) -> bool:
-    """Whether a time is the beginning of a day in UTC: a day alone, or no time zone but Z behind zeros."""
+    """Whether a time is midnight in UTC: a date alone, or zeros with Z, an offset of zero or no zone."""
     day, _, rest = time.strip().replace(" ", "T").partition("T")
     return bool(day) and rest.rstrip("Z").removesuffix("+00:00").strip("0:.") == ""

@@ -1,8 +1,8 @@
-"""A graph in a store on disk: made once for each export, and opened by any number of processes in milliseconds.
+"""A graph in a store on disk: made once for each export, then opened by any number of processes in milliseconds.
 
-A store is found by the sum of what was exported, so it is never of another export than the one that is there. A store
-of an earlier export holds what that held, which a person may have had forgotten since: it is removed by the next
-export, by the next server or query, and by the server that shows it when that ends (:mod:`exporter.graph.ask.stores`).
+A store is identified by the checksum of its export, so it never belongs to another export than the one in DIR. A store
+of an earlier export may hold data that was since removed (--forget-user), so it is removed by the next export, by the
+next server or query, and by the server that shows it when that ends (:mod:`exporter.graph.ask.stores`).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _FORM: Final = "1"
-"""Of what is in the folder; another one where it changes."""
+"""The version of the folder's layout; change it when the layout changes."""
 _MAKING: Final = ".making"
 
 
 def key(graph: Path) -> str:
-    """A sum of what is exported: the manifest, where there is one, and the names, sizes and times of the files."""
+    """A checksum of the export: of its manifest, if there is one, and of the names, sizes and times of its files."""
     told = hashlib.sha256(f"{_FORM} {pyoxigraph.__version__}\n".encode())
     for path in graph_files(graph):
         state = path.stat()
@@ -46,8 +46,9 @@ def key(graph: Path) -> str:
 
 @contextmanager
 def kept(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
-    """The store of ``graph``, made if it is not there, which nobody removes meanwhile. ``say``: is told what takes long
-    or is unusual. Raises UsageError for a graph that cannot be read or is empty.
+    """The store of ``graph``, made if it does not exist; while the context is open, no process removes it. ``say``:
+    called with messages about what takes long or is unusual. Raises UsageError for a graph that cannot be read or is
+    empty.
     """
     graph = graph.resolve()
     folder = stores.beside(graph)
@@ -73,7 +74,7 @@ def kept(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
 
 @contextmanager
 def fresh(graph: Path) -> Iterator[Path | None]:
-    """The store of ``graph`` if it was made before, which nobody removes meanwhile; None where it was not."""
+    """The store of ``graph`` if it exists, protected from removal while the context is open; else None."""
     graph = graph.resolve()
     use = None
     try:
@@ -133,7 +134,9 @@ def _new(graph: Path, folder: Path, say: Callable[[str], None]) -> Path:
 
 
 def _made(graph: Path, folder: Path) -> str:
-    """Put the triples of ``graph`` into a new store; its key. Anew where the graph is replaced meanwhile."""
+    """Loads the triples of ``graph`` into a new store, again if the graph is replaced meanwhile. Gives the store's
+    key.
+    """
 
     def once() -> str:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What a graph knows of the things that parameters name: looked up by index, and the nearest where it knows none."""
+"""Looks up in the graph what parameters name, by index; finds the nearest names where it has none."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 NEAREST: Final = 3
-"""How many of the nearest are told."""
+"""How many of the nearest names a message lists."""
 _MANY: Final = 5_000
-"""So many names are all compared, which takes tenths of a second; of more, as many that begin or end alike."""
+"""Up to so many names are all compared, in some tenths of a second. Of more, only those with a similar start or end
+are.
+"""
 
 
 @dataclass(frozen=True, order=True)
 class Turn:
-    """An object while it had a name: from ``since`` until ``until`` (None: it has it), times as the graph writes them.
+    """An object during a period in which it had a name: from ``since`` until ``until`` (None: it still has it), times
+    in the form of the graph.
 
-    ``iri``: the object; ``domain``: its kind; ``ident``: Snowflake's id, None where the rows give none.
+    ``iri``: the object; ``domain``: its kind; ``ident``: Snowflake's id, None where no row gives it.
     """
 
     since: str
@@ -43,7 +46,7 @@ class Turn:
 
     @property
     def account(self) -> str:
-        """What its IRI has in common with those of all objects of its account."""
+        """The part of its IRI that the IRIs of all objects of its account begin with."""
         return self.iri.rsplit("/", 2 if self.ident else 3)[0]
 
 
@@ -54,16 +57,16 @@ class Known:
         self._store = store
 
     def has_names_to_match(self) -> bool:
-        """False of a graph that an older version made: it has names, and none to match."""
+        """False for a graph that an older version made: its names have no ``ah:matchName``."""
         return self._any("ah:matchName") or not self._any("ah:nameText")
 
     def turns(self, name: str) -> list[Turn]:
-        """Every object that had the name, with each time that it had it, by their beginnings."""
+        """Every object that had the name, once for each period in which it had it, ordered by the start."""
         named = self._subjects("ah:matchName", Literal(match_name(name)))
         return sorted(turn for one in named for turn in self._turns(one))
 
     def names_of(self, iri: str) -> list[Turn]:
-        """All names that an object had, by their beginnings."""
+        """All names that an object had, ordered by when it got them."""
         names = self._objects(NamedNode(iri), "ah:hasName")
         return sorted(turn for name in names if isinstance(name, NamedNode) for turn in self._turns(name))
 
@@ -76,7 +79,7 @@ class Known:
             yield Turn(since, thing.value, domain or "Object", ident, text, self._text(named, "ah:validUntil"))
 
     def of_id(self, ident: str) -> list[Turn]:
-        """The objects that have the id, each once, by its latest name."""
+        """The objects with the id, each once, under its latest name."""
         found = []
         for thing in self._subjects("ah:objectId", Literal(ident)):
             names = self.names_of(thing.value)
@@ -85,13 +88,13 @@ class Known:
         return sorted(found, key=lambda turn: turn.domain)
 
     def is_of_kind(self, iri: str, kind: str) -> bool:
-        """Whether an object is of the kind, in any spelling: its domain, or one of its classes."""
+        """Whether an object is of the kind ``kind`` (in any spelling), by its domain or one of its classes."""
         thing = NamedNode(iri)
         classes = [one.value.rpartition("#")[2] for one in self._objects(thing, "rdf:type")]
         return _plain(kind) in {_plain(self._text(thing, "ah:domain") or ""), *map(_plain, classes)}
 
     def has_kind(self, kind: str) -> bool:
-        """Whether there is any object of the kind."""
+        """Whether the graph has any object of the kind."""
         if _plain(kind) in map(_plain, self.kinds()):
             return True
         every = {*DOMAIN_CLASSES.values(), *(name for names in KIND_CLASSES.values() for name in names)}
@@ -99,7 +102,7 @@ class Known:
         return any(self._subjects("rdf:type", NamedNode(full(name))) for name in classes)
 
     def kinds(self) -> list[str]:
-        """The kinds of objects that there are."""
+        """The kinds of objects in the graph."""
         return sorted(self._texts("ah:domain"))
 
     def has_column(self, name: str, things: Iterable[str]) -> bool:
@@ -119,7 +122,7 @@ class Known:
         return any(self._text(one, "ah:userName") is not None for one in named)
 
     def has_query(self, ident: str) -> bool:
-        """Whether a query with the id is on record, or is named by another one as its parent."""
+        """Whether the graph has a query with the id: one with a row, or one that another names as its parent."""
         return bool(self._subjects("ah:queryId", Literal(ident)))
 
     def every(self, term: str) -> set[str]:
@@ -153,7 +156,7 @@ def _plain(kind: str) -> str:
 
 
 def nearest(name: str, every: Iterable[str]) -> list[str]:
-    """The names that are most like one; of names in parts, those with the same last part come first."""
+    """The names that are most similar to ``name``; names with the same last part come first."""
     wanted, by_match = match_name(name), {match_name(one): one for one in every}
     last = f".{wanted.rpartition('.')[2]}"
     same_end = sorted(one for one in by_match if one.endswith(last) and one != wanted)
@@ -164,7 +167,7 @@ def nearest(name: str, every: Iterable[str]) -> list[str]:
 
 
 def _alike(wanted: str, names: Collection[str]) -> list[str]:
-    """All, where these are few; of many, those beside the wanted one in the orders of their beginnings and ends."""
+    """All of the names if they are few. Of many, those next to the wanted one when sorted by beginning and by end."""
     if len(names) <= _MANY:
         return sorted(names)
     forward, backward = sorted(names), sorted(one[::-1] for one in names)

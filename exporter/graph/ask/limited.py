@@ -1,7 +1,7 @@
-"""A question that nobody has looked at, asked with limits: of time, of rows, of memory, and of what it may reach.
+"""Answers a question that may come from anybody, with limits: of time, rows and memory, and of what it can read.
 
-The engine cannot be stopped once it has begun, so a process of its own answers (:mod:`exporter.graph.ask.worker`), and
-is ended when the time is over. That costs some 70 ms.
+The engine cannot be stopped once it has begun. So a process of its own answers (:mod:`exporter.graph.ask.worker`),
+which is ended when the time is over. Starting it takes some 70 ms.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from exporter.graph.ask.parameters import Given
 
 MEMORY: Final = 4 << 30
-"""Bytes that the answer to a question may take in memory while it is made."""
+"""Bytes of memory that an answer may take while it is computed."""
 
 
-# --- what the process is told as MessagePack, and the lines of JSON that it tells: Begun, Head, rows as arrays, End; or
-# --- Failed, at any place
+# --- messages: the process gets an Asked as MessagePack, and writes lines of JSON: Begun, Head, rows as arrays, End; or
+# --- Failed, in any place
 
 
 class Asked(Struct):
-    """A question: its name or file, the folder or file of the graph, the parameters, and the limits: seconds, rows, and
-    bytes of memory.
+    """A question: its name or file, the folder or file of the graph, its parameters, and the limits in seconds, rows
+    and bytes of memory.
     """
 
     question: bytes
@@ -48,22 +48,22 @@ class Asked(Struct):
 
 
 class Begun(Struct, tag=True):
-    """The graph is loaded, and the time begins."""
+    """The graph is loaded; the time limit starts now."""
 
 
 class Head(Struct, tag=True):
-    """The columns of the answer, and what else is to be told."""
+    """The columns of the answer, and its notes."""
 
     columns: tuple[str, ...]
     notes: list[str]
 
 
 class End(Struct, tag=True):
-    """All rows have been told."""
+    """All rows have been written."""
 
 
 class Failed(Struct, tag=True):
-    """Why there is no answer. ``is_usage``: it is for the person who asked; else it is a fault of the program."""
+    """Why there is no answer. ``is_usage``: the question is wrong; otherwise it is a fault of the program."""
 
     why: str
     is_usage: bool
@@ -83,8 +83,8 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
     rows: int,
     memory: int = MEMORY,
 ) -> Answer:
-    """What :func:`exporter.graph.ask.questions.answer` says, within the limits; ``seconds`` from when the graph is
-    loaded. Raises a UsageError where they do not suffice, and for what is wrong with the question.
+    """The answer of :func:`exporter.graph.ask.questions.answer`, within the limits; ``seconds`` count from when the
+    graph is loaded. Raises UsageError where the limits do not suffice, and where the question is wrong.
     """
     try:
         asked = Asked(
@@ -113,8 +113,8 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
 
 @contextmanager
 def started(module: str) -> Iterator[Popen[bytes]]:
-    """A process that runs ``main`` of a module, and is gone at the end. It finds modules where this one does, and never
-    in the folder that it is started in, which may be anybody's.
+    """A process that runs ``main`` of a module, and is ended when the context closes. It imports modules from where
+    this process does, and never from its working folder, which anybody might write to.
     """
     path = [*filter(None, sys.path), str(Path(__file__).parents[3])]
     code = f"import sys; sys.path[:] = {path!r}; from {module} import main; main()"
@@ -127,7 +127,7 @@ def started(module: str) -> Iterator[Popen[bytes]]:
 
 
 def _heard(process: Popen[bytes], request: bytes, clock: Timer) -> Answer | None:
-    """The answer; None where the process ended before its end."""
+    """The answer; None where the process ended before it was complete."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(request)

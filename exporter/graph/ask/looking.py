@@ -1,7 +1,7 @@
-"""What parameters name is looked up before a question is asked, so that no answer is empty without a word.
+"""Looks up what parameters name before a question is asked, so that an empty answer comes with its reason.
 
-Told in words: a name, id, kind, column, user or query that the graph does not know, with the nearest that it knows; and
-what has another name now. Raised: a name or id that several kinds of things have, with what there is to choose from.
+A note says which name, id, kind, column, user or query the graph does not have, with the nearest that it has; and which
+objects have another name now. An error says which name or id several kinds of things have, with the choice of kinds.
 """
 
 from __future__ import annotations
@@ -22,23 +22,25 @@ if TYPE_CHECKING:
     from exporter.graph.ask.parameters import Given
 
 _SHOWN: Final = 20
-"""How many things to choose from, and how many former names, are told."""
+"""How many objects, and how many former names, a message lists at most."""
 _ONE_SPACE: Final = frozenset(("Table", "View"))
-"""Kinds of which no two have one name at one time: Snowflake, "Identifier requirements"."""
+"""Kinds that share their names: of these, no two objects have one name at one time (Snowflake, "Identifier
+requirements").
+"""
 _ASIDE: Final = ("Tag", "Object")
-"""Kinds that leave nothing open: a tag is asked for as one, and rows that name no kind may mean any."""
+"""Kinds that do not make a name ambiguous: tags are asked for by their own parameter, and "Object" may be any kind."""
 
 
 @dataclass
 class Looked:
-    """``given``: the parameters, with what the look-up added to them; ``notes``: what to tell the person."""
+    """``given``: the parameters, with those that the look-up added; ``notes``: what the person has to know."""
 
     given: dict[str, list[str]]
     notes: list[str] = field(default_factory=list)
 
 
 def look_up(store: Store, parameters: Sequence[Parameter], given: Given) -> Looked:
-    """What the graph knows of the values of parameters; raises a UsageError where they leave open what is meant."""
+    """Looks up the values of all parameters; raises UsageError where a name or id is ambiguous."""
     looked = Looked({name: values_of(given, name) for name in given})
     by_kind = {parameter.kind: parameter for parameter in parameters if parameter.name in given}
     known = Known(store)
@@ -62,7 +64,7 @@ def _look_up_texts(known: Known, parameter: Parameter, has: Callable[[str], bool
 
 
 def _look_up_columns(known: Known, parameter: Parameter, things: set[str], looked: Looked) -> None:
-    """Columns of the objects that are meant; where there are none of these, nothing more is told."""
+    """Looks up columns of the objects that are meant; without such objects there is nothing to add."""
     for value in looked.given[parameter.name] if things else ():
         if not known.has_column(value, things):
             looked.notes.append(_none("column", value, known.columns(things)).replace("the graph", "the object"))
@@ -91,7 +93,7 @@ def _look_up_kinds(known: Known, by_kind: dict[str, Parameter], looked: Looked) 
 def _look_up_objects(
     known: Known, parameters: Sequence[Parameter], by_kind: dict[str, Parameter], looked: Looked
 ) -> set[str]:
-    """The objects that are meant, at whatever time."""
+    """The objects that names and ids mean, at any time."""
     domain = next((parameter for parameter in parameters if parameter.kind == "domain"), None)
     kinds = looked.given.get(domain.name, []) if domain else []
     idents = looked.given.get(by_kind["object id"].name, []) if "object id" in by_kind else []
@@ -124,11 +126,13 @@ def _of_name(known: Known, name: str, kinds: list[str], idents: list[str], looke
     if found:
         accounts = {turn.account for turn in found}
         if len(accounts) > 1:
-            looked.notes.append(f"{name} is a name in {len(accounts)} accounts, and means what has it in each.")
+            looked.notes.append(
+                f"{name} is a name in {len(accounts)} accounts: the answer has the objects with this name in each."
+            )
         looked.notes += _renamed(known, name, found, looked.given)
     else:
         sharper = " and ".join([*(f"domain={kind}" for kind in kinds), *(f"object_id={ident}" for ident in idents)])
-        looked.notes.append(f"Nothing that was called {name} has {sharper}. There is:{_listed(turns)}")
+        looked.notes.append(f"No object that was called {name} has {sharper}. There is:{_listed(turns)}")
     return found
 
 
@@ -149,7 +153,7 @@ def _of_id(known: Known, ident: str, kinds: list[str], looked: Looked) -> list[T
 
 
 def _choose(domain: Parameter | None, found: list[Turn], names: list[str], looked: Looked) -> None:
-    """Where things of several kinds have the name, the question's own kind counts, if it has one."""
+    """Where things of several kinds have the name, takes the question's default kind; raises UsageError without one."""
     spaces = {("Table" if turn.domain in _ONE_SPACE else turn.domain) for turn in found if not _is_aside(turn)}
     if domain is None or len(spaces) < 2:
         return
@@ -183,10 +187,10 @@ def _listed(turns: Iterable[Turn]) -> str:
 
 
 def _renamed(known: Known, name: str, found: list[Turn], given: Given) -> Iterator[str]:
-    """What had the name and has another now; and, where a time is asked for, what had another then."""
+    """Notes on objects that had the name and have another now, and on names that no object had at the time ``at``."""
     for at in values_of(given, "at"):
         if not any(_holds(turn, instant("at", at)) for turn in found):
-            yield f"Nothing was called {name} at {at}. There is:{_listed(found)}"
+            yield f"No object was called {name} at {at}. There is:{_listed(found)}"
     gone = {turn.iri: turn for turn in found if turn.until is not None}
     for iri in {turn.iri for turn in found if turn.until is None}:
         gone.pop(iri, None)
@@ -196,7 +200,7 @@ def _renamed(known: Known, name: str, found: list[Turn], given: Given) -> Iterat
     ]
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:
-        yield f"So have {len(lines) - _SHOWN} more objects."
+        yield f"The same is true of {len(lines) - _SHOWN} more objects."
 
 
 def _holds(turn: Turn, time: datetime) -> bool:

@@ -1,9 +1,9 @@
-"""The lines that say, in every question, which objects a name or an id means, and when: one rule for all names.
+"""The SPARQL lines that say which objects a name or an id means, and when. They are the same in every question.
 
-A name means every object for as long as it had that name, so that a table that is made anew each night is one table;
-and the object that has it last (at ``at``, before ``until``, or at the end of the record) from the beginning, under its
-former names too. The lines are plain SPARQL 1.1 and stand in the files of the questions as they are here
-(``docs/graph.md``, "Names in questions"); a test holds them together.
+A name means every object for as long as it had that name, so a table that is created again each night is one table. The
+object that had the name last (at ``at``, before ``until``, or at the end of the record) also counts from the beginning,
+under its former names. The lines are plain SPARQL 1.1 and are repeated in the file of each question
+(``docs/graph.md``, "Names in questions"); a test compares them.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ _LINES: Final = """\
 
 
 def meant(domain_of_id: str | None = None, name: str = "object_name", indent: str = "") -> str:
-    """The group that binds ``?object``, ``?from``, ``?to``, ``?at`` and ``?until``: what happens to an object at a time
-    counts where ``?from`` is not later and ``?to`` is later, each where it is bound.
+    """The group that binds ``?object``, ``?from``, ``?to``, ``?at`` and ``?until``. A thing that happens to an object
+    counts where its time is not before ``?from`` and is before ``?to``; unbound means no limit.
 
-    ``domain_of_id``: the kind that an id alone stands for; ``name``: the parameter that is the name.
+    ``domain_of_id``: the kind that an id alone stands for; ``name``: the parameter that has the name.
     """
     kind = "UNDEF" if domain_of_id is None else f'"{domain_of_id}"'
     lines = _LINES.replace("@DOMAIN@", kind).replace("# param object_name\n", f"# param {name}\n")

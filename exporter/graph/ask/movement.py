@@ -1,10 +1,10 @@
-"""The paths of ``sensitive-data-movement``: from a source through every object that its data reached, step by step.
+"""The paths of ``sensitive-data-movement``: from a source, step by step, through every object that its data reached.
 
-A step is a query that read one object as a base object and wrote another. A path takes a step only where it reads what
-the step before had written by then: the version that it wrote, or a later one in the same chain (a table that is
-created anew begins a chain, and is another one on the path). Among all ways to come along the same chains the earliest
-is kept, since whatever a later one can go on with, the earliest can too; so a table that is written a thousand times
-makes no thousand paths. No chain stands twice on a path.
+A step is a query that read one object as a base object and wrote another. A path takes a step only if the step reads
+what the step before it had written by then: that version, or a later one in the same chain. (A table that is created
+anew begins a new chain, and is another object on the path.) Of all ways along the same chains only the earliest is
+kept: it can continue wherever a later one can. So a table that is written a thousand times does not make a thousand
+paths. No chain appears twice on a path.
 """
 
 from __future__ import annotations
@@ -65,13 +65,15 @@ _OBJECT: Final = (Parameter("object", "the object", kind="thing"),)
 
 @dataclass
 class Route:
-    """All steps along one :data:`Way`: from which version of the source on, to which version of the target."""
+    """All steps along one :data:`Way`: pairs of the version of the source that is read and that of the target
+    written.
+    """
 
     steps: dict[tuple[int, int], set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @cached_property
     def _from_each(self) -> tuple[list[int], list[int], list[frozenset[str]]]:
-        """By the version read: the earliest version that it, or a later one, leads to, and the columns of all these."""
+        """By version read: the earliest version that it or a later one leads to, and the columns of all these steps."""
         reads, arrivals, columns = [], [], []
         earliest, seen = None, frozenset[str]()
         for (read, written), names in sorted(self.steps.items(), reverse=True):
@@ -83,7 +85,9 @@ class Route:
         return reads[::-1], arrivals[::-1], columns[::-1]
 
     def onwards(self, version: int) -> tuple[int, frozenset[str]] | None:
-        """The earliest arrival of what reads ``version`` or a later one, and the columns written; None without such."""
+        """The earliest version written from ``version`` or a later one, and the columns written; None without a
+        step.
+        """
         reads, arrivals, columns = self._from_each
         place = bisect_left(reads, version)
         return (arrivals[place], columns[place]) if place < len(reads) else None
@@ -91,8 +95,8 @@ class Route:
 
 @dataclass(frozen=True, order=True)
 class Way:
-    """From a chain of versions of one object to a chain of versions of ``target``, called ``name`` when it was written;
-    a chain goes by its first version.
+    """From a chain of versions of one object to a chain of versions of ``target``; ``called``: its name when it was
+    written. A chain is identified by its first version.
     """
 
     target: str
@@ -106,7 +110,7 @@ Routes = Mapping[Way, Route]
 
 @dataclass(frozen=True)
 class Path:
-    """``chains``: one a name; ``target``: the last object; ``arrival``: which of its versions has the data first."""
+    """``chains``: one for each name; ``target``: the last object; ``arrival``: its first version that has the data."""
 
     chains: tuple[str, ...]
     names: tuple[str, ...]
@@ -116,7 +120,7 @@ class Path:
 
 
 class Movement:
-    """Where data goes in one graph; what was looked up once is kept."""
+    """Where data went in one graph. Look-ups are cached."""
 
     def __init__(self, store: Store, parameters: Sequence[Parameter], given: Given) -> None:
         self._store = store
@@ -127,7 +131,7 @@ class Movement:
         self._targets: dict[str, tuple[str | None, str | None]] = {}
 
     def paths(self) -> Iterator[Path]:
-        """Every path from the source that is asked for, the shorter ones first."""
+        """Every path from the source in the parameters, shorter ones first."""
         waiting = deque(self._first_paths())
         while waiting:
             path = waiting.popleft()
@@ -160,14 +164,14 @@ class Movement:
         return self._routes[source]
 
     def _step(self, row: QuerySolution) -> tuple[Way, tuple[int, int], set[str]]:
-        """The way, the numbers of the versions read and written, and the column, if there is one."""
+        """The way, the positions of the versions read and written in their chains, and the column written, if any."""
         from_chain, read = self._place(row["read"])
         to_chain, written = self._place(row["written"])
         column = {row["column"].value} if row["column"] is not None else set()
         return Way(row["target"].value, row["name"].value, from_chain, to_chain), (read, written), column
 
     def _place(self, version: NamedNode) -> tuple[str, int]:
-        """The first version of the chain that ``version`` is in, and how many come before it."""
+        """The first version of the chain that ``version`` is in, and its position in that chain."""
         later: list[NamedNode] = []
         while version not in self._places:
             prior = next((quad.object for quad in self._store.quads_for_pattern(version, _PRIOR, None)), None)
@@ -188,7 +192,7 @@ class Movement:
         return result
 
     def target(self, iri: str) -> tuple[str | None, str | None]:
-        """Id and domain of an object."""
+        """Id and domain of an object; each is None where the graph does not have it."""
         if iri not in self._targets:
             self._targets[iri] = next(self._described(iri), (None, None))
         return self._targets[iri]
@@ -201,12 +205,12 @@ class Movement:
 def rows(
     store: Store, parameters: Sequence[Parameter], given: Given, limit: int = MAX_PATHS
 ) -> tuple[list[tuple[str | None, ...]], list[str]]:
-    """The rows of the question, by path, and what is to be said where ``limit`` cut them."""
+    """The rows of the question, one for each path, and a note where ``limit`` cut them."""
     columns: dict[tuple[str, str, str | None, str | None], frozenset[str]] = defaultdict(frozenset)
     notes: list[str] = []
     untils: list[str | None] = [*values_of(given, "until")]
     for until in untils or [None]:
-        # What a name means depends on the time, so that each time is asked for by itself.
+        # The meaning of a name depends on the time, so each time is asked for separately.
         one = given if until is None else {**given, "until": until}
         movement = Movement(store, parameters, one)
         for number, path in enumerate(movement.paths()):

@@ -1,18 +1,18 @@
-"""Parameters of a question: declared in its comments, bound at the places that it marks.
+"""Parameters of a question: declared in its comments, and bound at the places that it marks.
 
-A declaration is a comment line of the file: ``?`` stands where the parameter may be left out, or its default; then, in
-brackets, what it is (:data:`KINDS`), and the other parameter that it can be given in place of::
+A declaration is a comment line of the file. ``?`` marks a parameter that may be left out; ``=`` gives a default. The
+brackets say what the value is (:data:`KINDS`), and which other parameter it can replace::
 
     # param object_id (object id): Snowflake's id of the object
     # param object_name (object) (or object_id): the object, by a name that it has or had
     # param domain = Table (domain): what kind of object the id belongs to
     # param since? (time): only queries that started at this time or later
 
-The place is a line whose ``VALUES`` block the value goes into, so that the file runs unchanged in any engine too::
+The place is a line with a ``VALUES`` block for the value, so that the file also runs unchanged in any SPARQL engine::
 
     VALUES ?since { UNDEF }  # param since
 
-A parameter that is given several times has several values: all of them stand in the block.
+A parameter that is given several times has several values: the block holds all of them.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 Given: TypeAlias = "Mapping[str, str | Sequence[str]]"
-"""The values of parameters by name: one, or several."""
+"""The values of parameters, by name: one text, or several."""
 KINDS: Final = ("time", "thing", "object", "object id", "domain", "column", "tag", "user", "query")
-"""What a parameter is, if no mere text. A thing is an IRI; names are matched by the rule of letter case."""
+"""What a value is, if not just text. A thing is an IRI; names are matched by Snowflake's rule of letter case."""
 _DECLARATION: Final = re.compile(
     r"^# param (?P<name>\w+)(?P<optional>\?)?(?: = (?P<default>[^:()]+?))?"
     rf"(?: \((?P<kind>{'|'.join(KINDS)})\))?(?: \(or (?P<instead>\w+)\))?: (?P<text>.+)$",
@@ -47,13 +47,13 @@ _READ: Final[Mapping[str, Callable[[str], str]]] = {
     **dict.fromkeys(("object", "column", "tag", "user"), match_name),
     "object id": lambda value: usable_id(value) or value,
 }
-"""How a value is read, by the kind of its parameter: as the graph has what it is compared with."""
+"""How a value is normalized, by the kind of its parameter, to compare it with the values in the graph."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """``kind``: ``text``, or one of :data:`KINDS`; ``default``: what counts if nothing is given;
-    ``instead``: the parameter that this one can be given in place of.
+    """``kind``: ``text``, or one of :data:`KINDS`; ``default``: the value where none is given; ``instead``: the
+    parameter that this one can replace.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Parameter:
     instead: str | None = None
 
     def __str__(self) -> str:
-        """As a person would give it: ``object_name``, ``(object_id in place of object_name)``, ``[domain=Table]``."""
+        """In messages: ``object_name``, ``(object_id in place of object_name)``, ``[domain=Table]``."""
         if self.instead:
             return f"({self.name} in place of {self.instead})"
         shown = self.name if self.default is None else f"{self.name}={self.default}"
@@ -72,7 +72,7 @@ class Parameter:
 
 
 def declared(text: str) -> tuple[Parameter, ...]:
-    """The parameters that the comments of a question declare, in their order."""
+    """The parameters that the comments of a question declare, in order."""
     return tuple(
         Parameter(
             name=found["name"],
@@ -87,7 +87,7 @@ def declared(text: str) -> tuple[Parameter, ...]:
 
 
 def check(question: str, parameters: Sequence[Parameter], given: Given) -> None:
-    """Raise a :class:`UsageError` for a parameter that the question does not have, one that it lacks, and for a
+    """Raises UsageError for a parameter that the question does not have, for a required one that is missing, and for a
     ``since`` after its ``until``.
     """
     known = [parameter.name for parameter in parameters]
@@ -105,7 +105,7 @@ def check(question: str, parameters: Sequence[Parameter], given: Given) -> None:
 
 
 def _check_order(times: AbstractSet[str], given: Given) -> None:
-    """``since`` after ``until`` is a mistake, and no question that nothing answers."""
+    """``since`` after ``until`` is a mistake: no row could match."""
     if not {"since", "until"} <= times & given.keys():
         return
     since, until = (sorted(instant(name, one) for one in values_of(given, name)) for name in ("since", "until"))
@@ -147,10 +147,10 @@ def _literal(parameter: Parameter, value: str) -> str:
         return f'"{_in_utc(instant(parameter.name, value))}"^^<{_DATE_TIME}>'
     if parameter.kind == "thing":
         if _breaks_an_iri(value):
-            raise UsageError(f"{parameter.name}: {value!r} is no IRI.")
+            raise UsageError(f"{parameter.name}: {value!r} is not an IRI.")
         return f"<{value}>"
     if parameter.kind == "object id" and usable_id(value) is None:
-        raise UsageError(f"--param {parameter.name}={value} is no id: write a number above 0, such as 66564.")
+        raise UsageError(f"--param {parameter.name}={value} is not an id: write a number above 0, such as 66564.")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
         raise UsageError(f"--param {parameter.name}={value!r} is not UTF-8 text.")
     return f'"{_READ.get(parameter.kind, str)(value).translate(_ESCAPES)}"'
@@ -163,7 +163,8 @@ def instant(name: str, value: str) -> datetime:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise UsageError(
-            f"--param {name}={value} is no time. Write 2026-09-30, 2026-09-30T08:00:00Z or 2026-09-30T08:00:00+02:00."
+            f"--param {name}={value} is not a time. "
+            "Write 2026-09-30, 2026-09-30T08:00:00Z or 2026-09-30T08:00:00+02:00."
         ) from None
 
 

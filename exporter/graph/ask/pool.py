@@ -1,8 +1,8 @@
-"""Questions that several people ask of one store on disk at once, each with limits of time, memory and size.
+"""Answers questions of several people at once from one store on disk, each with limits of time, memory and size.
 
-As in :mod:`exporter.graph.ask.limited` a process of its own answers, which is ended when the time is over. Here it
-(:mod:`exporter.graph.ask.pooled`) keeps the store open for the next question, which costs a millisecond in place of a
-hundred; another one is started where one was ended.
+As in :mod:`exporter.graph.ask.limited`, a process of its own answers, and is ended when the time is over. Here the
+process (:mod:`exporter.graph.ask.pooled`) keeps the store open for the next question, which then takes one millisecond
+and not a hundred. Where one had to be ended, another is started.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import IO
 
 _MOST_KEPT: Final = 200
-"""Answers that are kept: the store does not change."""
+"""How many answers are cached; they stay true, since the store does not change."""
 _MOST_ROWS_KEPT: Final = 1_000
 _LENGTH: Final = struct.Struct(">I")
 
@@ -38,19 +38,19 @@ class TooLongError(UsageError):
 
 
 class BusyError(ExporterError):
-    """Too many ask at once."""
+    """Too many questions at once."""
 
 
 class UnacceptableError(UsageError):
-    """The answer has no form of those that are wanted."""
+    """The answer cannot be written in any of the accepted media types."""
 
 
-# --- what a process is told and says: messages of MessagePack, each after its length in four bytes
+# --- messages to and from a process: MessagePack, each after its length in four bytes
 
 
 class Opened(Struct, tag=True):
-    """The first message to a process: the store, a folder of questions beside the shipped ones, bytes of memory, and by
-    how much it lets other processes go first (nice(2)).
+    """The first message to a process: the store, a folder of questions in addition to the shipped ones, the limit of
+    memory in bytes, and by how much it gives way to other processes (nice(2)).
     """
 
     store: bytes
@@ -60,7 +60,7 @@ class Opened(Struct, tag=True):
 
 
 class Named(Struct, tag=True, frozen=True):
-    """A question by its name, with parameters; of its answer, ``rows`` at most."""
+    """A question by its name, with parameters; ``rows``: the most rows of its answer."""
 
     name: str
     params: tuple[tuple[str, tuple[str, ...]], ...]
@@ -69,8 +69,8 @@ class Named(Struct, tag=True, frozen=True):
 
 
 class Written(Struct, tag=True, frozen=True):
-    """A query in SPARQL, and the media types in which solutions and triples are wanted, None for not at all; of the
-    answer, ``most`` bytes at most.
+    """A query in SPARQL. The media types for solutions and for triples, None where the client accepts none; ``most``:
+    the most bytes of the answer.
     """
 
     query: str
@@ -81,7 +81,7 @@ class Written(Struct, tag=True, frozen=True):
 
 
 class Found(Struct, tag=True):
-    """The answer to a question by name."""
+    """The answer to a named question."""
 
     columns: tuple[str, ...]
     rows: list[tuple[str | None, ...]]
@@ -89,14 +89,14 @@ class Found(Struct, tag=True):
 
 
 class Result(Struct, tag=True):
-    """The answer to a query."""
+    """The answer to a query in SPARQL."""
 
     media_type: str
     body: bytes
 
 
 class Refused(Struct, tag=True):
-    """There is no answer: ``kind`` is a key of :data:`_ERRORS`, or ``fault``."""
+    """Why there is no answer; ``kind`` is a key of :data:`_ERRORS`, or ``fault`` for a fault of the program."""
 
     why: str
     kind: str
@@ -113,14 +113,14 @@ _T = TypeVar("_T", Found, Result)
 
 
 def send(stream: IO[bytes], message: Struct) -> None:
-    """Write a message."""
+    """Writes a message."""
     body = msgspec.msgpack.encode(message)
     stream.write(_LENGTH.pack(len(body)) + body)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> bytes | None:
-    """Read a message; None at the end."""
+    """Reads a message; None at the end of the stream."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
@@ -129,9 +129,9 @@ def receive(stream: IO[bytes]) -> bytes | None:
 
 
 class Pool:
-    """``size`` processes at most, started when they are needed. ``seconds``: for each answer; ``questions``: a folder
-    of ``.rq`` files that are known by their names, beside the shipped ones; ``nice``: by how much they let other
-    processes go first.
+    """At most ``size`` processes, started when they are needed. ``seconds``: the time limit for each answer;
+    ``questions``: a folder of ``.rq`` files that can be asked by name, as the shipped ones; ``nice``: by how much the
+    processes give way to others.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - what is asked, and the limits
@@ -147,7 +147,7 @@ class Pool:
         self._kept: OrderedDict[Named, Answer] = OrderedDict()
 
     def answer(self, name: str, params: Mapping[str, Sequence[str]], rows: int) -> Answer:
-        """The answer to a question by name; the same one again where it was asked before."""
+        """The answer to a named question; from the cache where it was asked before."""
         asked = Named(name, tuple((key, tuple(values)) for key, values in sorted(params.items())), rows, self._seconds)
         with self._lock:
             if asked in self._kept:
@@ -167,7 +167,7 @@ class Pool:
         return self._told(Written(query, solutions, triples, most, self._seconds), Result)
 
     def close(self) -> None:
-        """End the processes; who waits for an answer of theirs gets an error."""
+        """Ends the processes; callers that wait for an answer get an error."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -188,7 +188,7 @@ class Pool:
 
     @contextmanager
     def _one(self) -> Iterator[_Worker]:
-        """A process for one question, which waits for the next one if it is still there afterwards."""
+        """A process for one question; it goes back to the pool afterwards if it still runs."""
         if not self._free.acquire(timeout=self._seconds):
             raise BusyError(
                 f"Too many questions are asked at once; none was answered for {self._seconds:g} s. Try later."
@@ -212,7 +212,7 @@ class Pool:
 
 
 class _Worker:
-    """One process. ``is_ready``: it can be asked."""
+    """One process. ``is_ready``: it can take a question."""
 
     def __init__(self, opened: Opened) -> None:
         self._memory = opened.memory
@@ -223,7 +223,7 @@ class _Worker:
             send(self._stdin, opened)
 
     def asked(self, asked: Asked) -> Told:
-        """What the process says. Raises UsageError where it ended, or had to be ended, before it said anything."""
+        """The process's reply. Raises UsageError where the process ended, or had to be ended, before it replied."""
         self.is_ready = False
         clock = Timer(asked.seconds, self._process.kill)
         clock.daemon = True
@@ -243,11 +243,11 @@ class _Worker:
         return told
 
     def kill(self) -> None:
-        """End the process, while it is asked by somebody else."""
+        """Ends the process, even while another thread waits for its reply."""
         self._process.kill()
 
     def end(self) -> None:
-        """End the process, and let go of it."""
+        """Ends the process and frees its resources."""
         with suppress(BrokenPipeError):
             self._stack.close()
 

@@ -1,5 +1,5 @@
 """Answers the questions of one :class:`exporter.graph.ask.pool.Pool`, one after the other, in a process of its own that
-can be ended at any time. From when the store is open it opens no files but those of the store, and no connection.
+can be ended at any time. Once the store is open, the process opens only the store's own files, and no connections.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class _Limited(BytesIO):
-    """Bytes in memory, ``most`` at most."""
+    """Bytes in memory, at most ``most``."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -57,8 +57,8 @@ class _TooLargeError(Exception):
 
 
 def main() -> None:
-    """Answer what comes on standard input, until its end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: who started this process ends it
+    """Answers the messages on standard input until its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal: the parent ends this one
     first = receive(sys.stdin.buffer)
     if first is None:
         return

@@ -1,7 +1,7 @@
 """The shipped questions (``examples/queries/*.rq``): found by name, asked of a graph, answered as a table.
 
-A question is a file of plain SPARQL 1.1; its first comment lines say what it asks, and which parameters it takes
-(:mod:`exporter.graph.ask.parameters`). Anybody's own ``.rq`` file is asked in the same way.
+A question is a file of plain SPARQL 1.1. Its first comment lines say what it answers and which parameters it has
+(:mod:`exporter.graph.ask.parameters`). A user's own ``.rq`` file works in the same way.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ class Question:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the answer, in their order."""
+        """The columns of the answer, in order."""
         return select(Store(), self.query, self.name).columns
 
 
 def questions(folder: Path | None = None) -> list[Question]:
-    """The shipped questions, or those of another folder, by name."""
+    """The shipped questions, or those of another folder, ordered by name."""
     return [_read(path) for path in sorted((folder or queries_dir()).glob("*.rq"))]
 
 
 def find(name_or_file: str) -> Question:
-    """A shipped question by its name, or one from a ``.rq`` file; a :class:`UsageError` says which names there are."""
+    """A shipped question by its name, or the question in a ``.rq`` file; UsageError lists the names where none fits."""
     path = Path(name_or_file)
     if path.suffix == ".rq":
         return _read_own(path)
@@ -75,8 +75,8 @@ def answer(
     most: int | None = None,
     loaded: Callable[[Path | None], None] = lambda _: None,
 ) -> Answer:
-    """What ``graph`` answers, in ``most`` rows at most; the parameters are checked before the graph is loaded, which
-    takes longer. ``loaded``: is called when it is, with the store if it is one on disk.
+    """The answer of ``graph`` with at most ``most`` rows. Parameters are checked first, since loading the graph takes
+    longer. ``loaded``: called when the graph is loaded, with the path of the store if it is on disk.
     """
     question = find(name_or_file)
     refuse(question.query, question.name)
@@ -88,13 +88,13 @@ def answer(
 
 
 def check_all(question: Question, params: Given) -> None:
-    """Raise a :class:`UsageError` for parameters that the question does not have, lacks, or cannot read."""
+    """Raises UsageError for parameters that are unknown, missing, or have an invalid value."""
     check(question.name, question.parameters, params)
     bind(question.query, question.parameters, params)
 
 
 def ask(store: Store, question: Question, params: Given, most: int | None = None) -> Answer:
-    """What a graph that is loaded answers to ``params``, which :func:`check_all` has checked."""
+    """The answer of a loaded graph; :func:`check_all` has to be called on ``params`` before."""
     looked = look_up(store, question.parameters, params)
     found = _asked(store, question, looked.given, most)
     is_shipped = question.path.parent == queries_dir()
@@ -109,26 +109,26 @@ def _asked(store: Store, question: Question, params: Given, most: int | None) ->
 
 
 def select(store: Store, query: str, name: str, most: int | None = None) -> Answer:
-    """The rows of a query of any form; a :class:`UsageError` says where its text is wrong."""
+    """The rows of a query of any form; UsageError says where its text is wrong."""
     with in_words(name):
         return _cut(_answered(store, query, most), most)
 
 
 @contextmanager
 def in_words(name: str) -> Iterator[None]:
-    """What the engine raises over a query, as a :class:`UsageError` that names it."""
+    """Turns the engine's errors into a UsageError that names the query."""
     try:
         yield
     except SyntaxError as error:
-        raise UsageError(f"{name} is no SPARQL 1.1: {syntax.told(error)}") from error
+        raise UsageError(f"{name} is not valid SPARQL 1.1: {syntax.told(error)}") from error
     except OSError as error:
-        raise UsageError(f"{name} reaches for something outside of the graph, which it may not: {error}") from error
+        raise UsageError(f"{name} reads something outside of the graph, which is not allowed: {error}") from error
     except RuntimeError as error:
         raise UsageError(f"{name} cannot be answered: {error}") from error
 
 
 def _answered(store: Store, query: str, most: int | None) -> Answer:
-    """The rows, one more than ``most`` where there are more."""
+    """The rows, up to one more than ``most``, so that the caller sees whether there are more."""
     result = store.query(query)
     if isinstance(result, QueryBoolean):
         return Answer(("answer",), [("true" if result else "false",)])
@@ -138,7 +138,7 @@ def _answered(store: Store, query: str, most: int | None) -> Answer:
 
 
 def _cut(found: Answer, most: int | None) -> Answer:
-    """The answer with ``most`` rows, and a note where there are more."""
+    """The answer with at most ``most`` rows, and a note where there are more."""
     if most is None or len(found.rows) <= most:
         return found
     note = f"There are more rows than {most:,}; these are the first ones. --max-rows N gives more."
@@ -150,7 +150,7 @@ def _columns(result: QuerySolutions) -> tuple[str, ...]:
 
 
 def _text(term: Term) -> str | None:
-    """The text of a literal, the IRI of a thing, None where nothing is bound."""
+    """The text of a literal, or the IRI of a node; None where nothing is bound."""
     if term is None:
         return None
     return term.value if isinstance(term, NamedNode | Literal | BlankNode) else str(term)
@@ -163,7 +163,7 @@ def _read(path: Path) -> Question:
 
 def _read_own(path: Path) -> Question:
     if path.exists() and not path.is_file():
-        raise UsageError(f"{path} cannot be read: it is no file.")
+        raise UsageError(f"{path} cannot be read: it is not a file.")
     try:
         if path.stat().st_size > 4 * LONGEST:
             raise UsageError(f"{path} is too large for a question: it may have {LONGEST:,} characters.")
@@ -175,6 +175,6 @@ def _read_own(path: Path) -> Question:
 
 
 def _asks(query: str) -> str:
-    """The first paragraph of the comment that the file begins with, as one line; empty without one."""
+    """The first paragraph of the comment at the top of the file, as one line; empty where there is none."""
     paragraph = takewhile(lambda line: line.startswith("# ") and not line.startswith("# param "), query.splitlines())
     return " ".join(line.removeprefix("# ").strip() for line in paragraph)

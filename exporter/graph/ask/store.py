@@ -1,6 +1,6 @@
-"""A graph on disk -> an embedded SPARQL store, in memory.
+"""A graph on disk -> an embedded SPARQL store in memory.
 
-The graph is what ``export`` wrote (``DIR/graph/*.ttl``), a folder of Turtle or a single file; compressed by gzip or
+The graph is what ``export`` wrote (``DIR/graph/*.ttl``), a folder of Turtle, or a single file; compressed by gzip or
 not (``*.ttl.gz``).
 """
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".jsonld": RdfFormat.JSON_LD}
-"""In this order: where a graph is there in several syntaxes, one of them is read."""
+"""In order of preference: where a graph is there in several syntaxes, only the first one is read."""
 
 
 def load(graph: Path) -> Store:
-    """The triples of ``graph`` in a store; a :class:`UsageError` names what is missing, empty or does not parse."""
+    """The triples of ``graph`` in a store; UsageError names what is missing, empty or does not parse."""
     return steady(graph, lambda: fill(Store(), graph))
 
 
 def fill(store: Store, graph: Path) -> Store:
-    """The store, with the triples of ``graph`` in it; errors as of :func:`load`."""
+    """Loads the triples of ``graph`` into the store, which it returns; errors as in :func:`load`."""
     for path in graph_files(graph):
         _load_file(store, path)
     if next(iter(store), None) is None:
@@ -36,7 +36,7 @@ def fill(store: Store, graph: Path) -> Store:
 
 
 def graph_files(graph: Path) -> list[Path]:
-    """The files of ``graph`` in one syntax, sorted: itself, or those below ``graph/graph/``, or below the folder."""
+    """The files of ``graph`` in one syntax, sorted: the file itself, or those below ``graph/graph/`` or the folder."""
     if not graph.exists():
         raise UsageError(f"{graph} does not exist. Give the folder that export wrote, or a folder or file of Turtle.")
     if graph.is_file():
@@ -61,7 +61,7 @@ def _load_file(store: Store, path: Path) -> None:
         else:
             store.bulk_load(path=path, format=syntax)
     except SyntaxError as error:
-        raise UsageError(f"{path} is no Turtle: {error.msg.removeprefix('Parser error at ')}") from error
+        raise UsageError(f"{path} is not valid Turtle: {error.msg.removeprefix('Parser error at ')}") from error
     except compressed.BROKEN as error:
         raise UsageError(f"{path} cannot be unpacked: {error}") from error
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What the engine says of SPARQL that it cannot read, in a line for people."""
+"""The engine's message about invalid SPARQL, shortened to a line for people."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _MOST: Final = 8
 
 
 def told(error: SyntaxError) -> str:
-    """Where it is wrong, and what the engine found: what it says in words, such as "Prefix not found", else the signs
-    and keywords that could stand there. The classes of characters that it lists besides are of no help.
+    """Where the error is and what it is: the engine's own words if it has some, such as "Prefix not found", else the
+    signs and keywords that could stand there. The classes of characters that it also lists are left out.
 
     >>> told(SyntaxError("error at 1:29: expected one of Prefix not found, ['%'], ['_']"))
     'error at 1:29: Prefix not found'

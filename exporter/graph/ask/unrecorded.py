@@ -1,7 +1,7 @@
-"""What ``policy-coverage`` cannot know, said beside its answer: policies that were set before the record begins.
+"""A note on what ``policy-coverage`` cannot show: policies that were set before the record begins.
 
-No statement on record set them, so they are in no cell of the answer. That they were in force is known only from
-queries that they were enforced for.
+No recorded statement set them, so no cell of the answer has them. Only queries for which they were enforced show that
+they were in force.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ ORDER BY ?label
 
 
 def notes(store: Store, question: str) -> list[str]:
-    """What to tell a person who asked the shipped question; nothing where every policy that was enforced on something
-    with a tag was set by a statement on record.
+    """A note for a person who asked the shipped question; none where a recorded statement set every policy that was
+    enforced on something with a tag.
     """
     if question != QUESTION:
         return []

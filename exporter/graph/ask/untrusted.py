@@ -1,9 +1,8 @@
-"""What a question may not ask for, refused in words before it is asked.
+"""Refuses what a question may not contain, with a message, before it is asked.
 
-A question reads the graph that it is asked of and nothing else. ``SERVICE`` would reach the network; ``FROM`` and the
-updates (``LOAD`` among them) have no meaning here, and would be answered with nothing. The words are for the person who
-wrote such a question: that none of it happens does not hang on them, for the process that answers can open no file
-and no connection (:mod:`exporter.graph.ask.worker`).
+A question reads its graph and nothing else. ``SERVICE`` would reach the network. ``FROM`` and the updates (``LOAD``
+among them) have no meaning here, and would give empty answers. These checks only serve the messages: safety does not
+depend on them, since the process that answers cannot open files or connections (:mod:`exporter.graph.ask.worker`).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST: Final = 1 << 20
-"""Characters of a question at most."""
+"""The most characters of a question."""
 _UPDATES: Final = frozenset(
     {"INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH"}
 )  # fmt: skip
@@ -31,8 +30,8 @@ _TOKEN: Final = re.compile(
     r"|(?P<words>[\w.-]++)(?P<local>:(?:[\w:.-]|%[0-9A-Fa-f][0-9A-Fa-f]|\\.)*+)?",
     re.DOTALL,
 )
-"""A comment, string, IRI or variable, none of which holds a keyword; or words, with a prefix's local name behind them.
-What is never closed goes on to its end, so that nothing is looked at twice.
+"""A comment, string, IRI or variable, in which no keyword can stand; or words, with the local name that follows a
+prefix. What is never closed goes on to the end of the text, so that no part is scanned twice.
 """
 _prefixes: Final = re.compile(r"PREFIX\s++([A-Za-z]++):", re.IGNORECASE).findall
 _word: Final = re.compile(r"[A-Za-z]+").findall
@@ -43,8 +42,8 @@ class ForbiddenError(UsageError):
 
 
 def refuse(query: str, name: str) -> None:
-    """Raise a UsageError, which names the question, for what it may not ask for: a ForbiddenError for an update or a
-    SERVICE.
+    """Raises UsageError for a question with a forbidden part: ForbiddenError for an update or a SERVICE. ``name``: of
+    the question, for the message.
     """
     if len(query) > LONGEST:
         raise UsageError(f"{name} has {len(query):,} characters, more than {LONGEST:,}; ask several questions.")
@@ -59,7 +58,7 @@ def refuse(query: str, name: str) -> None:
 
 
 def _words(query: str) -> Iterator[str]:
-    """The words that may be keywords, in capitals."""
+    """The words that may be keywords, in upper case."""
     prefixes = {name.upper() for name in _prefixes(query)}
     for found in _TOKEN.finditer(query):
         words = [word.upper() for word in _word(found["words"] or "")]

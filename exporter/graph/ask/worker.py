@@ -1,6 +1,6 @@
-"""Answers one question in a process of its own, which can be ended at any time and can reach nothing.
+"""Answers one question in a process of its own, which can be ended at any time and cannot reach anything else.
 
-It is started, and told and heard, by :mod:`exporter.graph.ask.limited`. From when the graph is loaded it opens no file
+:mod:`exporter.graph.ask.limited` starts it and exchanges messages with it. Once the graph is loaded, it opens no file
 and no connection, and takes little more memory than the graph does.
 """
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from exporter.graph.ask.answers import Answer
 
 _MOST_FILES: Final = 1_000
-"""Of a store, where the system does not say how many are open."""
+"""How many files of a store may be open where the system does not say how many are."""
 _MARGIN: Final = 10
-"""Seconds of CPU beyond the time limit, after which the process ends though nobody ended it."""
+"""Seconds of CPU beyond the time limit after which the process ends by itself, if nobody ended it."""
 
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
 def main() -> None:
-    """Answer the question on standard input."""
+    """Answers the question on standard input."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     asked = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Asked)
     question, graph = os.fsdecode(asked.question), Path(os.fsdecode(asked.graph))
@@ -72,9 +72,9 @@ def _confine(asked: Asked, store: Path | None = None) -> None:
 
 
 def confine(memory: int, store: Path | None = None) -> None:
-    """Open nothing from here on, and take no more memory than is allowed. A store on disk opens its files when they are
-    first read, and waits for ever where it cannot: there as many may be opened as it has. Memory is
-    limited where the system tells how much is taken (Linux).
+    """From here on this process opens no files, and takes no more than ``memory`` bytes. A store on disk opens its
+    files when they are first read, and hangs where it cannot: so as many files as it has may be opened. Memory is
+    limited where the system reports how much is used (Linux).
     """
     limits = {resource.RLIMIT_NOFILE: _files(store), resource.RLIMIT_CORE: 0}
     with suppress(OSError):
@@ -87,7 +87,7 @@ def confine(memory: int, store: Path | None = None) -> None:
 
 
 def _files(store: Path | None) -> int:
-    """How many files may be open: those that are, and those of a store; none more than are there without a store."""
+    """How many files may be open: those that are open now, and those of a store, if there is one."""
     if store is None:
         return 0
     with suppress(OSError):
@@ -96,7 +96,7 @@ def _files(store: Path | None) -> int:
 
 
 def limit_time(seconds: float) -> None:
-    """End this process when it has worked for much longer than ``seconds`` from now, though nobody ended it."""
+    """Ends this process when it has worked for much longer than ``seconds`` from now and the parent did not end it."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     most = int(used.ru_utime + used.ru_stime + seconds) + _MARGIN
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]

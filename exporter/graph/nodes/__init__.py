@@ -1,4 +1,4 @@
-"""Facts, answers and lives -> nodes: one function for each kind of thing that has nodes."""
+"""Facts, answers and lives -> nodes: one function for each kind of thing that has nodes of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes of what was read, and of which column came from which."""
+"""Nodes of reads, and of derivations of columns from columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DERIVATION_TYPES: Final = COLUMN_DERIVATION.types
 
 
 def accesses(told: Told) -> list[Node]:
-    """One usage per kind of access and object: which version, and which of its columns."""
+    """One usage for each kind of access and object, with the version and the columns that were read."""
     states, below, query = told.answers.states, told.iris.below, told.query
     found = []
     for access in told.content.accesses:
@@ -40,12 +40,12 @@ def accesses(told: Told) -> list[Node]:
 
 
 def column_iris(thing: str, columns: Iterable[Column]) -> tuple[str, ...]:
-    """The columns of an object that is at the path ``thing``, each once: one may be listed under two ids."""
+    """The IRIs of columns of the object at the path ``thing``. A column that is listed under two ids appears once."""
     return tuple(dict.fromkeys([f"{thing}/column/{segment(column.name)}" for column in columns]))
 
 
 def derivations(told: Told) -> list[Node]:
-    """One derivation per written column, kind of source and source, in the order of the facts."""
+    """One derivation for each written column, kind of source and source, in the order of the facts."""
     return [_derivation(derivation, told) for derivation in told.content.derivations]
 
 

@@ -1,7 +1,7 @@
-"""Nodes of where queries ran: accounts, and the organizations that accounts belong to.
+"""Nodes of accounts, and of the organizations that accounts belong to.
 
-An account is told by many: by the queries that ran in it, and by the objects that rows of others say it owns. Each says
-a :class:`Standing` of it.
+Several rows describe one account: those of queries that ran in it, and those that name it as the owner of an object.
+Each gives a :class:`Standing` of the account.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _in_sql: Final = re.compile(r"([A-Z][A-Z0-9]*)\.([A-Z]\w*)", re.ASCII).fullmatch
 
 
 class Standing(Struct, frozen=True):
-    """What one row says of an account, named ORG-ACCOUNT: the organization that it belongs to, its locator."""
+    """What one row says about an account named ORG-ACCOUNT: its organization and its locator; None where not given."""
 
     account: str
     organization: str | None = None
@@ -36,27 +36,27 @@ class Standing(Struct, frozen=True):
 
 
 def standing_of(account: str) -> Standing:
-    """What the name of an account says of it: no organization, for its node is told of where its rows are."""
+    """What follows from the account's name: no organization, since its node is written where rows name it."""
     return Standing(account)
 
 
 def standing(facts: QueryFacts) -> Standing:
-    """What a query says of the account that it ran in."""
+    """What a query says about the account that it ran in."""
     named = facts.organization_name
     return Standing(facts.account, organization_of(facts.account) if named is None else named, facts.account_locator)
 
 
 def owner(name: str, reader: str) -> str | None:
-    """The account of an object that rows of the account ``reader`` name by its name alone: one of the same
-    organization. None where the organization is not known.
+    """The full name of an account that rows of the account ``reader`` give without organization: it is one of the same
+    organization. None where that organization is not known.
     """
     organization = organization_of(reader)
     return None if organization is None else f"{organization}-{name}"
 
 
 def owners(profile: Profile) -> list[Standing]:
-    """What an object says of the accounts that it belongs to; an account that is named as an object, such as one that a
-    share is open to, of the account that it is.
+    """What an object's rows say about the accounts that own it; where the object is itself an account (for example one
+    that a share is opened to), what its name says about that account.
     """
     if profile.kind == _ACCOUNT_KIND:
         return [one for name in sorted(profile.names) if (one := _itself(name)) is not None]
@@ -67,15 +67,15 @@ def owners(profile: Profile) -> list[Standing]:
 
 
 def _itself(name: str) -> Standing | None:
-    """What the name ``ORG.ACCOUNT`` says of an account. None of a name alone: it is a locator, and says no organization
-    (Snowflake, "ALTER SHARE", ADD ACCOUNTS).
+    """What the name ``ORG.ACCOUNT`` says about an account. None for a name without a dot: it is a locator, which does
+    not give the organization (Snowflake, "ALTER SHARE", ADD ACCOUNTS).
     """
     found = _in_sql(canonical_name(name))
     return None if found is None else Standing(f"{found[1]}-{found[2]}", found[1])
 
 
 def of_account(account: str, said: Iterable[Standing]) -> Node | None:
-    """The node of an account, from all that is said of it; None where nobody named it."""
+    """The node of an account, from all that rows say about it; None where no account was named."""
     iri = account_iri(account)
     if iri is None:
         return None
@@ -93,7 +93,7 @@ def of_account(account: str, said: Iterable[Standing]) -> Node | None:
 
 
 def organizations(facts: QueryFacts) -> tuple[str, ...]:
-    """The organizations that a query names: its row's, and the one in the name of its account."""
+    """The organizations that a query names: in its row, and in the name of its account."""
     named = facts.organization_name, organization_of(facts.account)
     return tuple(dict.fromkeys(one for one in named if one is not None))
 

@@ -1,4 +1,4 @@
-"""Nodes of who ran queries: users, and the software agents that acted for them."""
+"""Nodes of users who ran queries, and of software agents that acted for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def of_user(user_name: str, iris: Iris) -> Node:
 
 
 def agent_path(agent: Agent) -> str:
-    """``agent/type/TYPE/id/ID``, by name where no id is given: the key of an agent within its account."""
+    """The key of an agent in its account: ``agent/type/TYPE/id/ID``, or by its name where there is no id."""
     kind = "" if agent.agent_type is None else f"/type/{segment(agent.agent_type)}"
     if agent.agent_id is not None:
         return f"agent{kind}/id/{segment(agent.agent_id)}"
@@ -32,7 +32,7 @@ def agent_path(agent: Agent) -> str:
 
 
 def of_agent(agent: Agent, names: Iterable[str], iris: Iris) -> Node:
-    """The node of a software agent: ``agent`` as any row has it, ``names`` all that it goes by."""
+    """The node of a software agent: ``agent`` as in any of its rows, ``names`` all of its names."""
     values: Values = {}
     if agent.agent_type is not None:
         values["ah:agentType"] = (agent.agent_type,)
@@ -45,7 +45,7 @@ def of_agent(agent: Agent, names: Iterable[str], iris: Iris) -> Node:
 
 
 def associations(told: Told) -> list[Node]:
-    """Which place an agent had in the chain that led to a query: 1 is the nearest."""
+    """The position of each agent in the chain that led to a query; 1 is the nearest."""
     return [
         Node(
             AGENT_ASSOCIATION,
@@ -58,8 +58,8 @@ def associations(told: Told) -> list[Node]:
 
 
 def user_association(told: Told) -> Node:
-    """The user's part in a query that agents have a part in, too: where some associations are qualified, tools take
-    the plain ones for the same said again.
+    """The user's association with a query that also has agents. Where some associations are qualified, tools read the
+    plain ones as repetitions of these, so the user needs a qualified one too.
     """
     user = told.iris.user(told.facts.user_name)
     iri = f"{told.query}/association-of/user/{segment(told.facts.user_name)}"

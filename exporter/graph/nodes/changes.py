@@ -1,4 +1,4 @@
-"""Nodes of DDL: changes, and everything that they set and unset, with when it held."""
+"""Nodes of DDL changes, and of everything that they set and unset, with the period for which it held."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def changes(told: Told) -> Iterator[tuple[Node, list[Node]]]:
-    """One activity per DDL change, part of its query; with it the settings and grants that it says."""
+    """One activity for each DDL change, as a part of its query; with it the nodes of its settings and grants."""
     for change in told.content.changes:
         iri = f"{told.query}/change/{change.change_key}"
         settings = [_setting(iri, setting, told) for setting in change.settings]
@@ -88,19 +88,21 @@ def setting_iri(change_iri: str, column_name: str | None, property_: str, elemen
 
 
 def is_set(setting: Setting) -> bool:
-    """Whether a tag or policy is set, and not unset: then it holds until the next setting of the same."""
+    """Whether a tag or policy is set (and not unset); it then holds until the next setting of the same one."""
     return setting.element_key is not None and setting.sub_operation != "DROP"
 
 
 def valid_until(setting: Setting, told: Told) -> int | None:
-    """When the next setting of the same tag or policy on the same object or column came; None while it holds."""
+    """When the next setting of the same tag or policy on the same object or column came (microseconds since 1970, UTC);
+    None while it holds.
+    """
     key = setting.change_key, setting.column_name, setting.property, setting.element_key
     return told.answers.settings.get(key)
 
 
 @lru_cache(maxsize=1_000)
 def setting_types(property_: str, *, is_plain: bool) -> tuple[str, ...]:
-    """The class of a setting by its property; without an element it is a plain property."""
+    """The classes of a setting, by its property; a setting without an element is a plain property."""
     if is_plain:
         return "ah:PropertySetting", "ah:Setting"
     special = SETTING_CLASSES.get(property_) or ("ah:PolicySetting" if property_.endswith("Policies") else None)

@@ -1,9 +1,9 @@
-"""Nodes of a graph with ``--reads daily``: what a user has read of an object on a day in one role, and what such nodes
+"""Nodes of a graph with ``--reads daily``: what a user read of an object on a day in one role, and what such nodes
 share.
 
-A read of a day is an activity: PROV leaves it to who tells how much one activity is, and with whom it is associated and
-what it used is then said as of any other. An entity would have to be made by something, and nothing was made. What is
-shared is no usage: PROV knows a usage by what is used by which activity, and has it once.
+A daily read is a PROV activity: PROV does not say how much one activity covers, and users and versions are linked to it
+as to any other. It is not an entity, since nothing was made. A shared access pattern is not a PROV usage, since a usage
+belongs to exactly one activity.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from exporter.queries.reads import Alike
 
 _DIGEST: Final = 10
-"""Bytes of the digest that a shared node is named by."""
+"""Bytes of the digest that names a shared node."""
 _OF_ACCOUNT: Final = "role"
 """The kind of a role of the account."""
 
 
 class Part(Struct, array_like=True, gc=False):
-    """Reads of one day that are alike. ``pattern``: the IRI of what was read and how, None where a policy alone tells
-    of the object; ``enforced``: IRIs, sorted; ``life``: which of the object's lives the versions are of
-    (:mod:`exporter.things.stories`), for they are told apart; ``versions`` that were read, IRIs; ``count`` of queries,
-    ``first`` and ``last`` start of one (microseconds).
+    """Reads of one day that are alike. ``pattern``: the IRI of what was read and how, None where only a policy names
+    the object; ``enforced``: IRIs, sorted; ``life``: the object's life that the versions belong to
+    (:mod:`exporter.things.stories`), which keeps parts of different lives apart; ``versions``: IRIs of those that were
+    read; ``count``: of queries; ``first``, ``last``: when the first and last query started (microseconds, UTC).
     """
 
     pattern: str | None
@@ -52,11 +52,11 @@ class Part(Struct, array_like=True, gc=False):
 
     @property
     def key(self) -> tuple[str | None, tuple[str, ...], int]:
-        """What is alike."""
+        """What has to be equal for two parts to be alike."""
         return self.pattern, self.enforced, self.life
 
     def add(self, other: Part) -> None:
-        """Take the other's reads, too."""
+        """Adds the other part's reads."""
         self.versions |= other.versions
         self.count += other.count
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
@@ -64,7 +64,7 @@ class Part(Struct, array_like=True, gc=False):
 
 class Read(Struct, array_like=True, gc=False):
     """All reads of one object (an IRI) by one user in one role on one day. ``role``: its name; ``runs_as``: its IRI,
-    None where the name names nothing; ``agents``: IRIs of the user, and of software that acted for it.
+    None where no role has the name; ``agents``: IRIs of the user, and of software that acted for the user.
     """
 
     thing: str
@@ -77,14 +77,14 @@ class Read(Struct, array_like=True, gc=False):
     parts: list[Part] = field(default_factory=list)
 
     def add(self, other: Read) -> None:
-        """Take the other's reads, too."""
+        """Adds the other's reads."""
         self.agents |= other.agents
         self.count += other.count
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
         self.take(other.parts)
 
     def take(self, parts: Iterable[Part]) -> None:
-        """Put parts to those that are alike."""
+        """Adds parts, each to the part that it is alike, if there is one."""
         known = {part.key: part for part in self.parts}
         for part in parts:
             if part.key in known:
@@ -94,7 +94,7 @@ class Read(Struct, array_like=True, gc=False):
                 self.parts.append(part)
 
 
-# --- what is read by day ----------------------------------------------------------------------------------------------
+# --- daily reads ------------------------------------------------------------------------------------------------------
 
 
 def read_iri(day: str, user_name: str, role: str, object_key: str, iris: Iris) -> str:
@@ -103,8 +103,8 @@ def read_iri(day: str, user_name: str, role: str, object_key: str, iris: Iris) -
 
 
 def role_path(role_name: str | None, role: Thing | None) -> str:
-    """``/as/NAME`` of a role of the account, ``/as/KIND/NAME`` of another one, which can have the same name; empty for
-    none.
+    """``/as/NAME`` of a role of the account, ``/as/KIND/NAME`` of another kind of role, which can have the same name;
+    empty for none.
     """
     if role_name is None:
         return ""
@@ -113,7 +113,7 @@ def role_path(role_name: str | None, role: Thing | None) -> str:
 
 
 def of_read(iri: str, read: Read) -> Iterator[Node]:
-    """The node of a day, user, role and object; with parts where not all of its reads are alike."""
+    """The node of a day, user, role and object; with nodes of parts where not all of its reads are alike."""
     told = _apart(read.parts)
     if len(told) == 1:
         (part,) = told
@@ -128,7 +128,7 @@ def of_read(iri: str, read: Read) -> Iterator[Node]:
 
 
 def _apart(parts: Iterable[Part]) -> list[Part]:
-    """Parts that differ: lives of an object of which the same versions were read are not told apart."""
+    """The parts that differ; lives of an object with the same versions read are merged."""
     found: dict[tuple[str | None, tuple[str, ...], frozenset[str]], Part] = {}
     for part in parts:
         known = found.setdefault((part.pattern, part.enforced, frozenset(part.versions)), part)
@@ -138,7 +138,7 @@ def _apart(parts: Iterable[Part]) -> list[Part]:
 
 
 def _part_iri(iri: str, part: Part) -> str:
-    """``part/DIGEST``: of the whole, and of what sets the part apart."""
+    """``part/DIGEST``: the digest of the whole read and of what is particular to the part."""
     above, _, path = iri.rpartition("reads/")
     return f"{above}part/{_digest(path, part.pattern, part.enforced, sorted(part.versions))}"
 
@@ -165,7 +165,7 @@ def _values(read: Read, told: Read | Part, part: Part | None) -> Values:
     return values
 
 
-# --- what is shared ---------------------------------------------------------------------------------------------------
+# --- shared nodes -----------------------------------------------------------------------------------------------------
 
 
 def pattern(alike: Alike, iris: Iris) -> Node | None:
@@ -185,8 +185,8 @@ def pattern(alike: Alike, iris: Iris) -> Node | None:
 
 
 def shared_enforcements(told: Told) -> list[Node]:
-    """``enforced/DIGEST``: policies that were enforced, in the order of the facts; the same nodes for all queries in
-    which the same version of a policy was enforced in the same way.
+    """``enforced/DIGEST``: the policies that were enforced, in the order of the facts. Queries share a node where the
+    same version of a policy was enforced in the same way.
     """
     found = []
     for reference in told.content.policies:

@@ -1,7 +1,7 @@
-"""What became of versions, settings and grants after the day on which they were made: said on the day that ends them.
+"""The ends of versions, settings and grants that an earlier day made: each is written with the day that ends it.
 
-The triples are those that :mod:`exporter.graph.nodes.versions` and :mod:`exporter.graph.nodes.changes` give where all
-is known at once.
+The triples are the same as :mod:`exporter.graph.nodes.versions` and :mod:`exporter.graph.nodes.changes` give where all
+days are exported at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def ended(query_id: str, told: Iterable[Answer], iris: Iris) -> Iterator[Node]:
-    """What answers of a later day say of the versions and settings of a query."""
+    """What answers of a later day add to the versions and settings of a query."""
     for answer in told:
         if answer.ending is not None:
             types, values = ending_of(answer.ending, iris)

@@ -1,4 +1,4 @@
-"""The export as provenance of the graph: when it was made, by which version, of which account and period."""
+"""The export as provenance of the graph: when it was made, by which version, for which account and period."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def of_export(
     account: str, at: int, period: tuple[int, int] | None, exporter_version: str, model_version: str
 ) -> Iterator[Node]:
-    """``export/TIME``, and the account. ``at``: when it was complete; ``period``: when the first and the last query of
-    the graph started (microseconds), None where it has none.
+    """``export/TIME``, and the account. ``at``: when the export was complete; ``period``: when the first and the last
+    query of the graph started; None where it has no queries. Times in microseconds since 1970, UTC.
     """
     values: Values = {"prov:generatedAtTime": (at,)}
     iri = account_iri(account)

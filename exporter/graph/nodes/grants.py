@@ -1,4 +1,4 @@
-"""Nodes of grants: who was given which privilege on what, or which role or share, and until when."""
+"""Nodes of grants: a privilege on an object, a role or a share, to whom it was given, and until when."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def grants(change: Change, change_iri: str, told: Told) -> list[Node]:
-    """``CHANGE/granted/PATH``, one entity for each grant that the change makes; what it revokes is the end of an
-    earlier one.
+    """``CHANGE/granted/PATH``, one entity for each grant that the change makes. A revoke makes no node: it is the end
+    of an earlier grant.
     """
     return [
         Node(GRANT, f"{change_iri}/{GRANTED}{path_of(grant)}", GRANT.types, _grant(change, grant, grant.grantee, told))

@@ -1,4 +1,4 @@
-"""Nodes of what stays while queries come and go: objects, their names, their columns, what they were before any row."""
+"""Nodes that are not parts of a query: objects, their names and columns, and their versions from before the record."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
 
 
 def of_object(profile: Profile, life: Life, iris: Iris) -> Iterator[Node]:
-    """The object, the names that it had, its columns, and its versions that no query on record made."""
+    """The object, the names that it had, its columns, and its versions that no recorded query made."""
     names = [_name(profile.key, named, iris) for named in life.names]
     yield _object(profile, life, names, iris)
     yield from names
@@ -36,8 +36,8 @@ def of_object(profile: Profile, life: Life, iris: Iris) -> Iterator[Node]:
 
 
 def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
-    """What holds whatever comes later, and what a later query may change: the label and the names of an object. Both
-    parts of a node have its types.
+    """The nodes in two parts: what stays true whatever comes later, and what a later query may change (the label and
+    the names of an object). Both parts of a node have its types.
     """
     stay, pass_ = list[Node](), list[Node]()
     for node in nodes:
@@ -82,7 +82,7 @@ def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node
 
 
 def label_of(profile: Profile, life: Life) -> str | None:
-    """The name that holds, or the last that did, else its place."""
+    """The current name, else the last one, else the object's place; None where none is known."""
     if life.names:
         return max((named.until is None, named.since, named.name) for named in life.names)[2]
     return min(profile.locations) if profile.locations else None
@@ -94,14 +94,14 @@ def domain_label(kind: str) -> str:
 
 
 def canonical_of(profile: Profile) -> str | None:
-    """The name in the one spelling that stands for it, where the name is the key and the rows say it."""
+    """The name in its one canonical spelling, where the key is the name and rows give it; else None."""
     is_key = "/".join(profile.key.split("/", 2)[:2]).endswith("/name")
     return canonical_name(min(profile.names)) if is_key and profile.names else None
 
 
 @lru_cache(maxsize=1_000)
 def _types(kind: str, domains: tuple[str, ...]) -> tuple[str, ...]:
-    """The exact classes that the domains show, and those of the kind."""
+    """The classes of an object: the exact ones that its domains show, then those of its kind."""
     exact = [DOMAIN_CLASSES[domain] for domain in domains if domain in DOMAIN_CLASSES]
     policy = ("ah:Policy",) if kind.endswith("-policy") else ()
     return (*exact, *KIND_CLASSES.get(kind, policy), *_EVERY)
@@ -122,7 +122,7 @@ def _name(key: str, named: Named, iris: Iris) -> Node:
 
 
 def _columns(profile: Profile, iris: Iris) -> Iterator[Node]:
-    """One entity per column; one that was renamed is another from then on, and says which it was."""
+    """One entity for each column. A renamed column is another entity from then on, which refers to the former one."""
     thing = iris.object(profile.key)
     for name in sorted(profile.columns.keys() | profile.renamed_from.keys()):
         ids, former = profile.columns.get(name), profile.renamed_from.get(name)

@@ -1,4 +1,4 @@
-"""Nodes of what a query met on its way: policies that were enforced, and joins."""
+"""Nodes of policies that were enforced for a query, and of its joins."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def enforcements(told: Told) -> list[Node]:
-    """One node per policy and what it protects, with the version of the policy that was in force."""
+    """One node for each policy and what it protects, with the version of the policy that was in force."""
     return [_enforcement(reference, told) for reference in told.content.policies]
 
 
 def enforcement_values(reference: PolicyReference, told: Told) -> Values:
-    """What is said of a policy that was enforced."""
+    """The values of a node of an enforced policy."""
     iris, policy, thing, column = told.iris, reference.policy_key, reference.protected, reference.column_name
     values: Values = {
         "ah:policy": (iris.path(policy),),
@@ -39,7 +39,7 @@ def enforcement_values(reference: PolicyReference, told: Told) -> Values:
 
 
 def _enforcement(reference: PolicyReference, told: Told) -> Node:
-    """``query/Q/enforced/POLICY/on/OBJECT[/column/COLUMN]``, a provider's apart."""
+    """``query/Q/enforced/POLICY/on/OBJECT[/column/COLUMN]``; a policy that the provider set has a path of its own."""
     policy, protected, column = reference.policy_key, reference.protected.key, reference.column_name
     if column is not None:
         protected = f"{protected}/column/{segment(column)}"
@@ -49,7 +49,7 @@ def _enforcement(reference: PolicyReference, told: Told) -> Node:
 
 
 def joins(told: Told) -> list[Node]:
-    """One node per join."""
+    """One node for each join."""
     return [_join(join, told) for join in told.content.joins]
 
 

@@ -1,4 +1,4 @@
-"""Nodes of queries: one activity each, with everything that is part of it."""
+"""Nodes of queries: one activity for each query, and its parts."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _HISTORY: Final = {
     "ah:rowsUpdated": "rows_updated",
     "ah:rowsDeleted": "rows_deleted",
 }
-"""What QUERY_HISTORY tells beside the end: the term and the field."""
+"""What QUERY_HISTORY gives besides the end: term and field."""
 
 
 class Links(NamedTuple):
-    """The IRIs of the nodes that a query and its versions lead to, each list sorted: ``usages``, ``enforcements`` and
+    """The IRIs of the nodes that a query and its versions refer to, each list sorted: ``usages``, ``enforcements`` and
     ``joins`` of the query, ``derivations`` by the key of the object written.
     """
 
@@ -59,8 +59,8 @@ class Links(NamedTuple):
 
 
 def of_query(facts: QueryFacts, answers: Answers, iris: Iris) -> Iterator[Node]:
-    """The query, what is part of it, and the versions that it made. Raises KeyError where an answer is missing of what
-    it read, took data from, met as a policy or renamed.
+    """The query, its parts, and the versions that it made. Raises KeyError where an answer is missing for an object
+    that it read, derived data from, was protected by, or renamed.
     """
     told = Told(facts, answers, iris)
     of_statement, links = statement_nodes(told)
@@ -69,8 +69,8 @@ def of_query(facts: QueryFacts, answers: Answers, iris: Iris) -> Iterator[Node]:
 
 
 def statement_nodes(told: Told) -> tuple[list[Node], Links]:
-    """The nodes that follow from what the statement did and from the states that it met alone: but for its id, the same
-    each time that it is run and meets the same. And the links to them.
+    """The nodes that follow only from the statement and from the states of its objects, and their links. Each run of
+    the statement that finds the same states has the same nodes, except for the query id in them.
     """
     used, enforced, joined, derived = accesses(told), enforcements(told), joins(told), derivations(told)
     targets: dict[str, list[str]] = {}
@@ -86,7 +86,7 @@ def _iris(nodes: list[Node]) -> tuple[str, ...]:
 
 
 def run_nodes(told: Told, links: Links) -> Iterator[Node]:
-    """The others: the query, its agents, what it changed by DDL, the versions of objects that it made."""
+    """All other nodes: the query, its agents, its DDL changes, the versions of objects that it made."""
     associated = associations(told)
     if associated:
         associated.insert(0, user_association(told))
@@ -133,7 +133,7 @@ def _query(told: Told, associated: list[Node], parts: Mapping[str, tuple[str, ..
 
 
 def _add_said(facts: QueryFacts, iris: Iris, values: Values) -> None:
-    """What the rows and QUERY_HISTORY say of the query, as it came."""
+    """Adds what the rows and QUERY_HISTORY give for the query, unchanged."""
     for term, value in (
         ("ah:eventSource", facts.event_source),
         ("ah:additionalProperties", facts.additional_properties),
@@ -158,5 +158,5 @@ def _add_said(facts: QueryFacts, iris: Iris, values: Values) -> None:
 
 
 def of_unrecorded_query(query_id: str, iris: Iris) -> Node:
-    """A parent or root that has no row: known by its id alone."""
+    """A parent or root query without a row: only its id is known."""
     return Node(UNRECORDED_QUERY, iris.query(query_id), UNRECORDED_QUERY.types, {"ah:queryId": (query_id,)})

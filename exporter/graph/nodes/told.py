@@ -1,4 +1,4 @@
-"""What the nodes of one query are made from, worked out once: its facts, the answers to it, its effects, its IRIs."""
+"""What the nodes of one query are made from, computed once: its facts, the answers to it, its effects, its IRIs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Told:
-    """A query with all that is known of it. ``query``: its IRI; ``version``: the state that it made."""
+    """A query with its facts and answers. ``query``: its IRI; ``version``: the state that it made."""
 
     __slots__ = ("answers", "content", "effects", "end", "facts", "iris", "query", "start", "version")
 

@@ -1,8 +1,8 @@
-"""Nodes of versions of objects and of their columns: those that queries made, and those only known to have been there.
+"""Nodes of versions of objects and of their columns: those that queries made, and those that only existed before.
 
-One entity per table would make a graph that PROV forbids: two writes would generate it twice. So each query that
-changes what an object holds makes a version of it, and one of each column that it wrote, added or renamed; the other
-columns stay as they were. ``state`` is the path of a version without its object (:mod:`exporter.things.answers`).
+One entity for each table would break PROV: two writes would generate it twice. So each query that changes what an
+object holds makes a version of it, and a version of each column that it wrote, added or renamed; the versions of all
+other columns stay. ``state`` is the path of a version below its object (:mod:`exporter.things.answers`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COLUMN_UNMADE: Final = COLUMN_VERSION_CLASSES[False]
 
 
 def versions(told: Told, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Node]:
-    """The versions that a query made; ``derived``: the IRIs of their derivations, sorted, by the object's key."""
+    """The versions that a query made; ``derived``: the sorted IRIs of their derivations, by the object's key."""
     made = [(key, effect) for key, effect in told.effects.items() if effect.makes]
     if not made:
         return
@@ -57,7 +57,7 @@ def versions(told: Told, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Nod
 
 
 def _made(key: str, told: Told) -> Values:
-    """When it was made, how long it held, and which version came before it."""
+    """When the version was made, how long it was current, and which version came before it."""
     values: Values = {
         "prov:specializationOf": (told.iris.object(key),),
         "prov:wasGeneratedBy": (told.query,),
@@ -71,7 +71,9 @@ def _made(key: str, told: Told) -> Values:
 
 
 def _sources(told: Told) -> Values:
-    """All that the query read, and what of it was in base_objects_accessed: what each of its versions comes from."""
+    """The versions that a query read, and those of them in base_objects_accessed: its own versions derive from
+    these.
+    """
     states, below = told.answers.states, told.iris.below
     read = sorted([(f"{below}{key}/{states[key]}", one.is_base) for key, one in told.effects.items() if one.is_data])
     values: Values = {}
@@ -91,7 +93,7 @@ def _add_write(write: Write, thing: str, values: Values) -> None:
 
 
 def ending_of(ending: Ending, iris: Iris) -> tuple[tuple[str, ...], Values]:
-    """The types of a version that a query made, and what its ending says of it."""
+    """The types of a version that a query made, and the values that its ending adds."""
     values: Values = {}
     _add_until(ending, values)
     _add_drop(ending, iris, values)
@@ -104,7 +106,7 @@ def _add_until(ending: Ending | None, values: Values) -> None:
 
 
 def _add_drop(ending: Ending | None, iris: Iris, values: Values) -> None:
-    """The DROP that ended a version."""
+    """Adds the DROP that ended a version."""
     if ending is not None and ending.query_id is not None:
         values["prov:wasInvalidatedBy"] = (iris.query(ending.query_id),)
         if ending.at is not None:
@@ -112,7 +114,7 @@ def _add_drop(ending: Ending | None, iris: Iris, values: Values) -> None:
 
 
 def column_versions(told: Told, derivations: Sequence[Node]) -> Iterator[Node]:
-    """The versions of the columns that a query wrote, added or gave a name, with those that they were filled from."""
+    """The versions of columns that a query wrote, added or renamed, with the column versions that they derive from."""
     filled = _filled(derivations)
     for key, effect in told.effects.items():
         if not effect.written:
@@ -122,7 +124,7 @@ def column_versions(told: Told, derivations: Sequence[Node]) -> Iterator[Node]:
 
 
 def _filled(derivations: Sequence[Node]) -> Mapping[Value, list[Value]]:
-    """The IRIs of column versions -> those that they were filled from."""
+    """The IRIs of column versions -> those that they derive from."""
     filled = defaultdict(list)
     for node in derivations:
         source = node.values.get("ah:sourceColumnVersion")
@@ -156,11 +158,11 @@ def _column_version(
     return Node(COLUMN_VERSION, iri, _COLUMN_MADE, values)
 
 
-# --- only known to have been there --------------------------------------------------------------------------------
+# --- not made by a recorded query -------------------------------------------------------------------------------------
 
 
 def unrecorded(key: str, life: Life, iris: Iris) -> Iterator[Node]:
-    """The versions of an object and of its columns that no query on record made, and that something refers to."""
+    """The versions of an object and of its columns that no recorded query made, and that some node refers to."""
     thing = iris.object(key)
     for state, ending in sorted(life.unrecorded.items()):
         values: Values = {"prov:specializationOf": (thing,)}

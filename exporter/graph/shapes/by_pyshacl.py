@@ -1,6 +1,6 @@
-"""The same question asked of pySHACL, the reference engine, with the answer in the same form.
+"""Validation by pySHACL, the reference engine, with results in the same form as those of the compiled shapes.
 
-Imported by who needs it alone: rdflib and pySHACL take a second to load.
+Import this module only where it is needed: rdflib and pySHACL take a second to load.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from exporter.graph.shapes.terms import Term
 
 _LITERALS: Final = "rdflib.term"
-"""The logger that tells of every literal that is none of its datatype; here that is a result, and not news."""
+"""The logger that warns of each literal that does not fit its datatype. Here that is a result, so the warning is noise.
+"""
 
 
 def validate(triples: Iterable[Triple], source: Source) -> list[Result]:
-    """What pySHACL finds in the graph, in order; raises UsageError where it cannot say."""
+    """The results of pySHACL, in order; raises UsageError where pySHACL fails on the shapes or on the graph."""
     return asked(triples, source, graph_of(source.triples))
 
 
 def asked(triples: Iterable[Triple], source: Source, shapes: Graph) -> list[Result]:
-    """The same with the source's shapes in another form."""
+    """The same, with ``shapes`` in the place of the source's own graph."""
     logger = logging.getLogger(_LITERALS)
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -54,8 +55,8 @@ def asked(triples: Iterable[Triple], source: Source, shapes: Graph) -> list[Resu
 
 
 def graph_of(triples: Iterable[Triple]) -> Graph:
-    """The triples as rdflib has them, blank nodes under their names, literals with their own texts:
-    ``"01"^^xsd:integer`` is another term than ``"1"^^xsd:integer`` (RDF 1.1, section 3.3).
+    """The triples as an rdflib graph. Blank nodes keep their names, literals their texts: ``"01"^^xsd:integer`` and
+    ``"1"^^xsd:integer`` are different terms (RDF 1.1, section 3.3).
     """
     iri = cache(URIRef)
 
@@ -91,7 +92,7 @@ def _result(report: Graph, result: Node, source: Source) -> Result:
 
 
 def _path(shape: Node | None, source: Source) -> str:
-    """The path of a shape, written as SPARQL does; the report has it in nodes of its own."""
+    """The path of a shape as SPARQL writes it; the report of pySHACL has only nodes that describe it."""
     subject = BlankNode(shape) if isinstance(shape, BNode) else NamedNode(str(shape))
     (node,) = source.graph.objects(subject, sh("path"))
     return path_of(source, subject, node).text

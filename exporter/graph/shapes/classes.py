@@ -1,7 +1,8 @@
-"""Classes: what the ontology says is above each, and which one an IRI of ours says that its node has.
+"""Classes: the superclasses that the ontology gives, and the class of a node, derived from its IRI.
 
-A node refers to others that lie elsewhere, of which nothing is known but the IRI. That is enough for sh:class, because
-of two further checks: every node has the class that its IRI says, and nothing refers to a node that is not there.
+A node refers to nodes that other partitions hold, and only their IRIs are known here. That is enough for sh:class,
+because two other checks complete it: each node has the class that its IRI says, and no reference leads to a missing
+node.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ _OF_QUERY: Final = {
     "association-of": "ah:UserAssociation",
     "change": "ah:Change",
 }
-"""``query/ID/…/``"""
+"""The class by the segment after ``query/ID/``."""
 _OF_CHANGE: Final = {"setting": "ah:Setting", "granted": "ah:Grant"}
-"""``query/ID/change/KEY/…/``"""
+"""The class by the segment after ``query/ID/change/KEY/``."""
 _inside_change: Final = re.compile("/(setting|granted)/").search
 _OF_OBJECT: Final = ("ah:Column", "ah:ObjectName", "ah:ColumnDerivation", "ah:ColumnVersion", "ah:Version")
 _BY_NAME: Final = {"user": "ah:User", "export": "ah:Export"}
-"""``KIND/NAME``, without anything below."""
+"""The class of ``KIND/NAME``, with no further segments."""
 _STATES: Final = ("version", "version-after-drop", "before")
 _SHARED: Final = {
     "reads": "ah:DailyRead",
@@ -43,20 +44,20 @@ _SHARED: Final = {
     "access": "ah:AccessPattern",
     "enforced": "ah:PolicyEnforcement",
 }
-"""With ``--reads daily``: ``reads/DAY/…``, and what is named by a digest alone."""
+"""With ``--reads daily``: the class of ``reads/DAY/…``, and of nodes that are named by a digest alone."""
 _SINGLE: Final = {"account": "ah:Account", "organization": "ah:Organization"}
 
 
 @cache
 def hierarchy() -> tuple[Triple, ...]:
-    """The ontology's ``rdfs:subClassOf``, which belong to every graph that is checked."""
+    """The ontology's ``rdfs:subClassOf`` triples, which are added to every graph that is validated."""
     triples = Documents().triples(ontology_dir() / "access-history.ttl")
     return tuple(one for one in triples if one.predicate == SUBCLASS)
 
 
 @cache
 def above() -> dict[str, frozenset[str]]:
-    """By class, as ``ah:…``, itself and all that are above it, as whole IRIs."""
+    """By class (``ah:…``), the class itself and all of its superclasses, as whole IRIs."""
     graph = Graph(hierarchy())
     names = {text for one in hierarchy() for text in (one.subject.value, one.object.value)}  # type: ignore[union-attr]
     found = {}
@@ -77,12 +78,12 @@ def _all_above(graph: Graph, class_: NamedNode) -> set[NamedNode]:
 
 
 def superclasses(name: str) -> frozenset[str]:
-    """The class ``ah:…`` and all that are above it, as whole IRIs."""
+    """The class ``ah:…`` and all of its superclasses, as whole IRIs."""
     return above().get(name) or frozenset({full(name)})
 
 
 def readable() -> frozenset[str]:
-    """The classes, as ``ah:…``, that an IRI can say."""
+    """The classes (``ah:…``) that an IRI can have by its form."""
     kinds = (classes[0] for classes in KIND_CLASSES.values())
     others = ("ah:Query", "ah:Export", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
     return frozenset(
@@ -91,7 +92,7 @@ def readable() -> frozenset[str]:
 
 
 def short(iri: str) -> str:
-    """A whole IRI -> ``ah:Query``, or as it is where no prefix fits."""
+    """A whole IRI -> ``ah:Query``; unchanged where no prefix fits."""
     for prefix, beginning in PREFIXES.items():
         if iri.startswith(beginning):
             return f"{prefix}:{iri.removeprefix(beginning)}"
@@ -99,7 +100,7 @@ def short(iri: str) -> str:
 
 
 def class_of(iri: str, base: str) -> str:
-    """The class, as ``ah:…``, that an IRI of ours says its node has; ``iri``: as a node has it, whole or a path."""
+    """The class (``ah:…``) of a node by its IRI; ``iri``: as in a node, whole or a path below ``base``."""
     if "://" not in iri:
         path = iri
     elif iri.startswith(base):
@@ -115,7 +116,7 @@ def class_of(iri: str, base: str) -> str:
 
 
 def class_of_path(path: str) -> str:
-    """The same of a path below the place of an account."""
+    """The class by a path below the place of an account."""
     kind, _, rest = path.partition("/")
     if kind == "query" and rest:
         found = _of_query(rest)
@@ -133,7 +134,7 @@ def class_of_path(path: str) -> str:
 
 
 def _of_query(rest: str) -> str | None:
-    """``ID`` and what hangs on it."""
+    """The class by what follows ``query/``: ``ID``, or a part of the query."""
     query_id, slash, rest = rest.partition("/")
     if not slash:
         return "ah:Query"
@@ -145,7 +146,7 @@ def _of_query(rest: str) -> str | None:
 
 
 def _of_object(parts: list[str]) -> str | None:
-    """What hangs on an object, which is two segments, or three where the second is ``name``."""
+    """The class of a part of an object. The object is two segments, or three where the second is ``name``."""
     if not (parts[0] and parts[1]):
         return None
     found = [_of_part(parts[2:])]
@@ -167,7 +168,7 @@ def _of_part(rest: list[str]) -> str | None:
 
 
 def _of_state(head: str, rest: list[str]) -> str | None:
-    """What hangs on a state of an object, or the state itself."""
+    """The class of a state of an object, or of a part of the state."""
     if not rest:
         return "ah:Version"
     if head == "version" and rest[0] == "derivation" and len(rest) > 1:

@@ -1,4 +1,4 @@
-"""The graph that shapes look at: what they ask of it, and a graph in memory that answers."""
+"""The graph that shapes read: the questions that they ask, and a graph in memory that answers them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 class Data(Protocol):
-    """What a shape asks. A graph is a set of triples, so no answer holds anything twice."""
+    """What shapes ask of a graph. A graph is a set of triples, so no answer has duplicates."""
 
     def objects(self, subject: Term, predicate: NamedNode) -> Collection[Term]:
         """The values of a property."""
 
     def subjects(self, predicate: NamedNode, value: Term) -> Collection[Term]:
-        """What has the value."""
+        """The nodes that have the value for the property."""
 
     def about(self, subject: Term) -> Iterator[tuple[NamedNode, Term]]:
         """Every property of a node with each of its values."""
 
     def has_class(self, node: Term, class_: NamedNode) -> bool:
-        """Whether the node is an instance: by its types and their superclasses (SHACL, section 1.1)."""
+        """Whether the node is an instance, by its types and their superclasses (SHACL, section 1.1)."""
 
 
 class Graph:
-    """Any graph, indexed by subject, and by predicate and object once that is asked for."""
+    """Any graph in memory. It is indexed by subject; the index by predicate and object is made when first needed."""
 
     def __init__(self, triples: Iterable[Triple | Quad]) -> None:
         self._of: dict[Term, dict[NamedNode, dict[Term, None]]] = {}
@@ -69,15 +69,15 @@ class Graph:
         return any(class_ in self._superclasses(one) for one in self.objects(node, TYPE))
 
     def every_subject(self) -> Iterator[Term]:
-        """All that anything is said of, in the order of the first word."""
+        """All subjects of triples, in the order in which they first appear."""
         return iter(self._of)
 
     def pairs(self, predicate: NamedNode) -> Iterator[tuple[Term, Collection[Term]]]:
-        """Every value of a property, with what has it."""
+        """Every value of a property, with the nodes that have it."""
         yield from self._index().get(predicate, _NO_VALUES).items()
 
     def instances(self, class_: NamedNode) -> Iterator[Term]:
-        """The instances of a class and of those below it, some of them more than once."""
+        """The instances of a class and of its subclasses; some may come more than once."""
         seen: set[Term] = set()
         todo: list[Term] = [class_]
         while todo:
@@ -98,7 +98,7 @@ class Graph:
         return self._to
 
     def _superclasses(self, class_: Term) -> frozenset[Term]:
-        """The class and all that are above it."""
+        """The class and all of its superclasses."""
         if class_ not in self._above:
             found: set[Term] = set()
             todo = [class_]

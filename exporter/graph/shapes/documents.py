@@ -1,4 +1,4 @@
-"""Files of RDF -> triples, whose blank nodes have the same names whenever the same files are read."""
+"""Files of RDF -> triples. The same files always give the same names of blank nodes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Documents:
-    """Reads files one after the other; two blank nodes of two files are two nodes, whatever they are called."""
+    """Reads files one after the other. Blank nodes of different files are different nodes, even if named alike."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
 
     def triples(self, file: Path) -> Iterator[Triple]:
-        """The triples of a file; raises UsageError where it cannot be read, or does not parse."""
+        """The triples of a file; raises UsageError where it cannot be read or parsed."""
         known: dict[BlankNode, BlankNode] = {}
         try:
             base = file.resolve().as_uri()
@@ -35,7 +35,7 @@ class Documents:
                     object_ = self._named(object_, known)
                 yield Triple(subject, quad.predicate, object_)
         except SyntaxError as error:
-            raise UsageError(f"{file}: is no Turtle: {error.msg.removeprefix('Parser error at ')}") from None
+            raise UsageError(f"{file}: is not valid Turtle: {error.msg.removeprefix('Parser error at ')}") from None
         except compressed.BROKEN as error:
             raise UsageError(f"{file}: cannot be unpacked: {error}") from None
         except OSError as error:
@@ -47,7 +47,7 @@ class Documents:
             yield from self.triples(file)
 
     def _named(self, node: BlankNode, known: dict[BlankNode, BlankNode]) -> BlankNode:
-        """The node by the number in which it came."""
+        """The blank node, named by the order in which it first appeared."""
         if node not in known:
             known[node] = BlankNode(f"b{next(self._numbers)}")
         return known[node]

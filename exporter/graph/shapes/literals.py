@@ -1,8 +1,8 @@
-"""Literals: the values that their texts stand for, and whether they stand for any.
+"""Literals: the values of their texts, and whether a text is valid for its datatype.
 
-What is a value is decided as pySHACL decides it, by the readers of Python, which take a little more than XML Schema
-does (``"1_000"^^xsd:integer``, a date alone as an xsd:dateTime) and no years before 1 or after 9999: both engines are
-to say the same of the same graph.
+Texts are parsed by Python's parsers, as pySHACL does it, so that both engines give the same results. These accept a
+little more than XML Schema (``"1_000"^^xsd:integer``, a date alone as an xsd:dateTime), and no years before 1 or after
+9999.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Reading(NamedTuple):
-    """A literal, read. ``datatype``: xsd:string also of texts with a language; ``value``: None where the text is none
-    of its datatype, or nothing is known of the datatype.
+    """A literal and its value. ``datatype``: xsd:string also for texts with a language; ``value``: None where the text
+    is not valid for its datatype, or the datatype is unknown.
     """
 
     text: str
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """Whether it is compared as text, letter by letter."""
+        """Whether it is compared as text, character by character."""
         return isinstance(self.value, str)
 
     @property
@@ -57,7 +57,7 @@ class Duration:
 
 @lru_cache(maxsize=4_096)
 def read(literal: Literal) -> Reading:
-    """What the literal stands for."""
+    """The value of the literal."""
     text, datatype = literal.value, literal.datatype.value
     if literal.language:
         return Reading(text, f"{XSD}string", literal.language, text, is_ill_typed=False)
@@ -68,7 +68,7 @@ def read(literal: Literal) -> Reading:
         return Reading(text, datatype, None, None, is_ill_typed=False)
     try:
         value = reader(text)
-    except Exception:  # noqa: BLE001 - whatever a reader raises, the text is none of the datatype
+    except Exception:  # noqa: BLE001 - whatever a parser raises, the text is not valid for the datatype
         return Reading(text, datatype, None, None, is_ill_typed=True)
     low, high = _LIMITS.get(datatype, (None, None))
     is_within = (low is None or value >= low) and (high is None or value <= high)
@@ -82,7 +82,7 @@ def _boolean(text: str) -> bool:
 
 
 def _date(text: str) -> date:
-    """A date without its zone; a time behind it is passed over."""
+    """A date without its zone; a time after the date is ignored."""
     text = text[:-1] if text[-1:] in {"Z", "z"} else text
     sign, text = ("-", text[1:]) if text.startswith("-") else ("", text)
     if "T" in text:
@@ -116,7 +116,7 @@ def _duration(text: str) -> timedelta | Duration:
 
 
 def _xml(text: str) -> bytes:
-    """The text, where it is well-formed between a start tag and its end tag."""
+    """The text; raises where it is not well-formed as the content of an XML element."""
     minidom.parseString(f"<all>{text}</all>")  # noqa: S318 - expat reads no entities from elsewhere
     return text.encode()
 
@@ -155,4 +155,4 @@ _READERS: Final[dict[str, Callable[[str], Any]]] = {
     f"{XSD}base64Binary": b64decode,
     f"{RDF}XMLLiteral": _xml,
 }
-"""How the text of a datatype is read; each raises where it is none."""
+"""The parser for the texts of each datatype; each raises where the text is not valid."""

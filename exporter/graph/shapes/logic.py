@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Not(OfEach):
-    """sh:not: does not conform."""
+    """sh:not: the value does not conform to the shape."""
 
     shape: Shape
     component = "sh:not"
@@ -28,7 +28,7 @@ class Not(OfEach):
 
 @dataclass(frozen=True)
 class Of(OfEach):
-    """sh:node: conforms."""
+    """sh:node: the value conforms to the shape."""
 
     shape: Shape
     component = "sh:node"
@@ -39,7 +39,7 @@ class Of(OfEach):
 
 @dataclass(frozen=True)
 class All(OfEach):
-    """sh:and: conforms to all."""
+    """sh:and: the value conforms to all shapes."""
 
     shapes: tuple[Shape, ...]
     component = "sh:and"
@@ -50,7 +50,7 @@ class All(OfEach):
 
 @dataclass(frozen=True)
 class Any(OfEach):
-    """sh:or: conforms to one at least."""
+    """sh:or: the value conforms to at least one shape."""
 
     shapes: tuple[Shape, ...]
     component = "sh:or"
@@ -61,7 +61,7 @@ class Any(OfEach):
 
 @dataclass(frozen=True)
 class One(OfEach):
-    """sh:xone: conforms to exactly one."""
+    """sh:xone: the value conforms to exactly one shape."""
 
     shapes: tuple[Shape, ...]
     component = "sh:xone"
@@ -72,7 +72,7 @@ class One(OfEach):
 
 @dataclass(frozen=True)
 class OfProperty(Constraint):
-    """sh:property: what the property shape finds at each value is found."""
+    """sh:property: the results of the property shape at each value are its results."""
 
     shape: Shape
     component = "sh:property"
@@ -87,8 +87,8 @@ class OfProperty(Constraint):
 
 @dataclass(frozen=True)
 class Qualified(Constraint):
-    """sh:qualifiedValueShape: how many values conform, of those that conform to none of ``siblings``. ``least``,
-    ``most``: None where that is not asked.
+    """sh:qualifiedValueShape: how many values conform to it and to none of ``siblings``. ``least``, ``most``: the
+    bounds; None where there is no bound.
     """
 
     shape: Shape

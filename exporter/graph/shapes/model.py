@@ -1,4 +1,4 @@
-"""Shapes and their constraints, once read: what each finds at a focus node."""
+"""Shapes and constraints as objects: each gives its results at a focus node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """A result before it is put into words. ``value``: None where there is none."""
+    """A result before its message is made. ``value``: None where no single value is at fault."""
 
     focus: Term
     shape: Shape
@@ -27,15 +27,15 @@ class Found(NamedTuple):
 
 
 class Constraint(ABC):
-    """One constraint of a shape. ``component``: the parameter that it is written with, ``sh:minCount``."""
+    """One constraint of a shape. ``component``: the SHACL parameter that declares it, such as ``sh:minCount``."""
 
     component: str
 
     @abstractmethod
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
-        """For each result its value, None for a result that has none; nothing where the constraint is met.
+        """The value of each result, None for a result without a value; empty where the constraint is met.
 
-        ``values``: the value nodes, which of a node shape are the focus node alone.
+        ``values``: the value nodes; for a node shape, the focus node alone.
         """
 
     def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Found]:
@@ -46,11 +46,11 @@ class Constraint(ABC):
 
 
 class OfEach(Constraint):
-    """A constraint that each value node meets, or not, by itself."""
+    """A constraint that is decided for each value node by itself."""
 
     @abstractmethod
     def accepts(self, data: Data, value: Term) -> bool:
-        """Whether the value meets it."""
+        """Whether the value meets the constraint."""
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
         for value in values:
@@ -60,7 +60,7 @@ class OfEach(Constraint):
 
 @dataclass(frozen=True)
 class Targets:
-    """What a shape is held against (SHACL, section 2.1.3). ``classes``: also those of the shape that is a class."""
+    """Which nodes a shape applies to (SHACL, section 2.1.3). ``classes`` has the shape itself if it is also a class."""
 
     classes: tuple[NamedNode, ...] = ()
     nodes: tuple[Term, ...] = ()
@@ -73,8 +73,8 @@ class Targets:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A shape. ``name``: its IRI, or ``_:name``; ``file``: where it was read; ``path``: None of a node shape;
-    ``severity``: as :class:`~exporter.graph.shapes.results.Result` has it; ``message``: its sh:message, all of them.
+    """A shape. ``name``: its IRI, or ``_:name``; ``file``: where it was read; ``path``: None for a node shape;
+    ``severity``: as in :class:`~exporter.graph.shapes.results.Result`; ``message``: the texts of all its sh:message.
     """
 
     name: str
@@ -88,11 +88,11 @@ class Shape:
 
     @property
     def path_text(self) -> str | None:
-        """The path as a result has it."""
+        """The path as it is written in a result."""
         return self.path.text if self.path else None
 
     def results(self, data: Data, focus: Term) -> Iterator[Found]:
-        """What the shape finds at a focus node."""
+        """The results of the shape at a focus node."""
         if self.is_deactivated:
             return
         values: Collection[Term] = self.path.values(data, focus) if self.path else (focus,)
@@ -100,5 +100,5 @@ class Shape:
             yield from constraint.found(self, data, focus, values)
 
     def accepts(self, data: Data, focus: Term) -> bool:
-        """Whether the node conforms: no result, of whatever severity (SHACL, section 3.4.3)."""
+        """Whether the node conforms: there is no result of any severity (SHACL, section 3.4.3)."""
         return next(self.results(data, focus), None) is None

@@ -1,7 +1,7 @@
-"""Which shapes can be decided on a node alone.
+"""Which shapes can be decided on one node alone.
 
-Of a node everything is known; of those that it refers to, the IRI and with it one class. So a shape may ask anything of
-the node's own triples, and of a value what the value itself shows: its kind, datatype, text, place in an order, class.
+All is known of the node itself. Of the nodes that it refers to, only the IRI is known, and with it the class. So a
+shape may use the node's own triples, and what a value shows by itself: its kind, datatype, text, order and class.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @cache
 def told_classes() -> frozenset[str]:
-    """Classes that IRIs tell, or tell by what is below them, as whole IRIs."""
+    """Classes that can be derived from an IRI, or whose subclasses can be, as whole IRIs."""
     return frozenset[str]().union(*(superclasses(name) for name in readable()))
 
 
@@ -34,12 +34,12 @@ def inner_shapes(constraint: Constraint) -> tuple[Shape, ...]:
 
 
 def is_near(shape: Shape) -> bool:
-    """Whether a shape with targets looks at nothing but each focus node."""
+    """Whether a shape with targets reads nothing but each focus node."""
     return not (shape.targets.nodes or shape.targets.objects_of) and _of_focus(shape)
 
 
 def _of_focus(shape: Shape) -> bool:
-    """The same of a shape whose focus node is the node itself."""
+    """The same for a shape whose focus node is the node itself."""
     if shape.is_deactivated:
         return True
     if shape.path and not shape.path.is_near:
@@ -48,19 +48,19 @@ def _of_focus(shape: Shape) -> bool:
 
 
 def _of_node(constraint: Constraint) -> bool:
-    """The same of a constraint whose only value is the node itself."""
+    """The same for a constraint whose only value is the node itself."""
     return all(map(_of_focus, inner_shapes(constraint)))
 
 
 def _of_value(constraint: Constraint) -> bool:
-    """The same of a constraint whose values are values of the node."""
+    """The same for a constraint whose values are values of the node."""
     if isinstance(constraint, OfClass) and constraint.class_.value not in told_classes():
         return False
     return not isinstance(constraint, Closed | OfProperty) and all(map(_of_other, inner_shapes(constraint)))
 
 
 def _of_other(shape: Shape) -> bool:
-    """The same of a shape whose focus node is a value of the node."""
+    """The same for a shape whose focus node is a value of the node."""
     if shape.is_deactivated:
         return True
     is_alone = not any(isinstance(one, Equals | Disjoint) for one in shape.constraints)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def validate(triples: Graph | Iterable[Triple | Quad], shapes: Shapes) -> list[Result]:
-    """What the shapes find in the graph, in order. The names of quads' graphs are passed over: all is one graph.
+    """The results of the shapes on the graph, in order. Names of graphs are ignored: all quads are one graph.
 
-    Classes are those of the graph alone: add what the ontology says of them
+    Only superclasses that the graph states are known: add those of the ontology
     (:func:`exporter.graph.shapes.classes.hierarchy`).
     """
     graph = triples if isinstance(triples, Graph) else Graph(triples)
@@ -36,7 +36,7 @@ def validate(triples: Graph | Iterable[Triple | Quad], shapes: Shapes) -> list[R
 
 
 def focus_nodes(graph: Graph, targets: Targets) -> dict[Term, None]:
-    """The nodes that a shape is held against (SHACL, section 2.1.3)."""
+    """The nodes that a shape applies to (SHACL, section 2.1.3)."""
     found: dict[Term, None] = dict.fromkeys(targets.nodes)
     for class_ in targets.classes:
         found |= dict.fromkeys(graph.instances(class_))
@@ -48,7 +48,7 @@ def focus_nodes(graph: Graph, targets: Targets) -> dict[Term, None]:
 
 
 def in_words(found: Found) -> Result:
-    """The result in texts."""
+    """The result with all its parts as texts."""
     shape = found.shape
     value = None if found.value is None else text(found.value)
     return Result(
@@ -57,6 +57,6 @@ def in_words(found: Found) -> Result:
 
 
 def _said(shape: Shape, found: Found) -> str:
-    """What is said for a shape that says nothing itself."""
+    """The message for a shape that has no sh:message."""
     where = "" if shape.path is None else f" on {shape.path}"
     return f"does not meet {found.constraint.component}{where}"

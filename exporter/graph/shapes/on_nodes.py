@@ -1,8 +1,8 @@
 """Shapes on the nodes of an export, one at a time, as they are in memory.
 
-Most nodes are sound, and to see that is all that has to be fast. So the shapes that look for a node's classes are made
-into one :class:`Plan` for each class of nodes (and each tuple of types): a few tests of counts and values. A node that
-fails one, or has a shape for which there is no test, is looked at by the shapes themselves, as any graph is.
+Most nodes conform, so only finding that out has to be fast. The shapes that target a node's classes are compiled into
+one :class:`Plan` for each class of nodes (and each tuple of types): a few tests of counts and values. A node that fails
+a test, or has a shape without a test, is validated by the shapes themselves, as in any graph.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from exporter.graph.terms import Node, NodeClass
 
 WRONG_CLASS: Final = f"{AH}ANodeHasTheClassThatItsIriSays"
-"""The shape of a result that no shape could give: what is referred to is known by its IRI alone."""
+"""The shape of this result: no shape in a file can check it, since references know nodes only by their IRIs."""
 
 
 class Checks:
-    """Shapes, ready for nodes. ``around``: those that look beyond a node and stay around one object, for the
-    surroundings of objects; ``needs_graph``: those that look further, with what they look at, which
-    :func:`exporter.graph.shapes.on_graph.validate` checks in a whole graph.
+    """Shapes, ready to validate nodes. ``around``: those that look beyond a node but stay around one object, for the
+    surroundings of objects; ``needs_graph``: those that look further, with the reason, which
+    :func:`exporter.graph.shapes.on_graph.validate` applies to a whole graph.
     """
 
     def __init__(self, shapes: Shapes) -> None:
@@ -47,11 +47,11 @@ class Checks:
 
     @classmethod
     def load(cls, extra_dirs: Iterable[Path] = ()) -> Checks:
-        """The project's shapes and those of the folders; raises UsageError where one cannot be compiled."""
+        """The project's shapes and those in the folders; raises UsageError where one cannot be compiled."""
         return cls(load(extra_dirs))
 
     def check(self, node: Node, base: str) -> list[Result]:
-        """What the shapes find at a node of a graph below ``base``, in order; empty where it is sound."""
+        """The results of the shapes at a node of a graph below ``base``, in order; empty where it conforms."""
         try:
             plan = self._plans[base][node.of][node.types]
         except KeyError:
@@ -89,7 +89,7 @@ class Checks:
 
 
 def _around(shapes: list[Shape]) -> tuple[AroundObjects, tuple[str, ...]]:
-    """The shapes that stay around one object, and why the others do not."""
+    """The shapes that stay around one object, and for each other shape the reason why it does not."""
     found, reasons = [], []
     for shape in shapes:
         try:
@@ -100,5 +100,5 @@ def _around(shapes: list[Shape]) -> tuple[AroundObjects, tuple[str, ...]]:
 
 
 def _may_target(shape: Shape, classes: frozenset[str]) -> bool:
-    """Whether the shape looks for nodes of these classes, or for what has a property."""
+    """Whether the shape targets nodes of these classes, or nodes that have a property."""
     return bool(shape.targets.subjects_of) or any(one.value in classes for one in shape.targets.classes)

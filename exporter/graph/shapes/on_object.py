@@ -1,4 +1,4 @@
-"""Shapes that look around one object, on what an export brings together there: the nodes of its surroundings."""
+"""Shapes that look around one object: they are applied to the nodes of its surroundings, which an export collects."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 @cache
 def _ontology() -> Graph:
-    """Which classes are above which: a part of every graph that is checked."""
+    """The triples of superclasses, which are added to every graph that is validated."""
     return Graph(hierarchy())
 
 
 @cache
 def _classes() -> frozenset[str]:
-    """Every class, as a whole IRI: no graph says more of one than which are above it."""
+    """Every class of the ontology, as a whole IRI. Graphs state no more about a class than its superclasses."""
     known = frozenset(term.value for one in hierarchy() for term in (one.subject, one.object))  # type: ignore[union-attr]
     return known.union(*(map(full, types_of(of)) for of in NODE_CLASSES))
 
 
 class Surroundings(Graph):
-    """The graph of some nodes below ``base``; of those that they refer to beside, the class that the IRI tells."""
+    """The graph of some nodes below ``base``. Of nodes that are only referred to, the class is derived from the IRI."""
 
     def __init__(self, nodes: Iterable[Node], base: str) -> None:
         self._base = base
@@ -52,7 +52,7 @@ class Surroundings(Graph):
         return _ontology().objects(subject, predicate) if predicate == SUBCLASS else super().objects(subject, predicate)
 
     def subjects(self, predicate: NamedNode, value: Term) -> Collection[Term]:
-        """What has the value."""
+        """The nodes that have the value."""
         return _ontology().subjects(predicate, value) if predicate == SUBCLASS else super().subjects(predicate, value)
 
     def about(self, subject: Term) -> Iterator[tuple[NamedNode, Term]]:
@@ -61,7 +61,7 @@ class Surroundings(Graph):
         yield from _ontology().about(subject)
 
     def has_class(self, node: Term, class_: NamedNode) -> bool:
-        """Whether the node is an instance, by its types, or by its IRI where the node is not here."""
+        """Whether the node is an instance, by its types; by its IRI where the node itself is not in this graph."""
         if not isinstance(node, NamedNode) or node.value in _classes():
             return False
         types = super().objects(node, TYPE)
@@ -71,7 +71,7 @@ class Surroundings(Graph):
 
 
 class AroundObjects:
-    """Shapes that look around one object. ``reach``: what they ask for, all together."""
+    """Shapes that look around one object. ``reach``: what all of them together need from the surroundings."""
 
     def __init__(self, shapes: Iterable[tuple[Shape, Reach]]) -> None:
         self.reach = Reach()
@@ -85,20 +85,20 @@ class AroundObjects:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the shapes."""
+        """The names of the shapes."""
         return tuple(shape.name for shape in self._shapes)
 
     def asked_of(self, node: Node) -> Node:
-        """The node with those of its values that the shapes ask for."""
+        """The node with only those values that the shapes need."""
         terms = self.reach.terms.get(node.of, ())
         return node._replace(values={term: values for term, values in node.values.items() if term in terms})
 
     def needs(self, of: NodeClass, ring: str) -> bool:
-        """Whether nodes of a class are asked for in a ring of the surroundings."""
+        """Whether the shapes need nodes of a class in a ring of the surroundings."""
         return of in self.reach.rings.get(ring, ())
 
     def check(self, own: list[Node], others: list[Node], base: str) -> list[Result]:
-        """What the shapes find at an object's own nodes, in order; ``others``: the rest of its surroundings."""
+        """The results of the shapes at an object's own nodes, in order; ``others``: the rest of its surroundings."""
         targeted = [(shape, [node for node in own if _is_target(shape, node)]) for shape in self._shapes]
         if not any(nodes for _, nodes in targeted):
             return []
@@ -113,7 +113,7 @@ class AroundObjects:
 
 
 def _is_target(shape: Shape, node: Node) -> bool:
-    """Whether a shape looks for the node."""
+    """Whether a shape targets the node."""
     targets = shape.targets
     said = {TYPE.value, *map(full, node.values)} if targets.subjects_of else ()
     return any(one.value in superclasses(name) for one in targets.classes for name in node.types) or any(

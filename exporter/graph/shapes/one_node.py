@@ -1,4 +1,4 @@
-"""A node as a graph of its own: what the shapes look at where a node is not plainly sound."""
+"""A node as a graph of its own, which the shapes validate where the fast tests do not settle the matter."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TEXTS: Final[dict[str, Callable[[Any], str]]] = {
 
 
 def whole(iri: str, base: str) -> str:
-    """An IRI as a node has it -> the whole of it."""
+    """An IRI as a node has it (a path or whole) -> the whole IRI."""
     return iri if "://" in iri else base + iri
 
 
 def term_of(value: Value, range_: str, base: str) -> Term:
-    """A value in memory as the graph has it, by the range of its property."""
+    """A value in memory as an RDF term, by the range of its property."""
     if range_ == "xsd:string":
         return Literal(str(value))
     if range_ in _TEXTS:
@@ -37,7 +37,9 @@ def term_of(value: Value, range_: str, base: str) -> Term:
 
 
 class OneNode:
-    """The triples of one node (:class:`exporter.graph.shapes.data.Data`); of others, the class that the IRI tells."""
+    """The triples of one node (:class:`exporter.graph.shapes.data.Data`). For other nodes, the class is derived from
+    the IRI.
+    """
 
     def __init__(self, node: Node, base: str) -> None:
         self.focus = NamedNode(whole(node.iri, base))
@@ -54,7 +56,7 @@ class OneNode:
         return self._described(subject).get(predicate, {})
 
     def subjects(self, predicate: NamedNode, value: Term) -> Collection[Term]:
-        """Never asked: what refers to a node is not known of it."""
+        """Always raises LookupError: a node alone does not show what refers to it. Near shapes never ask."""
         raise LookupError(f"who has {value} as {predicate}")
 
     def about(self, subject: Term) -> Iterator[tuple[NamedNode, Term]]:
@@ -64,7 +66,7 @@ class OneNode:
                 yield predicate, value
 
     def has_class(self, node: Term, class_: NamedNode) -> bool:
-        """Whether the node is an instance, or the IRI of another says so."""
+        """Whether the node is an instance; for another node, whether its IRI says so."""
         if node == self.focus:
             return class_.value in self._classes
         return isinstance(node, NamedNode) and class_.value in superclasses(class_of(node.value, self._base))
@@ -85,7 +87,7 @@ class OneNode:
 
 @lru_cache(maxsize=1_000)
 def _properties(of: NodeClass) -> dict[str, tuple[NamedNode, str]]:
-    """By term, the predicate and how values are written."""
+    """By term: its predicate, and the range by which its values are written."""
     return {one.term: (NamedNode(full(one.term)), _range(one)) for one in of.properties}
 
 

@@ -1,9 +1,9 @@
-"""Which of two values comes first, as sh:lessThan, sh:minInclusive and their like ask (SHACL, sections 4.3 and 4.5).
+"""The order of two values, for sh:lessThan, sh:minInclusive and similar constraints (SHACL, sections 4.3 and 4.5).
 
-The recommendation compares as SPARQL does, and what cannot be compared fails. pySHACL also puts in order what SPARQL
-does not: values of different datatypes by the name of the datatype, texts that are no values of their datatype by
-letter. The order here is the same. Where pySHACL stops with an error, values cannot be compared, and the constraint is
-not met.
+The recommendation compares as SPARQL does; values that cannot be compared do not meet the constraint. pySHACL also
+orders values that SPARQL does not: values of different datatypes by the name of the datatype, texts that are not valid
+for their datatype by character. The order here is that of pySHACL. Where pySHACL stops with an error, the values count
+as not comparable, and the constraint is not met.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def is_before(first: Term, second: Term, *, or_same: bool) -> bool:
-    """Whether ``first`` is less than ``second``, or equal where ``or_same``. IRIs are compared as texts."""
+    """Whether ``first`` is less than ``second``; or equal, where ``or_same``. IRIs are compared as texts."""
     if isinstance(first, BlankNode) or isinstance(second, BlankNode):
         return False
     texts = _as_text(first), _as_text(second)
@@ -64,7 +64,7 @@ def _as_text(term: Term) -> str | None:
 
 
 def _is_equal(one: Reading, other: Reading) -> bool | None:
-    """None where it cannot be told: the same datatype, other texts, and one of them without a value."""
+    """None where it is undecidable: the same datatype, different texts, and one of them is not valid."""
     if one.is_number and other.is_number:
         return bool(one.value == other.value)
     if one.language != other.language:
@@ -92,7 +92,7 @@ def _is_after(one: Reading, other: Reading) -> bool:
 
 
 def _in_order(value: Any) -> Any:
-    """Times without a zone come before those with one."""
+    """A key that orders times: those without a zone come before those with one."""
     if isinstance(value, datetime | time):
         return (value.tzinfo is not None and value.utcoffset() is not None, value)
     return value

@@ -1,6 +1,6 @@
-"""The constraint components that are compiled: their parameters, as a shapes file has them -> constraints.
+"""The constraint components that are compiled: from their parameters in a shapes file to constraints.
 
-:data:`COMPONENTS` is the list; docs/shapes.md shows it, and a test holds the two together.
+:data:`COMPONENTS` is the list. docs/shapes.md shows it, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Parameters:
-    """Makes the constraints of one shape. ``shape_of``: reads a shape that this one refers to."""
+    """Makes the constraints of one shape. ``shape_of``: gives a shape that this one refers to."""
 
     def __init__(self, source: Source, subject: Term, shape_of: Callable[[Term], Shape], *, is_property: bool) -> None:
         self._source = source
@@ -31,7 +31,7 @@ class Parameters:
         self._is_property = is_property
 
     def constraints(self) -> Iterator[Constraint]:
-        """All constraints of the shape; raises UsageError where one is not as it should be."""
+        """All constraints of the shape; raises UsageError where a parameter is invalid or not compiled."""
         for name, (make, is_single) in COMPONENTS.items():
             given = self._source.values(self._subject, name)
             if given and name in _OF_PROPERTIES and not self._is_property:
@@ -160,7 +160,7 @@ class Parameters:
         yield Qualified(self._shape_of(value), tuple(map(self._shape_of, siblings)), least, most)
 
     def _siblings(self, own: Term) -> list[Term]:
-        """The other qualified value shapes of the shapes that this one is a property of."""
+        """The other qualified value shapes of the shapes that have this one as a property shape."""
         graph, property_ = self._source.graph, sh("property")
         parents = graph.subjects(property_, self._subject)
         properties = [one for parent in parents for one in graph.objects(parent, property_)]
@@ -200,7 +200,7 @@ COMPONENTS: Final[dict[str, tuple[Callable[[Parameters, str, Term], Iterator[Con
     "hasValue": (Parameters.has_value, False),
     "in": (Parameters.in_, True),
 }
-"""By the parameter: how it is read, and whether a shape has it once at most."""
+"""By parameter: the method that reads it, and whether a shape can have it only once."""
 
 _OF_PROPERTIES: Final = {"minCount", "maxCount", "uniqueLang", "lessThan", "lessThanOrEquals", "qualifiedValueShape"}
 """Components that a node shape cannot have."""
@@ -212,7 +212,7 @@ _WITH_ANOTHER: Final = {
     "qualifiedMaxCount": "qualifiedValueShape",
     "qualifiedValueShapesDisjoint": "qualifiedValueShape",
 }
-"""Parameters that belong to another's component."""
+"""Parameters that complete another one, by that other one."""
 
 PARAMETERS: Final = {*COMPONENTS, *_WITH_ANOTHER}
 """Every parameter that is compiled."""

@@ -1,4 +1,4 @@
-"""Property paths (SHACL, section 2.3.1): which nodes they lead to, and how SPARQL writes them."""
+"""Property paths (SHACL, section 2.3.1): the nodes that they lead to, and how SPARQL writes them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 class Path(ABC):
-    """A path. ``is_near``: the values are all objects of the focus node's own triples, or the node itself."""
+    """A path. ``is_near``: all values are objects of the focus node's own triples, or the node itself."""
 
     is_near: bool = False
 
     @abstractmethod
     def values(self, data: Data, focus: Term) -> Collection[Term]:
-        """The nodes that the path leads to from ``focus``, each once."""
+        """The nodes that the path leads to from ``focus``; no node twice."""
 
     @abstractmethod
     def back(self, data: Data, value: Term) -> Collection[Term]:
-        """The nodes that the path leads to ``value`` from, each once."""
+        """The nodes from which the path leads to ``value``; no node twice."""
 
     @abstractmethod
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class Path(ABC):
 
     @property
     def text(self) -> str:
-        """The path as a result has it."""
+        """The path as it is written in a result."""
         return str(self)
 
 
@@ -119,7 +119,7 @@ class Alternative(Path):
 
 @dataclass(frozen=True)
 class Repeated(Path):
-    """``path*``, ``path+`` or ``path?``: from none (or one) times to any number of times (or one)."""
+    """``path*``, ``path+`` or ``path?``: from zero (or one) times to any number of times (or one)."""
 
     of: Path
     sign: str

@@ -1,4 +1,4 @@
-"""The plan of a class of nodes: the least that has to be looked at to see that a node is sound."""
+"""The plan of a class of nodes: the fewest tests that show that a node conforms to the shapes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Plan:
-    """``shapes``: those that may have something to say of the node."""
+    """The tests of a class of nodes. ``shapes``: those that can have results at such nodes."""
 
     __slots__ = ("_of_values", "_required", "_wholes", "shapes")
 
@@ -37,7 +37,7 @@ class Plan:
         self._wholes = tuple(found.wholes)
 
     def is_sound(self, iri: str, values: Values) -> bool:
-        """Whether the shapes find nothing."""
+        """Whether the node conforms to all shapes of the plan."""
         for term in self._required:
             if term not in values:
                 return False
@@ -53,7 +53,7 @@ class Plan:
 
 @dataclass
 class _Tests:
-    """What is to be tested, gathered. ``each``: of each value of a term; ``others``: of all values together."""
+    """The tests, collected. ``each``: of each single value of a term; ``others``: of all its values together."""
 
     required: dict[str, None] = field(default_factory=dict)
     most: dict[str, int] = field(default_factory=dict)
@@ -62,11 +62,11 @@ class _Tests:
     wholes: list[Whole] = field(default_factory=list)
 
     def of(self, term: str) -> OfAll:
-        """The one test of a term's values."""
+        """All tests of a term's values as one test."""
         return of_all(self.most.get(term), self.each.get(term, []), self.others.get(term, []))
 
     def as_one(self) -> Whole | bool:
-        """Whether a node passes all, or what is known of every node."""
+        """All tests as one; True or False where the result is the same for every node."""
         if fails in self.wholes:
             return False
         required, wholes = tuple(self.required), tuple(self.wholes)
@@ -90,7 +90,7 @@ class Planner:
         self._quick = Quick(base)
 
     def plan(self, of: NodeClass, types: tuple[str, ...], shapes: Iterable[Shape], classes: frozenset[str]) -> Plan:
-        """The plan of nodes of a class with these types, all of whose ``classes`` are given as whole IRIs."""
+        """The plan of nodes of a class with these types; ``classes``: all their classes as whole IRIs."""
         maker, found, applying = _Maker(self._quick, self._base, of, types), _Tests(), []
         for shape in shapes:
             if any(one.value in classes for one in shape.targets.classes):
@@ -103,7 +103,7 @@ class Planner:
 
 
 class _Maker:
-    """Makes the tests of one class of nodes. ``unknown``: a node of these types that has no values."""
+    """Makes the tests of one class of nodes. ``_unknown`` stands for any node of these types: it has no values."""
 
     def __init__(self, quick: Quick, base: str, of: NodeClass, types: tuple[str, ...]) -> None:
         self._quick, self._base, self._of, self._types = quick, base, of, types
@@ -116,13 +116,13 @@ class _Maker:
         return tuple(known[one.value] for one in predicates if one.value in known)
 
     def as_one(self, shape: Shape) -> Whole | bool:
-        """Whether the node conforms to the shape."""
+        """The test of whether a node conforms to the shape; True or False where all nodes give the same result."""
         found = _Tests()
         self.add(shape, found)
         return found.as_one()
 
     def add(self, shape: Shape, found: _Tests) -> None:
-        """The tests of a shape whose focus node is the node."""
+        """Adds the tests of a shape whose focus node is the node itself."""
         if shape.is_deactivated:
             return
         one = self._properties.get(shape.path.iri.value) if isinstance(shape.path, Predicate) else None
@@ -139,7 +139,7 @@ class _Maker:
                 self._add_of_values(constraint, one, found)
 
     def _add_of_values(self, constraint: Constraint, one: Property, found: _Tests) -> None:
-        """A constraint on the values of a property of the class."""
+        """Adds a constraint on the values of a property of the class."""
         unknown = self._unknown
         if next(constraint.failing(unknown, unknown.focus, ()), self) is not self:
             found.required[one.term] = None
@@ -155,7 +155,7 @@ class _Maker:
                 found.others.setdefault(one.term, []).append(test)
 
     def _add_known(self, shape: Shape, constraint: Constraint, found: _Tests) -> None:
-        """A constraint on rdf:type, or on a property that no node of the class has: the same for all."""
+        """Adds a constraint on rdf:type, or on a property that no node of the class has: the same for all nodes."""
         path, unknown = shape.path, self._unknown
         values = path.values(unknown, unknown.focus) if path else ()
         if next(constraint.failing(unknown, unknown.focus, values), self) is not self:
@@ -172,7 +172,7 @@ class _Maker:
             found.wholes.append(self._asked(shape, constraint))
 
     def _add_of_node(self, shape: Shape, constraint: Constraint, found: _Tests) -> None:
-        """A constraint whose one value is the node itself."""
+        """Adds a constraint whose one value is the node itself."""
         if isinstance(constraint, OfProperty):
             self.add(constraint.shape, found)
         elif isinstance(constraint, Closed):
@@ -191,7 +191,7 @@ class _Maker:
             found.wholes.append(self._asked(shape, constraint))
 
     def _add_itself(self, constraint: Constraint, found: _Tests) -> None:
-        """What kind of node it is, and of which classes, is the same for all."""
+        """Adds a constraint on the kind or the classes of the node, which are the same for all nodes."""
         unknown = self._unknown
         if next(constraint.failing(unknown, unknown.focus, (unknown.focus,)), self) is not self:
             found.wholes.append(fails)
@@ -204,7 +204,7 @@ class _Maker:
             found.wholes.append(fails)
 
     def _asked(self, shape: Shape, constraint: Constraint) -> Whole:
-        """A constraint without a quick form, asked of the whole node."""
+        """The test for a constraint without a faster form: it is applied to the whole node."""
         of, types, base = self._of, self._types, self._base
 
         def asked(iri: str, values: Values) -> bool:

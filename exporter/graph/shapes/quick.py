@@ -1,9 +1,9 @@
-"""Tests of values as a node has them: a constraint and a property of the vocabulary -> a function, or what is known.
+"""Fast tests of values in memory: a constraint and a property of the vocabulary -> a function, or True or False.
 
-What the vocabulary's range decides is decided here, once: that an xsd:string is one, that a reference is an IRI, that a
-time has a year of four digits (:mod:`exporter.rows.times` reads no other). What is left is counting, lengths, patterns,
-bounds and the classes of references. A constraint without a quick form is asked of the value as a term. Each test says
-the same as its constraint: what it lets pass is not looked at again.
+What follows from the vocabulary's range is decided here once: that an xsd:string is a string, that a reference is an
+IRI, that a time has a year of four digits (:mod:`exporter.rows.times` reads no other). Counts, lengths, patterns,
+bounds and the classes of references remain to be tested. A constraint without a fast form is applied to the value as a
+term. Each test gives the same result as its constraint: a value that passes is not validated again.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     """A test of all values of a property."""
 
 REMEMBERED: Final = 50_000
-"""How many references of a class are remembered as passed, before all are forgotten."""
+"""How many references that passed are remembered for each class, before all are forgotten."""
 
 
 class References:
-    """Whether references are of a class, by their IRIs; remembers those that passed."""
+    """Whether references are of a class, by their IRIs. Remembers those that passed."""
 
     def __init__(self, class_: str, base: str) -> None:
         self.passed: set[str] = set()
@@ -42,7 +42,7 @@ class References:
         self._classes = frozenset(name for name in readable() if class_ in superclasses(name))
 
     def one(self, iri: str) -> bool:
-        """Whether it is."""
+        """Whether the IRI is of the class."""
         if iri in self.passed:
             return True
         if class_of(iri, self._base) not in self._classes:
@@ -66,14 +66,14 @@ class Quick:
         self._references: dict[str, References] = {}
 
     def references(self, class_: str) -> References:
-        """Those of a class, one for all properties."""
+        """The references of a class; properties with the same class share them."""
         if class_ not in self._references:
             self._references[class_] = References(class_, self._base)
         return self._references[class_]
 
     def test(self, constraint: OfEach, one: Property, unknown: OneNode) -> Test | None:
-        """The test of each value of a property; None where all pass. ``unknown``: a node of the class that has no
-        values, which stands for all of them where a constraint looks at values alone.
+        """The test of each value of a property; None where all values pass. ``unknown``: a node of the class without
+        values, which stands for all such nodes where a constraint reads values alone.
         """
         for kind, make in _MAKERS.items():
             if isinstance(constraint, kind):
@@ -140,7 +140,7 @@ _MAKERS: Final[dict[type[OfEach], Callable[[Quick, Any, Property], Test | bool]]
 
 
 def to_values(constraint: Constraint, one: Property, unknown: OneNode, base: str) -> OfAll | None:
-    """The test of all values of a property together; None where there is always one and that is enough."""
+    """The test of all values of a property together; None where all values always pass."""
     range_ = one.range if one.is_literal else "IRI"
     if isinstance(constraint, UniqueLang) or (isinstance(constraint, MinCount) and constraint.count <= 1):
         return None
@@ -158,7 +158,7 @@ def to_values(constraint: Constraint, one: Property, unknown: OneNode, base: str
 
 
 def of_all(most: int | None, each: list[Test], others: list[OfAll]) -> OfAll:
-    """One test of the values of a property, of which there are any."""
+    """All tests of a property's values as one; it is only applied to properties that have values."""
     if never in each or most == 0:
         return never
     if others:

@@ -1,5 +1,5 @@
-"""How far a shape looks from its focus nodes: whether it stays within the surroundings of one object, and what it asks
-of them.
+"""How far a shape looks from its focus nodes: whether it stays within the surroundings of one object, and which of
+these nodes and values it needs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reach_of(shape: Shape) -> Reach:
-    """What a shape with targets asks for; raises TooFarError, with the name of the shape, where it looks further."""
+    """What a shape with targets needs; raises TooFarError, with the name of the shape, where it looks further."""
     look = _Look(shape)
     try:
         look.at_shape(shape, look.at_targets())
@@ -34,14 +34,14 @@ def reach_of(shape: Shape) -> Reach:
 
 
 class _Look:
-    """Looks at what a shape looks at. ``part``: the part of it that does so now."""
+    """Follows a shape through its constraints. ``part``: the shape or inner shape that is followed now."""
 
     def __init__(self, shape: Shape) -> None:
         self.part = self._shape = shape
         self.ways = Ways()
 
     def at_targets(self) -> Places:
-        """Which nodes the shape looks for."""
+        """The nodes that the shape targets."""
         targets = self._shape.targets
         if targets.nodes:
             raise TooFarError("sh:targetNode, for the node may be absent")
@@ -70,7 +70,7 @@ class _Look:
         return found
 
     def at_shape(self, shape: Shape, focus: Places) -> None:
-        """What the shape looks at from these nodes."""
+        """Follows the constraints of a shape from these focus nodes."""
         if shape.is_deactivated:
             return
         outer, self.part, values = self.part, shape, focus

@@ -1,4 +1,4 @@
-"""Shapes in Turtle -> shapes to check with. What is not compiled is refused by name, never passed over.
+"""Shapes in Turtle -> shapes to validate with. A feature that is not compiled is refused by name, never ignored.
 
 Source: SHACL, sections 2 (shapes, targets, paths) and 4 (SHACL Core).
 """
@@ -24,7 +24,7 @@ _OTHERS: Final = {
     "path", "inversePath", "alternativePath", *_PATHS, "severity", "message", "deactivated",
     "name", "description", "order", "group", "defaultValue", "declare", "prefix", "namespace",
 }  # fmt: skip
-"""What is no parameter of a constraint; the second row is for people and forms, and checks nothing."""
+"""Terms that are no parameters of a constraint; the second row is for people and forms, and constrains nothing."""
 _KNOWN: Final = {*PARAMETERS, *_TARGETS, *_OTHERS}
 _CLASSES: Final = {"NodeShape", "PropertyShape", "Shape", "PropertyGroup", "PrefixDeclaration"}
 _SEVERITIES: Final = {"Violation", "Warning", "Info"}
@@ -36,7 +36,7 @@ _PLACE: Final = "docs/shapes.md lists what is"
 
 @dataclass(frozen=True)
 class Shapes:
-    """All shapes. ``targeted``: those that look for nodes themselves; the others are parts of these."""
+    """All shapes. ``targeted``: those that have targets; the others are parts of these."""
 
     every: tuple[Shape, ...]
 
@@ -46,17 +46,17 @@ class Shapes:
 
 
 def load(extra_dirs: Iterable[File] = ()) -> Shapes:
-    """The project's shapes and those of the folders; raises UsageError where one cannot be compiled."""
+    """The project's shapes and those in the folders; raises UsageError where one cannot be compiled."""
     return compiled(Source(extra_dirs))
 
 
 def compiled(source: Source) -> Shapes:
-    """Every shape of the source, those first that come first."""
+    """Every shape of the source, in the order of the files."""
     return Shapes(tuple(_Reader(source).shapes()))
 
 
 def path_of(source: Source, subject: Term, node: Term) -> Path:
-    """The path that ``node`` stands for, of the shape ``subject``."""
+    """The path that the node ``node`` describes; ``subject``: its shape, for errors."""
     if isinstance(node, NamedNode):
         return Predicate(node)
     if source.graph.objects(node, _FIRST):
@@ -93,7 +93,7 @@ class _Reader:
         return list(self._shapes.values())
 
     def _check_known(self) -> None:
-        """Raises where anything of SHACL's is said that is not known, also of what is no shape."""
+        """Raises where a term of SHACL is not supported, wherever it stands in the files."""
         for one in self._source.triples:
             name = one.predicate.value.removeprefix(SH)
             if one.predicate.value.startswith(SH) and name not in _KNOWN:
@@ -105,7 +105,7 @@ class _Reader:
                 raise self._source.refused(subject, f"the class sh:{name} is not compiled ({_PLACE})")  # type: ignore[arg-type]
 
     def _shape(self, subject: Term) -> Shape:
-        """The shape, once; raises where it refers to itself."""
+        """The shape, read once; raises where it refers to itself."""
         if subject in self._shapes:
             return self._shapes[subject]
         if subject in self._open:
@@ -182,13 +182,13 @@ class _Reader:
 
 
 def severity_of(iri: str) -> str:
-    """``Violation``, ``Warning`` or ``Info`` of SHACL's own, and the IRI of any other."""
+    """SHACL's own severities -> ``Violation``, ``Warning`` or ``Info``; the IRI of any other."""
     name = iri.removeprefix(SH)
     return name if name in _SEVERITIES else iri
 
 
 def _has_inverse_sequence(path: Path, *, is_inverse: bool = False) -> bool:
-    """Such a path pySHACL walks in the wrong order."""
+    """Whether a sequence is inside an inverse path, which pySHACL follows in the wrong order."""
     if isinstance(path, Sequence):
         return is_inverse or any(map(_has_inverse_sequence, path.steps))
     if isinstance(path, Alternative):

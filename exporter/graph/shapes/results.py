@@ -1,19 +1,19 @@
-"""What a shape has to say of a node."""
+"""Validation results."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 ALLOWED: Final = frozenset({"Warning", "Info"})
-"""Severities that do not count against a graph."""
+"""Severities with which a graph still conforms."""
 
 
 class Result(NamedTuple):
-    """One validation result (SHACL, section 3.6.2), in texts: IRIs are whole, a blank node is ``_:name``.
+    """One validation result (SHACL, section 3.6.2), as texts: IRIs are whole, a blank node is ``_:name``.
 
-    ``focus``: the node; ``shape``: the shape that it fails; ``path``: the IRI of the property, or a path as SPARQL
-    writes it, None of the node as a whole; ``value``: the value at fault, None where it is a missing one or how many
-    there are; ``severity``: ``Violation``, ``Warning``, ``Info``, or the IRI of one's own.
+    ``focus``: the node; ``shape``: the shape that it does not conform to; ``path``: the IRI of the property, or a path
+    as SPARQL writes it (None: the node as a whole); ``value``: the value at fault (None: a value is missing, or their
+    number is at fault); ``severity``: ``Violation``, ``Warning``, ``Info``, or another IRI.
     """
 
     focus: str
@@ -25,10 +25,10 @@ class Result(NamedTuple):
 
 
 def in_order(results: list[Result]) -> list[Result]:
-    """The results in an order that hangs on nothing but themselves."""
+    """The results in an order that depends on nothing but the results themselves."""
     return sorted(results, key=lambda one: [(part is not None, part) for part in one])
 
 
 def conforms(results: list[Result]) -> bool:
-    """Whether nothing but warnings was found."""
+    """Whether no result is a violation."""
     return all(one.severity in ALLOWED for one in results)

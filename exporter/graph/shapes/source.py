@@ -1,4 +1,4 @@
-"""Files of shapes -> their triples, with the file that each subject stands in, and errors that name both."""
+"""Files of shapes -> triples, with the file of each subject, and errors that name file and shape."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _NIL: Final = NamedNode(f"{RDF}nil")
 
 
 class Source:
-    """The project's shapes (or ``own``, other files that are to stay as they are), and those of ``extra_dirs``:
-    folders, or single files.
+    """The triples of the project's shapes (``own``: of these files in their place) and of ``extra_dirs``: folders or
+    single files, which may not change the project's shapes.
     """
 
     def __init__(self, extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = None) -> None:
@@ -50,22 +50,22 @@ class Source:
         for one in triples:
             if known and one.subject in known:
                 raise UsageError(
-                    f"{file}: {text(one.subject)} is a shape of the exporter, which it keeps as it is. "  # type: ignore[arg-type]
-                    "Give yours an IRI of its own"
+                    f"{file}: {text(one.subject)} is a shape of the exporter, which cannot be changed. "  # type: ignore[arg-type]
+                    "Give your shape another IRI"
                 )
             self.triples.append(one)
             self._files.setdefault(one.subject, file)  # type: ignore[arg-type]
 
     def file_of(self, subject: Term) -> str:
-        """Where the first word is said of it."""
+        """The file that first describes the subject."""
         return str(self._files[subject]) if subject in self._files else "shapes"
 
     def refused(self, subject: Term, what: str) -> UsageError:
-        """The error that says ``what`` of a shape, or of a part of it that has no name."""
+        """An error about a shape, or about a part of it without a name; ``what``: what is wrong."""
         return UsageError(f"{self.file_of(subject)}: {text(self._named(subject))}: {what}")
 
     def _named(self, subject: Term) -> Term:
-        """What has a name: the subject, or what it is a part of."""
+        """The subject, or the nearest node above it that has a name."""
         seen: set[Term] = set()
         while isinstance(subject, BlankNode) and subject not in seen:
             seen.add(subject)
@@ -73,31 +73,31 @@ class Source:
         return subject
 
     def values(self, subject: Term, name: str) -> list[Term]:
-        """The values of a property of SHACL, ``minCount``."""
+        """The values of a SHACL property; ``name``: without prefix, such as ``minCount``."""
         return list(self.graph.objects(subject, NamedNode(SH + name)))
 
     def one(self, subject: Term, name: str) -> Term | None:
-        """The value, if there is one; raises where there are several."""
+        """The value; None where there is none; raises UsageError where there are several."""
         found = self.values(subject, name)
         if len(found) > 1:
             raise self.refused(subject, f"has sh:{name} {len(found)} times, and can have it once")
         return found[0] if found else None
 
     def of_kind(self, subject: Term, name: str, value: Term, kind: type[_Kind]) -> _Kind:
-        """The value, which is to be an IRI or a literal."""
+        """The value; raises UsageError where it is not of the kind, which is an IRI or a literal."""
         if not isinstance(value, kind):
             wanted = "an IRI" if kind is NamedNode else "a literal"
             raise self.refused(subject, f"sh:{name} takes {wanted}, and has {value}")
         return value
 
     def truth(self, subject: Term, name: str, value: Term) -> bool:
-        """The value, which is to be ``true`` or ``false``: engines are at odds about ``"1"^^xsd:boolean``."""
+        """The value as a boolean; only ``true`` and ``false`` are taken: engines disagree on ``"1"^^xsd:boolean``."""
         if value not in {_TRUE, _FALSE}:
             raise self.refused(subject, f"sh:{name} takes true or false, and has {value}")
         return value == _TRUE
 
     def items(self, subject: Term, name: str, head: Term, *, least: int = 0) -> list[Term]:
-        """The members of a list, of which there are to be ``least``."""
+        """The members of a list; raises UsageError where there are fewer than ``least``."""
         found: list[Term] = []
         seen: set[Term] = set()
         while head != _NIL:
@@ -113,12 +113,12 @@ class Source:
 
 
 def own_files() -> list[Path]:
-    """The project's shapes."""
+    """The files of the project's shapes."""
     return sorted(shapes_dir().glob("*.ttl"))
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files of shapes in a folder, or the file; raises UsageError where there is none."""
+    """The files of shapes in a folder, or the file itself; raises UsageError where there are none."""
     if folder.is_file():
         return [folder]
     if not folder.is_dir():

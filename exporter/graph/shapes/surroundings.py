@@ -1,11 +1,11 @@
-"""The surroundings of an object: how far a shape can look in an export, and how nodes are found to belong there.
+"""The surroundings of an object: how far a shape can look in an export, and which nodes belong there.
 
 An object has nodes of its own: itself, its names, columns and versions, what DDL changed and set on it, and the
-enforcements of policies on it. Some of them refer to other objects: a setting to the tag or policy that is set, an
-enforcement to the policy, an object to those of the same name, a change to what the object was made from or swapped
-with. An object's surroundings are its own nodes and those of the objects that it is linked with, in either direction.
+enforcements of policies on it. Some of these refer to other objects: a setting to the tag or policy that is set, an
+enforcement to the policy, an object to those of the same name, a change to the object it was made from or swapped with.
+An object's surroundings are its own nodes and those of the objects that it is linked with, in either direction.
 
-What queries read, joined and derived is lineage: it leads from object to object without an end, and is left out.
+Lineage (what queries read, joined and derived) is left out: it leads from object to object without an end.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ OBJECT_OF: Final[Mapping[NodeClass, str | None]] = {
     GRANT: "ah:grantedObject",
     POLICY_ENFORCEMENT: "ah:protectedObject",
 }
-"""The classes of nodes that belong to an object, with the property that says to which; None of the object itself, and
-of its names, which it refers to."""
+"""The classes of nodes that belong to an object, with the property that names the object. None: the object itself, and
+its names, which the object refers to."""
 STAYS: Final = frozenset(
     {
         (OBJECT, "ah:hasName"),
@@ -63,7 +63,7 @@ STAYS: Final = frozenset(
         (POLICY_ENFORCEMENT, "ah:protectedColumn"),
     }
 )
-"""Properties, by class, that lead from a node of an object to another of the same object."""
+"""Properties, by class, that lead from a node of an object to another node of the same object."""
 LINKS: Final[Mapping[tuple[NodeClass, str], str]] = {
     (SETTING, "ah:elementObject"): "ah:elementObject",
     (GRANT, "ah:grantee"): "ah:grantee",
@@ -73,7 +73,7 @@ LINKS: Final[Mapping[tuple[NodeClass, str], str]] = {
     (CHANGE, "ah:swappedWith"): "ah:swappedWith",
     (CHANGE, "ah:madeFrom"): "ah:madeFrom",
 }
-"""Properties, by class, that lead to a node of another object; with the property whose value is that object."""
+"""Properties, by class, that lead to a node of another object; the value is the property that names that object."""
 
 _TYPES: Final[Mapping[NodeClass, frozenset[str]]] = {
     OBJECT: frozenset(
@@ -83,29 +83,29 @@ _TYPES: Final[Mapping[NodeClass, frozenset[str]]] = {
     COLUMN_VERSION: frozenset().union(*COLUMN_VERSION_CLASSES.values()),
     SETTING: frozenset({"ah:Setting", "ah:PropertySetting", *SETTING_CLASSES.values()}),
 }
-"""The classes that nodes can have, where they vary."""
+"""The classes that nodes can have, for classes of nodes that vary."""
 
 
 def types_of(of: NodeClass) -> Collection[str]:
-    """The classes, as ``ah:…``, that nodes of the vocabulary's class can have."""
+    """The classes (``ah:…``) that nodes of the vocabulary's class can have."""
     return _TYPES.get(of, of.types)
 
 
 @cache
 def can_be(of: NodeClass, class_: str) -> bool:
-    """Whether a node of the vocabulary's class can be an instance of another, given as a whole IRI."""
+    """Whether a node of the vocabulary's class can be an instance of ``class_``, a whole IRI."""
     return any(class_ in superclasses(name) for name in types_of(of))
 
 
 @cache
 def named(name: str) -> NodeClass:
-    """The vocabulary's class of this name."""
+    """The vocabulary's class with this name."""
     return next(of for of in NODE_CLASSES if of.name == name)
 
 
 @cache
 def leading_to(of: NodeClass, predicate: str) -> tuple[tuple[NodeClass, str], ...]:
-    """The classes whose property, given as a whole IRI, can have a node of this class as its value; with the term."""
+    """The classes whose ``predicate`` (a whole IRI) can have a node of this class as its value, each with the term."""
     return tuple(
         (other, one.term)
         for other in NODE_CLASSES
@@ -115,7 +115,7 @@ def leading_to(of: NodeClass, predicate: str) -> tuple[tuple[NodeClass, str], ..
 
 
 def object_of(node: Node) -> str | None:
-    """The IRI of the object that a node belongs to, as nodes have it; None where it does not say so itself."""
+    """The IRI, as nodes have it, of the object that a node belongs to; None where no property of the node names it."""
     term = OBJECT_OF.get(node.of)
     if term is None:
         return node.iri if node.of is OBJECT else None

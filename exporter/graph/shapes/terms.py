@@ -1,4 +1,4 @@
-"""Terms of RDF, and the names that shapes are written with."""
+"""RDF terms, and the IRIs that shapes are written with."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ STRING: Final = NamedNode(f"{XSD}string")
 
 
 def sh(name: str) -> NamedNode:
-    """``path`` -> the term of SHACL."""
+    """``path`` -> the SHACL term ``sh:path``."""
     return NamedNode(f"{SH}{name}")
 
 
 def text(term: Term) -> str:
-    """The term as a person reads it in a result: the IRI, the lexical form, or ``_:name``."""
+    """The term as results show it: the IRI, the lexical form, or ``_:name``."""
     return f"_:{term.value}" if isinstance(term, BlankNode) else term.value

@@ -1,4 +1,4 @@
-"""Constraints on all values of a shape, and on those of two properties (SHACL, sections 4.2, 4.4, 4.5, 4.8)."""
+"""Constraints on all values of a shape together, or on two properties (SHACL, sections 4.2, 4.4, 4.5, 4.8)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MaxCount(Constraint):
 
 @dataclass(frozen=True)
 class HasValue(Constraint):
-    """sh:hasValue: this very term is among the values."""
+    """sh:hasValue: exactly this term is among the values."""
 
     term: Term
     component = "sh:hasValue"
@@ -58,7 +58,7 @@ class HasValue(Constraint):
 
 @dataclass(frozen=True)
 class UniqueLang(Constraint):
-    """sh:uniqueLang true: a result for each language that several values have."""
+    """sh:uniqueLang true: one result for each language that several values have."""
 
     component = "sh:uniqueLang"
 
@@ -70,7 +70,7 @@ class UniqueLang(Constraint):
 
 @dataclass(frozen=True)
 class Equals(Constraint):
-    """sh:equals: the values are those of another property of the focus node, and no others."""
+    """sh:equals: the values are exactly those of another property of the focus node."""
 
     predicate: NamedNode
     component = "sh:equals"
@@ -83,7 +83,7 @@ class Equals(Constraint):
 
 @dataclass(frozen=True)
 class Disjoint(Constraint):
-    """sh:disjoint: no value is one of another property of the focus node."""
+    """sh:disjoint: no value is also a value of another property of the focus node."""
 
     predicate: NamedNode
     component = "sh:disjoint"
@@ -95,7 +95,7 @@ class Disjoint(Constraint):
 
 @dataclass(frozen=True)
 class LessThan(Constraint):
-    """sh:lessThan and sh:lessThanOrEquals: a result for each pair that is not in this order."""
+    """sh:lessThan and sh:lessThanOrEquals: one result for each pair that is not in this order."""
 
     component: str
     predicate: NamedNode
@@ -109,14 +109,14 @@ class LessThan(Constraint):
 
     @property
     def is_inclusive(self) -> bool:
-        """Whether equal values are in order."""
+        """Whether equal values are allowed."""
         return self.component == "sh:lessThanOrEquals"
 
 
 @dataclass(frozen=True)
 class Closed(Constraint):
-    """sh:closed true: no triples but with these properties; each other one is a result, with its property as the
-    path.
+    """sh:closed true: the node has only these properties. Each value of another property is a result, with that
+    property as its path.
     """
 
     allowed: frozenset[NamedNode]
@@ -130,7 +130,7 @@ class Closed(Constraint):
             yield Found(focus, shape, predicate.value, value, self)
 
     def others(self, data: Data, values: Collection[Term]) -> Iterator[tuple[NamedNode, Term]]:
-        """What is not allowed."""
+        """The properties that are not allowed, with their values."""
         for node in values:
             for predicate, value in data.about(node):
                 if predicate not in self.allowed and not (predicate == TYPE and value == RESOURCE):

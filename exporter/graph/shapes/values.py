@@ -1,4 +1,4 @@
-"""Constraints on each value by itself (SHACL, sections 4.1, 4.3, 4.4 and 4.8)."""
+"""Constraints that each value meets by itself (SHACL, sections 4.1, 4.3, 4.4 and 4.8)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NODE_KINDS: Final = {
     "BlankNodeOrLiteral": (BlankNode, Literal),
     "IRIOrLiteral": (NamedNode, Literal),
 }
-"""The values of sh:nodeKind."""
+"""The values of sh:nodeKind, with the kinds of terms that each allows."""
 
 
 @dataclass(frozen=True)
 class OfClass(OfEach):
-    """sh:class: an instance of the class, or of one below it."""
+    """sh:class: an instance of the class, or of a subclass."""
 
     class_: NamedNode
     component = "sh:class"
@@ -39,7 +39,7 @@ class OfClass(OfEach):
 
 @dataclass(frozen=True)
 class Datatype(OfEach):
-    """sh:datatype: a literal of it, whose text stands for a value."""
+    """sh:datatype: a literal of the datatype whose text is valid for it."""
 
     datatype: NamedNode
     component = "sh:datatype"
@@ -63,7 +63,7 @@ class NodeKind(OfEach):
 
 @dataclass(frozen=True)
 class Length(OfEach):
-    """sh:minLength and sh:maxLength: the characters of a text or an IRI. A blank node has none to be counted."""
+    """sh:minLength and sh:maxLength: the characters of a text or an IRI. A blank node only passes a minimum of 0."""
 
     component: str
     bound: int
@@ -75,17 +75,17 @@ class Length(OfEach):
 
     @property
     def is_least(self) -> bool:
-        """Whether the bound is the least length, and not the greatest."""
+        """Whether the bound is the minimum; otherwise it is the maximum."""
         return self.component == "sh:minLength"
 
     def allows(self, length: int) -> bool:
-        """Whether a text of this length meets it."""
+        """Whether a text of this length passes."""
         return length >= self.bound if self.is_least else length <= self.bound
 
 
 @dataclass(frozen=True)
 class Pattern(OfEach):
-    """sh:pattern with sh:flags: somewhere in the text or IRI, as Python reads regular expressions."""
+    """sh:pattern with sh:flags: a match anywhere in the text or IRI, by Python's regular expressions."""
 
     pattern: str
     flags: str = ""
@@ -102,8 +102,8 @@ class Pattern(OfEach):
 
 @dataclass(frozen=True)
 class LanguageIn(OfEach):
-    """sh:languageIn: the tag of the text, or what it begins with up to the first hyphen, is one of these; ``*``: any
-    tag.
+    """sh:languageIn: the language of the text, or its part before the first hyphen, is one of these; ``*`` is any
+    language.
     """
 
     languages: frozenset[str]
@@ -126,7 +126,7 @@ _ALLOWED: Final = {
 
 @dataclass(frozen=True)
 class Bound(OfEach):
-    """sh:minInclusive and its like. What cannot be compared does not meet it."""
+    """sh:minInclusive and similar: a value that cannot be compared does not pass."""
 
     component: str
     bound: Literal
@@ -135,13 +135,13 @@ class Bound(OfEach):
         return self.allows(compared(value, self.bound))
 
     def allows(self, order: int | None) -> bool:
-        """Whether a value meets it that is below (-1), at (0) or above (1) the bound."""
+        """Whether a value passes that is below (-1), equal to (0) or above (1) the bound; None: not comparable."""
         return order in _ALLOWED[self.component]
 
 
 @dataclass(frozen=True)
 class In(OfEach):
-    """sh:in: one of these terms, the very same."""
+    """sh:in: the value is exactly one of these terms."""
 
     terms: frozenset[Term]
     component = "sh:in"

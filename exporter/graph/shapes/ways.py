@@ -1,4 +1,4 @@
-"""Where a path leads to in the surroundings of an object: read off the vocabulary, before there are any nodes."""
+"""Where a path leads in the surroundings of an object, derived from the vocabulary before any nodes exist."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 OWN: Final = "own"
 """Nodes of the object."""
 REFERRED: Final = "referred"
-"""Nodes of the objects that it refers to."""
+"""Nodes of the objects that the object refers to."""
 REFERRING: Final = "referring"
-"""Nodes of other objects, each of which refers to it itself."""
+"""Nodes of other objects that refer to the object directly."""
 BEHIND: Final = "behind"
 """All other nodes of these objects."""
 LITERAL: Final = "literal"
@@ -33,32 +33,32 @@ BEYOND: Final = "beyond an object's surroundings"
 
 
 class Kind(NamedTuple):
-    """Nodes that are known: of which class, and in which ring of the surroundings."""
+    """Nodes that are known: their class, and their ring in the surroundings."""
 
     ring: str
     of: NodeClass
 
 
 class Outside(NamedTuple):
-    """Nodes of which the IRI alone is known; ``name``: of the class that the vocabulary says they have."""
+    """Nodes of which only the IRI is known; ``name``: the class that the vocabulary gives them."""
 
     name: str
 
 
 Where = Kind | Outside | str
 Places = dict[Where, None]
-"""Where a path can lead, each once, in an order that hangs on nothing but the path."""
+"""The places where a path can lead; none twice, in an order that depends on nothing but the path."""
 Link = tuple["NodeClass", str]
 
 
 class TooFarError(Exception):
-    """A path leads further than an object's surroundings; the text says where."""
+    """A path leads further than an object's surroundings; the message says where."""
 
 
 @dataclass
 class Reach:
-    """What shapes ask for. ``terms``: of each class of nodes, the properties; ``rings``: the classes of nodes, by ring;
-    ``referred``, ``referring``, ``behind``: the links over which these rings are reached, by class and the property
+    """What shapes need. ``terms``: the properties, by class of nodes; ``rings``: the classes of nodes, by ring;
+    ``referred``, ``referring``, ``behind``: the links that lead to these rings, as pairs of a class and the property
     whose value is the other object.
     """
 
@@ -69,7 +69,7 @@ class Reach:
     behind: set[Link] = field(default_factory=set)
 
     def join(self, other: Reach) -> None:
-        """Add what another asks for."""
+        """Adds what another reach needs."""
         for of, terms in other.terms.items():
             self.terms.setdefault(of, set()).update(terms)
         for ring, classes in other.rings.items():
@@ -80,25 +80,25 @@ class Reach:
 
 
 class Ways:
-    """Follows paths, and notes what they ask for. ``doing``: what is followed, for the words of an error."""
+    """Follows paths and records what they need. ``doing``: what is being followed, for error messages."""
 
     def __init__(self) -> None:
         self.found = Reach()
         self.doing = ""
 
     def at(self, ring: str, of: NodeClass) -> Kind:
-        """Nodes of a class in a ring, which are needed."""
+        """Nodes of a class in a ring; records that they are needed."""
         self.found.rings.setdefault(ring, set()).add(of)
         return Kind(ring, of)
 
     def asks(self, of: NodeClass, term: str) -> None:
-        """A property of a class is needed."""
+        """Records that a property of a class is needed."""
         self.found.terms.setdefault(of, set()).add(term)
 
     # --- paths --------------------------------------------------------------------------------------------------------
 
     def forward(self, path: Path, start: Places) -> Places:
-        """Where a path leads to; raises TooFarError where that cannot be told."""
+        """The places where a path leads; raises TooFarError where that is not known."""
         if isinstance(path, Predicate):
             return self.step(start, path.iri)
         if isinstance(path, Inverse):
@@ -110,7 +110,7 @@ class Ways:
         return self._chosen(path, start, self.forward)
 
     def back(self, path: Path, start: Places) -> Places:
-        """Where a path leads to from its end; raises as :meth:`forward` does."""
+        """The places where a path starts that ends here; raises as :meth:`forward` does."""
         if isinstance(path, Predicate):
             return self.step_back(start, path.iri)
         if isinstance(path, Inverse):
@@ -123,7 +123,7 @@ class Ways:
 
     @staticmethod
     def _chosen(path: Path, start: Places, follow: Callable[[Path, Places], Places]) -> Places:
-        """Alternatives and repetitions."""
+        """The places of alternatives and of repetitions."""
         if isinstance(path, Alternative):
             return {one: None for choice in path.choices for one in follow(choice, start)}
         assert isinstance(path, Repeated), path
@@ -139,7 +139,7 @@ class Ways:
     # --- from a node to what it refers to -----------------------------------------------------------------------------
 
     def step(self, start: Places, predicate: NamedNode) -> Places:
-        """The values of a property."""
+        """The places of the values of a property."""
         found: Places = {}
         for one in start:
             if isinstance(one, Kind):
@@ -170,7 +170,7 @@ class Ways:
         return {Outside(property_.range): None}
 
     def _beside(self, one: Kind, of: NodeClass) -> Kind:
-        """Nodes of the same object as these."""
+        """Nodes of the same object as these, of another class."""
         if one.ring != REFERRING:
             return self.at(one.ring, of)
         self.found.behind |= {link for link in self.found.referring if link[0] is one.of}
@@ -179,7 +179,7 @@ class Ways:
     # --- from a node to what refers to it -----------------------------------------------------------------------------
 
     def step_back(self, start: Places, predicate: NamedNode) -> Places:
-        """What has these as the value of a property."""
+        """The places of nodes that have these as values of a property."""
         found: Places = {}
         for one in start:
             if isinstance(one, Kind):
@@ -208,7 +208,7 @@ class Ways:
 
 
 def property_of(of: NodeClass, predicate: NamedNode) -> Property | None:
-    """The class's property."""
+    """The property of the class with this predicate; None where the class does not have it."""
     return next((one for one in of.properties if full(one.term) == predicate.value), None)
 
 

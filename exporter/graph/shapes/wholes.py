@@ -1,4 +1,4 @@
-"""Tests of a node as a whole: what several properties, or several shapes, say together."""
+"""Tests of a whole node, which combine several properties or several shapes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def of_term(term: str, test: OfAll | None) -> Whole:
-    """The test of a node that is to have a term, with values that pass."""
+    """The test of a node that must have a term, and whose values must pass."""
     if test is None:
         return lambda _, values: term in values
     return lambda _, values: term in values and test(values[term])
@@ -32,7 +32,7 @@ def fails(iri: str, values: Values) -> bool:  # noqa: ARG001 - a test
 
 
 def where_there(terms: tuple[str, ...], test: Whole | bool) -> Whole:  # noqa: FBT001 - a test, or what is known
-    """The test of nodes that have one of the terms."""
+    """The test that only applies to nodes that have one of the terms; others pass."""
 
     def applied(iri: str, values: Values) -> bool:
         is_there = any(term == "rdf:type" or term in values for term in terms)
@@ -42,7 +42,7 @@ def where_there(terms: tuple[str, ...], test: Whole | bool) -> Whole:  # noqa: F
 
 
 def logic(constraint: Not | Of | All | AnyOf | One, as_one: Callable[[Shape], Whole | bool]) -> Whole | bool:
-    """What the shapes of a logical constraint say of a node, taken together."""
+    """What the shapes of a logical constraint give for a node, combined."""
     shapes = (constraint.shape,) if isinstance(constraint, Not | Of) else constraint.shapes
     tests = [as_one(shape) for shape in shapes]
     known = sum(test is True for test in tests)
@@ -59,7 +59,7 @@ def logic(constraint: Not | Of | All | AnyOf | One, as_one: Callable[[Shape], Wh
 
 
 def _counts(constraint: Constraint, of: int) -> tuple[int, int]:
-    """How many of the shapes a node conforms to, at least and at most."""
+    """The least and the greatest number of the shapes that a node may conform to."""
     if isinstance(constraint, Not):
         return 0, 0
     if isinstance(constraint, Of | All):

@@ -1,4 +1,4 @@
-"""Nodes -> the syntaxes of the graph, each with what a document of it needs around the nodes."""
+"""Nodes -> the syntaxes of the graph, with the header, footer and separators that a document needs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from exporter.graph.terms import Node
 
 FORMATS: Final = {"turtle": "ttl", "ntriples": "nt", "nquads": "nq", "jsonld": "jsonld"}
-"""The names of the syntaxes, and how their files end."""
+"""The names of the syntaxes, with their file endings."""
 
 
 @dataclass(frozen=True)
 class Writer:
-    """How a graph is written. ``render``: a node -> its text, which ends without a newline.
+    """How a graph is written. ``render``: a node -> its text, without a newline at the end.
 
-    A document is ``header``, chunks and ``footer``, each on lines of its own; a chunk is ``opening`` and nodes, with
-    ``between`` before all but the first node of the document (of its chunk's ``opening``, where it is the first there).
+    A document is ``header``, chunks and ``footer``, each on lines of its own. A chunk is ``opening`` and then nodes.
+    ``between`` stands before every node but the document's first; in a later chunk it stands before the ``opening``.
     Chunks of Turtle, N-Triples and N-Quads are documents by themselves.
     """
 
@@ -36,12 +36,12 @@ class Writer:
     footer: str = ""
 
     def chunk(self, texts: Iterable[str], *, is_first: bool) -> str:
-        """Nodes as ``render`` gives them, of which there is at least one; ends without a newline."""
+        """One chunk of nodes as ``render`` gives them, at least one; without a newline at the end."""
         before, between = "" if is_first else self.between, f"\n{self.between}"
         return f"{before}{self.opening}{between.join(texts)}"
 
     def document(self, chunks: Iterable[Iterable[str]]) -> Iterator[str]:
-        """What a document is written from, each to be ended with a newline; nothing where there are no nodes."""
+        """The texts of a document, which the caller ends with a newline each; none where there are no nodes."""
         is_first = True
         for texts in chunks:
             if is_first and self.header:
@@ -53,8 +53,8 @@ class Writer:
 
 
 def writer_of(name: str, base: str, graph: str | None = None) -> Writer:
-    """The writer of a syntax, one of :data:`FORMATS`, for a graph below ``base``; ``graph``: the name of the load, of
-    N-Quads alone (:func:`exporter.graph.load.load_iri`).
+    """The writer of a syntax, one of :data:`FORMATS`, for a graph below ``base``; ``graph``: for N-Quads only, the name
+    of the load (:func:`exporter.graph.load.load_iri`).
     """
     ending = FORMATS[name]
     if name == "turtle":
@@ -65,7 +65,7 @@ def writer_of(name: str, base: str, graph: str | None = None) -> Writer:
 
 
 def jsonld_writer(base: str, context: dict[str, Any]) -> Writer:
-    """The writer of JSON-LD under a context."""
+    """The writer of JSON-LD with a context."""
     return Writer(
         FORMATS["jsonld"], jsonld.renderer(base, context), jsonld.header(context), between=",", footer=jsonld.FOOTER
     )

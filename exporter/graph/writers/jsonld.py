@@ -1,4 +1,4 @@
-"""Nodes -> JSON-LD: one object a node, under a context that gives the terms short names.
+"""Nodes -> JSON-LD: one object for each node, with a context that gives the terms short names.
 
 Source: JSON-LD 1.1, sections 3.1 (the context), 4.2.3 (type coercion), 4.9 (named graphs).
 """
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     Render = Callable[[Node], str]
 
 FOOTER: Final = "]}"
-"""What ends a document."""
+"""The end of a document."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
 def context_of(classes: Iterable[NodeClass], prefixes: Mapping[str, str]) -> Context:
-    """A context with the local name of each property; values that are no texts have their type."""
+    """A context with the local name of each property, and the type of values that are not plain text."""
     terms: Context = {"@version": 1.1, **prefixes, "id": "@id", "type": "@type"}
     for one in (one for node_class in classes for one in node_class.properties):
         short = one.term.split(":")[1]
@@ -38,12 +38,12 @@ def context_of(classes: Iterable[NodeClass], prefixes: Mapping[str, str]) -> Con
 
 
 def header(context: Context) -> str:
-    """What a document begins with; :data:`FOOTER` ends it."""
+    """The beginning of a document; :data:`FOOTER` ends it."""
     return f'{{"@context": {json.dumps(context, ensure_ascii=False)},\n"@graph": ['
 
 
 def renderer(base: str, context: Context) -> Render:
-    """How a node is written: as an object of one line, under ``context``."""
+    """How a node is written: as an object on one line, with the names of ``context``."""
     names = {_iri(term): short for short, term in context.items() if not short.startswith("@")}
     return partial(_render, base=base, names=names, pieces={})
 

@@ -1,4 +1,4 @@
-"""Nodes -> N-Triples and N-Quads: one line a triple.
+"""Nodes -> N-Triples and N-Quads: one line for each triple.
 
 Source: RDF 1.1 N-Triples, section 2; RDF 1.1 N-Quads, section 2.
 """
@@ -23,7 +23,7 @@ _TYPE: Final = f"> <{full('rdf:type')}> <"
 
 
 def renderer(base: str, graph: str | None = None) -> Render:
-    """How a node is written: its lines, without the last line's end; quads of ``graph``, where one is given."""
+    """How a node is written: its lines, without a newline at the end; as quads of ``graph``, where one is given."""
     end = " ." if graph is None else f" <{graph}> ."
     return partial(_render, base=base, end=end)
 
@@ -55,12 +55,12 @@ _AFTER: Final = {
     "xsd:string": '"',
     **{name: f'"^^<{full(name)}>' for name in _TEXT if name != "xsd:string"},
 }
-"""What stands after the text of a value, by how it is written."""
+"""The text after a value, by how the value is written."""
 
 
 @lru_cache(maxsize=1_000)
 def _pieces(of: NodeClass) -> dict[str, tuple[str, str]]:
-    """By term, the predicate between subject and object, and how values are written."""
+    """By term, the text between subject and value, and how values are written."""
     return {one.term: (f"> <{full(one.term)}> ", _written(one)) for one in of.properties}
 
 

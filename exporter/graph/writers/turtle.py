@@ -1,4 +1,4 @@
-"""Nodes -> Turtle: one block a node.
+"""Nodes -> Turtle: one block for each node.
 
 Source: RDF 1.1 Turtle, sections 2.4 (IRIs relative to @base), 2.5 (literals), 6.4 (escapes).
 """
@@ -24,13 +24,13 @@ _END: Final = " ."
 
 
 def header(base: str, prefixes: Mapping[str, str] = PREFIXES) -> str:
-    """What a document begins with: the base and the prefixes. It may come again further down."""
+    """The beginning of a document: the base and the prefixes. It may be repeated further down."""
     lines = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in prefixes.items())
     return f"@base <{base}> .\n{lines}\n"
 
 
 def render(node: Node) -> str:
-    """The block of a node, without the last line's end; paths are relative to the base."""
+    """The block of a node, without a newline at the end; paths are relative to the base."""
     pieces = _pieces(node.of)
     parts = [f"<{node.iri}> a {_types(node.types)}"]
     for term, values in node.values.items():
@@ -47,7 +47,7 @@ def _types(types: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=1_000)
 def _pieces(of: NodeClass) -> dict[str, tuple[str, str, str, Texts | None]]:
-    """By term, what stands before, between and after its values, and how they are written (None: as they are)."""
+    """By term, the text before, between and after its values, and how they are written (None: unchanged)."""
     return {one.term: _piece(one) for one in of.properties}
 
 

@@ -1,7 +1,7 @@
-"""``exporter push``: the events of a folder to the backends that the OpenLineage client is set up for. Start with
-:mod:`exporter.openlineage.push.command`.
+"""``exporter push``: sends the events of a folder to the backends that the OpenLineage client is configured for. Start
+reading with :mod:`exporter.openlineage.push.command`.
 
-``index`` reads the events once and puts them in order; ``backend`` makes senders from the client's settings;
-``fit`` holds each event against the backend's ``profiles``; ``delivery`` sends, tries again, sets aside and gives up;
-``ledger`` remembers what was delivered; ``words`` tells a person.
+``index`` reads the events once and puts them in order; ``backend`` makes senders from the client's settings; ``fit``
+adapts each event to the backend's ``profiles``; ``delivery`` sends, retries, rejects single events and gives up;
+``ledger`` records what was delivered; ``words`` has the messages for people.
 """

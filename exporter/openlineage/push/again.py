@@ -1,8 +1,9 @@
-"""What follows a run that is told again: an event of its own for each of its outputs.
+"""After a run that is sent again: one more event for each of its outputs.
 
-Marquez 0.51.1 makes a version of an output for each set of columns that a run is told with. When the run ends it takes
-all of the run's versions for the present one, one after the other and in no order (``findOutputDatasetVersionsFor``).
-So the columns of an earlier telling may be shown. The event of a dataset is taken for the present as it comes.
+Marquez 0.51.1 makes a version of an output for each set of columns in the events of a run. When the run ends, it makes
+all of the run's versions the current one, one after the other and in no defined order
+(``findOutputDatasetVersionsFor``). So it may show the columns of the first time. The event of a dataset always becomes
+the current version, so it corrects this.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _OF_THE_RUN: Final = frozenset(("columnLineage", "lineage", "accessHistory_columnRoutines"))
-"""Facets that say what the run did, and nothing of what the dataset is."""
+"""Facets that describe what the run did, and not what the dataset is."""
 
 
 def outputs(event: Json) -> Iterator[bytes]:
-    """The events of the outputs: what the run says that they are, and what became of them."""
+    """The dataset events of the outputs: their facets from the run, without those of the run itself."""
     above: Json = {key: event[key] for key in ("eventTime", "producer") if key in event}
     schema = event.get("schemaURL", "").rpartition("/")[0]
     for one in event.get("outputs") or ():

@@ -1,4 +1,4 @@
-"""What a backend's answer means for the event that it was given to."""
+"""What a backend's answer means for the event that was sent."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Final
 
 
 class Kind(Enum):
-    """TAKEN: delivered. REFUSED: this event will never be taken. MISPLACED: the address takes no events, it seems.
-    SICK: a fault, that may pass or may be the backend's way to refuse. SILENT: no connection, no answer in time, or a
-    gateway's word for that. BUSY: later, please. DENIED: who are you.
+    """TAKEN: delivered. REFUSED: the backend will never accept this event. MISPLACED: the address seems to accept no
+    events at all. SICK: an error, which may pass, or may be the backend's way to refuse. SILENT: no connection, no
+    answer in time, or a gateway that reports this. BUSY: the backend asks to send later. DENIED: it does not accept who
+    sends.
     """
 
     TAKEN = "taken"
@@ -27,7 +28,9 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Answer:
-    """``text``: for people, without secrets. ``wait``: seconds that the backend asks for, None where it does not."""
+    """``text``: for people, without secrets. ``wait``: seconds that the backend asks to wait, None where it does
+    not.
+    """
 
     kind: Kind
     text: str = ""
@@ -51,7 +54,7 @@ LONGEST_TEXT: Final = 500
 
 
 def of_status(status: int, text: str, retry_after: str | None = None) -> Answer:
-    """The answer with this HTTP status; ``text``: what the backend says, of any length; ``retry_after``: the header."""
+    """The answer for an HTTP status; ``text``: the response's body, of any length; ``retry_after``: its header."""
     wait = seconds(retry_after)
     if 200 <= status < 300:
         return TAKEN
@@ -63,13 +66,13 @@ def of_status(status: int, text: str, retry_after: str | None = None) -> Answer:
 
 
 def shortened(text: str) -> str:
-    """A backend's words in one line of bounded length, without control characters."""
+    """A backend's message on one line of limited length, without control characters."""
     plain = re.sub(r"[\x00-\x1f\x7f-\x9f\s]+", " ", text).strip()
     return plain if len(plain) <= LONGEST_TEXT else f"{plain[:LONGEST_TEXT]} …"
 
 
 def seconds(retry_after: str | None, now: datetime | None = None) -> float | None:
-    """The seconds that a Retry-After header asks to wait (RFC 9110, 10.2.3: seconds, or a date); None for nonsense."""
+    """The seconds to wait by a Retry-After header (RFC 9110, 10.2.3: seconds or a date); None if it is invalid."""
     if not retry_after:
         return None
     given = retry_after.strip()

@@ -1,4 +1,4 @@
-"""One event given to a backend: again where that may help, in all of its parts, and on record before and after."""
+"""Delivers one event, in all of its parts, with retries, and records it in the ledger before and after."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
-"""How often an event is given to a backend that answers so; BUSY: while it takes no other either."""
+"""How many times an event is sent to a backend that answers so. BUSY: counted only while no other event is accepted."""
 LONGEST_ASKED: Final = 60.0
-"""Seconds that a backend may ask to wait; if it wants more, the push ends, and can be started again by then."""
+"""The most seconds that a backend may ask to wait. If it asks for more, the push ends and can be started again later.
+"""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """``answer``: the last one, None where the push ended before; ``tries``: how often the backend was asked;
-    ``is_reduced``: it was taken, without some of its facets.
+    """``answer``: the last one, None where the push ended before; ``tries``: the number of requests; ``is_reduced``:
+    delivered without some of its facets.
     """
 
     answer: Answer | None = None
@@ -35,14 +36,14 @@ class Tried:
 
 
 class Attempts:
-    """Gives events to a backend, as they fit it, at the push's pace; from any thread."""
+    """Delivers events to a backend, adapted to it, at the push's pace. Thread-safe."""
 
     def __init__(self, fit: Fit, sender: Sender, ledger: Ledger, pace: Pace) -> None:
         self._fit, self._sender, self._ledger, self._pace = fit, sender, ledger, pace
         self._taken = 0
 
     def deliver(self, item: Item, line: bytes, event: Json) -> Tried:
-        """All tries with one event; ``line``: its text."""
+        """Sends one event until it is accepted or the tries are used up; ``line``: its text."""
         try:
             fitted = self._fit.fit(event, line, item)
             if fitted.refused:
@@ -59,7 +60,9 @@ class Attempts:
         return Tried(answer, tries, is_reduced)
 
     def _on_record(self, item: Item, fitted: Fitted) -> tuple[Answer, int]:
-        """Whatever happens, the ledger has the event as taken if all of its parts were, and else as not taken."""
+        """The ledger records the event as taken if all of its parts were taken, else as not taken, also after
+        errors.
+        """
         self._ledger.write(SENDING, item.mark)
         answer, tries, sign = TAKEN, 0, NOT_TAKEN
         try:
@@ -81,7 +84,7 @@ class Attempts:
             with self._pace.request():
                 answer = self._sender.send(body)
             count += 1
-            if taken != self._taken:  # a backend that only takes few at a time is not busy for ever
+            if taken != self._taken:  # it accepts other events, only not many at a time: that is not busy for ever
                 taken, tries[Kind.BUSY] = self._taken, 0
             tries[answer.kind] += 1
             if answer.kind is Kind.TAKEN:

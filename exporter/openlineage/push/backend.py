@@ -1,6 +1,6 @@
-"""The backends that the OpenLineage client is set up for, each with the sender that fits it.
+"""The backends that the OpenLineage client is configured for, each with a suitable sender.
 
-By the client's own settings: ``openlineage.yml``, ``OPENLINEAGE_URL``, ``OPENLINEAGE__TRANSPORT__…`` and the rest.
+The settings are the client's own: ``openlineage.yml``, ``OPENLINEAGE_URL``, ``OPENLINEAGE__TRANSPORT__…`` and so on.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ _OF_ADDRESS: Final = {
 
 @dataclass(frozen=True)
 class Backend:
-    """``name``: for people. ``folder``: of its ledger. ``profile``: the one that its address or kind gives away."""
+    """``name``: for people. ``folder``: of its ledger. ``profile``: what its address or kind shows, None where
+    unknown.
+    """
 
     name: str
     folder: str
@@ -63,41 +65,41 @@ class Backend:
 
 @dataclass(frozen=True)
 class Client:
-    """The client's settings, as far as they are not about where to send."""
+    """The client's settings, other than those of the transport."""
 
     backends: tuple[Backend, ...]
     settings: OpenLineageClient
 
     def is_filtered(self, job: str) -> bool:
-        """Whether the client's filters leave out the runs of a job of this name."""
+        """Whether the client's filters exclude the runs of a job with this name."""
         return bool(self.settings.config.filters) and self.settings.filter_event(_run_of(job)) is None
 
     @property
     def adds_facets(self) -> bool:
-        """Whether the settings want tags or environment variables in each event."""
+        """Whether the settings add tags or environment variables to each event."""
         config = self.settings.config
         return bool(config.tags.job or config.tags.run or config.facets.environment_variables)
 
     def with_facets(self, event: Json) -> Json:
-        """The event with the tags and environment variables that the settings want in it."""
+        """The event with the tags and environment variables that the settings add."""
         told = as_event(event)
         whole = self.settings.update_event_tags_facets(self.settings.add_environment_facets(told))
         return dict(json.loads(Serde.to_json(whole)))
 
 
 def _run_of(job: str) -> RunEvent:
-    """Some run of the job: the client's filters ask for the job's name alone."""
+    """Any run of the job: the client's filters only use the job's name."""
     run = Run("00000000-0000-0000-0000-000000000000")
     return RunEvent(eventTime="2024-01-01T00:00:00Z", producer=PRODUCER, run=run, job=Job("any", job))
 
 
 def client(connections: int) -> Client:
-    """Raises UsageError where no backend is set up, or the settings cannot be used."""
+    """Reads the client's settings. Raises UsageError where no backend is configured or the settings are invalid."""
     secrets = Secrets.of({}, os.environ)
     with _aside() as said:
         try:
             made = OpenLineageClient()
-        except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, bare KeyErrors among it
+        except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
             why = secrets.hide(f"{type(error).__name__}: {error}")
             raise UsageError(f"the OpenLineage client's settings cannot be used: {why}{_hint(error)}") from None
     raw = made.config.transport or {}
@@ -118,8 +120,8 @@ def _hint(error: Exception) -> str:
 
 
 def _leaves(transport: Transport, raw: Json) -> Iterator[tuple[Transport, Json]]:
-    """The transports that each event goes to. The client's composite hides the failure of one behind another's success,
-    so each of its parts is pushed to by itself; where one is only there to stand in for another, the client decides.
+    """The transports that each event is sent to. The client's composite reports success where only one part succeeded,
+    so the push sends to each part separately; a part that is only a fallback for another stays with the client.
     """
     if not isinstance(transport, CompositeTransport) or not transport.config.continue_on_success:
         yield transport, raw
@@ -153,7 +155,7 @@ def _backend(transport: Transport, raw: Json, connections: int) -> Backend:
 
 
 def _described(transport: Transport, raw: Json) -> str:
-    """What tells two transports of one kind apart, without secrets."""
+    """A text that distinguishes two transports of one kind, without secrets."""
     path = getattr(getattr(transport, "config", None), "log_file_path", None)
     if path:
         return str(path)
@@ -163,15 +165,15 @@ def _described(transport: Transport, raw: Json) -> str:
 
 
 def _folder(name: str) -> str:
-    """A name of a folder that people can read, and that no two backends share."""
+    """A readable name for a folder, different for each backend."""
     plain = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:40]
     return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 @contextmanager
 def _aside() -> Iterator[list[str]]:
-    """The client's log and its changes to the environment kept to itself: both can hold secrets. Yields what went wrong
-    with the settings, which it only writes to the log.
+    """Keeps the client's log, and its changes to the environment, from being shown: both can hold secrets. Yields the
+    errors in the settings, which the client only writes to its log.
     """
     said: list[str] = []
 

@@ -1,4 +1,4 @@
-"""What a person chooses of a push."""
+"""The options of a push."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MOST_AT_ONCE: Final = 256
 
 @dataclass(frozen=True)
 class Choices:
-    """``runs``: ``all``, or ``latest`` of each job. ``profile``: whose rules to keep, None for what the address gives
-    away. ``letter_case`` of the names of Snowflake's objects and columns: ``lower``, or ``keep`` as they were exported,
-    None for what the profile has. ``concurrency``: events at once at most. ``rate``: events a second at most, None for
-    no limit.
+    """``runs``: ``all``, or the ``latest`` of each job. ``profile``: the backend's rules, None to choose by the
+    address. ``letter_case`` of the names of Snowflake's objects and columns: ``lower``, or ``keep`` as they were
+    exported; None for the profile's default. ``concurrency``: the most events at once. ``rate``: the most events a
+    second, None for no limit.
     """
 
     runs: str = "all"
@@ -28,7 +28,7 @@ class Choices:
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        """Raises UsageError for what cannot be."""
+        """Raises UsageError for an invalid value."""
         if self.profile is not None:
             profile(self.profile)
         if self.runs not in RUNS:

@@ -1,4 +1,4 @@
-"""The push from its beginning to its exit code. Start reading here."""
+"""The push from its start to its exit code. Start reading here."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ if TYPE_CHECKING:
     from exporter.openlineage.push.secrets import Secrets
 
 Json = dict[str, Any]
-_ON_RECORD: Final = "what was delivered is on record, and the next push goes on from here"
+_ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
 _MOST_UNFIT: Final = 10_000
-"""Datasets that are counted at most."""
+"""The most datasets that are counted."""
 
 
 def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
-    """Send, report, and return the exit code: 3 where not all was taken, 130 where it was interrupted.
+    """Sends the events, prints the report, and returns the exit code: 3 where some were not delivered, 130 after
+    Ctrl-C.
 
-    Raises UsageError where the folder holds no events, no backend is set up, or another push is at work, and
-    ExporterError for a fault of the program; what was delivered until then is on record.
+    Raises UsageError where the folder has no events, no backend is configured, or another push is running, and
+    ExporterError for a fault of the program; what was delivered before is recorded.
     """
     require_events(folder)
     settings = client(choices.concurrency)
@@ -72,7 +73,7 @@ class _Push:
         self._problem: str | None = None
 
     def run(self) -> bool:
-        """Send; returns whether a person interrupted it."""
+        """Sends the events; returns whether a person interrupted it."""
         with _faults_in_words(self._backend.secrets), Index(self._folder, self._left_out) as index:
             ledger = Ledger(self._folder / "push" / self._backend.folder)
             self._plan(index, ledger)
@@ -93,10 +94,10 @@ class _Push:
             self._send_again(index, ledger)
         self._sent_again = len(ledger.unfinished)
         if self._sent_again:
-            say(f"{self._sent_again:,} events were on their way when the last push ended; they may arrive twice")
+            say(f"{self._sent_again:,} events were being sent when the last push ended; they may arrive twice")
 
     def _left_out(self, event: Json) -> str | None:
-        """Why an event is not sent; of one that is, the datasets are looked at."""
+        """Why an event is not sent, None if it is; notes datasets of events to be sent that have unusable names."""
         if "run" in event and self._settings.is_filtered(event["job"]["name"]):
             return "events of jobs that the client's filters leave out"
         why = leaves_out(event, self._rules)
@@ -110,11 +111,11 @@ class _Push:
             datasets = "1 dataset" if len(self._unfit) == 1 else f"{len(self._unfit):,} datasets"
             say(
                 f"{self._backend.name}: {datasets} left out of the events (profile {self._rules.name}), such as "
-                f"{name}: {why}. reduced.ndjson in DIR/push will have the events"
+                f"{name}: {why}. see reduced.ndjson in DIR/push for the events"
             )
 
     def _send_again(self, index: Index, ledger: Ledger) -> None:
-        """What late events overtake is on its way again from now on, whatever stops this push."""
+        """Records that delivered events are sent again, before that begins, so that a stopped push can continue."""
         marks, self.counts.already_delivered = index.send_again(ledger.refused)
         for mark in marks:
             ledger.write(SENDING, mark)
@@ -138,7 +139,7 @@ class _Push:
         return interrupted
 
     def _close(self, ledger: Ledger) -> None:
-        """Whatever the sender does at its end, the ledger is closed."""
+        """Closes the sender and the ledger; the ledger also where closing the sender fails."""
         try:
             self._progress.clear()
             self._problem = self._backend.sender.close()
@@ -152,10 +153,10 @@ class _Push:
         if self._problem:
             say(f"{self._backend.name}: {self._problem}")
         if self._delivery.reduced:
-            say(f"{self._delivery.reduced:,} events went without a part of what they tell: reduced.ndjson in DIR/push")
+            say(f"{self._delivery.reduced:,} events were sent without some parts: see reduced.ndjson in DIR/push")
 
     def told(self) -> Json:
-        """The push in figures, for ``summary.json``."""
+        """The push in numbers, for ``summary.json``."""
         seconds = self._progress.seconds()
         return {
             "backend": self._backend.name,
@@ -174,14 +175,14 @@ class _Push:
 
 @contextmanager
 def _faults_in_words(secrets: Secrets) -> Iterator[None]:
-    """A fault can repeat a token or an address: its words go through ``secrets``. It is none if nobody reads our output
-    any more.
+    """Turns faults into messages for people, and hides secrets in them: a fault can repeat a token or an address. It is
+    no fault where nobody reads our output any more (a closed pipe).
     """
     try:
         yield
     except (ExporterError, BrokenPipeError):
         raise
-    except Exception as fault:  # of any kind: whatever it says may hold a secret; told or raised again below
+    except Exception as fault:  # of any kind: its message may hold a secret; reported or raised again below
         if os.environ.get("EXPORTER_DEBUG"):
             raise
         around = faults.words(fault, _ON_RECORD)

@@ -1,4 +1,4 @@
-"""What became of the events of a push, in numbers."""
+"""The results of a push in numbers."""
 
 from __future__ import annotations
 

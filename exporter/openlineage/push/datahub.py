@@ -1,9 +1,9 @@
-"""Names as DataHub takes them, which makes a URN of each job and dataset, and a URI of each dataset.
+"""Names for DataHub, which makes a URN of each job and dataset, and a URI of each dataset.
 
-A URN is a list of parts with commas between them, in parentheses, and DataHub encodes none of these: a name that holds
-one is another URN, or none. Its Snowflake source writes names without quotes, and in lower case unless it is told
-otherwise, so that a table of ours is its table only if it is spelled so. Sources: datahub-project/datahub,
-OpenLineagePlatformResolver and OpenLineageJobMapper (names to URNs), UrnValidationUtil (what a URN may be),
+A URN is a list of parts with commas between them, in parentheses. DataHub escapes none of these characters: a name that
+holds one becomes another URN, or an invalid one. DataHub's Snowflake source writes names without quotes, and in lower
+case by default; only with the same spelling are both the same table. Sources: datahub-project/datahub,
+OpenLineagePlatformResolver and OpenLineageJobMapper (names to URNs), UrnValidationUtil (which URNs are valid),
 SnowflakeIdentifierBuilder (how the Snowflake source spells names).
 """
 
@@ -17,25 +17,25 @@ from urllib.parse import quote_plus
 from exporter.openlineage.naming import parts
 
 FLOW: Final = "access_history"
-"""The flow of all jobs: DataHub takes what is before the first dot of a job's name for it."""
+"""The flow of all jobs: DataHub reads it from the job's name, before the first dot."""
 
 _LONGEST: Final = 512
-"""Bytes of a URN, URL-encoded."""
+"""The most bytes of a URN, URL-encoded."""
 _JOB_URN: Final = f"urn:li:dataJob:(urn:li:dataFlow:(snowflake,{FLOW},{{}}),{FLOW}.)"
 _DATASET_URN: Final = "urn:li:dataset:(urn:li:dataPlatform:{},{},PROD)"
 _PLAIN: Final = str.maketrans({",": ";", "(": "[", ")": "]", "\u241f": " "})
 _in_urn: Final = re.compile(r"[,()\u241f]").search
 _LEGAL: Final = re.compile(r"[A-Za-z0-9_.!~'()*;/:@&=+$,?#-]|%[0-9A-Fa-f]{2}|[^\x00-\x9f\s]")
-"""A character of a path as java.net.URI takes it: what RFC 2396 allows, and letters of any language."""
+"""A character of a path that java.net.URI accepts: what RFC 2396 allows, and letters of any language."""
 _ends_path: Final = re.compile(r"[?#]").search
 _TAIL: Final = 13
-"""Characters of the hash at the end of a job's name, which tells it from others, with its brackets."""
+"""Characters of the hash at the end of a job's name, with its brackets; the hash distinguishes the job from others."""
 
 
 @lru_cache(maxsize=10_000)
 def job_name(namespace: str, name: str) -> str:
-    """A job's name as a task of the one flow; what a URN cannot carry is replaced, and the middle of a name that is too
-    long left out. The hash at its end stays, and by it the name is still of this job alone.
+    """A job's name as a task of the one flow. Characters that a URN cannot hold are replaced, and a name that is too
+    long loses its middle. The hash at its end stays, so the name is still unique to the job.
     """
     plain, room = name.translate(_PLAIN), _LONGEST - _encoded_length(_JOB_URN.format(namespace))
     if _encoded_length(plain) > room:
@@ -47,7 +47,7 @@ def job_name(namespace: str, name: str) -> str:
 
 
 def dataset_name(name: str) -> str:
-    """The name of an object of Snowflake as DataHub's Snowflake source writes it, but for the letter case.
+    """The name of a Snowflake object as DataHub's Snowflake source writes it, except for the letter case.
 
     >>> dataset_name('DB.S."my ""odd"" table"')
     'DB.S.my "odd" table'
@@ -59,20 +59,20 @@ def dataset_name(name: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def unfit(namespace: str, name: str) -> str | None:
-    """Why DataHub can make no URN of a dataset, or one that is another's; None where it can."""
+    """Why DataHub can make no URN of a dataset, or only that of another dataset; None where it can."""
     if found := _in_urn(name):
-        return f"its name holds {found[0]!r}, which parts the names in a URN"
+        return f"its name holds {found[0]!r}, which separates the parts of a URN"
     if "://" in namespace or "://" in name:
         illegal = _LEGAL.sub("", name) or name[name.find("#") + 1 :].partition("#")[1]
         if illegal:
             return f"its name holds {illegal[0]!r} where a URI cannot"
         if not namespace.startswith("snowflake://") and (end := _ends_path(name)):
-            return f"its name holds {end[0]!r}, with which the path of a URI ends"
+            return f"its name holds {end[0]!r}, which ends the path of a URI"
     if _encoded_length(_DATASET_URN.format(namespace.partition("://")[0], name)) > _LONGEST:
         return f"its name is too long: a URN has {_LONGEST} bytes at most"
     return None
 
 
 def _encoded_length(text: str) -> int:
-    """As Java's URLEncoder has it."""
+    """The length after Java's URLEncoder."""
     return len(quote_plus(text, safe="*")) + 2 * text.count("~")

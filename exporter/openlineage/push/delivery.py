@@ -1,9 +1,9 @@
-"""Events go out, several at once where their order allows it; what is refused is set aside.
+"""Sends the events, several at once where their order allows it, and records those that the backend refuses.
 
-The push ends where the backend as a whole does not answer.
-
-One event that fails while others are taken is at fault itself, and is set aside. Events that fail one after the other
-are suspects only: if the next one is taken they are set aside, and if none is, it is the backend, and all are left.
+The push ends where the backend as a whole does not work. If one event fails while others are accepted, that event is at
+fault, and is set aside (recorded in set-aside.ndjson, and not sent again). Events that fail one after the other are
+only suspected: if the next one is accepted, they are set aside; if none is, the backend is at fault, and all are left
+for the next push.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 MOST_SILENT, MOST_SUSPECTS = 3, 100
-"""Events without an answer, and events that were answered with a fault, after which it is the backend."""
+"""How many events in a row may get no answer, or an error, before the backend is taken to be at fault."""
 PATIENCE: Final = 120.0
-"""Seconds without a single event taken, while some fail, after which it is the backend too."""
+"""Seconds in which events fail and none is accepted, after which the backend is taken to be at fault."""
 _WINDOW, _WINDOW_BYTES = 1_000, 32 * 2**20
 
 
 @dataclass(frozen=True)
 class Sent:
-    """An event that has been given to the backend, or could not be. ``fault``: of the program, on the way."""
+    """An event that was sent, or could not be sent. ``fault``: an error in the program while sending it."""
 
     item: Item
     turn: Turn
@@ -48,7 +48,7 @@ class Sent:
 
 
 class Delivery:
-    """Sends the events of an index. ``why``: the reason to have stopped before the end, None while there is none."""
+    """Sends the events of an index. ``why``: the reason why it stopped before the end, None if it did not."""
 
     def __init__(self, index: Index, fit: Fit, sender: Sender, ledger: Ledger, pace: Pace) -> None:
         self._index, self._ledger, self._pace = index, ledger, pace
@@ -63,10 +63,10 @@ class Delivery:
         self._good = time.monotonic()
 
     def run(self, counts: Counts, progress: Progress, concurrency: int) -> None:
-        """Send everything that is not settled; ``counts`` and ``progress`` are kept up to date.
+        """Sends everything that is not settled; keeps ``counts`` and ``progress`` up to date.
 
-        Raises what was raised on the way, a person's interruption or a fault of the program in any thread, when all
-        threads are over: the ledger and ``counts`` have what they delivered.
+        Raises an interruption by the user, or a fault of the program in any thread, after all threads have ended: then
+        the ledger and ``counts`` have what they delivered.
         """
         self._counts, self._progress = counts, progress
         try:
@@ -76,7 +76,7 @@ class Delivery:
                 finally:
                     self._pace.stop()
             self._judge_the_rest()
-        except Exception as fault:  # of any kind: it ends the push, and is raised again once that is on record
+        except Exception as fault:  # of any kind: it ends the push, and is raised again once it is recorded
             self.why = f"a fault of the program: {type(fault).__name__}: {fault}"
             raise
         finally:
@@ -107,7 +107,7 @@ class Delivery:
         self._pool.submit(self._work, turn, *self._waiting.pop(id(turn)))
 
     def _collect(self, events: int, size: int) -> None:
-        """Wait until so few events, of so few bytes, are unfinished; of a push that has stopped, until none runs."""
+        """Waits until at most so many events, of so many bytes, are unfinished; after a stop, until none runs."""
         while True:
             is_stopped = self._pace.stopped.is_set()
             if self._unfinished <= events and (self._bytes <= size or not self._unfinished) and self._done.empty():
@@ -124,12 +124,12 @@ class Delivery:
     def _work(self, turn: Turn, item: Item, line: bytes, event: Json) -> None:
         try:
             sent = Sent(item, turn, self._attempts.deliver(item, line, event))
-        except BaseException as fault:  # noqa: BLE001 - raised again in the main thread, which would wait for ever else
+        except BaseException as fault:  # noqa: BLE001 - raised again in the main thread, which would else wait for ever
             self._pace.stop()
             sent = Sent(item, turn, Tried(), fault)
         self._done.put(sent)
 
-    # --- what came of it, in the main thread ----------------------------------------------------------------------
+    # --- the result of an event, in the main thread ---------------------------------------------------------------
 
     def _settle(self, sent: Sent) -> None:
         self._running -= 1
@@ -162,14 +162,14 @@ class Delivery:
             self._look()
 
     def _accept(self, kinds: list[Kind]) -> None:
-        """The backend is well, so the suspects of these kinds are at fault themselves."""
+        """The backend works, so the suspected events of these kinds are at fault themselves."""
         guilty = [one for one in self._suspects if _kind_of(one) in kinds]
         self._suspects = [one for one in self._suspects if one not in guilty]
         for one in guilty:
             self._set_aside(one)
 
     def _look(self) -> None:
-        """Whether it is the backend."""
+        """Stops the push if the backend is at fault."""
         silent = sum(_kind_of(one) is Kind.SILENT for one in self._suspects)
         is_long = time.monotonic() - self._good > PATIENCE and not self._pace.is_paused()
         if self._suspects and (silent >= MOST_SILENT or len(self._suspects) >= MOST_SUSPECTS or is_long):
@@ -180,14 +180,14 @@ class Delivery:
         self._pace.stop()
 
     def _judge_the_rest(self) -> None:
-        """At the end nothing more can tell whose fault it was: faults are the events', silence is the backend's."""
+        """At the end, with no further evidence: errors count against the events, silence against the backend."""
         if not self.why:
             self._accept([Kind.SICK, Kind.MISPLACED])
             if self._suspects:
                 self.why = _text_of(self._suspects[-1])
 
     def _count_left(self) -> None:
-        """Count what threads still brought to an end after an interruption or a fault, and what is left."""
+        """Counts what threads still finished after an interruption or a fault, and what is left."""
         counts = self._counts
         while not self._done.empty():
             sent = self._done.get()

@@ -1,4 +1,4 @@
-"""What the index of a push has of each event: who it is, whose child, when, and what its run tells of lineage."""
+"""The entry of an event in the index of a push: its run and parent, its time, and a fingerprint of its lineage."""
 
 from __future__ import annotations
 
@@ -21,22 +21,21 @@ _SHAPING: Final = (
     "documentation",
     "accessHistory_columnRoutines",
 )
-"""The facets of an output by which two runs of one job may tell different things of its lineage."""
+"""The facets of an output that decide whether two runs of one job have the same lineage."""
 
 
 def entry(line: bytes, where: str, leaves_out: Callable[[Json], str | None]) -> Json | str:
-    """The entry of an event, or why it is left out.
+    """The entry of an event, or the reason why it is left out.
 
-    Keys: ``mark`` (its fingerprint), ``is_run`` and ``is_end`` (0 or 1), ``run`` (null for a dataset), ``time``; of
-    runs also ``job`` (namespace and name), ``shape`` (null at the START), ``parent``, ``parent_job``, ``root`` and
-    ``query``, null where there is none.
-    Raises UsageError, with ``where``, for a line that is no event.
+    Keys: ``mark`` (its fingerprint), ``is_run`` and ``is_end`` (0 or 1), ``run`` (null for a dataset), ``time``. Runs
+    also have ``job`` (namespace and name), ``shape`` (null at the START), ``parent``, ``parent_job``, ``root`` and
+    ``query``; null where there is none. Raises UsageError, with ``where``, for a line that is no event.
     """
     try:
         event = json.loads(line)
         return leaves_out(event) or {"mark": fingerprint(event), **_row(event)}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{where}: is no OpenLineage event; give the folder that exporter export wrote") from None
+        raise UsageError(f"{where}: is not an OpenLineage event; give the folder that exporter export wrote") from None
 
 
 def _row(event: Json) -> Json:
@@ -60,7 +59,7 @@ def _row(event: Json) -> Json:
 
 
 def _shape(inputs: list[Json], outputs: list[Json]) -> str:
-    """A fingerprint of what a run tells of lineage: its datasets, and what is written by which way."""
+    """A fingerprint of a run's lineage: its datasets, and the facets of its outputs."""
     read = [(one["namespace"], one["name"]) for one in inputs]
     written = [(one["namespace"], one["name"], _told_of(one.get("facets") or {})) for one in outputs]
     text = json.dumps([read, written], sort_keys=True)

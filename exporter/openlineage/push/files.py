@@ -1,4 +1,4 @@
-"""The files of the events of a folder, opened so that an event can be read at its place at any time."""
+"""The event files of a folder, kept open so that an event can be read at its position at any time."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def require_events(folder: Path) -> None:
-    """Raise UsageError where a folder holds no events, so that this is said before anything of a backend."""
+    """Raises UsageError where a folder has no events, so that this comes before any error about the backend."""
     for file in _of_one_export(folder)[1]:
         os.close(file)
 
 
 def opened(folder: Path) -> tuple[list[Path], list[int]]:
-    """The paths, and the files, opened: they stay those of one export, even where another takes its place meanwhile.
+    """The paths, and the open files. They stay the files of one export, even if another one replaces the folder.
 
-    Raises UsageError where there are none, where they are replaced right now, or a compressed one is damaged.
+    Raises UsageError where there are none, where they are being replaced, or where a compressed one is damaged.
     """
     paths, files = _of_one_export(folder)
     return paths, [_unpacked(path, file) for path, file in zip(paths, files, strict=True)]
@@ -54,7 +54,7 @@ def _no_events(folder: Path) -> str:
 
 
 def _unpacked(path: Path, file: int) -> int:
-    """The file; of a compressed one its content, in a file without a name that is gone with the process."""
+    """The file; for a compressed one its content, in a temporary file without a name."""
     if path.suffix != compressed.ENDING:
         return file
     with open(file, "rb") as packed, tempfile.TemporaryFile() as whole:

@@ -1,5 +1,5 @@
-"""An event as its backend takes it: whole where it can be, in several events of the same run where it is too large, and
-else with something left away, which is put on record. Two events of one run add up.
+"""An event as its backend accepts it. A whole event where possible; several events of the same run where it is too
+large; otherwise without some parts, which is recorded. A backend merges two events of one run.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 
 @dataclass(frozen=True)
 class Fitted:
-    """``bodies``: what to send, in this order. ``lost``: what is in none of them. ``refused``: why nothing can go.
-    ``ends``: the id of the run that it ends, where that has to be known when the run is told again.
+    """``bodies``: the texts to send, in this order. ``lost``: the parts that none of them has. ``refused``: why nothing
+    can be sent, else empty. ``ends``: the id of the run that it ends, where the ledger has to record it.
     """
 
     bodies: tuple[bytes, ...]
@@ -45,9 +45,9 @@ class Fitted:
 
 
 class Fit:
-    """``dress``: what adds the facets that the client's settings want, None where they want none. ``nested``: run id ->
-    the name that the backend knows its job by, of parents for which it is another than the one they are sent under.
-    ``spelling``: how the backend spells names.
+    """Adapts events to a backend. ``dress``: adds the facets that the client's settings want, None where they want
+    none. ``nested``: run id -> the name under which the backend knows its job, for parents for which it differs from
+    the name that is sent. ``spelling``: how the backend spells names.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Fit:
         self._rules, self._dress, self._nested, self._spelling = rules, dress, nested, spelling
 
     def fit(self, event: Json, line: bytes, item: Item) -> Fitted:
-        """What to send of an event."""
+        """The texts to send for an event."""
         fitted = self._fitted(event, line, item)
         if fitted.refused or not self._rules.keeps_versions or event.get("eventType") not in _ENDS:
             return fitted
@@ -68,7 +68,9 @@ class Fit:
         return replace(fitted, bodies=(*fitted.bodies, *after), ends=UUID(event["run"]["runId"]).hex)
 
     def _as_spelled(self, event: Json) -> tuple[Json, Mapping[tuple[str, str], str]]:
-        """The event in the backend's spelling, without the datasets that it has no name for; and why for each."""
+        """The event in the backend's spelling without datasets that it cannot name, and the reason for each of
+        these.
+        """
         unfit = self._spelling.unfit(event)
         return self._spelling.spelled(without(event, unfit)), unfit
 
@@ -105,7 +107,7 @@ class Fit:
             yield from self._split(half)
 
     def _reduced(self, event: Json) -> tuple[Json, list[str]]:
-        """The event without facets that it can be understood without, until it is small enough; and which these are."""
+        """The event without facets that are not essential, until it is small enough; and the names of these facets."""
         lost = []
         for name in _dispensable(event):
             if not self._is_too_large(event, len(_text(event))):
@@ -124,7 +126,7 @@ class Fit:
 
 
 def _with_runs(event: Json, item: Item) -> Json:
-    """The event with the runs of its job that it goes out for."""
+    """The event with a facet about the runs of its job that it represents."""
     told = {
         "_producer": event.get("producer", PRODUCER),
         "_schemaURL": FACETS["accessHistory_runs"],
@@ -137,7 +139,7 @@ def _with_runs(event: Json, item: Item) -> Json:
 
 
 def _with_parents_name(event: Json, nested: Mapping[str, str]) -> Json:
-    """The event with the name that the backend knows its parent's job by; the same object where that is given."""
+    """The event with the name under which the backend knows its parent's job; the same object if nothing changes."""
     run = event.get("run") or {}
     parent = (run.get("facets") or {}).get("parent") or {}
     name = nested.get((parent.get("run") or {}).get("runId", ""))
@@ -155,11 +157,13 @@ def _links(event: Json) -> int:
     return len(event.get("inputs") or ()) * len(event.get("outputs") or ())
 
 
-# --- leaving away -----------------------------------------------------------------------------------------------------
+# --- removing facets --------------------------------------------------------------------------------------------------
 
 
 def _dispensable(event: Json) -> list[str]:
-    """The facets that may be left away, the largest of our own first, then what is told twice."""
+    """The facets that can be removed: our own first, the largest before others, then those that repeat another
+    facet.
+    """
     sizes: dict[str, int] = {}
     for holder in _holders(event):
         for name, facet in holder.items():

@@ -1,4 +1,4 @@
-"""The fast way over HTTP: connections that stay open, and the settings of the client's own HTTP transport."""
+"""The sender for HTTP: it keeps connections open, and uses the settings of the client's own HTTP transport."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 CONNECT: Final = 10.0
 READ: Final = 10.0
-"""Seconds, where the settings give none. The client's own 5 are too few: a Marquez was seen to take 12 for an event."""
+"""Seconds, where the settings give none. The client's own 5 are too few: a Marquez took 12 for one event."""
 _BYTES_A_SECOND: Final = 50_000
-"""Large events have a second more for each of these."""
+"""A large event gets one more second for each so many bytes."""
 _LONGEST_ANSWER: Final = 1 << 16
 _NAME: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
-"""Of a header: RFC 9110, 5.1 and 5.5."""
+"""The valid names and values of headers: RFC 9110, 5.1 and 5.5."""
 _NO_HEADER: Final = "has characters that no header may have; look for the end of a line, quotes, dashes"
 
 
 class HttpSender:
-    """Posts events. ``timeout``: seconds as the settings give them, None where they give none.
+    """Posts events. ``timeout``: seconds from the settings, None where they give none.
 
-    Raises UsageError for headers of the settings that are none.
+    Raises UsageError for invalid headers in the settings.
     """
 
     parallel = True
@@ -66,10 +66,10 @@ class HttpSender:
         self._pool = _pool(self._url, config, connections)
 
     def send(self, body: bytes) -> Answer:
-        """One try. Never raises for what the backend or the network does."""
+        """One request. Does not raise for errors of the backend or the network."""
         try:
             bearer = self._config.auth.get_bearer()
-        except Exception as error:  # noqa: BLE001 - providers are anybody's
+        except Exception as error:  # noqa: BLE001 - token providers may be anybody's
             return Answer(Kind.DENIED, self._secrets.hide(f"no token: {error}"))
         if bearer and not _VALUE.fullmatch(bearer):
             return Answer(Kind.DENIED, f"no token: what the settings give as one {_NO_HEADER}")
@@ -100,7 +100,7 @@ class HttpSender:
         return urllib3.Timeout(connect=CONNECT, read=READ + size / _BYTES_A_SECOND)
 
     def _read(self, response: BaseHTTPResponse, limit: float) -> Answer:
-        """The answer; its status counts, even where the rest of it never comes."""
+        """The answer; the status counts, even if the rest of the response never arrives."""
         text, is_whole = _text(response, time.monotonic() + limit)
         if is_whole:
             response.release_conn()
@@ -117,13 +117,13 @@ class HttpSender:
         return of_status(status, self._secrets.hide(text), response.headers.get("Retry-After"))
 
     def close(self) -> str | None:
-        """Close the connections; nothing is outstanding."""
+        """Closes the connections; no request is pending."""
         self._pool.clear()
         return None
 
 
 def _split(address: str, headers: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """The address without user and password, and the headers, with these as basic authentication."""
+    """The address without user and password, and the headers, with these two as basic authentication."""
     parts = urlsplit(address)
     told = {"Content-Type": "application/json", "User-Agent": f"access-history-exporter/{__version__}"}
     if parts.username and not any(name.lower() == "authorization" for name in headers):
@@ -134,7 +134,7 @@ def _split(address: str, headers: dict[str, str]) -> tuple[str, dict[str, str]]:
 
 
 def _pool(url: str, config: HttpConfig | AsyncHttpConfig, connections: int) -> urllib3.PoolManager:
-    """Connections by the settings, through the environment's proxy if there is one for this address."""
+    """Connections by the settings, through the proxy that the environment has for this address, if any."""
     options: dict[str, Any] = {"maxsize": connections, "block": False, **_tls(config)}
     proxies: dict[str, str] = dict(get_environ_proxies(url))
     proxy = select_proxy(url, proxies)
@@ -164,7 +164,9 @@ def _tls(config: HttpConfig | AsyncHttpConfig) -> dict[str, Any]:
 
 
 def _text(response: BaseHTTPResponse, until: float) -> tuple[str, bool]:
-    """The beginning of the body and whether it ended there. A body that trickles is not waited for."""
+    """The beginning of the body, and whether it is complete. Reading stops at the time ``until``, however slow it
+    is.
+    """
     chunks: list[bytes] = []
     size = 0
     with contextlib.suppress(HTTPError, OSError):
@@ -178,6 +180,6 @@ def _text(response: BaseHTTPResponse, until: float) -> tuple[str, bool]:
 
 
 def _words(error: Exception) -> str:
-    """What went wrong with the connection, without the objects that urllib3 names."""
+    """The message of a connection error, without the objects that urllib3 names in it."""
     words = str(error).rpartition(": ")[2]
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

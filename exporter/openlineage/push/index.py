@@ -1,7 +1,7 @@
-"""The events of a folder in the order to send them in: read once, kept by place on disk, so that memory does not grow.
+"""The events of a folder in the order to send them in. They are read once and indexed on disk, so memory does not grow.
 
-By time: the datasets of a day before its runs, parents before their children, START before the end. Backends take the
-last to arrive for the present, and a parent that they do not know for another job of that name.
+The order is by time: the datasets of a day before its runs, parents before their children, START before the end.
+Backends take the last event to arrive for the present state, and a parent that they do not know for another job.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 _BATCH: Final = 1_000
 _DEEPEST: Final = 100
-"""Generations of parents; more is a circle."""
+"""The most generations of parents; more can only be a cycle."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """An event by its place: number of the file, offset and size. ``runs, first, last``: of its job, where it goes out
-    for all of the job's runs. ``is_again``: it ends a run that the backend was told of before, maybe in other words.
+    """An event by its position: number of the file, offset and size. ``runs``, ``first``, ``last``: of its job, where
+    it represents all of the job's runs, else None. ``is_again``: it ends a run whose end the backend already got.
     """
 
     file: int
@@ -49,12 +49,12 @@ class Item:
 
 
 class Index:
-    """The events below ``folder/events``. ``leaves_out``: why an event is not to be sent at all, None where it is."""
+    """The events below ``folder/events``. ``leaves_out``: why an event is not to be sent, None if it is."""
 
     def __init__(self, folder: Path, leaves_out: Callable[[Json], str | None]) -> None:
-        """Raises UsageError where there are no events, or a file holds something else."""
+        """Raises UsageError where there are no events, or a file holds other lines."""
         self._paths, self._files = opened(folder)
-        # A database without a name is a file that nobody else sees, and that is gone when the process is.
+        # SQLite's database without a name is a temporary file: no other process sees it, and it ends with this one.
         self._db = sqlite3.connect("", isolation_level=None)
         self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;{TABLES}")
         self.left_out: Counter[str] = Counter()
@@ -100,7 +100,9 @@ class Index:
                     at += len(line)
 
     def _relate(self) -> None:
-        """Generations, from the top; and from the bottom the time that a run must have begun by: its children's."""
+        """Sets the generation of each run, from the top; and from the bottom, the latest time at which it began: its
+        children's.
+        """
         run, deepest = self._db.execute, 0
         run("UPDATE runs SET begin = started")
         run("CREATE INDEX by_parent ON runs (parent)")
@@ -124,8 +126,8 @@ class Index:
     # --- choosing -------------------------------------------------------------------------------------------------
 
     def choose_latest(self) -> int:
-        """Keep the latest run of each job, one for each thing that its runs tell of lineage, and their parents and
-        roots; returns how many runs this leaves out.
+        """Keeps the latest run of each job, one for each different lineage of its runs, and the parents and roots of
+        these. Returns the number of runs that are left out.
         """
         run = self._db.execute
         run("INSERT INTO jobs SELECT job, count(*), min(started), max(ended) FROM runs GROUP BY job")
@@ -138,7 +140,7 @@ class Index:
         return int(run("SELECT count(*) FROM runs WHERE NOT chosen").fetchone()[0])
 
     def count_latest(self) -> int:
-        """About how many events the latest runs have, without their parents."""
+        """About how many events the latest runs have; their parents are not counted."""
         (count,) = self._db.execute("SELECT count(*) FROM (SELECT DISTINCT job, shape FROM runs)").fetchone()
         (events, datasets) = self._db.execute(
             "SELECT count(*), count(*) FILTER (WHERE NOT is_run) FROM events"
@@ -147,12 +149,12 @@ class Index:
         return int(datasets + count * (events - datasets) / max(runs, 1))
 
     def know(self, runs: Iterable[str]) -> None:
-        """Take note of the runs whose end the backend was given before, in whatever words: their ids in hexadecimal."""
+        """Notes the runs whose end the backend already got, by their ids in hexadecimal."""
         self._db.executemany("INSERT OR IGNORE INTO given VALUES (?)", ((run,) for run in runs))
 
     def settle(self, marks: Iterable[str]) -> int:
-        """Leave out the events with these fingerprints, and each START whose end is among them: sent after the end, it
-        would turn the run back to a running one. Returns how many.
+        """Marks the events with these fingerprints as delivered, and each START whose end is among them: sent after its
+        end, it would make the run a running one again. Returns the number of events.
         """
         self._db.executemany("INSERT OR IGNORE INTO settled VALUES (?)", ((mark,) for mark in marks))
         self._db.execute("""INSERT OR IGNORE INTO done SELECT run FROM events
@@ -164,9 +166,9 @@ class Index:
         return self.count() - int(count)
 
     def send_again(self, refused: Container[str]) -> tuple[list[str], int]:
-        """Take back the events that are settled and overtaken by one that is not (:mod:`.overtaken`); returns their
-        fingerprints, and how many events are settled now. ``refused``: events that were set aside overtake nothing, or
-        each push would send again what they would have overtaken.
+        """Unmarks delivered events that one still to be sent would overtake (:mod:`.overtaken`). Returns their
+        fingerprints, and how many events are still marked as delivered. ``refused``: events that were set aside; they
+        overtake nothing, since otherwise each push would send the same events again.
         """
         is_behind = any(row[-1] for row in self._tail(refused))
         marks = overtaken(self._db, self._told(self._tail(refused))) if is_behind else []
@@ -174,7 +176,7 @@ class Index:
         return marks, self._count_settled()
 
     def _tail(self, refused: Container[str]) -> Iterator[tuple[Any, ...]]:
-        """The events from the first one on that is not settled."""
+        """The events from the first one on that is not delivered."""
         rows = (row for row in self._db.execute(TAIL) if row[3] not in refused)
         return dropwhile(itemgetter(5), rows)
 
@@ -184,19 +186,19 @@ class Index:
             yield Told(place, mark, not is_settled, self.line(item))
 
     def count(self) -> int:
-        """All chosen events."""
+        """The number of chosen events."""
         told = "SELECT count(*) FROM events e LEFT JOIN runs r ON r.run = e.run WHERE coalesce(r.chosen, 1)"
         return int(self._db.execute(told).fetchone()[0])
 
     # --- reading --------------------------------------------------------------------------------------------------
 
     def items(self) -> Iterator[Item]:
-        """The chosen events that are not settled, in order."""
+        """The chosen events that are still to be sent, in order."""
         for file, at, size, mark, is_run, runs, first, last, is_again in self._db.execute(ORDERED):
             yield Item(file, at, size, mark, bool(is_run), runs, first, last, bool(is_again))
 
     def nested(self) -> dict[str, str]:
-        """Run id -> the name of its job with those of all above it, ``top.middle.own``, of the runs that are both a
+        """Run id -> the name of its job with those of all its parents, ``top.middle.own``; of runs that are both a
         child and a parent.
         """
         names: dict[str, str] = {}
@@ -208,5 +210,5 @@ class Index:
         return names
 
     def line(self, item: Item) -> bytes:
-        """The event's text; from any thread."""
+        """The event's text. Thread-safe."""
         return os.pread(self._files[item.file], item.size, item.at).rstrip(b"\r\n")

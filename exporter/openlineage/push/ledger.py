@@ -1,12 +1,12 @@
-"""What a backend was given: a file that is only ever added to, so that a push that was stopped goes on where it was.
+"""The ledger: which events a backend got, in a file that is only appended to, so that a stopped push can continue.
 
-A line is a sign and an event's fingerprint: ``>`` it is on its way, ``+`` it was taken, ``-`` it was not; or ``=`` and
-the id of a run whose end was taken, for backends that keep what each of its events said. Whatever ends the process
-leaves at most the last line torn, and that event is sent again. The file is forced to the disk once a second and at the
-end; what a failing machine forgets of the last second is sent again too.
+A line is a sign and an event's fingerprint: ``>`` it is being sent, ``+`` it was taken, ``-`` it was not taken; or
+``=`` and the id of a run whose end was taken, for backends that keep what each event of a run said. However the process
+ends, at most the last line is incomplete, and its event is sent again. The file is flushed to disk once a second and at
+the end; what a failing machine loses of the last second is also sent again.
 
-A fingerprint is of what an event says, so what was delivered is known in the events of a later export, too: an export
-that replaces a folder gives the ledger on to the new one (:mod:`exporter.places`).
+The fingerprint depends on an event's content alone, so delivered events are recognized in later exports too: an export
+that replaces a folder passes the ledger on to the new one (:mod:`exporter.places`).
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _FACET_MAKERS: Final = ("_producer", "_schemaURL")
 
 
 def fingerprint(event: dict[str, Any]) -> str:
-    """An event's own, by what it says: not by who made it, after which schema, in which order of keys. An event of a
-    dataset has no time of its own, but that of the first query of its export.
+    """The fingerprint of an event's content, independent of its producer, its schema and the order of keys. For a
+    dataset's event it is also independent of the time, which is that of the first query of the export.
     """
     left_out = _MAKERS if "run" in event else (*_MAKERS, "eventTime")
     said = _without_makers({key: value for key, value in event.items() if key not in left_out})
@@ -44,7 +44,7 @@ def fingerprint(event: dict[str, Any]) -> str:
 
 
 def _without_makers(value: Any) -> Any:
-    """The value without what each facet says of its maker; a column may have such a name, but is no text."""
+    """The value without ``_producer`` and ``_schemaURL`` of facets; a column may have such a name, but is no text."""
     if isinstance(value, dict):
         kept = {key: one for key, one in value.items() if not (key in _FACET_MAKERS and isinstance(one, str))}
         return {key: _without_makers(one) for key, one in kept.items()}
@@ -55,7 +55,7 @@ class Ledger:
     """The folder of one backend: ``ledger.txt``, ``set-aside.ndjson``, ``reduced.ndjson`` and ``summary.json``."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises UsageError where the folder cannot be written, or another push is at work in it."""
+        """Raises UsageError where the folder cannot be written, or another push is using it."""
         self.folder = folder
         self._lock, self._synced = threading.Lock(), time.monotonic()
         self._appending, self._is_torn = threading.Lock(), False
@@ -75,7 +75,7 @@ class Ledger:
         self.unfinished, self.refused = self._read()
 
     def taken(self) -> Iterator[str]:
-        """The fingerprints of what was taken, and is not to be sent again; a torn line counts for nothing."""
+        """The fingerprints of events that were taken and need not be sent again; an incomplete line does not count."""
         return (mark for sign, mark in self._lines() if sign == TAKEN and not self._is_open(mark))
 
     def runs(self) -> Iterator[str]:
@@ -93,8 +93,8 @@ class Ledger:
                     yield sign, mark
 
     def _read(self) -> tuple[set[str], set[str]]:
-        """The fingerprints of what was on its way when a push ended, and of what was not taken when it was sent last;
-        what is added will not stick to a torn line.
+        """The fingerprints of events that were being sent when a push ended, and of those that were not taken when last
+        sent. Completes an incomplete last line, so that the next one begins on its own.
         """
         sending, refused = set[str](), set[str]()
         for sign, mark in self._lines():
@@ -106,7 +106,7 @@ class Ledger:
         return sending, refused
 
     def write(self, sign: str, mark: str) -> None:
-        """Add a line; from any thread."""
+        """Appends a line. Thread-safe."""
         self._append(f"{sign} {mark}\n".encode("ascii"))
         now = time.monotonic()
         if now - self._synced > _SYNC:
@@ -115,7 +115,7 @@ class Ledger:
                 os.fsync(self._file)
 
     def _append(self, line: bytes) -> None:
-        """On a full disk a part of a line may be written: what comes after it must not stick to it."""
+        """On a full disk only a part of a line may be written: the next one then begins on a new line."""
         with self._appending:
             text = b"\n" + line if self._is_torn else line
             try:
@@ -127,12 +127,12 @@ class Ledger:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
 
     def keep(self, name: str, told: dict[str, Any]) -> None:
-        """Add an object to a file of JSON lines."""
+        """Appends an object to a file of JSON lines."""
         with self._lock, (self.folder / name).open("a", encoding="utf-8") as file:
             file.write(json.dumps(told, ensure_ascii=False) + "\n")
 
     def close(self, summary: dict[str, Any]) -> None:
-        """Write the summary of the push, and let others at the folder."""
+        """Writes the summary of the push, and releases the folder for others."""
         try:
             text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
             (self.folder / "summary.json").write_text(text, "utf-8")

@@ -1,7 +1,7 @@
-"""Which events may be on their way at once: those that share nothing, and readers of the same thing.
+"""Which events may be sent at once: those that share nothing, and those that read the same thing.
 
-Events arrive in the order that they should be sent in; one that writes what an earlier one reads or writes, or reads
-what an earlier one writes, waits for it. So the order holds for each run, job and dataset, whatever takes how long.
+Events are added in the order to send them in. One that writes what an earlier one reads or writes, or reads what an
+earlier one writes, waits for it. So for each run, job and dataset the order holds, whatever each request takes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @dataclass(eq=False)
 class Turn:
-    """An event's place in the order: ``waits`` counts the unfinished ones before it, ``holds`` are those behind it."""
+    """An event in the order: ``waits``: how many unfinished events it waits for; ``holds``: those that wait for it."""
 
     reads: frozenset[Hashable]
     writes: frozenset[Hashable]
@@ -33,13 +33,13 @@ class _Last:
 
 
 class Order:
-    """The unfinished events by the things that they read and write."""
+    """The unfinished events, by the things that they read and write."""
 
     def __init__(self) -> None:
         self._last: dict[Hashable, _Last] = {}
 
     def add(self, turn: Turn) -> bool:
-        """Put it behind those that it must follow; returns whether it may go at once."""
+        """Adds an event after those that it must follow; returns whether it may be sent at once."""
         before: set[int] = set()
         for thing in turn.reads - turn.writes:
             last = self._last.setdefault(thing, _Last())
@@ -60,7 +60,7 @@ class Order:
                 turn.waits += 1
 
     def done(self, turn: Turn) -> list[Turn]:
-        """Take a finished event out; returns those that may go now."""
+        """Removes a finished event; returns those that may be sent now."""
         turn.is_done = True
         for thing in turn.reads | turn.writes:
             last = self._last.get(thing)
@@ -76,7 +76,7 @@ class Order:
 
 
 def turn_of(event: Json) -> Turn:
-    """What an event writes: its dataset, or its run, job and outputs. What it reads: its inputs, and its relatives."""
+    """What an event writes: its dataset; or its run, job and outputs. What it reads: its inputs, parent and root."""
     if "run" not in event:
         thing = event.get("dataset") or event["job"]
         return Turn(frozenset(), frozenset([("dataset", thing["namespace"], thing["name"])]))

@@ -1,8 +1,9 @@
-"""What was delivered already and has to be sent again: the latest word on a dataset that an earlier event overtakes.
+"""Delivered events that have to be sent again, because an event that comes late would otherwise overwrite them.
 
-A backend takes the last event to arrive for the present. A row that comes late makes an event that belongs before
-others that were delivered: sent alone, it would bring back a table that was dropped since, or take away columns that it
-got since. So of each dataset that such an event names, the last event that writes it and the last that names it follow.
+A backend takes the last event to arrive for the present state. A row that comes late makes an event that belongs before
+others that were delivered. Sent alone, it would bring back a table that was dropped since, or remove columns that were
+added since. So for each dataset that such an event names, the last event that writes it, and the last that names it,
+are sent again after it.
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ UPDATE told SET sent = 1 WHERE NOT sent AND place IN (
             FROM told t JOIN early e USING (thing) WHERE t.place > e.place GROUP BY thing)
     SELECT named FROM late UNION ALL SELECT written FROM late)
 """
-"""An event that follows names other datasets too, which may have a later word: so it is done until nothing is added."""
+"""An event that is sent again names other datasets too, which may have later events: repeated until nothing is added.
+"""
 
 
 def overtaken(db: sqlite3.Connection, events: Iterable[Told]) -> list[str]:
-    """The fingerprints of what is to be sent again. ``events``: in order, from the first one on that is to be sent."""
+    """The fingerprints of events to send again. ``events``: in order, from the first one on that is to be sent."""
     db.execute(_TABLE)
     db.executemany(_ROW, _rows(events))
     delivered = {mark for (mark,) in db.execute("SELECT mark FROM told WHERE NOT sent")}
@@ -50,7 +52,7 @@ def overtaken(db: sqlite3.Connection, events: Iterable[Told]) -> list[str]:
 
 
 def _rows(events: Iterable[Told]) -> Iterator[tuple[int, str, str, bool, bool]]:
-    """A row for each dataset of each event."""
+    """One row for each dataset of each event."""
     for told in events:
         event = json.loads(told.line)
         written = [*(event.get("outputs") or []), *([event["dataset"]] if "dataset" in event else [])]

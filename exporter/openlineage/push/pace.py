@@ -1,4 +1,4 @@
-"""How fast events go: at most so many a second; not at all while the backend asks to wait, and fewer at once then."""
+"""The pace of a push: at most so many events a second; none while the backend asks to wait, and fewer at once after."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ LONGEST_WAIT: Final = 20.0
 
 
 class Stopped(Exception):  # noqa: N818 - no error: the push ends here
-    """The push ends; what waits is left."""
+    """The push ends; events that wait are left for the next push."""
 
 
 def backoff(tries: int) -> float:
-    """Seconds to wait after so many tries: doubled each time, and by chance up to half less, so that not all come again
-    at once.
+    """Seconds to wait after so many tries: doubled each time, and reduced by a random part of up to a half, so that not
+    all requests come again at the same time.
     """
     longest = min(FIRST_WAIT * 2.0 ** (tries - 1), LONGEST_WAIT)
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 - no secret depends on it
 
 
 class Pace:
-    """``rate``: events a second at most, None for no limit; ``concurrency``: requests at once at most."""
+    """``rate``: the most events a second, None for no limit; ``concurrency``: the most requests at once."""
 
     def __init__(self, rate: float | None, concurrency: int) -> None:
         self.stopped = threading.Event()
@@ -39,7 +39,7 @@ class Pace:
 
     @contextmanager
     def request(self) -> Iterator[None]:
-        """A place for one request, taken when it may go; raises Stopped when the push ends before."""
+        """Waits until one request may be sent; raises Stopped if the push ends before."""
         self._enter()
         try:
             yield
@@ -61,13 +61,13 @@ class Pace:
         raise Stopped
 
     def pause(self, seconds: float) -> None:
-        """The backend asks for time: nothing goes for so long, and half as much at once afterwards."""
+        """The backend asks for time: nothing is sent for so many seconds, and then half as many requests at once."""
         with self._turn:
             self._until = max(self._until, time.monotonic() + max(seconds, FIRST_WAIT))
             self._allowed = max(1.0, self._allowed / 2)
 
     def ease(self) -> None:
-        """An event was taken: a little more at once, up to what was asked for."""
+        """An event was taken: allows slightly more requests at once, up to ``concurrency``."""
         if self._allowed < self._most:
             with self._turn:
                 self._allowed = min(float(self._most), self._allowed + 1 / self._allowed)
@@ -77,7 +77,7 @@ class Pace:
         return time.monotonic() < self._until
 
     def stop(self) -> None:
-        """Nothing more goes."""
+        """Ends the push: no further request is sent."""
         self.stopped.set()
         with self._turn:
             self._turn.notify_all()

@@ -1,7 +1,7 @@
-"""What each backend refuses, told before it is sent.
+"""What each backend refuses, so that it can be handled before sending.
 
-The numbers are of the backends' own documents and, for Marquez, what a running one was seen to do; ``docs/backends``
-has a page for each.
+The limits are from the backends' documentation and, for Marquez, from tests with a running one; ``docs/backends`` has a
+page for each.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 @dataclass(frozen=True)
 class Profile:
-    """The rules of a backend; None or False where it has none.
+    """The rules of a backend; None or False where there is no such rule.
 
-    What it has no use for is left out: events of datasets (``runs_only``), START (``complete_only``), runs that do not
-    both read and write (``both_sides``). What is too large (``max_bytes`` of the text in UTF-8, ``max_links`` between
-    an input and an output) is split. The rest is refused: a dataset's name of more than ``max_name`` characters, a
-    column's of more than ``max_field``, a namespace that is not ``namespace``, NUL, a key twice in an object, a
-    column's source that is no input.
+    Events that it does not use are left out: those of datasets (``runs_only``), START (``complete_only``), runs that do
+    not both read and write (``both_sides``). Events that are too large (``max_bytes`` of the text in UTF-8,
+    ``max_links`` between inputs and outputs) are split. Others are refused: a dataset's name of more than ``max_name``
+    characters, a column's of more than ``max_field``, a namespace that does not match ``namespace``, NUL, a key that an
+    object has twice, a column's source that is no input.
 
-    ``nests_names``: whether it knows a child's job by the names of all above it and its own, ``top.middle.own``, and
-    takes a parent of any other name for another job. ``keeps_versions``: whether of a run that is told again it keeps
-    what its outputs were before, and may show that. ``lower_case``: whether it knows objects of Snowflake by names in
-    lower case, unless it is told otherwise; ``urns``: whether names have to go into DataHub's URNs.
+    ``nests_names``: it names a child's job ``top.middle.own``, by the jobs of all its parents, and takes a parent with
+    any other name for another job. ``keeps_versions``: when a run is sent again, it keeps the former versions of its
+    outputs and may show them. ``lower_case``: by default it knows Snowflake's objects by names in lower case. ``urns``:
+    names have to fit into DataHub's URNs.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Profile:
 
     @property
     def looks_inside(self) -> bool:
-        """Whether an event's text must be looked at."""
+        """Whether the rules need the parsed event, not just its size."""
         rules = (self.max_name, self.max_field, self.namespace, self.refuses_nul, self.unique_keys)
         return any(rules) or self.sources_are_inputs or bool(self.max_links)
 
@@ -83,14 +83,14 @@ PROFILES: Final = {
 
 
 def profile(name: str) -> Profile:
-    """Raises UsageError for an unknown name."""
+    """The profile of this name; raises UsageError for an unknown name."""
     if name not in PROFILES:
         raise UsageError(f"there is no profile {name}; known are {', '.join(PROFILES)}")
     return PROFILES[name]
 
 
 def leaves_out(event: Json, rules: Profile) -> str | None:
-    """What kind of event the backend has no use for, in the plural, if this is one."""
+    """The kind of event, in the plural, if the backend does not use such events; else None."""
     if "run" not in event:
         return "events of datasets" if rules.runs_only else None
     if rules.complete_only and event.get("eventType") != "COMPLETE":
@@ -101,7 +101,7 @@ def leaves_out(event: Json, rules: Profile) -> str | None:
 
 
 def problems(event: Json, line: bytes, rules: Profile) -> list[str]:
-    """Why the backend would refuse an event, but for its size; empty where it would not."""
+    """Why the backend would refuse an event, apart from its size; empty where it would not."""
     if not rules.looks_inside:
         return []
     found = list(dict.fromkeys(_of_names(event, rules)))

@@ -1,4 +1,4 @@
-"""Secrets of the client's settings, kept out of everything that is written or shown."""
+"""Secrets of the client's settings, which are removed from everything that is written or shown."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _SECRET_KEY: Final = re.compile(r"auth|key|token|secret|passw|credential|header|
 _NO_SECRET: Final = re.compile(r"message_?key|type$|endpoint|path$|method$|mechanism", re.IGNORECASE)
 _USER_INFO: Final = re.compile(r"//[^/@\s]+@")
 _SHORTEST: Final = 4
-"""A shorter value is no secret, and to hide it would garble every text."""
+"""A shorter value is not taken for a secret: to hide it would make every text unreadable."""
 HIDDEN: Final = "***"
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """``values``: longest first, in every spelling that an answer may repeat them in."""
+    """``values``: the secrets, longest first, in every encoding in which an answer may repeat them."""
 
     values: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, settings: Any, environ: Mapping[str, str]) -> Secrets:
-        """All that may be secret in the settings (any nesting of dicts and lists) and in the environment's own."""
+        """The values that may be secret in the settings (nested dicts and lists) and in OPENLINEAGE variables."""
         told = {name: value for name, value in environ.items() if name.startswith("OPENLINEAGE")}
         found = set(_below(settings, secret=False)) | set(_below(told, secret=False))
         spelled = {one for value in found for one in _spellings(value)}
         return cls(tuple(sorted((one for one in spelled if len(one) >= _SHORTEST), key=len, reverse=True)))
 
     def hide(self, text: str) -> str:
-        """The text without them."""
+        """The text with ``***`` in the place of secrets."""
         for value in self.values:
             text = text.replace(value, HIDDEN)
         return _USER_INFO.sub(f"//{HIDDEN}@", text)
@@ -57,7 +57,7 @@ def _below(value: Any, *, secret: bool) -> Iterator[str]:
 
 
 def _in_json(value: str, *, secret: bool) -> Iterator[str]:
-    """Environment variables hold whole tables as JSON."""
+    """The secrets in a text of JSON: environment variables can hold whole tables as JSON."""
     if value.lstrip().startswith(("{", "[")):
         try:
             yield from _below(json.loads(value), secret=secret)

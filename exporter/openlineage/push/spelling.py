@@ -1,4 +1,4 @@
-"""An event with its names as a backend spells them, and without the datasets whose names it cannot have."""
+"""An event with names as its backend spells them, and without datasets whose names the backend cannot hold."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _SNOWFLAKE: Final = "snowflake://"
 
 @dataclass(frozen=True)
 class Spelling:
-    """``lower``: whether names of objects and columns of Snowflake are sent in lower case, whatever their quotes;
-    ``urns``: whether names have to go into DataHub's URNs (:mod:`.datahub`).
+    """``lower``: whether names of Snowflake's objects and columns are sent in lower case, even if quoted; ``urns``:
+    whether names have to fit into DataHub's URNs (:mod:`.datahub`).
     """
 
     lower: bool = False
     urns: bool = False
 
     def spelled(self, event: Json) -> Json:
-        """The event with all of its names so; the same object where nothing is to be changed."""
+        """The event with all of its names in this spelling; the same object where nothing changes."""
         if not (self.lower or self.urns):
             return event
         told = dict(event)
@@ -42,7 +42,7 @@ class Spelling:
         return told
 
     def unfit(self, event: Json) -> dict[tuple[str, str], str]:
-        """The datasets of an event, as it was exported, that the backend cannot have, each with the reason."""
+        """The datasets of an event, as exported, that the backend cannot hold, each with the reason."""
         if not self.urns:
             return {}
         return {
@@ -66,12 +66,12 @@ class Spelling:
         return {**job, "name": datahub.job_name(job["namespace"], job["name"])} if self.urns else job
 
     def _reference(self, one: Json) -> Json:
-        """A dataset, or a column of one, that is named by another."""
+        """A reference to a dataset, or to a column of one."""
         namespace = one.get("namespace", "")
         told = {**one, "name": self._name(namespace, one["name"])} if "name" in one else dict(one)
         return {**told, "field": self._column(namespace, one["field"])} if one.get("field") else told
 
-    # --- what has names -----------------------------------------------------------------------------------------------
+    # --- parts of an event that have names ------------------------------------------------------------------------
 
     def _run(self, run: Json) -> Json:
         parent = (run.get("facets") or {}).get("parent")
@@ -114,7 +114,7 @@ class Spelling:
         return told
 
     def _fields(self, namespace: str, fields: Json) -> Iterator[tuple[str, Json]]:
-        """Columns with their sources; of two that are one in this spelling, the sources of both."""
+        """Columns with their sources. Two columns that have the same name in this spelling get the sources of both."""
         merged: dict[str, Json] = {}
         for column, told in fields.items():
             name = self._column(namespace, column)
@@ -132,7 +132,7 @@ AS_EXPORTED: Final = Spelling()
 
 
 def without(event: Json, names: dict[tuple[str, str], str]) -> Json:
-    """The event without these datasets, and without what it tells of their columns."""
+    """The event without these datasets, and without column lineage from them."""
     if not names:
         return event
 

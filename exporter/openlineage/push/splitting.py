@@ -1,4 +1,4 @@
-"""One event as several that add up: halves of it, or what it tells of some of its inputs."""
+"""Splits an event into several that add up to it: halves, or the parts that concern some of its inputs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 TWICE_TOLD: Final = "lineage"
-"""Says of column lineage what ``columnLineage`` says too."""
+"""A facet that repeats the column lineage of ``columnLineage``."""
 
 
 def halves(event: Json) -> tuple[Json, ...]:
-    """Two events that together tell what this one does; none where it has nothing to part."""
+    """Two events that add up to this one; empty where it cannot be split."""
     inputs, outputs = event.get("inputs") or [], event.get("outputs") or []
     if len(outputs) > 1:
         return tuple({**event, "outputs": part} for part in _two(outputs))
@@ -30,7 +30,7 @@ def _two(things: list[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def with_inputs(event: Json, inputs: list[Json]) -> Json:
-    """The event with these inputs only, and with what it tells of their columns."""
+    """The event with these inputs only, and with the column lineage from them."""
     kept = {(one["namespace"], one["name"]) for one in inputs}
 
     def narrow(output: Json) -> Json:
@@ -45,7 +45,7 @@ def with_inputs(event: Json, inputs: list[Json]) -> Json:
 
 
 def _of_sources(facet: Json, key: str, kept: set[tuple[str, str]]) -> Json:
-    """A facet of sources by column, with those of these datasets only."""
+    """A facet of sources by column, with the sources in these datasets only."""
 
     def own(sources: list[Json]) -> list[Json]:
         return [one for one in sources if (one.get("namespace"), one.get("name")) in kept]
@@ -68,5 +68,5 @@ def _with_fields(output: Json, columns: set[str]) -> Json:
 
 
 def without_facet(facets: Json, name: str) -> Json:
-    """Facets without one of them."""
+    """The facets without one of them."""
     return {key: value for key, value in facets.items() if key != name}

@@ -1,4 +1,4 @@
-"""The tables that the index of a push is kept in, and the order that events go out in."""
+"""The SQL tables of the index of a push, and the order in which events are sent."""
 
 from __future__ import annotations
 

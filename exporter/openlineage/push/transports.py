@@ -1,4 +1,4 @@
-"""The client's other transports: Kafka with a word for each message, the console made visible, and anybody's own."""
+"""The client's other transports: Kafka with an answer for each message, the console made visible, and any others."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 Event = event_v2.RunEvent | event_v2.JobEvent | event_v2.DatasetEvent
 _TAKE_DICTS: Final = ("file", "console")
-"""Transports that write what they get; an object would gain empty facets on the way."""
+"""Transports that write what they get as it is; given an object, they would add empty facets."""
 _KAFKA_WAIT: Final = 20.0
 
 
 class Sender(Protocol):
-    """Gives events to a backend. ``parallel``: whether from several threads at once."""
+    """Sends events to a backend. ``parallel``: whether several threads may use it at once."""
 
     parallel: bool
 
     def send(self, body: bytes) -> Answer:
-        """One try with one event; raises nothing for what the backend does."""
+        """One request with one event; does not raise for errors of the backend."""
         ...
 
     def close(self) -> str | None:
-        """End; returns why some of what was sent may not have arrived, None if all did."""
+        """Closes the sender; returns why some events may not have arrived, None if all did."""
         ...
 
 
 class TransportSender:
-    """Any transport of the client: what it raises is the backend's answer. One event at a time."""
+    """Any transport of the client; what it raises counts as the backend's answer. One event at a time."""
 
     parallel = False
 
@@ -65,7 +65,7 @@ class TransportSender:
             )
         except (NoConnection, Timeout, ConnectionError, TimeoutError) as error:
             return Answer(Kind.SILENT, self._hidden(error))
-        except Exception as error:  # noqa: BLE001 - transports are anybody's and raise anything
+        except Exception as error:  # noqa: BLE001 - transports may be anybody's and raise anything
             return Answer(Kind.SICK, self._hidden(error))
         return TAKEN
 
@@ -80,7 +80,7 @@ class TransportSender:
 
 
 class KafkaSender:
-    """Kafka: the broker's word for each message, which the client's own transport only writes to its log."""
+    """Kafka, with the broker's answer for each message, which the client's own transport only writes to its log."""
 
     parallel = True
 
@@ -105,7 +105,7 @@ class KafkaSender:
         return TAKEN if said[0] is None else self._refusal(said[0])
 
     def _own_key(self, body: bytes) -> str | None:
-        """The key that the client gives an event, by which those of related runs keep their order."""
+        """The client's key for an event, which keeps events of related runs in order."""
         event = as_event(json.loads(body))
         return self._transport._get_message_key(event)  # noqa: SLF001 - the client has no public call that only asks
 
@@ -118,11 +118,11 @@ class KafkaSender:
 
     def close(self) -> str | None:
         left = self._producer.flush(_KAFKA_WAIT)
-        return f"{left} messages had not gone when the producer closed" if left else None
+        return f"{left} messages were not sent before the producer closed" if left else None
 
 
 def as_event(told: Json) -> Event:
-    """The client's own object for an event: some transports drop dicts in silence, and Kafka's keys need objects."""
+    """The client's own object for an event: some transports ignore dicts without an error, and Kafka's keys need it."""
     common = {"eventTime": told["eventTime"], "producer": told["producer"]}
     if "dataset" in told:
         return event_v2.DatasetEvent(**common, dataset=event_v2.StaticDataset(**told["dataset"]))
@@ -137,7 +137,7 @@ def as_event(told: Json) -> Event:
 
 
 def _with_parent(facets: Json) -> Json:
-    """Kafka's key is the parent's or the root's job, which it looks up in the object."""
+    """The facets with the parent as an object: Kafka's key is the parent's or root's job, read from that object."""
     if "parent" not in facets:
         return facets
     told = facets["parent"]
@@ -154,7 +154,7 @@ def _with_parent(facets: Json) -> Json:
 
 
 def _show_console() -> None:
-    """The console transport writes to a log that nobody sees unless logging is set up."""
+    """Makes the console transport's log visible: without a handler, nobody sees what it writes."""
     log = logging.getLogger("openlineage.client.transport.console")
     if not log.isEnabledFor(logging.INFO) or not log.hasHandlers():
         handler = logging.StreamHandler(sys.stderr)

@@ -1,4 +1,4 @@
-"""What a person is told of a push: how far it is, early if it will take hours, and what came of it."""
+"""Messages for people about a push: its progress, an early warning if it will take hours, and its result."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _GAP: Final = 0.2
 
 
 class Progress:
-    """Shown on ``stream`` while the push goes on, if it is a terminal. ``advises``: to name ``--runs latest``."""
+    """Shown on ``stream`` during the push, if it is a terminal. ``advises``: whether to recommend ``--runs latest``."""
 
     def __init__(self, stream: TextIO | None = None, *, advises: bool) -> None:
         self._stream = stream or bare(sys.stderr)
         self._advises, self._begun, self._shown = advises, time.monotonic(), 0.0
 
     def show(self, counts: Counts, index: Index) -> None:
-        """The events so far, their rate, and the time left; once, and to anybody, that it will take hours."""
+        """Shows the events so far, their rate and the time left; warns once, on any output, if it will take hours."""
         now = time.monotonic()
         if now - self._shown < _GAP:
             return
@@ -56,7 +56,7 @@ class Progress:
             )
 
     def clear(self) -> None:
-        """Nothing on the line of a terminal."""
+        """Clears the line of a terminal."""
         if self._stream.isatty():
             self._stream.write("\r\x1b[K")
             self._stream.flush()
@@ -74,12 +74,12 @@ def duration(seconds: float) -> str:
 
 
 def say(text: str) -> None:
-    """A line on standard error."""
+    """Writes a line to standard error."""
     print(f"exporter: {text}", file=sys.stderr)
 
 
 def summary(counts: Counts, told: Iterable[dict[str, Any]], folder: Path) -> str:
-    """The counts, a line a number, and where to look for what did not go."""
+    """The counts, one in each line, and where to find the events that were set aside."""
     rows = [f"  {name.replace('_', ' '):<18}{count:>12,}" for name, count in asdict(counts).items()]
     aside = [f"What was set aside is in {folder / 'push'}, with the answers"] if counts.set_aside else []
     reasons = [f"  {count:>10,}  {text}" for one in told for text, count in list(one["refusals"].items())[:5]]

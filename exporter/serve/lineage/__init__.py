@@ -1,1 +1,1 @@
-"""Lineage as a picture that is opened step by step."""
+"""Lineage as a picture that the user opens step by step."""

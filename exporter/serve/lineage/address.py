@@ -1,4 +1,6 @@
-"""What an address of the lineage page says: of what, as of which day, and what was opened. It can be sent to others."""
+"""The state of the lineage page in its address: the object, the day, and what was opened. So it can be sent to
+others.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Address:
-    """``path``: of the object, without the base of the graph, or its ``name``; ``day``: None for all that ever was;
-    ``chosen``: what the person looks at, None for the focus.
+    """``path``: of the object, without the base of the graph, or else ``name``; ``day``: None for all time; ``chosen``:
+    the selected place, None for the focus.
     """
 
     path: str = ""
@@ -30,16 +32,16 @@ class Address:
     chosen: Place | None = None
 
     def toggled(self, one: Opened) -> Address:
-        """With something opened that was closed, or closed that was open."""
+        """The address with ``one`` opened if it was closed, or closed if it was open."""
         return replace(self, opened=self.opened ^ {one})
 
     def of(self, place: Place, site: Site) -> Address:
-        """With another place as the focus."""
+        """The address with another place as the focus."""
         return Address(path=site.path(place.iri), column=place.column, day=self.day)
 
 
 def read(search: str, site: Site) -> Address:
-    """The address in the query string of a URL; what cannot be read is left out."""
+    """The state in the query string of a URL; parts that cannot be read are ignored."""
     told = parse_qs(search.removeprefix("?"))
 
     def first(name: str) -> str:
@@ -71,7 +73,7 @@ def href(address: Address, site: Site) -> str:
 
 
 def token(spot: Spot, site: Site) -> str:
-    """What a node of the picture is called by."""
+    """The identifier of a node of the picture."""
     if isinstance(spot, Group):
         return "|".join((spot.way, *_parts(spot.of, site), _quoted(spot.schema), "rest" if spot.rest else ""))
     return "|".join(_parts(spot, site))

@@ -1,4 +1,4 @@
-"""All lineage of an object or a column, up and down, as edges between objects or columns."""
+"""The whole lineage of an object or a column, upstream and downstream, as edges between objects or columns."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from exporter.serve.site import Site, Thing
 
 MOST: Final = 200_000
-"""Steps between versions that are looked at; far more than a picture can show."""
+"""The most steps between versions that are read; far more than a picture can show."""
 
 
 class Place(NamedTuple):
-    """An object, or a column of it. ``column``: empty for the object."""
+    """An object, or a column of it. ``column``: empty for the object itself."""
 
     iri: str
     column: str = ""
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Named:
-    """What a place is called, and its kind of object."""
+    """The name of a place, and the kind of its object."""
 
     name: str
     kind: str
@@ -34,7 +34,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Flow:
-    """How data went from one place to another: by how many queries, the first and the last."""
+    """Data that went from one place to another: the number of queries, and the times of the first and the last."""
 
     queries: int
     first: str
@@ -46,8 +46,8 @@ Flows = dict[Place, dict[Place, Flow]]
 
 @dataclass
 class Lineage:
-    """``up``: from each place to its sources; ``down``: from each place to where its data went. ``notes``: what is to
-    be said of it, such as that the object was dropped by then.
+    """``up``: from each place to its sources; ``down``: from each place to its targets. ``notes``: for the reader, such
+    as that the object was dropped by then.
     """
 
     focus: Place
@@ -66,12 +66,12 @@ class _Version(NamedTuple):
 
 
 def lineage(site: Site, thing: Thing, column: str, day: date | None) -> Lineage:
-    """The lineage of an object, or of its column, as it was at the end of a day, or as it ever was."""
+    """The lineage of an object, or of its column, as of the end of a day; over all time where ``day`` is None."""
     made = Lineage(Place(thing.iri, column))
     made.named[made.focus] = Named(thing.name or thing.iri, thing.kind)
     asked = {"object": thing.iri, **({"column_name": column} if column else {})}
     at = None if day is None else _end(day)
-    with ThreadPoolExecutor(1) as beside:  # both ways at once, by two of the processes that answer pages
+    with ThreadPoolExecutor(1) as beside:  # both directions at once, by two of the processes for pages
         downwards = beside.submit(
             lambda: list(_edges(site, made, f"page-{'column-' if column else ''}down", asked, at))
         )
@@ -98,7 +98,7 @@ def _fill_up(site: Site, made: Lineage, asked: Mapping[str, str], at: str | None
 def _edges(
     site: Site, made: Lineage, question: str, asked: Mapping[str, str], at: str | None = None
 ) -> Iterator[tuple[Place, Place, Flow]]:
-    """Source, target, and how data went, by ``at`` where it is given."""
+    """Source, target and flow of each edge; only of queries until ``at``, where it is given."""
     rows = site.rows(question, asked, MOST)
     if len(rows) == MOST:
         made.notes.append(f"There are more than {MOST:,} steps; the picture leaves some out. A day makes them fewer.")
@@ -127,5 +127,5 @@ def _name(site: Site, made: Lineage, places: Iterable[Place]) -> None:
 
 
 def _end(day: date) -> str:
-    """The last moment of a day in UTC."""
+    """The last microsecond of a day in UTC."""
     return f"{datetime.combine(day, time()) + timedelta(days=1, microseconds=-1):%Y-%m-%dT%H:%M:%S.%f}Z"

@@ -1,4 +1,4 @@
-"""A picture as Cytoscape draws it."""
+"""A picture as elements for Cytoscape."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from exporter.serve.site import Site
 
 _LONGEST: Final = 27
-"""Characters of a line in a box."""
+"""The most characters of a line in a box."""
 STYLE: Final[list[dict[str, Any]]] = [
     {
         "selector": "node",
@@ -58,7 +58,7 @@ STYLE: Final[list[dict[str, Any]]] = [
 
 
 def elements(site: Site, lineage: Lineage, picture: Picture, chosen: Place | None) -> list[dict[str, Any]]:
-    """The boxes and edges of a picture."""
+    """The boxes and edges of a picture, for Cytoscape."""
     boxes = [_box(site, lineage, seen, chosen) for seen in picture.spots.values()]
     edges = [
         {"data": {"source": token(line.source, site), "target": token(line.target, site)}}
@@ -68,7 +68,7 @@ def elements(site: Site, lineage: Lineage, picture: Picture, chosen: Place | Non
 
 
 def title(lineage: Lineage, spot: Spot, size: int = 1) -> str:
-    """What something in a picture is called, in full."""
+    """The full name of a box."""
     if isinstance(spot, Group):
         return f"{size:,} {'more ' if spot.rest else ''}in {spot.schema}"
     name = lineage.named[spot].name
@@ -93,7 +93,7 @@ def _kind(domain: str) -> str:
 
 
 def _label(lineage: Lineage, seen: Seen) -> str:
-    """Two lines: where it is, and what it is called; with the number of neighbours that can be opened."""
+    """Two lines for a box: database and schema (or object), and name; with the number of neighbours to open."""
     more = f" (+{seen.hidden})" if seen.hidden else ""
     if isinstance(seen.spot, Group):
         return f"{_cut(seen.spot.schema)}\n{seen.size:,} {'more' if seen.spot.rest else 'objects'}"
@@ -105,7 +105,7 @@ def _label(lineage: Lineage, seen: Seen) -> str:
 
 
 def _cut(text: str, *, from_left: bool = False) -> str:
-    """At most the characters of a line; names from rows are shown, and do what they say nowhere."""
+    """The text, shortened to the characters of a line. Names from rows are only ever shown as text."""
     text = visible(text)
     if len(text) <= _LONGEST:
         return text

@@ -1,4 +1,4 @@
-"""``/lineage``: the picture, drawn by Dash; below it the same as tables, for keyboards and screen readers."""
+"""``/lineage``: the picture, drawn by Dash; below it the same content as tables, for keyboards and screen readers."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 PATH: Final = "/lineage"
 _MOST_KEPT: Final = 16
-"""Lineages that are kept: each step of a picture is one of the same."""
+"""How many lineages are cached: each step in a picture needs the same one."""
 _PARTS: Final = ("head", "picture", "details", "tables")
-"""What changes with the address, in the order in which :func:`_shown` says it."""
+"""The elements that change with the address, in the order of the results of :func:`_shown`."""
 
 
 def _policy(page: Any) -> dict[str, str]:
-    """What the browser may do on this page beside what it may on all: run the scripts of Dash, and what they need."""
+    """What the browser may do on this page in addition to others: run the scripts of Dash, and load what they need."""
     return {
         "script-src": " ".join(["'self'", *page.csp_hashes()]),
         "style-src": "'self' 'unsafe-inline'",
@@ -48,7 +48,7 @@ def _policy(page: Any) -> dict[str, str]:
 
 
 def lineage_page(app: Flask, site: Site) -> None:
-    """Add the page to the others."""
+    """Adds the page to the application."""
     page = Dash(
         "lineage",
         server=app,
@@ -144,7 +144,7 @@ def _head(site: Site, found: Lineage, asked: Address) -> list[Any]:
 
 
 def _tapped(site: Site, find: Find, node: str, asked: Address) -> Address:
-    """Where a click leads: to what was clicked, opened or closed if there is more behind it."""
+    """The address after a click: what was clicked becomes the selected box, and is opened or closed if it can be."""
     thing = _thing(site, asked)
     if thing is None:
         return asked

@@ -1,4 +1,4 @@
-"""A part of a lineage as a picture: what was opened, from the focus on, in layers; many neighbours in groups."""
+"""The visible part of a lineage: what the user opened, starting at the focus, in layers; many neighbours in groups."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from exporter.serve.lineage.edges import Flow, Lineage
 
 MOST_SINGLE: Final = 12
-"""Neighbours that are shown one by one; more of them are grouped by database and schema."""
+"""The most neighbours that are shown one by one; if there are more, they are grouped by database and schema."""
 MOST_OF_GROUP: Final = 30
-"""Members of a group that the picture shows; the table has all."""
+"""The most members of a group in the picture; the table has all."""
 _WIDTH: Final = 285
 _HEIGHT: Final = 64
 
@@ -25,8 +25,8 @@ Way = Literal["up", "down"]
 
 
 class Opened(NamedTuple):
-    """Something that was opened: the sources (``up``) or targets (``down``) of a place, or of these the group that has
-    the name of a schema.
+    """What the user opened: the sources (``up``) or targets (``down``) of a place; with ``group``, those of them in
+    that schema.
     """
 
     way: Way
@@ -36,7 +36,7 @@ class Opened(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """The neighbours of a place that are in one schema. ``rest``: those that are left over of an opened group."""
+    """The neighbours of a place in one schema. ``rest``: those of an opened group that are not shown."""
 
     way: Way
     of: Place
@@ -49,8 +49,8 @@ Spot = Place | Group
 
 @dataclass
 class Seen:
-    """Something in the picture. ``layer``: steps from the focus, below zero for sources; ``row``: its place in the
-    layer; ``hidden``: neighbours in the way away from the focus that are not shown yet.
+    """A box of the picture. ``layer``: steps from the focus, negative for sources; ``row``: its position in the layer;
+    ``hidden``: the number of its neighbours, away from the focus, that are not shown yet.
     """
 
     spot: Spot
@@ -63,7 +63,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Line:
-    """An edge of the picture, in the way that the data went; ``flow`` is None where it leads to a group."""
+    """An edge of the picture, in the direction of the data; ``flow`` is None where it leads to a group."""
 
     source: Spot
     target: Spot
@@ -72,19 +72,19 @@ class Line:
 
 @dataclass
 class Picture:
-    """``spots`` by what they are, in the order in which they were reached."""
+    """The boxes by place or group, in the order in which they were reached, and the edges."""
 
     spots: dict[Spot, Seen] = field(default_factory=dict)
     lines: dict[tuple[Spot, Spot], Line] = field(default_factory=dict)
 
     def join(self, place: Place, spot: Spot, flow: Flow | None, way: Way) -> None:
-        """Draw an edge from a place to its source or target."""
+        """Adds an edge from a place to its source or target."""
         source, target = (spot, place) if way == "up" else (place, spot)
         self.lines.setdefault((source, target), Line(source, target, flow))
 
 
 def picture(lineage: Lineage, opened: AbstractSet[Opened]) -> Picture:
-    """What is to be seen of a lineage where these places and groups were opened; the focus always is."""
+    """The visible part of a lineage after these places and groups were opened; the focus is always visible."""
     made = Picture({lineage.focus: Seen(lineage.focus, None, 0)})
     _walk(lineage, opened, made, "up")
     _walk(lineage, opened, made, "down")
@@ -95,7 +95,7 @@ def picture(lineage: Lineage, opened: AbstractSet[Opened]) -> Picture:
 
 
 def _walk(lineage: Lineage, opened: AbstractSet[Opened], made: Picture, way: Way) -> None:
-    """Put into the picture what can be reached in one way along open places."""
+    """Adds what can be reached in one direction through opened places."""
     flows, step = (lineage.up, -1) if way == "up" else (lineage.down, 1)
     waiting = deque([lineage.focus])
     while waiting:
@@ -114,7 +114,7 @@ def _walk(lineage: Lineage, opened: AbstractSet[Opened], made: Picture, way: Way
 
 
 def _link(lineage: Lineage, opened: AbstractSet[Opened], made: Picture, seen: Seen) -> None:
-    """The edges of a place to all others in the picture, and how many neighbours are not there yet."""
+    """Adds the edges of a place to all others in the picture, and counts its neighbours that are not shown."""
     if isinstance(seen.spot, Group):
         return
     for way, flows in (("up", lineage.up), ("down", lineage.down)):
@@ -128,7 +128,7 @@ def _link(lineage: Lineage, opened: AbstractSet[Opened], made: Picture, seen: Se
 def _shown(
     lineage: Lineage, opened: AbstractSet[Opened], place: Place, neighbours: Mapping[Place, Flow], way: Way
 ) -> Iterator[Spot]:
-    """The neighbours of an open place, one by one or in groups."""
+    """The neighbours of an opened place, one by one or in groups."""
     ordered = sorted(neighbours, key=lambda one: (lineage.named[one].name, one))
     if len(ordered) <= MOST_SINGLE:
         yield from ordered
@@ -153,7 +153,7 @@ def _size(lineage: Lineage, neighbours: Mapping[Place, Flow], spot: Spot) -> int
 
 
 def schema(name: str) -> str:
-    """The database and schema of a name; all of a name that has none.
+    """The database and schema of a name; the whole name where it has none.
 
     >>> schema("DB.S.T"), schema('DB."a.b".T'), schema("s3://bucket/a.csv")
     ('DB.S', 'DB."a.b"', 's3://bucket')
@@ -171,7 +171,7 @@ def schema(name: str) -> str:
 
 
 def _arrange(made: Picture) -> None:
-    """Rows in each layer in the order of what they were reached from, the middle of each layer at the same height."""
+    """Orders each layer by the boxes that its members were reached from; all layers have the same vertical centre."""
     layers: dict[int, list[Seen]] = defaultdict(list)
     for seen in made.spots.values():
         layers[seen.layer].append(seen)
@@ -181,5 +181,5 @@ def _arrange(made: Picture) -> None:
 
 
 def at(seen: Seen) -> dict[str, float]:
-    """Where it is in the picture."""
+    """The coordinates of a box in the picture."""
     return {"x": seen.layer * _WIDTH, "y": seen.row * _HEIGHT}

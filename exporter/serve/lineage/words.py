@@ -1,4 +1,4 @@
-"""What a picture shows, in words and tables with links: for keyboards, screen readers, and narrow screens."""
+"""The content of a picture as text and tables with links: for keyboards, screen readers and narrow screens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def details(site: Site, lineage: Lineage, picture: Picture, asked: Address) -> Any:
-    """What was clicked: where its page is, and what can be opened from it."""
+    """The selected box: links to its page and to other lineages."""
     place = asked.chosen or lineage.focus
     seen = picture.spots[place]
     links = [html.A("Its page", href=page_of(site, place))]
@@ -36,7 +36,7 @@ def details(site: Site, lineage: Lineage, picture: Picture, asked: Address) -> A
 
 
 def tables(site: Site, lineage: Lineage, picture: Picture, asked: Address) -> Any:
-    """The boxes of the picture, and its edges."""
+    """The boxes and the edges of the picture as tables."""
     boxes = [_box(site, lineage, seen, asked) for seen in sorted(picture.spots.values(), key=lambda one: one.layer)]
     lines = [
         [title(lineage, line.source), title(lineage, line.target), f"{line.flow.queries:,}", time(line.flow.first),
@@ -60,13 +60,13 @@ def page_of(site: Site, place: Place) -> str:
 def _box(site: Site, lineage: Lineage, seen: Seen, asked: Address) -> list[Any]:
     name = title(lineage, seen.spot, seen.size)
     if isinstance(seen.spot, Group):
-        return [_where(seen.layer), name, "", _step(site, seen, asked) or "narrow it by the table of the object"]
+        return [_where(seen.layer), name, "", _step(site, seen, asked) or "see the table on the page of the object"]
     shown = html.A(name, href=page_of(site, seen.spot))
     return [_where(seen.layer), shown, lineage.named[seen.spot].kind, _step(site, seen, asked) or ""]
 
 
 def _step(site: Site, seen: Seen, asked: Address) -> Any:
-    """The link that opens or closes it; None where there is nothing behind it."""
+    """The link that opens or closes a box; None where it has no further neighbours."""
     if isinstance(seen.spot, Group):
         if seen.spot.rest:
             return None

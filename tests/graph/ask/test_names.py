@@ -214,7 +214,7 @@ def test_each_account_has_its_own_last(whole: Store) -> None:
     both = Store()
     both.extend([*one, *other])
     assert told("who-accessed", both, object_name="D.S.NEW") == {"BEN", "CLEO", "DORA"}
-    note = "D.S.NEW is a name in 2 accounts, and means what has it in each."
+    note = "D.S.NEW is a name in 2 accounts: the answer has the objects with this name in each."
     assert note in asked("who-accessed", both, object_name="D.S.NEW").notes
 
 
@@ -316,12 +316,12 @@ def test_an_id_of_several_kinds_is_a_table_where_the_question_says_so(whole: Sto
         ("writers", {"object_name": "source"}, "There is no object source in the graph. The nearest: D.S.SOURCE"),
         ("who-accessed", {"object_id": "4711"}, "There is no object with the id 4711 in the graph."),
         ("writers", {"object_name": "D.S.A", "domain": "Tabel"}, "There is no object of the kind Tabel in the graph"),
-        ("writers", {"object_name": "D.S.A", "domain": "Stage"}, "Nothing that was called D.S.A has domain=Stage."),
+        ("writers", {"object_name": "D.S.A", "domain": "Stage"}, "No object that was called D.S.A has domain=Stage."),
         ("tag-history", {"object_name": "D.S.A", "column_name": "CC"}, "There is no column CC in the object."),
         ("user-history", {"user_name": "BENN"}, "There is no user BENN in the graph. The nearest: BEN."),
         ("policy-access", {"user_name": "NOBODY"}, "There is no user NOBODY in the graph."),
         ("enforced-policy", {"query_id": "q77"}, "There is no query q77 in the graph."),
-        ("lineage-as-of", {"object_name": "D.S.A", "at": "2025-01-01"}, "Nothing was called D.S.A at 2025-01-01."),
+        ("lineage-as-of", {"object_name": "D.S.A", "at": "2025-01-01"}, "No object was called D.S.A at 2025-01-01."),
     ],
 )  # fmt: skip
 def test_what_the_graph_does_not_know_is_told(question: str, given: dict[str, str], note: str, whole: Store) -> None:

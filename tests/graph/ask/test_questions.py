@@ -362,7 +362,7 @@ def test_a_parameter_that_is_needed_is_asked_for_before_the_graph_is_read(tmp_pa
 
 @pytest.mark.parametrize("time", ["yesterday", "2026-13-01", "0001-01-01T00:00:00+10:00", ""])
 def test_a_time_that_is_none_is_refused(time: str) -> None:
-    with pytest.raises(UsageError, match=r"is no time\. Write 2026-09-30"):
+    with pytest.raises(UsageError, match=r"is not a time\. Write 2026-09-30"):
         answer("unused-objects", VALID, {"since": time})
 
 
@@ -428,14 +428,14 @@ def test_other_forms_of_query_are_answered_too(
 def test_a_query_that_does_not_parse_names_the_place(tmp_path: Path) -> None:
     own = tmp_path / "own.rq"
     own.write_text("SELECT ?x WHERE {\n  ?x ?y\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"^own is no SPARQL 1\.1: error at 3:1: expected one of "):
+    with pytest.raises(UsageError, match=r"^own is not valid SPARQL 1\.1: error at 3:1: expected one of "):
         answer(str(own), VALID, {})
 
 
 def test_what_the_engine_says_of_a_query_is_kept(tmp_path: Path) -> None:
     own = tmp_path / "own.rq"
     own.write_text("SELECT ?x WHERE { ?x foo:bar ?y }", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"^own is no SPARQL 1\.1: error at 1:29: Prefix not found$"):
+    with pytest.raises(UsageError, match=r"^own is not valid SPARQL 1\.1: error at 1:29: Prefix not found$"):
         answer(str(own), VALID, {})
 
 
@@ -469,8 +469,8 @@ def test_a_folder_of_an_export_and_one_of_turtle_are_read_alike(tmp_path: Path) 
         (None, None, r"does not exist\. Give the folder that export wrote"),
         ("readme.txt", "hello", r"holds no Turtle files \(\*\.ttl\)"),
         ("a.ttl", "@prefix a: <urn:a> .\n", "holds no triples"),
-        ("a.ttl", "<urn:a> <urn:b>\n  oops .", r"a\.ttl is no Turtle: line 2 "),
-        ("a.ttl", "<urn:a> <urn:b> '\udcff' .", r"a\.ttl is no Turtle: "),
+        ("a.ttl", "<urn:a> <urn:b>\n  oops .", r"a\.ttl is not valid Turtle: line 2 "),
+        ("a.ttl", "<urn:a> <urn:b> '\udcff' .", r"a\.ttl is not valid Turtle: "),
     ],
 )
 def test_what_is_no_graph_is_named(name: str | None, content: str | None, message: str, tmp_path: Path) -> None:
