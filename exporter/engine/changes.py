@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from exporter import compressed
 from exporter.graph.difference import SEPARATORS, parts_of, triples
+from exporter.graph.nodes.daily import is_shared
 from exporter.graph.writers import FORMATS
 from exporter.graph.writers.turtle import header
 from exporter.steps.texts import graph_in
@@ -38,11 +39,13 @@ EVENTS: Final = "events.ndjson.gz"
 @dataclass(frozen=True)
 class Changed(Generic[Messages]):
     """What is to be compared: the ``days`` of both DIRs that are not the same, and what was ``said`` of things before,
-    and is said ``now``. ``number``: of the changes, from 1, which are against nothing.
+    and is said ``now``. ``same``: the other days, which share nodes with them. ``number``: of the changes, from 1,
+    which are against nothing.
     """
 
     number: int
     days: Sequence[str]
+    same: Sequence[str]
     said: Messages
     now: Messages
 
@@ -53,8 +56,16 @@ class Changed(Generic[Messages]):
 
     def after(self, new: Publication, output: str) -> list[str]:
         """The same of the new one."""
-        folders = [f"{output}/day={day}" for day in self.days]
-        return [f"{new.folder}/{folder}" for folder in folders if new.has(folder)]
+        return _folders(new, output, self.days)
+
+    def stays(self, new: Publication, output: str) -> list[str]:
+        """The folders of an output that are the same in both."""
+        return _folders(new, output, self.same)
+
+
+def _folders(new: Publication, output: str, days: Iterable[str]) -> list[str]:
+    folders = [f"{output}/day={day}" for day in days]
+    return [f"{new.folder}/{folder}" for folder in folders if new.has(folder)]
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,9 @@ def write(changed: Changed[list[Message]], job: Job, new: Publication) -> None:
     if of:
         before = _triples(changed.before(new, "graph"), changed.said, of)
         now = _triples(changed.after(new, "graph"), changed.now, of)
-        removed, added = _packed(sorted(before - now)), _packed(sorted(now - before))
+        gone = before - now
+        gone -= _said_still(gone, changed.stays(new, "graph"), of)
+        removed, added = _packed(sorted(gone)), _packed(sorted(now - before))
         _write(folder / REMOVED, removed or [_part([])])
         _write(folder / ADDED, added or [_part([])])
         _write(folder / UPDATE, _updates(removed, added) if removed or added else [_part([])])
@@ -99,6 +112,12 @@ def _triples(folders: list[str], said: list[Message], of: Syntax) -> set[str]:
     texts = [compressed.text(path) for folder in folders for path in compressed.found(Path(folder), f".{of.ending}")]
     texts += [message.body.decode() for message in said if message.to == of.to]
     return {one for text in texts for one in triples(parts_of(text, of.ending), of.ending, of.opening)}
+
+
+def _said_still(gone: set[str], folders: list[str], of: Syntax) -> set[str]:
+    """Of triples that are gone from their days, those of shared nodes that other days have, too: there are few."""
+    shared = {one for one in gone if is_shared(one)}
+    return {one for folder in folders if shared for one in shared & _triples([folder], [], of)}
 
 
 def _lines(folders: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from exporter.engine.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, syntax
 from exporter.graph.difference import SEPARATORS, triples, update
+from exporter.graph.nodes.daily import SHARED_SUBJECT
 from exporter.rows.forms import uri
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def write(changed: Changed[DataFrame], job: Job, new: Publication, spark: SparkS
         before = _triples(spark, changed.before(new, "graph"), changed.said, of)
         now = _triples(spark, changed.after(new, "graph"), changed.now, of)
         removed, added = before.subtract(now), now.subtract(before)
+        if job.daily:
+            removed = _without_shared(spark, removed, changed.stays(new, "graph"), of)
         _write(removed, f"{folder}/{REMOVED}")
         _write(added, f"{folder}/{ADDED}")
         both = removed.withColumn("is_added", F.lit(False)).unionByName(added.withColumn("is_added", F.lit(True)))
@@ -58,6 +61,16 @@ def _triples(spark: SparkSession, folders: list[str], said: DataFrame, of: Synta
     texts = said.filter(F.col("to") == of.to).select(F.col("body").cast("string").alias("value"))
     parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending).unionByName(texts)
     return parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
+
+
+def _without_shared(spark: SparkSession, gone: DataFrame, folders: list[str], of: Syntax) -> DataFrame:
+    """Triples that are gone from their days, without those of shared nodes that other days have, too."""
+    is_shared = F.col("value").rlike(SHARED_SUBJECT)
+    if not folders or gone.filter(is_shared).isEmpty():
+        return gone
+    parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending)
+    said = parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
+    return gone.join(said.filter(is_shared), "value", "left_anti")
 
 
 def _read(ending: str, opening: str, batches: Batches) -> Batches:

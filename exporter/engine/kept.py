@@ -103,13 +103,14 @@ class LocalStore:
         number = 1 if self._job.forgets else self._new.numbered(FOLDER) + 1
         if number > 1:
             self._new.carry(FOLDER)
+        every = [name.rpartition("/")[2] for name in now]
         if number == 1:
-            days, said = [name.rpartition("/")[2] for name in now], ()
+            days, said = every, ()
         before, after = self._latest(Path(self._new.before("state")), said, to), self.latest(now, to)
         # Only what is not the same text: most things are not spoken of on most days.
         same = {*before} & {*after}
         differ = [[one for one in each if one not in same] for each in (before, after)]
-        changes.write(Changed(number, days, *differ), self._job, self._new)
+        changes.write(Changed(number, days, sorted({*every} - {*days}), *differ), self._job, self._new)
 
     def publish(self, messages: list[Message], name: str, day: str) -> None:  # noqa: ARG002 - they are in memory
         texts = pieces(sorted(one for one in messages if is_text(one.to)), self._job)

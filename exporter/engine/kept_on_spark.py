@@ -65,8 +65,9 @@ class SparkStore:
         if number > 1:
             self._new.carry(FOLDER)
         after = self.latest(now, to)
+        every = [name.rpartition("/")[2] for name in now]
         if number == 1:
-            before, days = after.limit(0), [name.rpartition("/")[2] for name in now]
+            before, days = after.limit(0), every
         else:
             # Only what is not the same text: most things are not spoken of on most days.
             there = self._latest(self._read(self._new.before("state"), said, to))
@@ -74,7 +75,8 @@ class SparkStore:
                 there.join(after, list(_COLUMNS), "left_anti"),
                 after.join(there, list(_COLUMNS), "left_anti"),
             )
-        changes_on_spark.write(Changed(number, days, before, after), self._job, self._new, self._spark)
+        changed = Changed(number, days, sorted({*every} - {*days}), before, after)
+        changes_on_spark.write(changed, self._job, self._new, self._spark)
 
     def publish(self, messages: DataFrame, name: str, day: str) -> None:  # noqa: ARG002 - the engine has stored them
         take(self._spark, self._new, name, day)

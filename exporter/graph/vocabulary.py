@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from exporter.graph.terms import NodeClass, Property, many, maybe, one
-from exporter.graph.vocabulary_daily import ACCESS_PATTERN, DAILY_READ, DAILY_READ_PART
+from exporter.graph.vocabulary_daily import ACCESS_PATTERN, DAILY_READ, DAILY_READ_PART, DERIVATION_PATTERN
 
 QUERY: Final = NodeClass(
     "ah:Query",
@@ -170,6 +170,7 @@ COLUMN_VERSION: Final = NodeClass(
         maybe("prov:wasGeneratedBy", "ah:Query"),
         maybe("ah:priorColumnVersion", "ah:ColumnVersion"),
         many("prov:wasDerivedFrom", "ah:ColumnVersion"),
+        many("ah:derivationPattern", "ah:DerivationPattern"),
     ),
     typed=True,
 )
@@ -297,5 +298,5 @@ NODE_CLASSES: Final = (
     QUERY, UNRECORDED_QUERY, ACCOUNT, ORGANIZATION, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, USER_ASSOCIATION, OBJECT,
     OBJECT_NAME,
     COLUMN, VERSION, COLUMN_VERSION, ACCESS, COLUMN_DERIVATION, POLICY_ENFORCEMENT, JOIN, CHANGE, SETTING,
-    GRANT, EXPORT, DAILY_READ, DAILY_READ_PART, ACCESS_PATTERN,
+    GRANT, EXPORT, DAILY_READ, DAILY_READ_PART, ACCESS_PATTERN, DERIVATION_PATTERN,
 )  # fmt: skip

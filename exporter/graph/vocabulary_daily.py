@@ -33,4 +33,16 @@ ACCESS_PATTERN: Final = NodeClass(
         many("ah:readColumn", "ah:Column"),
     ),
 )
-DAILY_CLASSES: Final = (DAILY_READ, DAILY_READ_PART, ACCESS_PATTERN)
+DERIVATION_PATTERN: Final = NodeClass(
+    "ah:DerivationPattern",
+    (),
+    (
+        Property("ah:sourceType", "xsd:string", required=True, many=True),
+        one("ah:sourceObject", "ah:SnowflakeObject"),
+        maybe("ah:sourceName"),
+        maybe("ah:sourceColumn", "ah:Column"),
+        maybe("ah:viaFunction", "ah:SnowflakeObject"),
+        one("ah:targetColumn", "ah:Column"),
+        maybe("ah:targetName"),
+    ),
+)

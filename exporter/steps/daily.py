@@ -1,9 +1,9 @@
-"""``--reads daily``: what queries have read, added up by user, role, object and day; what such reads share is said
-once.
+"""``--reads daily``: what queries have read, added up by user, role, object and day; what queries share is said once.
 
 A query that only reads is validated as it would be with ``--reads full``, and its events and facts are the same; then,
 in the place of its nodes, it tells the days what it has read (:class:`Sharing`). The days hear all of it in a round of
-its own (:func:`by_day`). A day is that of the query's start in UTC, as the days of an update are.
+its own (:func:`by_day`). A day is that of the query's start in UTC, as the days of an update are. A query that is
+written whole leaves to them the patterns that its columns were filled by.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from exporter.graph.nodes import daily
+from exporter.graph.nodes import daily, derived
 from exporter.graph.nodes.agents import agent_path
 from exporter.graph.nodes.daily import Part, Read
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import POLICY_ENFORCEMENT
-from exporter.graph.vocabulary_daily import ACCESS_PATTERN
+from exporter.graph.vocabulary_daily import ACCESS_PATTERN, DERIVATION_PATTERN
 from exporter.messages import READ, SHARED, Message, by_key, decode, encode
 from exporter.queries.around import role_of
 from exporter.queries.reads import Alike, only_reads, reads
@@ -40,17 +40,18 @@ _CONTENTS: Final = 6_000
 """Contents whose reads are remembered, for statements recur."""
 REFUSED: Final = "refused_days"
 """What is counted: nodes of days that a shape refuses."""
-_CLASSES: Final = {of.name: of for of in (ACCESS_PATTERN, POLICY_ENFORCEMENT)}
+_CLASSES: Final = {of.name: of for of in (ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT)}
 _read: Final = msgspec.msgpack.Decoder(tuple[str, Read]).decode
 
 
 class Sharing:
-    """What the queries of one partition have read, and what these reads share."""
+    """What the queries of one partition have read, and what they share."""
 
     def __init__(self) -> None:
         self._reads: dict[str, Read] = {}
         self._shared: dict[str, Node] = {}
         self._alike: dict[str, Recent[list[tuple[Alike, Node | None]]]] = {}
+        self._derived: dict[str, Recent[dict[str, Node]]] = {}
 
     @staticmethod
     def is_by_day(content: Content) -> bool:
@@ -103,6 +104,17 @@ class Sharing:
         self._shared.update({node.iri: node for node in nodes})
         return [node.iri for node in nodes]
 
+    def note(self, told: Told) -> None:
+        """Note the patterns of the derivations of a query that is written whole."""
+        if not told.content.derivations:
+            return
+        recent = self._derived.setdefault(told.iris.account, Recent(_CONTENTS))
+        known = recent.get(told.content)
+        if known is None:
+            found = derived.patterns(told.content, told.iris).values()
+            known = recent.keep(told.content, {node.iri: node for nodes in found for node in nodes})
+        self._shared.update(known)
+
     def messages(self) -> Iterator[Message]:
         """What was heard, to the days."""
         for iri, read in self._reads.items():
@@ -119,7 +131,7 @@ def to_days(messages: Iterable[Message], _: Job) -> Iterator[Message]:
 
 
 def by_day(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """The nodes of what was read on a day, and those that such reads share."""
+    """The nodes of what was read on a day, and those that queries share."""
     saying = Saying(job, daily_in)
     for to, key, group in by_key(messages):
         if to == READ:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import structs
 
-from exporter.graph.nodes.queries import Links, statement_nodes
+from exporter.graph.nodes.queries import Links
 from exporter.graph.nodes.told import Told
 from exporter.openlineage.statement import Statement, statement
 from exporter.queries.identifiers import segment
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from exporter.queries.spoken import Spelled
     from exporter.steps.job import Job
     from exporter.things.answers import Dataset
+
+    Made = Callable[[Told], tuple[list[Node], Links]]
+    Render = Callable[[list[Node]], list[str]]
 
 _STATEMENTS: Final = 6_000
 """Statements that a process remembers; one is some KB."""
@@ -48,10 +51,12 @@ class Filled(NamedTuple):
 
 
 class Recurring:
-    """What statements say; ``render``: all nodes of a statement, in each syntax."""
+    """What statements say; ``made``: the nodes of a statement that are written, and the links to them; ``render``: all
+    of them as texts, one for each syntax.
+    """
 
-    def __init__(self, render: Callable[[list[Node]], list[str]]) -> None:
-        self._render = render
+    def __init__(self, made: Made, render: Render) -> None:
+        self._made, self._render = made, render
         self._accounts: dict[str, _OfAccount] = {}
 
     def filled(self, told: Told) -> Filled | None:
@@ -68,7 +73,7 @@ class Recurring:
             known.seen.keep(content, True)
             return
         marked = _Marked(told)
-        nodes, marked_links = statement_nodes(marked.told)
+        nodes, marked_links = self._made(marked.told)
         template = _Template(marked, self._render(nodes), marked_links, len(nodes))
         again = template.filled(told)
         is_right = again is not None and (again.texts, again.links) == (texts, links)
@@ -101,11 +106,11 @@ class _OfAccount:
 _of_turn: Final[dict[str, Recurring]] = {}
 
 
-def recurring_of(job: Job, render: Callable[[list[Node]], list[str]]) -> Recurring:
+def recurring_of(job: Job, made: Made, render: Render) -> Recurring:
     """What this process has met of a job's statements in this turn: the partitions that it works on share it."""
     if job.turn not in _of_turn:
         _of_turn.clear()
-        _of_turn[job.turn] = Recurring(render)
+        _of_turn[job.turn] = Recurring(made, render)
     return _of_turn[job.turn]
 
 

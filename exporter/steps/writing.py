@@ -10,6 +10,7 @@ import orjson
 
 from exporter.graph.catalog_entries import remarks
 from exporter.graph.iri import Iris
+from exporter.graph.nodes.derived import sharing_nodes
 from exporter.graph.nodes.endings import ended
 from exporter.graph.nodes.queries import run_nodes, statement_nodes
 from exporter.graph.nodes.told import Told
@@ -119,7 +120,8 @@ class _Writer:
         self._job = job
         self.saying, self._around = Saying(job), ToObjects(job)
         # What a user's shapes look at is not known: with them each node is validated as it is.
-        self._recurring = None if job.in_order or job.shapes else recurring_of(job, self.saying.rendered)
+        made = sharing_nodes if job.daily else statement_nodes
+        self._recurring = None if job.in_order or job.shapes else recurring_of(job, made, self.saying.rendered)
         self.sharing = Sharing() if job.daily else None
         self._iris: dict[str, Iris] = {}
 
@@ -155,10 +157,14 @@ class _Writer:
             return saying.checked(nodes), self._texts(told, nodes, known.texts, known.nodes)
         of_statement, links = statement_nodes(told)
         nodes = list(run_nodes(told, links))
-        results = saying.checked(nodes) + saying.checked(of_statement)
+        whole = nodes + of_statement
+        results = saying.checked(whole)
+        if self.sharing and told.content.derivations:
+            of_statement, links = sharing_nodes(told)
+            nodes = list(run_nodes(told, links))
+            results += [one for one in saying.checked(nodes + of_statement) if one not in results]
         if self._recurring is None:
-            every = nodes + of_statement
-            return results, chain(self._texts(told, every), self._around.of_query(told.facts, every))
+            return results, chain(self._texts(told, nodes + of_statement), self._around.of_query(told.facts, whole))
         texts = saying.rendered(of_statement)
         if not results:
             self._recurring.met(told, texts, links)
@@ -169,6 +175,8 @@ class _Writer:
         if self.sharing and self.sharing.is_by_day(told.content):
             yield from self.sharing.hear(told)
             return
+        if self.sharing:
+            self.sharing.note(told)
         yield from self.saying.texts(nodes)
         yield from self.saying.joined(list(texts), number)
 

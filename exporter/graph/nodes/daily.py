@@ -8,6 +8,7 @@ belongs to exactly one activity.
 
 from __future__ import annotations
 
+import re
 from hashlib import blake2b
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +34,9 @@ _DIGEST: Final = 10
 """Bytes of the digest that names a shared node."""
 _OF_ACCOUNT: Final = "role"
 """The kind of a role of the account."""
+SHARED_SUBJECT: Final = rf"^<[^>]*/(access|enforced|derived)/[0-9a-f]{{{2 * _DIGEST}}}> "
+"""The beginning of a line of N-Triples about a shared node; of others perhaps, too."""
+_has_shared_subject: Final = re.compile(SHARED_SUBJECT).match
 
 
 class Part(Struct, array_like=True, gc=False):
@@ -180,7 +184,7 @@ def pattern(alike: Alike, iris: Iris) -> Node | None:
     values["ah:accessType"] = alike.ways
     if columns:
         values["ah:readColumn"] = tuple(columns)
-    iri = iris.path(f"access/{_digest(*alike[:4])}")
+    iri = shared_iri("access", iris, *alike[:4])
     return Node(ACCESS_PATTERN, iri, ACCESS_PATTERN.types, values)
 
 
@@ -191,9 +195,19 @@ def shared_enforcements(told: Told) -> list[Node]:
     found = []
     for reference in told.content.policies:
         values = enforcement_values(reference, told)
-        iri = told.iris.path(f"enforced/{_digest(*sorted(values.items()))}")
+        iri = shared_iri("enforced", told.iris, *sorted(values.items()))
         found.append(Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, values))
     return found
+
+
+def shared_iri(kind: str, iris: Iris, *what: Any) -> str:
+    """``KIND/DIGEST``: of what a shared node says, so that nodes that say the same are one."""
+    return iris.path(f"{kind}/{_digest(*what)}")
+
+
+def is_shared(triple: str) -> bool:
+    """Whether a triple, as a line of N-Triples, is of a node that several queries and days may share."""
+    return bool(_has_shared_subject(triple))
 
 
 def _digest(*what: Any) -> str:

@@ -42,6 +42,7 @@ _SHARED: Final = {
     "reads": "ah:DailyRead",
     "part": "ah:DailyReadPart",
     "access": "ah:AccessPattern",
+    "derived": "ah:DerivationPattern",
     "enforced": "ah:PolicyEnforcement",
 }
 """With ``--reads daily``: the class of ``reads/DAY/…``, and of nodes that are named by a digest alone."""

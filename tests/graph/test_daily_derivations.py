@@ -1,0 +1,136 @@
+"""``--reads daily``: what each derivation says follows from the patterns that runs share and from the versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.graph.ask.store import load
+from tests import exports
+from tests.bad_rows import GOOD
+from tests.graph.ask import dense_histories
+from tests.graph.test_daily import asked, export
+from tests.histories import Json, random_history
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyoxigraph import Store
+
+_PREFIXES: Final = """PREFIX ah: <https://w3id.org/access-history#> PREFIX prov: <http://www.w3.org/ns/prov#>
+PREFIX dcterms: <http://purl.org/dc/terms/>
+"""
+_SAID: Final = """
+  OPTIONAL { ?told ah:sourceName ?source_name }
+  OPTIONAL { ?told ah:targetName ?target_name }
+  OPTIONAL { ?told ah:viaFunction ?via }
+"""
+FULL: Final = f"""{_PREFIXES}SELECT * WHERE {{
+  ?made prov:qualifiedDerivation ?told .
+  ?told prov:entity ?source_version ; prov:hadActivity ?query ; ah:sourceType ?type ; ah:sourceObject ?source ;
+    ah:targetColumn ?column ; ah:targetColumnVersion ?filled .
+  OPTIONAL {{ ?told ah:sourceColumn ?source_column }}
+  OPTIONAL {{ ?told ah:sourceColumnVersion ?held }}
+  {_SAID}
+}}"""
+DAILY: Final = f"""{_PREFIXES}SELECT * WHERE {{
+  ?filled ah:derivationPattern ?told ; dcterms:isPartOf ?made ; prov:wasGeneratedBy ?query .
+  ?told ah:sourceType ?type ; ah:sourceObject ?source ; ah:targetColumn ?column .
+  ?query prov:used ?source_version .
+  ?source_version prov:specializationOf ?source .
+  OPTIONAL {{
+    ?told ah:sourceColumn ?source_column .
+    ?filled prov:wasDerivedFrom ?held .
+    ?held prov:specializationOf ?source_column .
+  }}
+  {_SAID}
+}}"""
+_NAMES: Final = (
+    "made", "column", "filled", "source", "source_version", "source_column", "held", "type", "query", "source_name",
+    "target_name", "via",
+)  # fmt: skip
+_OTHERS: Final = f"""{_PREFIXES}SELECT ?version ?term ?value WHERE {{
+  {{ ?version a ah:Version }} UNION {{ ?version a ah:ColumnVersion }}
+  ?version ?term ?value FILTER(?term NOT IN (prov:qualifiedDerivation, ah:derivationPattern))
+}}"""
+_DERIVED: Final = f"{_PREFIXES}SELECT ?one WHERE {{ ?one a ah:ColumnDerivation }}"
+_PATTERNS: Final = f"{_PREFIXES}SELECT ?one WHERE {{ ?one a ah:DerivationPattern }}"
+
+
+def said(store: Store, query: str) -> list[tuple[str | None, ...]]:
+    """What the derivations say, one row each."""
+    found: Any = store.query(query)
+    return sorted(
+        (tuple(None if row[name] is None else row[name].value for name in _NAMES) for row in found),
+        key=str,
+    )
+
+
+def both(rows: list[Json], folder: Path) -> tuple[Store, Store]:
+    full, daily = (load(export(rows, folder, mode)) for mode in ("full", "daily"))
+    return full, daily
+
+
+def any_form(seed: int) -> list[Json]:
+    """Every form of row."""
+    return random_history(seed, 60)
+
+
+def any_order(seed: int) -> list[Json]:
+    """Every order of events."""
+    return dense_histories.history(seed, 60)[0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("history", [any_form, any_order])
+def test_each_derivation_follows_from_a_pattern_and_a_version(
+    history: Callable[[int], list[Json]], seed: int, tmp_path: Path
+) -> None:
+    full, daily = both(history(seed), tmp_path)
+    derivations = said(full, FULL)
+    assert len(derivations) == len(asked(full, _DERIVED)) > 5
+    assert said(daily, DAILY) == derivations
+    assert asked(daily, _DERIVED) == []
+    assert 0 < len(asked(daily, _PATTERNS)) <= len(derivations)
+    assert asked(full, _PATTERNS) == []
+    assert sorted(asked(daily, _OTHERS), key=str) == sorted(asked(full, _OTHERS), key=str)
+
+
+def copies(times: int, **also: Any) -> list[Json]:
+    """A statement that is run so many times, a day apart."""
+    source = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "columnName": "A"}
+    column = {"columnName": "B", "directSources": [source], "baseSources": [source]}
+    written = {"objectDomain": "Table", "objectId": 2, "objectName": "D.S.U", "columns": [column]}
+    row = {**GOOD, "base_objects_accessed": [], "objects_modified": [written], **also}
+    return [
+        {**row, "query_id": f"q-{number}", "query_start_time": f"2026-03-0{number}T10:00:00Z"}
+        for number in range(1, times + 1)
+    ]
+
+
+def test_all_runs_of_a_statement_share_a_pattern(tmp_path: Path) -> None:
+    store = load(export(copies(5), tmp_path, "daily"))
+    assert len(asked(store, _PATTERNS)) == 1
+    assert len(said(store, DAILY)) == 5 * 2
+    (tmp_path / "other").mkdir()
+    (again,) = asked(load(export(copies(1), tmp_path / "other", "daily")), _PATTERNS)
+    assert again == asked(store, _PATTERNS)[0], "it is named by what it says alone"
+
+
+@pytest.mark.parametrize("mode", ["full", "daily"])
+def test_a_shape_of_derivations_holds_back_the_same_queries(mode: str, tmp_path: Path) -> None:
+    """Though with ``--reads daily`` no derivation is written."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "none.ttl").write_text(
+        """@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix ah: <https://w3id.org/access-history#> .
+        @prefix my: <https://example.org/shapes#> .
+        my:None a sh:NodeShape ; sh:targetClass ah:ColumnDerivation ; sh:property my:NoneOfT .
+        my:NoneOfT a sh:PropertyShape ; sh:path ah:sourceName ; sh:pattern "^D.S.X$" ; sh:message "not of T" .""",
+        encoding="utf-8",
+    )
+    file = exports.ndjson(copies(2), tmp_path / "rows.ndjson")
+    given = "--reads", mode, "--shapes", str(tmp_path / "own"), "--allow-empty"
+    assert exports.export([file], tmp_path / "out", *given) == 1
+    assert exports.report(tmp_path / "out")["quarantined"] == 2
