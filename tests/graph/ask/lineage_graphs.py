@@ -98,5 +98,7 @@ def _object(name: str, called: list[tuple[int, str]]) -> str:
 <{key}> a ah:{kind}, ah:SnowflakeObject ; rdfs:label "{turns[-1][1]}" ; ah:domain "{kind}" ; ah:objectId "{name[1:]}" .
 {"".join(names)}<{key}/column/C> a ah:Column ; ah:columnName "C" ; ah:matchName "C" ; ah:columnOf <{key}> .
 <{key}/before/q-1> a ah:Version, ah:UnrecordedVersion ; prov:specializationOf <{key}> .
+<{key}/before/q-1/column/C> a ah:ColumnVersion, ah:UnrecordedColumnVersion ; dcterms:isPartOf <{key}/before/q-1> ;
+  prov:specializationOf <{key}/column/C> .
 <user/ETL> a ah:User ; ah:userName "ETL" ; ah:matchName "ETL" .
 """
