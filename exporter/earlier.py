@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 STATE: Final = "state"
-CHANGES: Final = "changes"
 LOG: Final = "log.json"
 _MEANING: Final = (
     "account",

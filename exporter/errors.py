@@ -4,8 +4,7 @@
 
     ExporterError          exit 4   a fault of the program, or of what it runs on (exporter/faults.py has the words)
     ├── UsageError         exit 2   arguments, settings or input that cannot be used
-    ├── RefusedError       exit 1   the shapes refused output, rows were quarantined under --strict, a check has rows
-    └── DeliveryError      exit 3   the backend did not take all events
+    └── RefusedError       exit 1   the shapes refused output, rows were quarantined under --strict, a check has rows
 """
 
 from __future__ import annotations
@@ -31,9 +30,3 @@ class RefusedError(ExporterError):
     """
 
     exit_code = 1
-
-
-class DeliveryError(ExporterError):
-    """The backend did not take all events; what is left is kept for the next push."""
-
-    exit_code = 3

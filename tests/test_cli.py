@@ -15,7 +15,7 @@ import pytest
 
 from exporter import __version__, history, pipeline, terminal
 from exporter.cli import main
-from exporter.errors import DeliveryError, ExporterError, RefusedError, UsageError
+from exporter.errors import ExporterError, RefusedError, UsageError
 from exporter.settings import Settings
 from tests import exports, golden
 from tests.bad_rows import GOOD
@@ -63,7 +63,6 @@ def test_the_summary_says_where_every_row_went(
     [
         (UsageError("no such file"), 2),
         (RefusedError("refused"), 1),
-        (DeliveryError("refused"), 3),
         (ExporterError("does not add up"), 4),
         (ZeroDivisionError("division by zero"), 4),
         (KeyboardInterrupt(), 130),

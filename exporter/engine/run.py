@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from exporter.rows.forms import Came
     from exporter.steps.job import Job
 
-LOCAL, SPARK = "local", "spark"
+LOCAL: Final = "local"
 _LITTLE: Final = 64 << 20
 """Bytes of rows, and of what DIR has of a day, about: days are made one after the other, each in memory."""
 _PACKED: Final = 10

@@ -60,9 +60,7 @@ class Gathered(Struct, frozen=True, gc=False):
 
 
 def gathered(content: Content, datasets: Datasets, settings: OpenLineageSettings) -> Gathered:
-    """The content, grouped by dataset; ``datasets``: of all things that :func:`exporter.queries.spoken.spoken`
-    gives.
-    """
+    """The content, grouped by dataset; ``datasets``: of all things that it names."""
     inputs, routines = _read(content, datasets, settings)
     sources, made_by = _derived(content, datasets, settings)
     return Gathered(

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.queries.facts import Change, Content, Derivation, Thing
-    from exporter.queries.spoken import Spelled
-    from exporter.things.answers import Dataset
+    from exporter.things.answers import Dataset, Spelled
 
     Datasets = Mapping[Spelled, Dataset]
 

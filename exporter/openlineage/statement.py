@@ -42,7 +42,7 @@ class Statement(Struct, frozen=True, gc=False):
 
 
 def statement(content: Content, datasets: Datasets, settings: OpenLineageSettings) -> Statement:
-    """The parts for one statement; ``datasets``: of all things that :func:`exporter.queries.spoken.spoken` gives."""
+    """The parts for one statement; ``datasets``: of all things that it names."""
     told = gathered(content, datasets, settings)
     is_written = [number for number, output in enumerate(told.outputs) if output.is_written]
     return Statement(

@@ -121,19 +121,10 @@ class Grant(Struct, frozen=True, gc=False):
     is_revoked: bool
 
 
-class Other(Struct, frozen=True, gc=False):
-    """The other object of a change: what was swapped with, or made from."""
-
-    key: str
-    domain: str | None
-    object_id: str | None
-    name: str | None
-
-
 class Change(Struct, frozen=True, gc=False):
     """A DDL change (view, object_modified_by_ddl). ``operation``: the view's word in upper case; ``properties``: the
-    JSON as it came. ``swap_*``, ``source_*``: see :class:`Other`; each field as the row says it, ``*_key`` None where
-    it names nothing.
+    JSON as it came. ``swap_*``: of the object that it was swapped with, ``source_*``: that it was made from; each field
+    as the row says it, ``*_key`` None where it names nothing.
     """
 
     change_key: str

@@ -13,19 +13,15 @@ import msgspec
 from exporter.queries.identifiers import TRUNCATED
 from exporter.rows.documents import (
     ChangeDocument,
-    ColumnDocument,
     Document,
-    GuardedColumnDocument,
     GuardedDocument,
     ReadDocument,
-    SourcedColumnDocument,
     Text,
     WrittenDocument,
     text,
 )
 
 Objects = Sequence[ReadDocument | WrittenDocument | GuardedDocument | None] | None
-Columns = Sequence[ColumnDocument | SourcedColumnDocument | GuardedColumnDocument | None] | None
 _NO_ID: Final = (None, "0", "-1", "")
 _SENTINEL: Final = f'"{TRUNCATED}"'
 _SENTINEL_BYTES: Final = _SENTINEL.encode()

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from exporter.graph.terms import Node
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.queries.facts import Content
-    from exporter.queries.spoken import Spelled
     from exporter.steps.job import Job
-    from exporter.things.answers import Dataset
+    from exporter.things.answers import Dataset, Spelled
 
     Made = Callable[[Told], tuple[list[Node], Links]]
     Render = Callable[[list[Node]], list[str]]

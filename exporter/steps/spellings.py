@@ -8,7 +8,7 @@ from exporter.messages import decode, parts
 from exporter.things.answers import Dataset
 
 if TYPE_CHECKING:
-    from exporter.queries.spoken import Spelled
+    from exporter.things.answers import Spelled
 
 
 class Spellings:

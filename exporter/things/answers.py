@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+Spelled = tuple[str, str | None, str | None]
+"""An object key, and the name and account beside it, as a row has them."""
+
 
 class Ending(Struct, frozen=True, gc=False):
     """What became of a version. ``until``: when the next was made or the object dropped; ``query_id``, ``at``: the
@@ -54,6 +57,6 @@ class Answers(Struct, gc=False):
     endings: dict[str, Ending] = field(default_factory=dict)
     settings: dict[tuple[str, str | None, str, str | None], int] = field(default_factory=dict)
     lives: dict[str, int] = field(default_factory=dict)
-    datasets: dict[tuple[str, str | None, str | None], Dataset] = field(default_factory=dict)
+    datasets: dict[Spelled, Dataset] = field(default_factory=dict)
     parent_job: str | None = None
     root_job: str | None = None

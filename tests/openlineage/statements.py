@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.events import run_events
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.queries.facts import NO_HISTORY, Access, Column, Content, Derivation, History, QueryFacts, Thing, Write
-from exporter.queries.spoken import Spelled, spoken
 from exporter.things.answers import Answers, Dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from exporter.queries.facts import Change
+    from exporter.things.answers import Spelled
 
 Json = dict[str, Any]
 DEFAULTS: Final = OpenLineageSettings()
@@ -35,6 +38,27 @@ def write(key: str, *columns: str) -> Write:
 
 def derived(column: str, source: Thing, field: str | None, kind: str = "DIRECT", target: str = "table/9") -> Derivation:
     return Derivation(target, None, column, kind, source, field)
+
+
+def spoken(content: Content) -> dict[Spelled, None]:
+    """The spellings of what a statement reads, writes, changes, joins, takes data from and protects, each once."""
+    return dict.fromkeys(_each(content))
+
+
+def _each(content: Content) -> Iterator[Spelled]:
+    shown: Iterator[Access | Write | Change] = chain(content.accesses, content.writes, content.changes)
+    for one in chain(
+        (each.thing for each in shown),
+        (derivation.source for derivation in content.derivations),
+        (policy.protected for policy in content.policies),
+        (join.right for join in content.joins),
+    ):
+        yield one.key, one.name, one.account
+    for join in content.joins:
+        yield join.left_key, join.left_name, None
+    for change in content.changes:
+        if change.new_name is not None:
+            yield change.thing.key, change.new_name, change.thing.account
 
 
 def datasets(content: Content, **named: str) -> dict[Spelled, Dataset]:

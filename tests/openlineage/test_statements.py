@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from exporter.openlineage.events import events_of, rows_written, run_events
 from exporter.openlineage.statement import statement
 from exporter.queries.facts import Access, Agent, Change, Column, Content, History, Join, PolicyReference, Setting
-from exporter.queries.spoken import spoken
 from exporter.things.answers import Answers, Dataset
 from tests.openlineage.statements import (
     DEFAULTS,
@@ -23,6 +22,7 @@ from tests.openlineage.statements import (
     names,
     query,
     read,
+    spoken,
     thing,
     write,
 )

@@ -68,10 +68,6 @@ class Graph:
             return False
         return any(class_ in self._superclasses(one) for one in self.objects(node, TYPE))
 
-    def every_subject(self) -> Iterator[Term]:
-        """All subjects of triples, in the order in which they first appear."""
-        return iter(self._of)
-
     def pairs(self, predicate: NamedNode) -> Iterator[tuple[Term, Collection[Term]]]:
         """Every value of a property, with the nodes that have it."""
         yield from self._index().get(predicate, _NO_VALUES).items()
