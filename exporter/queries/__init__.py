@@ -1,1 +1,1 @@
-"""Rows of a query -> its facts, as plain values, and the objects that they mention."""
+"""Derive the facts of a query from its rows, as plain values, and the objects that they mention."""

@@ -15,7 +15,7 @@ Objects = Iterable[ReadDocument | None] | None
 
 
 def accesses(direct: Objects, base: Objects, provider_base: Objects) -> Iterator[Access]:
-    """The objects that were read, as often as the row says it."""
+    """The objects that were read; repetitions in the row are kept."""
     for access, documents in (("DIRECT", direct), ("BASE", base), ("PROVIDER_BASE", provider_base)):
         for one, thing in found(documents):
             yield Access(access, thing, known_columns(one.columns))
@@ -48,7 +48,7 @@ def _one_write(one: Write, other: Write) -> Write:
 
 
 def joins(direct: Iterable[DirectDocument | None] | None) -> Iterator[Join]:
-    """The joins between objects that the query names itself, as often as the row says it."""
+    """The joins of objects that the query names itself; repetitions in the row are kept."""
     for one, left in found(direct):
         for document in one.join_objects or ():
             if document is not None:

@@ -1,7 +1,7 @@
-"""What a query runs in and objects are in, and rows name only beside them: schemas, databases, roles, warehouses.
+"""Schemas, databases, roles and warehouses, derived from the names of objects and from QUERY_HISTORY.
 
-They are objects as others are, known by their names. Names of objects are fully qualified (view, "objectName"), those
-of QUERY_HISTORY are as Snowflake stores them, without quotes.
+They are objects like others, identified by name. Object names in rows are fully qualified (view, "objectName"). Names
+in QUERY_HISTORY are as Snowflake stores them, without quotes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _OF_ACCOUNTS: Final = frozenset(
     ("account-object", "database", "listing", "location", "role", "share", "user-object", "user-stage", "warehouse")
 )
-"""Kinds of objects that are in no schema, whatever their names look like."""
+"""Kinds of objects that are not in a schema, even if their names have several parts."""
 _OF_DATABASES: Final = ("schema", "database-role")
 
 
 @lru_cache(maxsize=20_000)
 def containers(kind: str, name: str) -> tuple[Thing, ...]:
-    """What an object is in by its name, the nearest first: its schema, and the schema's database; none where its name
-    does not say it.
+    """The schema and the database of an object, in this order, derived from its name. Empty if the name is not fully
+    qualified, or if objects of this kind are in no schema.
     """
     parts = parts_of(name)
     if kind in _OF_ACCOUNTS or len(parts) != (2 if kind in _OF_DATABASES else 3):
@@ -38,7 +38,7 @@ def containers(kind: str, name: str) -> tuple[Thing, ...]:
 
 
 def runs_in(history: History) -> Iterator[Thing]:
-    """The role and the warehouse of a query, where QUERY_HISTORY tells them."""
+    """The role and the warehouse of a query, as far as QUERY_HISTORY gives them."""
     for thing in (role_of(history.role_name, history.role_type), warehouse_of(history.warehouse_name)):
         if thing is not None:
             yield thing
@@ -46,13 +46,13 @@ def runs_in(history: History) -> Iterator[Thing]:
 
 @lru_cache(maxsize=1_000)
 def role_of(name: str | None, kind: str | None) -> Thing | None:
-    """The role that a query ran as. ``kind``: role_type, which tells roles of the account from others."""
+    """The role of a query; None without a name. ``kind``: role_type, which distinguishes account roles from others."""
     known = named(name)
     return None if known is None else thing_of(normal_domain(kind) or "ROLE", None, stored_as(known))
 
 
 @lru_cache(maxsize=1_000)
 def warehouse_of(name: str | None) -> Thing | None:
-    """The warehouse that a query ran on."""
+    """The warehouse that a query ran on; None without a name."""
     known = named(name)
     return None if known is None else thing_of("WAREHOUSE", None, stored_as(known))

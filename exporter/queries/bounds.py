@@ -1,7 +1,5 @@
-"""How much one query may do: what is more is held back with a reason, so that memory and time have a bound.
-
-What is derived from what grows with reads times writes. No statement of a person comes near to these numbers: the
-longest of Snowflake's own are 1 MB.
+"""Limits on the objects of one query. A query beyond them is quarantined with a reason, so that memory and time are
+bounded: derivations grow with reads times writes. Real statements stay far below, since their text is at most 1 MB.
 """
 
 from __future__ import annotations
@@ -14,13 +12,13 @@ if TYPE_CHECKING:
     from exporter.queries.facts import Content
 
 OBJECTS: Final = 20_000
-"""Objects that a query reads or writes, at most."""
+"""Most objects that a query may name."""
 PAIRS: Final = 1_000_000
-"""Objects read times objects written, at most."""
+"""Most pairs of an object read and an object written."""
 
 
 def beyond(content: Content) -> str | None:
-    """Why a query with this content is not written; None where it is."""
+    """The reason why a query with this content is too large to be written; None if it is not."""
     reads, writes = len(content.accesses), len(content.writes)
     others = len(content.derivations) + len(content.policies) + len(content.joins)
     if reads + writes + others <= OBJECTS and reads * writes <= PAIRS:
@@ -28,14 +26,14 @@ def beyond(content: Content) -> str | None:
     named = len(set(_named(content)))
     if named > OBJECTS:
         return f"the query names {named:,} objects, more than {OBJECTS:,}"
-    reads = len({one.thing.key for one in content.accesses})  # an object is read directly and as a base, too
+    reads = len({one.thing.key for one in content.accesses})  # an object can be both direct and base
     if reads * writes > PAIRS:
         return f"the query reads {reads:,} objects and writes {writes:,}, more than {PAIRS:,} pairs of them"
     return None
 
 
 def _named(content: Content) -> Iterator[str]:
-    """The keys of all objects that are read, written, or named beside those."""
+    """The keys of all objects that are read, written or otherwise named."""
     yield from (one.thing.key for one in content.accesses)
     yield from (one.thing.key for one in content.writes)
     yield from (one.source.key for one in content.derivations)

@@ -1,7 +1,7 @@
-"""The rows of one query -> its facts.
+"""Derive the facts of one query from its rows.
 
-A query has several rows where its statement changed several objects (a SWAP), and where a row was exported twice.
-Sources: view, "Columns", "Ancestor queries"; QUERY_HISTORY, where it is given.
+A query has several rows if its statement changed several objects (a SWAP), or if a row was exported twice.
+Sources: view, "Columns", "Ancestor queries"; QUERY_HISTORY, if it is given.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def account_of(row: Row, default: str) -> str:
-    """The account that a row belongs to: its own in ORGANIZATION_USAGE, the given one elsewhere. An organization's name
-    has no hyphen; one that came with some shall not meet the account of another.
+    """The account of a row, ORG-ACCOUNT: the row's own in ORGANIZATION_USAGE, otherwise ``default``. Organization names
+    have no hyphen; one in the data is escaped, so that two different pairs never give the same account.
     """
     if row.organization_name is None or row.account_name is None:
         return default
@@ -35,13 +35,13 @@ def account_of(row: Row, default: str) -> str:
 
 
 def disagree(rows: Sequence[Row]) -> bool:
-    """Whether the rows of one query name different users: it cannot be theirs together, and is held back."""
+    """Whether the rows of one query name different users. They contradict each other, so the query is quarantined."""
     return len(rows) > 1 and len({row.user_name for row in rows}) > 1
 
 
 def distinct(rows: Sequence[Row]) -> list[Row]:
-    """The rows of one query without exact duplicates: equal in all columns that are read, however their JSON is
-    spelled. No array and an empty one are the same: some tools write the one for the other.
+    """The rows of one query without exact duplicates: rows equal in all columns that are read, however their JSON is
+    written. A null and an empty array are equal, because some tools write one for the other.
     """
     if len(rows) == 1:
         return list(rows)
@@ -55,7 +55,7 @@ def distinct(rows: Sequence[Row]) -> list[Row]:
 
 
 def _plain(value: Any) -> Hashable:
-    """A document as a value that is equal where the documents say the same."""
+    """A document as a hashable value; documents with the same meaning give equal values."""
     if isinstance(value, ChangeDocument):
         fields = (value.object_domain, value.object_id, value.object_name, value.argument_signature)
         return (*map(text, (*fields, value.operation_type)), properties_of(value))
@@ -67,7 +67,7 @@ def _plain(value: Any) -> Hashable:
 
 
 def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY) -> QueryFacts:
-    """The facts of a query from its :func:`distinct` rows, of which there is at least one; in whatever order."""
+    """The facts of a query from its :func:`distinct` rows: at least one, in any order."""
     if len(rows) > 1:
         return _of_several(account, rows, history)
     (row,) = rows

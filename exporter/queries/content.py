@@ -1,4 +1,4 @@
-"""The content of a row -> what the statement did. The same text is read once, however often the statement recurs."""
+"""Derive what a statement did from the content of a row. Results are cached, because statements recur."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 _SHORT: Final = 4 * 1024
 _LONG: Final = 64 * 1024
-"""Bytes of a content. Contents are kept for the next row that has the same: of the many short ones many, of long ones
-few; longer ones hardly recur, and would fill the memory.
+"""Bytes of a content. There are two caches: a large one for short contents, a small one for long ones. Contents beyond
+both hardly recur and would fill the memory.
 """
 _SENTINEL: Final = TRUNCATED.encode()
 
 
 def content_of(content: bytes) -> Content:
-    """What the statement of one row did. ``content``: :attr:`exporter.rows.row.Row.content`. The answer is shared.
+    """What the statement of one row did. ``content``: :attr:`exporter.rows.row.Row.content`. Rows share the result.
 
-    Raises msgspec.DecodeError for what is not in the documents' form.
+    Raises msgspec.DecodeError if the content does not have the documented form.
     """
     size = len(content)
     return _kept_short(content) if size <= _SHORT else _kept_long(content) if size <= _LONG else _read(content)
@@ -70,7 +70,7 @@ def _agent(document: AgentDocument | None) -> Agent:
 
 
 def merged(contents: Sequence[Content]) -> Content:
-    """What several rows of one query say together, in whatever order they come; of agents the greatest list is kept."""
+    """The contents of several rows of one query as one, in any order. Of the lists of agents the greatest is kept."""
     return Content(
         accesses=accesses_once(chain.from_iterable(one.accesses for one in contents)),
         writes=writes_once(chain.from_iterable(one.writes for one in contents)),

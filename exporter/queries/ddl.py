@@ -1,4 +1,4 @@
-"""Changes: what a query changed by DDL.
+"""The DDL changes of a query.
 
 Sources: view, "object_modified_by_ddl" and its usage notes; guide, "Examples: Tracking objects modified by a DDL
 operation".
@@ -30,17 +30,18 @@ _SWAP: Final = ("swapTargetDomain", "swapTargetId", "swapTargetName")
 _source_end: Final = re.compile(
     r"(?:clone|like|creation)?source(?:object|target)?(domain|id|name)", re.ASCII | re.IGNORECASE
 ).fullmatch
-"""The property that names what the object was made from (CLONE, LIKE): the documents give it no name."""
+"""Matches the properties that name the source of a CLONE or LIKE; the view's documents do not give their names."""
 
 
 def properties_of(document: ChangeDocument) -> str | None:
-    """The properties as JSON in one spelling; None where the row has none."""
+    """The properties as JSON in canonical form; None if the row has none."""
     return raw_text(document.properties)
 
 
 def change_of(document: ChangeDocument | None, properties: str | None) -> Change | None:
-    """The change, with the key that it has while it is the only one of its kind to its object in its query; None where
-    the row names no object, or its operation was cut away. ``properties``: as :func:`properties_of` gives them.
+    """The change; None if the row names no object or its operation is truncated. Its key assumes that it is the only
+    change of its query with this object and operation (see :func:`changes_once`). ``properties``: the result of
+    :func:`properties_of`.
     """
     if document is None:
         return None
@@ -77,12 +78,12 @@ def _change(thing: Thing, operation: str, properties: str | None) -> Change:
 
 
 def _value(given: Members, name: str) -> str | None:
-    """The value of an atomic property; None for a compound one and for one that says nothing."""
+    """The value of an atomic property; None for a compound one and for a blank or truncated value."""
     return said(atomic(given.get(name)))
 
 
 def _source(given: Members) -> tuple[str, str, str]:
-    """The first property of each end that names what the object was made from."""
+    """The names of the properties with domain, id and name of the source of a CLONE or LIKE; empty if missing."""
     ends: dict[str, str] = {}
     for name in given:
         end = _source_end(name)
@@ -92,7 +93,7 @@ def _source(given: Members) -> tuple[str, str, str]:
 
 
 def _other(thing: Thing, given: Members, names: tuple[str, str, str]) -> tuple[str | None, ...]:
-    """Key, domain, id and name of the other object of a change; its domain is the own one unless they say it."""
+    """Key, domain, id and name of the other object of a change. Without a domain it has that of ``thing``."""
     domain, ident, name = (_value(given, one) for one in names)
     if ident is None and name is None:
         return None, None, None, None
@@ -101,8 +102,8 @@ def _other(thing: Thing, given: Members, names: tuple[str, str, str]) -> tuple[s
 
 
 def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
-    """One change per object, operation and properties; those of one kind to one object in one query are told apart by a
-    hash of what they say.
+    """One change per object, operation and properties. If several share the object and the operation, a hash of their
+    properties makes their keys different.
     """
     every = once(facts, _says, _one)
     alike = Counter((one.thing.key, one.operation) for one in every)
@@ -119,7 +120,7 @@ def _one(one: Change, other: Change) -> Change:
 
 
 def _rank(fact: Change) -> Key:
-    """What two changes that say the same can differ in."""
+    """An order for changes that are equal in object, operation and properties."""
     return *rank(fact.thing), fact.swap_domain or "", fact.source_domain or ""
 
 

@@ -1,4 +1,4 @@
-"""Derivations: from which columns a written column comes, directly and from the bottom, or through a function.
+"""Derivations: the source columns of a written column, direct and base ones, and functions that computed it.
 
 Sources: guide, "Column lineage"; view, "directSources", "baseSources", "Usage Notes: Column Lineage".
 """
@@ -18,7 +18,7 @@ Sources = list[SourceDocument | None] | None
 
 
 def derivations(target: Thing, columns: Iterable[SourcedColumnDocument | None] | None) -> Iterator[Derivation]:
-    """The sources of an object's columns; columns and sources without a name are left out."""
+    """The derivations of an object's columns. Columns without a name and sources that name nothing are left out."""
     for column in columns or ():
         name = None if column is None else said(column.column_name)
         if column is not None and name is not None:

@@ -1,7 +1,7 @@
-"""What a query does to objects: which it reads, makes a version of, drops; which columns it writes, adds, renames.
+"""The effects of a query on objects: reads, new versions, drops; columns written, added, renamed.
 
-A query that writes an object makes a version of it, and so does one that creates, replaces or restores it, gives it a
-policy body, or adds, drops or renames its columns by DDL (view, "object_modified_by_ddl").
+A query makes a new version of an object if it writes it, creates, replaces or restores it, gives it a policy body, or
+adds, drops or renames its columns by DDL (view, "object_modified_by_ddl").
 """
 
 from __future__ import annotations
@@ -19,31 +19,33 @@ if TYPE_CHECKING:
     from exporter.queries.facts import Change, Content, Setting
 
 CREATES: Final = ("CREATE", "REPLACE")
-"""Operations after which nothing is left of what was there."""
+"""Operations after which nothing of a former object remains."""
 DROPS: Final = ("DROP", "UNDROP")
-"""Operations that take an object away, and bring it back as it was."""
+"""Operations that remove an object and restore it."""
 SettingKey = tuple[str, str | None, str, str]
-"""Change key, column (None: the object itself), property, key of the tag or policy; of a grant what
-:func:`exporter.queries.grants.held_as` gives for the two."""
+"""Change key, column (None: the object itself), property, key of the tag or policy. For a grant, the last two are the
+result of :func:`exporter.queries.grants.held_as`."""
 
 
 class Effect(Struct, frozen=True, gc=False):
-    """What one query does to one object.
+    """The effect of one query on one object.
 
-    When the query starts:
-    ``is_read``         whether it meets a version of it: it reads it, takes data from it, or it is a policy enforced
-    ``is_data``         whether it reads it or takes data from it
-    ``is_base``         whether it reads it as one of base_objects_accessed
-    ``source_columns``  the columns that it takes data from, sorted
-    ``settings``        the tags and policies that it sets or unsets on it, and what it grants and revokes, sorted by
-                        change key, each once
+    At the start of the query:
+    ``is_read``         the object is read, is a source of data, or is a policy that is enforced
+    ``is_data``         the object is read or is a source of data
+    ``is_base``         the object is among base_objects_accessed
+    ``source_columns``  its columns from which data is taken, sorted
+    ``settings``        tags and policies that are set or unset on it, grants and revokes, sorted by change key, each
+                        once
 
-    When it ends:
-    ``drops``, ``makes``, ``creates``  whether it drops it, makes a version of it, and one that nothing came before
-    ``policy_body``     of the version that it makes of a policy
-    ``written``         the columns of that version that it wrote, sorted, and whether each is new: added or renamed
+    At the end of the query:
+    ``drops``           the object is dropped
+    ``makes``           a new version of it is made
+    ``creates``         that version has no former version
+    ``policy_body``     the body in that version, if the object is a policy
+    ``written``         its columns that were written, sorted, each with whether it is new: added or renamed
     ``renamed``         former and new name of its columns, sorted
-    ``lost``            the columns that it drops, sorted
+    ``lost``            its columns that are dropped, sorted
     """
 
     is_read: bool = False
@@ -61,11 +63,11 @@ class Effect(Struct, frozen=True, gc=False):
 
 
 NOTHING: Final = Effect()
-"""What a query does to an object that it does not mention, or only names beside others."""
+"""The effect on an object that the query does not mention, or only names (as the partner of a join)."""
 
 
 def effects(content: Content) -> Mapping[str, Effect]:
-    """By object key, sorted; the same mapping for the same content, so not to be changed."""
+    """Object key -> effect, sorted by key. The mapping is cached for the content, so callers must not change it."""
     known = _recent.get(id(content))
     if known is not None and known[0] is content:
         return known[1]
@@ -78,18 +80,20 @@ def effects(content: Content) -> Mapping[str, Effect]:
 
 _KEPT: Final = 256
 _recent: Final[dict[int, tuple[Content, Mapping[str, Effect]]]] = {}
-"""By identity, for to hash a content takes as long as to read it; each content is kept, so that its id is its own."""
+"""Content and effects by ``id(content)``: hashing a content takes as long as reading it. The content is kept with
+them, so that no other object gets its id.
+"""
 
 
 def is_rename(setting: Setting) -> bool:
-    """Whether a column gets another name, the setting's value."""
+    """Whether the setting renames its column; the new name is its value."""
     if setting.property != "objectName" or setting.column_name is None or setting.value is None:
         return False
     return setting.value not in {setting.column_name, TRUNCATED} and setting.value.strip(" ") != ""
 
 
 class _Draft(Struct, gc=False):
-    """An :class:`Effect` while it is gathered."""
+    """An :class:`Effect` under construction."""
 
     is_read: bool = False
     is_data: bool = False
@@ -160,7 +164,7 @@ def _reads(content: Content, drafts: _Drafts) -> None:
 
 
 def _change(change: Change, drafts: _Drafts) -> None:
-    """Changes count after writes: a column that is written and added is new."""
+    """Apply a change. Changes are applied after writes: a column that is written and added is new."""
     creates = change.operation in CREATES
     if creates or change.operation == "UNDROP" or change.policy_body is not None:
         draft = drafts[change.thing.key]

@@ -1,12 +1,12 @@
-"""What a query says: its facts, as plain values, under natural keys.
+"""The facts of a query, as plain values with natural keys.
 
 Keys
 ----
 ``account``   ORG-ACCOUNT, the authority of the namespace ``snowflake://ORG-ACCOUNT``.
-``query_id``  as the view spells it; with ``account`` the key of a query.
+``query_id``  as in the view; with ``account`` the key of a query.
 object key    the natural key of an object within its account, and its path in the graph: ``table/66564`` by id,
-              ``table/name/DB.SCH.T1`` by name where no id is given, ``location/s3%3A%2F%2Fbucket%2Fa.csv`` for a
-              place outside of Snowflake.
+              ``table/name/DB.SCH.T1`` by name if no id is given, ``location/s3%3A%2F%2Fbucket%2Fa.csv`` for a
+              location outside Snowflake.
 change key    the natural key of a DDL change within its query.
 
 Times are microseconds since 1970 in UTC. ``None`` always means "the row does not say".
@@ -18,7 +18,9 @@ from msgspec import Struct
 
 
 class Thing(Struct, frozen=True, order=True, gc=False):
-    """An object as a row names it. ``domain`` in upper case; ``object_id`` digits; ``account``: the one beside it."""
+    """An object as a row names it. ``domain`` is in upper case, ``object_id`` is digits, ``account`` is the row's
+    accountName for an object of another account.
+    """
 
     key: str
     kind: str
@@ -33,7 +35,7 @@ class Thing(Struct, frozen=True, order=True, gc=False):
 
 
 class Column(Struct, frozen=True, order=True, gc=False):
-    """A column that a row lists; its id where the row gives one."""
+    """A column that a row lists; ``column_id`` is None if the row gives none."""
 
     name: str
     column_id: str | None = None
@@ -48,15 +50,15 @@ class Access(Struct, frozen=True, gc=False):
 
 
 class Write(Struct, frozen=True, gc=False):
-    """An object written, and its columns that were (view, objects_modified)."""
+    """An object written, with its columns that were written (view, objects_modified)."""
 
     thing: Thing
     columns: tuple[Column, ...] = ()
 
 
 class Derivation(Struct, frozen=True, gc=False):
-    """A source of a written column. ``source_type``: DIRECT or BASE; ``source_column`` is None of a function or
-    procedure (guide, "Column lineage").
+    """A source of a written column. ``source_type``: DIRECT or BASE. ``source_column``: None if the source is a
+    function or a procedure (guide, "Column lineage").
     """
 
     target_key: str
@@ -68,8 +70,8 @@ class Derivation(Struct, frozen=True, gc=False):
 
 
 class PolicyReference(Struct, frozen=True, gc=False):
-    """A policy that was enforced on an object, or on a column of it. ``policy_kind``: MASKING_POLICY,
-    ROW_ACCESS_POLICY, or another (view, policies_referenced).
+    """A policy that was enforced on an object or on one of its columns. ``policy_kind``: MASKING_POLICY,
+    ROW_ACCESS_POLICY, or another (view, policies_referenced). ``provider``: it is a policy of the data's provider.
     """
 
     protected: Thing
@@ -92,9 +94,9 @@ class Join(Struct, frozen=True, gc=False):
 
 
 class Setting(Struct, frozen=True, gc=False):
-    """A thing that a change says: an atomic property (``element`` None, ``value`` its value) or one element of a
-    compound one. ``column_name``: the column that it is set on, None for the object itself. ``element_key``: the object
-    key of a tag or policy. ``sub_operation``: ADD, DROP, ALTER.
+    """An atomic property of a change (``element`` is None), or one element of a compound property. ``column_name``: the
+    column that it is set on, None for the object itself. ``element_key``: the object key of a tag or policy.
+    ``sub_operation``: ADD, DROP, ALTER.
     """
 
     change_key: str
@@ -109,9 +111,9 @@ class Setting(Struct, frozen=True, gc=False):
 
 
 class Grant(Struct, frozen=True, gc=False):
-    """What a change opens to somebody. ``privilege`` in upper case on ``thing``, or on all objects of the domain
-    ``on_all`` in it; None: ``thing`` itself is granted, a role, or a share to an account. ``is_revoked``: it is taken
-    back; then ``grantee`` None means all accounts, and a privilege may be :data:`exporter.queries.grants.ANY`.
+    """A grant or, with ``is_revoked``, a revoke. ``privilege``: in upper case; it holds on ``thing``, or on all objects
+    of the domain ``on_all`` in ``thing``. None: ``thing`` itself is granted (a role, or a share to an account).
+    ``grantee``: None in a revoke means all accounts. A revoked privilege can be :data:`exporter.queries.grants.ANY`.
     """
 
     privilege: str | None
@@ -122,9 +124,9 @@ class Grant(Struct, frozen=True, gc=False):
 
 
 class Change(Struct, frozen=True, gc=False):
-    """A DDL change (view, object_modified_by_ddl). ``operation``: the view's word in upper case; ``properties``: the
-    JSON as it came. ``swap_*``: of the object that it was swapped with, ``source_*``: that it was made from; each field
-    as the row says it, ``*_key`` None where it names nothing.
+    """A DDL change (view, object_modified_by_ddl). ``operation``: the view's word in upper case. ``properties``: the
+    JSON of the row. ``swap_*``: the partner of a SWAP; ``source_*``: the source of a CLONE or LIKE. Their values are as
+    in the row; ``*_key`` is None if the row names no such object.
     """
 
     change_key: str
@@ -155,8 +157,8 @@ class Agent(Struct, frozen=True, gc=False):
 
 
 class Content(Struct, frozen=True, gc=False):
-    """What a statement did: the same whenever, and by whom, it is run. Every tuple is sorted by its key and holds each
-    key once. ``incomplete``: ``PLACE REASON`` of what Snowflake cut away or left unnamed, sorted.
+    """What a statement did, independent of who ran it and when. Every tuple is sorted by key, with each key once.
+    ``incomplete``: sorted texts ``PLACE REASON`` for what Snowflake truncated or left without a name.
     """
 
     accesses: tuple[Access, ...] = ()
@@ -197,8 +199,8 @@ NO_HISTORY = History()
 
 
 class QueryFacts(Struct, frozen=True, gc=False):
-    """A query: who ran it and when, what it did. ``start``: the earliest time of its rows; ``row_count``: rows of the
-    view that tell of it, exact duplicates once.
+    """A query: who ran it and when, and what it did. ``start``: the earliest query_start_time of its rows.
+    ``row_count``: its rows in the view without exact duplicates.
     """
 
     account: str
@@ -219,5 +221,5 @@ class QueryFacts(Struct, frozen=True, gc=False):
 
     @property
     def end(self) -> int:
-        """When what it changed counts: its end where QUERY_HISTORY tells it, else its start."""
+        """The time from which its changes count: its end if QUERY_HISTORY gives it, otherwise its start."""
         return self.start if self.history.end_time is None else self.history.end_time

@@ -1,8 +1,8 @@
-"""Grants: the privileges, roles and shares that a change opens to somebody, and those that it takes back.
+"""Grants: the privileges, roles and shares that a change grants or revokes.
 
-The view records GRANT and REVOKE of a share under ``grant`` and ``revoke``, JSON with PRIVILEGES, ROLES and
-SECURABLE_OBJECT_…, and the accounts that a share is open to under ``accountsToAdd``, ``accountsToRemove`` and
-``accountsToSet`` (view, "GRANT TO SHARE or REVOKE FROM SHARE properties", "CREATE or ALTER SHARE properties").
+The view records GRANT and REVOKE of a share in the properties ``grant`` and ``revoke``, as JSON with PRIVILEGES, ROLES
+and SECURABLE_OBJECT_…. The accounts of a share are in ``accountsToAdd``, ``accountsToRemove`` and ``accountsToSet``
+(view, "GRANT TO SHARE or REVOKE FROM SHARE properties", "CREATE or ALTER SHARE properties").
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 GRANTED: Final = "granted/"
-"""What the properties of grants begin with, among the settings of the object whose change says them."""
+"""Prefix of the property name under which a grant is kept among the settings of an object."""
 ANY: Final = "\0"
-"""What stands in a path for every privilege, or for everybody: no segment of a path has it."""
+"""Stands in a path for all privileges, or for all grantees; it cannot occur in a segment."""
 _ON_ALL: Final = "/on-all/"
 _GRANTEES: Final = frozenset(
     ("share", "role", "database-role", "application", "application-role", "instance-role", "user-object")
 )
-"""Kinds of objects that are granted something where a change is of them; a change of another is about what it opens."""
+"""Kinds of grantees. A change of such an object grants something to it; a change of another object grants access to
+that object.
+"""
 _ALL: Final = ("ALL", "ALL PRIVILEGES")
 _ACCOUNTS: Final = {"accountsToSet": False, "accountsToAdd": False, "accountsToRemove": True}
-"""The properties that open a share to accounts, and whether they close it instead."""
+"""The properties with the accounts of a share -> whether they revoke."""
 _elements: Final = msgspec.json.Decoder(list[dict[str, Raw] | None] | dict[str, Raw]).decode
 _several: Final = msgspec.json.Decoder(list[Raw]).decode
 _parts: Final = re.compile(
@@ -42,24 +44,24 @@ _parts: Final = re.compile(
 
 
 def grants(changed: Thing, properties: Members) -> tuple[Grant, ...]:
-    """What a change of this object grants and revokes, once each, sorted. What names no object or nobody is left out:
-    the setting keeps its JSON.
+    """What a change of this object grants and revokes, once each, sorted. A grant without an object or grantee is left
+    out; its JSON stays in the settings.
     """
     found = {*_told(changed, properties), *_to_accounts(changed, properties)}
     return tuple(sorted(found, key=lambda grant: (not grant.is_revoked, path_of(grant))))
 
 
 def held_as(grant: Grant, changed: Thing) -> tuple[str, str]:
-    """A grant among the settings of the object whose change says it: a property and an element, the key of the other
-    object. It holds until one of the same is said, or the object or the other one is dropped.
+    """A grant as a setting of the changed object: property name, and element (the key of the other object). It holds
+    until the same setting occurs again, or until one of the two objects is dropped.
     """
     other = grant.grantee if grant.thing.key == changed.key else grant.thing
     return f"{GRANTED}{path_of(grant)}", "" if other is None else other.key
 
 
 def path_of(grant: Grant) -> str:
-    """The key of a grant within its change: ``privilege/SELECT/on/VIEW/to/SHARE``, ``of/ROLE/to/SHARE``, on all that a
-    schema holds ``privilege/SELECT/on-all/TABLE/in/SCHEMA/to/SHARE``.
+    """The key of a grant within its change: ``privilege/SELECT/on/VIEW/to/SHARE``, ``of/ROLE/to/SHARE``, and for all
+    objects in a schema ``privilege/SELECT/on-all/TABLE/in/SCHEMA/to/SHARE``.
     """
     place = "/on/" if grant.on_all is None else f"{_ON_ALL}{segment(grant.on_all)}/in/"
     what = "of/" if grant.privilege is None else f"privilege/{_privilege(grant.privilege)}{place}"
@@ -104,7 +106,7 @@ def _privilege(privilege: str) -> str:
 
 
 def json_grants(text: str) -> list[dict[str, Raw]]:
-    """The members of each grant that a property's value tells; none where it is no such JSON."""
+    """The JSON members of each grant in a property's value; empty if the value is not such JSON."""
     try:
         found = _elements(text)
     except (msgspec.DecodeError, RecursionError):
@@ -113,7 +115,7 @@ def json_grants(text: str) -> list[dict[str, Raw]]:
 
 
 def _names(raw: Raw | None) -> list[str]:
-    """The texts of an array that are names, or the one text that there is."""
+    """The names in a JSON array, or the one name that is given as a string."""
     if raw is None:
         return []
     given = bytes(raw)
@@ -145,13 +147,15 @@ def _of_one(changed: Thing, told: dict[str, Raw], *, is_revoked: bool) -> Iterat
 
 
 def _grant(privilege: str, thing: Thing, on_all: str | None, grantee: Thing, *, is_revoked: bool) -> Grant:
-    """To revoke all privileges revokes each."""
+    """A grant. A revoke of ALL revokes every privilege."""
     every = is_revoked and privilege in _ALL
     return Grant(ANY if every else privilege, thing, on_all, grantee, is_revoked)
 
 
 def _securable(told: dict[str, Raw]) -> tuple[Thing | None, str | None]:
-    """What is granted; or the schema or database, and the kind of objects in it all of which are."""
+    """The object on which a privilege is granted and None; or a schema or database, and the domain of all objects in it
+    on which it is granted.
+    """
 
     def field(name: str) -> str | None:
         raw = told.get(f"SECURABLE_OBJECT_{name}")
@@ -170,7 +174,7 @@ def _spelled(privilege: str) -> str | None:
 
 
 def _role(name: str) -> Thing | None:
-    """A role of the account, or of a database where the name says which."""
+    """A role of the account; a qualified name is a database role."""
     return thing_of("DATABASE ROLE" if is_qualified(name) else "ROLE", None, name)
 
 
@@ -178,7 +182,7 @@ def _role(name: str) -> Thing | None:
 
 
 def _to_accounts(changed: Thing, properties: Members) -> Iterator[Grant]:
-    """To set the accounts closes the share to all others."""
+    """The accounts added to and removed from a share. ``accountsToSet`` first removes all accounts."""
     if changed.kind != "share":
         return
     for name, is_revoked in _ACCOUNTS.items():
@@ -195,7 +199,7 @@ def _to_accounts(changed: Thing, properties: Members) -> Iterator[Grant]:
 
 
 def _listed(given: str) -> list[str]:
-    """The accounts of a JSON array; a text is one."""
+    """The accounts in a JSON array; any other text is one account."""
     if not given.startswith("["):
         return [given]
     try:

@@ -1,10 +1,11 @@
-"""Names and ids of Snowflake objects -> natural keys.
+"""Derive natural keys from the names and ids of Snowflake objects.
 
-An object is its id within its kind of thing; where the row gives no usable id, its name is the key, in a space of its
-own (view, "objectId": unique within a given account *and domain*). Nothing is ever named after a sentinel.
+The key of an object is its kind and its id (view, "objectId": unique within a given account *and domain*). If the row
+gives no usable id, its name is the key, with ``name/`` before it so that it cannot equal an id. A sentinel is never
+used as a name.
 
-Identifiers follow Snowflake's rules: unquoted ones are stored in upper case, quoted ones as they are, and a dot inside
-quotes does not part a name.
+Identifiers follow Snowflake's rules: unquoted ones are stored in upper case, quoted ones unchanged, and a dot inside
+quotes does not separate parts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 from urllib.parse import quote
 
 TRUNCATED: Final = "TRUNCATED"
-"""The sentinel that Snowflake puts where it cut a record."""
+"""The sentinel that Snowflake writes in a truncated record."""
 TABLES: Final = (
     "TABLE",
     "EXTERNAL TABLE",
@@ -32,7 +33,7 @@ ROUTINE_KINDS: Final = ("function", "procedure")
 UNKNOWN_KIND: Final = "object"
 LOCATION_KIND: Final = "location"
 _TAKEN: Final = ("QUERY", "USER", "AGENT", "LOCATION", "ACCOUNT", "EXPORT", "READS", "PART", "ACCESS", "ENFORCED")
-"""Domains whose kind would lead into a part of the graph that is not for objects: ``user/JSMITH`` ran a query."""
+"""Domains whose kind would equal a path of the graph that is not for objects (``user/JSMITH`` is a user)."""
 _KINDS: Final = {
     **dict.fromkeys(TABLES, "table"),
     **dict.fromkeys(VIEWS, "view"),
@@ -41,7 +42,7 @@ _KINDS: Final = {
 }
 _STAGES: Final = {"table": "table-stage", "user": "user-stage"}
 _OF_OTHERS: Final = frozenset({*_KINDS.values(), *_STAGES.values(), UNKNOWN_KIND})
-"""Kinds that a domain of the same letters does not get: ids are unique within a domain, and not across two."""
+"""Kinds that no other domain may get, because ids are unique only within a domain."""
 
 _PART: Final = r'("(?:[^"]|"")+"|[^."]+)'
 _parts_of: Final = re.compile(_PART).findall
@@ -56,7 +57,7 @@ _HIDDEN_DOTS: Final = {".": "%2E", "..": "%2E%2E"}
 
 @lru_cache(maxsize=1_000)
 def normal_domain(text: str | None) -> str | None:
-    """The domain in one spelling: upper case, one space between words; None for none and for the sentinel.
+    """The domain in normal form: upper case, one space between words; None if missing, blank or the sentinel.
 
     >>> normal_domain("MASKING_POLICY"), normal_domain("External table"), normal_domain("TRUNCATED")
     ('MASKING POLICY', 'EXTERNAL TABLE', None)
@@ -69,11 +70,11 @@ def normal_domain(text: str | None) -> str | None:
 
 @lru_cache(maxsize=10_000)
 def kind_of(domain: str | None, stage_kind: str | None = None, location: str | None = None) -> str:
-    """The kind of thing that ids are unique in, from a domain as :func:`normal_domain` gives it: the first segment of
-    an object's key.
+    """The kind of an object, within which ids are unique: the first segment of its key. ``domain``: the result of
+    :func:`normal_domain`.
 
-    Table stages and user stages have the table's id and the user's name for an id (view, "objectId"), so they are
-    kinds of their own. A thing with neither domain nor location is an ``object``.
+    A table stage has the id of its table, and a user stage has the user's name as its id (view, "objectId"), so both
+    are separate kinds. An object with neither domain nor location has the kind ``object``.
     """
     if domain is None:
         return UNKNOWN_KIND if location is None else LOCATION_KIND
@@ -88,23 +89,23 @@ def _kind_of_its_own(domain: str) -> str:
 
 
 def usable_id(text: str | None) -> str | None:
-    """The id where it is a positive number, as digits; None for 0, -1, names and none. ``66564.0`` is 66564."""
+    """The id as digits if it is a positive number (``66564.0`` is 66564); None for 0, -1, names and None."""
     found = _id(text) if text else None
     return found[1] if found else None
 
 
 def id_as_name(text: str | None) -> str | None:
-    """The id where it is no number: a user stage has the user's name there."""
+    """The id if it is not a number: for a user stage it is the user's name. Otherwise None."""
     return None if text is None or _is_no_id(text) else named(text)
 
 
 def named(text: str | None) -> str | None:
-    """The name, unless it is empty, of spaces (U+0020 alone, as Spark's ``trim`` has it) or the sentinel."""
+    """The name; None if it is empty, only spaces (U+0020, as in Spark's ``trim``) or the sentinel."""
     return text if text and text != TRUNCATED and not (text[0] == " " == text[-1] and not text.strip(" ")) else None
 
 
 def is_qualified(name: str) -> bool:
-    """Whether a name says what the thing is in: it has more than one part, where a dot in quotes does not count.
+    """Whether a name has more than one part; a dot inside quotes does not count.
 
     >>> is_qualified("DB.ROLE"), is_qualified('"a.b"')
     (True, False)
@@ -113,7 +114,7 @@ def is_qualified(name: str) -> bool:
 
 
 def parts_of(name: str) -> list[str]:
-    """The parts of a name, quoted ones with their quotes; none of what is no list of identifiers.
+    """The parts of a name, quoted ones with their quotes; empty if the text is not a list of identifiers.
 
     >>> parts_of('DB."a.b"')
     ['DB', '"a.b"']
@@ -122,7 +123,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def stored_as(name: str) -> str:
-    """The identifier of a name that is told as Snowflake stores it: in quotes where it needs them.
+    """The identifier for a name as Snowflake stores it: with quotes if it needs them.
 
     >>> stored_as("ANALYST"), stored_as("Analyst")
     ('ANALYST', '"Analyst"')
@@ -132,9 +133,9 @@ def stored_as(name: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def canonical_name(name: str) -> str:
-    """The name in the one spelling that stands for the same identifier: plain parts in upper case, others in quotes.
+    """The name in canonical form, equal for all names of the same identifier: plain parts in upper case, others quoted.
 
-    What is no list of identifiers is taken as one quoted part.
+    A text that is not a list of identifiers becomes one quoted part.
 
     >>> canonical_name('db.s."T"'), canonical_name('"a.b".c')
     ('DB.S.T', '"a.b".C')
@@ -146,11 +147,11 @@ def canonical_name(name: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def match_name(name: str) -> str:
-    """The name as it is matched: two spellings of one name have one value. Letter case counts in quotes alone.
+    """The name in the form in which names are compared. Letter case counts only in quotes.
 
-    A part without quotes is in upper case, and so is all of a text that is no list of identifiers and has no quotes. A
-    quoted part that is an ordinary identifier in upper case loses its quotes, which say nothing; any other stays as it
-    is. Source: Snowflake, "Identifier requirements".
+    Parts without quotes become upper case, and so does a text that is not a list of identifiers and has no quotes. A
+    quoted part loses its quotes if it does not need them; other quoted parts stay unchanged. Source: Snowflake,
+    "Identifier requirements".
 
     >>> match_name('db.s."T"'), match_name('"a.b".c'), match_name("@~/a b")
     ('DB.S.T', '"a.b".C', '@~/A B')
@@ -183,9 +184,8 @@ def _quoted(part: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def segment(text: str) -> str:
-    """One segment of a path: percent-encoded whole, ASCII only, never ``.`` or ``..``. Different texts stay different.
-
-    Letters, digits and ``. - * _`` stay as they are. Source: RFC 3986, sections 2.1 and 3.3.
+    """The text as one segment of a path: percent-encoded, ASCII only, never ``.`` or ``..``. Different texts give
+    different segments. Letters, digits and ``. - * _`` stay unchanged. Source: RFC 3986, sections 2.1 and 3.3.
     """
     return _HIDDEN_DOTS.get(text) or quote(text, safe="*").replace("~", "%7E")
 
@@ -194,9 +194,9 @@ def object_key(
     kind: str, object_id: str | None, name: str | None, signature: str | None = None, location: str | None = None
 ) -> str | None:
     """The key of an object: ``kind/ID``, else ``kind/name/NAME`` (functions and procedures with their arguments),
-    else ``location/URL``; None where the row names nothing.
+    else ``location/URL``; None if the row has none of the three.
 
-    ``object_id``, ``name``, ``location`` as :func:`usable_id` and :func:`named` give them.
+    ``object_id``: a result of :func:`usable_id`; ``name``, ``location``: results of :func:`named`.
     """
     if object_id is not None:
         return f"{kind}/{object_id}"

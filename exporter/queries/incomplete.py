@@ -1,4 +1,4 @@
-"""What Snowflake cut away from a row or left unnamed: ``PLACE TRUNCATED``, ``PLACE UNNAMED``.
+"""Detect what Snowflake truncated in a row or left without a name: ``PLACE TRUNCATED``, ``PLACE UNNAMED``.
 
 Source: view, "Usage notes" (the eight phases of truncation).
 """
@@ -29,8 +29,8 @@ _CHANGE: Final = "object_modified_by_ddl"
 
 
 def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) -> tuple[str, ...]:
-    """The places, sorted. ``properties``: those of the change, as text; ``may_be_cut``: whether the sentinel stands
-    anywhere in the row.
+    """The sorted texts ``PLACE REASON``. ``properties``: the JSON of the change's properties. ``may_be_cut``: whether
+    the sentinel occurs anywhere in the row.
     """
     return tuple(sorted(_every(document, properties, may_be_cut=may_be_cut)))
 
@@ -38,7 +38,7 @@ def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) 
 def _every(document: Document, properties: str | None, *, may_be_cut: bool) -> Iterator[str]:
     for name, objects in _arrays(document):
         if objects:
-            if may_be_cut and _SENTINEL_BYTES in msgspec.json.encode(objects):  # it may stand at any depth
+            if may_be_cut and _SENTINEL_BYTES in msgspec.json.encode(objects):  # at any depth
                 yield f"{name} {TRUNCATED}"
             if _says_nothing_somewhere(objects):
                 yield f"{name} UNNAMED"

@@ -1,5 +1,5 @@
-"""What the facts of a query say of each object that they name: read, written, changed, or only named beside others, as
-policies, partners of joins and tags are.
+"""The mentions of a query: the attributes that its facts give for each object that they name. Objects are read,
+written or changed, or only named (policies, partners of joins, tags).
 
 Sources: view, "objectId", "objectName", "objectDomain"; guide, "Swap a table"; view, "ALTER … RENAME TO".
 """
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 Value = TypeVar("Value", str, "str | None")
 _CONTENTS: Final = 6_000
 _WIDE: Final = 1_000
-"""Contents that are kept with what they say, for statements recur; one with more columns than this is not."""
+"""Mentions are cached for this many contents, because statements recur; not those of more columns than this."""
 
 
 Names = tuple[tuple[int, str], ...]
 Values = dict[Value, None] | tuple[()]
-"""Values, each once; none are shared, since most things have none of most kinds."""
+"""Values, each once. The empty tuple stands for no values: it needs no memory, and most fields are empty."""
 
 
 class Said(Struct, gc=False):
-    """What one query says of an object; the fields of :class:`exporter.things.lives.Profile`, without times."""
+    """What one query says about an object: the fields of :class:`exporter.things.lives.Profile`, without times."""
 
     object_id: str | None = None
     domains: Values[str] = ()
@@ -54,8 +54,8 @@ class Said(Struct, gc=False):
 
 
 class Mentions(NamedTuple):
-    """``said``: by object key, sorted; ``names``: what :func:`sightings` gives; ``around``: the schemas and databases
-    that the objects are in, each once.
+    """``said``: by object key, sorted. ``names``: the result of :func:`sightings`. ``around``: the schemas and
+    databases of the objects, each once.
     """
 
     said: dict[str, Said]
@@ -64,7 +64,7 @@ class Mentions(NamedTuple):
 
 
 def mentions(content: Content) -> Mentions:
-    """What the content says of objects; made once for contents that recur, so it is not to be changed."""
+    """What the content says about objects. The result is cached, so callers must not change it."""
     known = _recent.get(content)
     if known is not None:
         return known
@@ -74,10 +74,10 @@ def mentions(content: Content) -> Mentions:
 
 
 def sightings(facts: QueryFacts) -> Mapping[str, Names]:
-    """By object key, the names that the query saw on the object (0, name) and that it gave to it by RENAME or SWAP
-    (1, name), sorted; what is both is given. A name that is given is seen after those that the change itself shows.
+    """By object key, sorted: the names that the object has in the query's rows (0, name), and those that the query
+    gives it by RENAME or SWAP (1, name). A name that is both counts as given. A given name is later than the others.
 
-    Not to be changed: it is the same for all queries with the same content.
+    The result is cached for the content, so callers must not change it.
     """
     return mentions(facts.content).names
 
@@ -118,7 +118,7 @@ class _Each(dict[str, Said]):
 
 
 def _objects(content: Content) -> Iterator[Thing]:
-    """What the rows show as objects."""
+    """The objects that the rows list."""
     yield from (access.thing for access in content.accesses)
     yield from (write.thing for write in content.writes)
     yield from (derivation.source for derivation in content.derivations)
@@ -128,7 +128,7 @@ def _objects(content: Content) -> Iterator[Thing]:
 
 
 def _beside(content: Content) -> Iterator[Thing]:
-    """What they only name beside these: policies, what was swapped with or made from, granted, tags."""
+    """The objects that are only named: policies, tags, partners of a SWAP, sources of a CLONE, objects of grants."""
     for policy in content.policies:
         yield _thing(policy.policy_key, policy.policy_kind.replace("_", " "), policy.policy_id, policy.policy_name)
     for change in content.changes:
@@ -174,7 +174,7 @@ def _with(values: Values[Value], value: Value | None) -> Values[Value]:
 
 
 def _columns(content: Content, said: _Each) -> None:
-    """Columns that are read, written, source or target, or protected."""
+    """Add the columns that are read, written, protected, or a source or target of a derivation."""
     shown: Iterator[Access | Write] = chain(content.accesses, content.writes)
     for one in shown:
         columns = said[one.thing.key].columns
@@ -202,7 +202,7 @@ def _column_of(setting: Setting, said: Said) -> None:
 
 
 def _new_names(change: Change, said: Said) -> None:
-    """A name that RENAME or SWAP gives; it is told of objects with an id alone, for others are their names."""
+    """Add a name given by RENAME or SWAP. ``given`` is only for objects with an id: others are identified by name."""
     if change.new_name is not None:
         former = said.old_names.get(change.new_name, ())
         said.old_names[change.new_name] = dict.fromkeys((*former, change.thing.name))

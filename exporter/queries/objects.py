@@ -1,7 +1,7 @@
-"""Objects as the rows name them -> things with a key; what all facts of things share.
+"""Derive things with a key from the objects in rows; helpers for all facts about things.
 
-Two facts with one key differ only where Snowflake spells a thing in two ways in one query. The least is kept, in the
-order of their fields with nothing first, so that it depends on no order of rows.
+Two facts with one key differ only if Snowflake writes an object in two ways in one query. The smaller one is kept
+(fields compared in order, empty first), so that the result does not depend on the order of rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO_COLUMN_ID: Final = ("0", "-1", "")
 
 
 def said(value: Text) -> str | None:
-    """The text, unless it is blank or the sentinel of a record that was cut."""
+    """The text; None if it is missing, blank or the sentinel of a truncated record."""
     return None if value is None else named(value if isinstance(value, str) else text(value))
 
 
@@ -47,7 +47,7 @@ def thing_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the key o
     location: Text = None,
     account: Text = None,
 ) -> Thing | None:
-    """The thing of these fields, as a row has them; None where they name nothing."""
+    """The thing that the fields of a row describe; None if they identify nothing."""
     ident, normal, place, owner = text(object_id), normal_domain(text(domain)), said(location), said(stage_kind)
     kind, number, own_name, arguments = kind_of(normal, owner, place), usable_id(ident), said(name), said(signature)
     key = object_key(kind, number, own_name or id_as_name(ident), arguments, place)
@@ -63,8 +63,8 @@ def key_of(domain: Text, object_id: Text, name: Text) -> str | None:
 
 
 def found(documents: Iterable[Document | None] | None) -> Iterator[tuple[Document, Thing]]:
-    """The objects of an array with what they are. Several places in one element (``locations``) are several objects;
-    what names nothing is left out.
+    """The objects of an array, each with its thing. An element with several ``locations`` gives several objects. An
+    element that identifies nothing is left out.
     """
     for one in documents or ():
         if one is not None:
@@ -84,7 +84,7 @@ def found(documents: Iterable[Document | None] | None) -> Iterator[tuple[Documen
 
 
 def source(one: SourceDocument) -> Thing | None:
-    """The object that a source of a column belongs to, or the routine that it is."""
+    """The object whose column is the source, or the function or procedure that is the source itself."""
     return thing_of(one.object_domain, one.object_id, one.object_name, one.argument_signature, one.data_type)
 
 
@@ -103,7 +103,7 @@ def partner(one: JoinedDocument) -> Thing | None:
 
 
 def column_id(given: Text) -> str | None:
-    """A column's id; 0 and -1 are none."""
+    """A column's id; None if missing, empty, 0 or -1."""
     ident = text(given)
     return None if ident in _NO_COLUMN_ID else ident
 
@@ -111,7 +111,7 @@ def column_id(given: Text) -> str | None:
 def known_columns(
     documents: Iterable[ColumnDocument | SourcedColumnDocument | GuardedColumnDocument | None] | None,
 ) -> tuple[Column, ...]:
-    """The columns that have a name, once each and sorted, with their ids where they have one."""
+    """The columns that have a name, each once and sorted, with their ids if given."""
     if not documents:
         return ()
     every = [_column(one.column_name, one.column_id) for one in documents if one is not None]
@@ -129,7 +129,7 @@ def _column(name: Text, ident: Text) -> Column | None:
 
 
 def joined_columns(one: tuple[Column, ...], other: tuple[Column, ...]) -> tuple[Column, ...]:
-    """The columns of both, once each and sorted."""
+    """The columns of both, each once and sorted."""
     return one if one == other else tuple(sorted({*one, *other}, key=_column_rank))
 
 
@@ -138,7 +138,7 @@ def _column_rank(column: Column) -> Key:
 
 
 def rank(thing: Thing) -> Key:
-    """What two spellings of one thing are put in order by; nothing comes first."""
+    """The sort key by which one of two descriptions of the same thing is chosen; missing values come first."""
     return (
         thing.kind,
         thing.domain or "",
@@ -153,7 +153,7 @@ def rank(thing: Thing) -> Key:
 
 
 def once(facts: Iterable[Fact], key: Callable[[Fact], Key], together: Callable[[Fact, Fact], Fact]) -> tuple[Fact, ...]:
-    """One fact per key, sorted by it; ``together`` makes one of two that have the same."""
+    """One fact per key, sorted by key. ``together`` merges two facts with the same key."""
     kept: dict[Key, Fact] = {}
     for fact in facts:
         at = key(fact)

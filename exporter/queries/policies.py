@@ -19,8 +19,8 @@ Policies = list[PolicyDocument | None] | None
 
 
 def policies(documents: Iterable[GuardedDocument | None] | None, *, provider: bool) -> Iterator[PolicyReference]:
-    """The policies on each object and on its columns, as often as the row says it. ``provider``: they are those of the
-    account that shares the object.
+    """The policies enforced on each object and its columns; repetitions in the row are kept. ``provider``: they belong
+    to the account that shares the object.
     """
     for one, thing in found(documents):
         yield from _enforced(thing, None, None, one.policies, provider=provider)
@@ -43,7 +43,7 @@ def _enforced(
 
 
 def policy_kind(kind: Text) -> str:
-    """``MASKING_POLICY``, ``ROW_ACCESS_POLICY`` …, in the view's spelling; ``POLICY`` where the row does not say."""
+    """``MASKING_POLICY``, ``ROW_ACCESS_POLICY`` … as in the view; ``POLICY`` if the row gives no kind."""
     return (normal_domain(text(kind)) or "POLICY").replace(" ", "_")
 
 

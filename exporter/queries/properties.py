@@ -1,8 +1,8 @@
-"""The properties of a DDL change, by their shape.
+"""Read the properties of a DDL change by their structure.
 
-Properties are atomic (``{"value": …}``) or compound (a name -> ``{"subOperationType": …}``), and those of columns hold
-compounds again; they are read by that shape and not by a list of names, for new ones keep coming. Every value is a
-text: a JSON string is what it says, anything else is its JSON.
+Properties are atomic (``{"value": …}``) or compound (name -> ``{"subOperationType": …}``); those of columns contain
+compound ones again. They are read by structure and not by a list of names, because Snowflake keeps adding new ones.
+Every value is a text: the content of a JSON string, the JSON of anything else.
 
 Sources: view, "object_modified_by_ddl" and its usage notes.
 """
@@ -29,7 +29,7 @@ def as_text(raw: Raw) -> str | None:
 
 
 def members(text: str | None) -> Members | None:
-    """The members of a JSON object, in its order; None where the text is none."""
+    """The members of a JSON object in their order; None if the text is not a JSON object."""
     if text is None or not text.startswith("{"):
         return None
     try:
@@ -39,12 +39,12 @@ def members(text: str | None) -> Members | None:
 
 
 def atomic(given: str | None) -> str | None:
-    """The value of an atomic property: of ``{"value": x}``, x; of a bare value, itself; of anything else, None."""
+    """The value of an atomic property: x of ``{"value": x}``, or a plain value itself; None for anything else."""
     if given is None or given.startswith("["):
         return None
     return (members(given) or {}).get("value") if given.startswith("{") else given
 
 
 def is_compound(inside: Members) -> bool:
-    """Whether the object of a property, by its members, is not ``{"value": …}``."""
+    """Whether a property with these members is compound: not empty and without ``value``."""
     return bool(inside) and "value" not in inside

@@ -1,4 +1,4 @@
-"""What a query that only reads has read, object by object: the same each time that its statement is run."""
+"""The reads of a query that only reads, by object. They are equal for all runs of its statement."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ if TYPE_CHECKING:
 
     from exporter.queries.facts import Access, Content, PolicyReference
 How = frozenset[tuple[str, str | None]]
-"""In which ways a column was read, and what the object is called there."""
+"""The ways in which a column was read (DIRECT, BASE, PROVIDER_BASE), each with the object's name in the row."""
 Rule = tuple[str, str, str | None, bool]
 """A policy by its key, kind and name, and whether it is a provider's."""
 
 
 def only_reads(content: Content) -> bool:
-    """Whether a statement has read objects and done nothing else. One that Snowflake cut may have done more, and one
-    that ran a procedure has queries of its own below it.
+    """Whether a statement read objects and did nothing else. A truncated row may hide more effects, and a statement
+    that ran a procedure has child queries, so both are excluded.
     """
     does_more = content.writes or content.changes or content.derivations or content.incomplete
     return bool(content.accesses) and not does_more and all(one.thing.kind != "procedure" for one in content.accesses)
 
 
 class Alike(NamedTuple):
-    """Columns of an object that a statement has read in the same way; no column where the rows list none.
+    """Columns of an object that a statement read in the same ways and with the same policies. Each column that was read
+    is in exactly one group.
 
-    ``names``: what the row calls the object; ``ways``: DIRECT, BASE, PROVIDER_BASE; ``columns``: their names; each
-    sorted. ``policies``: those that were enforced on these columns, or on the whole object. Each column that a
-    statement has read of an object is in one of them. Without ``ways``: an object, or a column, that a policy protects
-    and that is not listed as read.
+    ``names``: the object's names in the row. ``ways``: DIRECT, BASE, PROVIDER_BASE; empty for an object or column that
+    a policy protects but that is not listed as read. ``columns``: their names; empty if the row lists none. All three
+    are sorted. ``policies``: those enforced on these columns or on the whole object.
     """
 
     object_key: str
@@ -39,7 +39,7 @@ class Alike(NamedTuple):
 
 
 def reads(content: Content) -> list[Alike]:
-    """What a statement has read, sorted."""
+    """The reads of a statement, sorted by object."""
     accesses: dict[str, list[Access]] = {}
     for access in content.accesses:
         accesses.setdefault(access.thing.key, []).append(access)
@@ -70,7 +70,7 @@ def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]
 
 
 def _columns(accesses: Iterable[Access]) -> dict[str, How]:
-    """By column, in which ways it was read, and what the object is called there."""
+    """Column name -> the ways in which it was read."""
     found: dict[str, set[tuple[str, str | None]]] = {}
     for access in accesses:
         for column in access.columns:

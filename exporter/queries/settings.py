@@ -1,4 +1,4 @@
-"""Settings: every thing that a DDL change says, an atomic property or an element of a compound one.
+"""Settings: the atomic properties of a DDL change, and the elements of its compound properties.
 
 Sources: view, "object_modified_by_ddl"; guide, "Examples: Tracking objects modified by a DDL operation".
 """
@@ -28,7 +28,7 @@ _word_begins: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Place(Struct, frozen=True, gc=False):
-    """Where a setting stands: its change, the object, the column (None: the object itself)."""
+    """Where a setting belongs: its change, the object, the column (None: the object itself)."""
 
     change_key: str
     object_key: str
@@ -36,7 +36,7 @@ class Place(Struct, frozen=True, gc=False):
 
 
 def settings(change_key: str, object_key: str, properties: Members) -> tuple[Setting, ...]:
-    """The settings of a change, once each, sorted."""
+    """The settings of a change, each once, sorted."""
     place = Place(change_key, object_key)
     every = dict.fromkeys(_of_object(place, properties))
     return tuple(sorted(every, key=_order))
@@ -74,7 +74,7 @@ def _of_columns(place: Place, columns: Members) -> Iterator[Setting]:
 
 
 def _of_property(place: Place, name: str, given: str | None, inside: Members | None) -> Iterator[Setting]:
-    """The setting of an atomic property, or those of the elements of a compound one; none of one that says nothing."""
+    """The setting of an atomic property, or one for each element of a compound property; none for an empty one."""
     if inside is not None and is_compound(inside):
         for element, value in inside.items():
             yield _of_element(place, name, element, value, members(value))
@@ -84,7 +84,7 @@ def _of_property(place: Place, name: str, given: str | None, inside: Members | N
 
 
 def _of_element(place: Place, name: str, element: str, given: str | None, inside: Members | None) -> Setting:
-    """``element_key``: the tag or policy that the element names, None for values and columns."""
+    """The setting of an element. Its ``element_key`` is the key of a tag or policy, None for values and columns."""
     told = inside or {}
     ident, domain = usable_id(atomic(told.get("objectId"))), _element_domain(name)
     key = None if domain is None else key_of(domain, ident, element)
@@ -99,7 +99,7 @@ def _at(place: Place) -> tuple[str, str, str | None]:
 
 @lru_cache(maxsize=1_000)
 def _element_domain(name: str) -> str | None:
-    """TAG for tags, MASKING POLICY for maskingPolicies, and so on for every property of policies."""
+    """TAG for ``tags``, MASKING POLICY for ``maskingPolicies`` and so on; None for other properties."""
     policy = _policies(name)
     if policy is not None:
         return _word_begins.sub(" ", policy[1]).upper() + " POLICY"

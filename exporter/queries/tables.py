@@ -1,6 +1,6 @@
-"""The facts as tables: what ``--outputs facts`` writes, one table per kind of statement, under natural keys.
+"""The facts as tables for ``--outputs facts``, one table per kind of fact, with natural keys.
 
-A table is a dict of column names and Spark SQL types. Rows are plain values: times are texts in UTC, to be cast. For
+A table is a dict of column names and Spark SQL types. Rows are plain values; times are texts in UTC, cast later. For
 the keys see :mod:`exporter.queries.facts`; ``None`` always means "the row does not say".
 """
 
@@ -27,12 +27,12 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def ddl(table: Table) -> str:
-    """The table as Spark spells a schema: ``query_id string, agents array<…>``."""
+    """The table as a schema in Spark's DDL: ``query_id string, agents array<…>``."""
     return ", ".join(f"`{name}` {kind}" for name, kind in table.items())
 
 
 def _fields(text: str) -> dict[str, str]:
-    """``name type`` a line, for tables without nested types."""
+    """Parse ``name type, name type`` into a table; types must not be nested."""
     pairs = (part.split(maxsplit=1) for part in text.replace("\n", " ").split(",") if part.strip())
     return {name: " ".join(kind.split()) for name, kind in pairs}
 
@@ -49,7 +49,7 @@ QUERY_HISTORY: Final[Table] = _fields(
     schema_name string, end_time timestamp, total_elapsed_time bigint, execution_status string, bytes_scanned bigint,
     rows_produced bigint, rows_inserted bigint, rows_updated bigint, rows_deleted bigint"""
 )
-"""What is taken from QUERY_HISTORY, by query_id; ``total_elapsed_time`` in milliseconds."""
+"""The columns read from QUERY_HISTORY by query_id; ``total_elapsed_time`` is in milliseconds."""
 
 QUERIES: Final[Table] = {
     **_fields(
@@ -62,8 +62,8 @@ QUERIES: Final[Table] = {
     "row_count": "int not null",
     **QUERY_HISTORY,
 }
-"""One row per query. ``agents``: nearest first. ``incomplete``: ``PLACE REASON`` of what Snowflake cut away or left
-unnamed, sorted. ``row_count``: rows of the view that tell of it."""
+"""One row per query. ``agents``: nearest first. ``incomplete``: sorted ``PLACE REASON`` for what Snowflake truncated or
+left without a name. ``row_count``: its rows in the view."""
 
 ACCESSES: Final[Table] = {**_fields(f"{_TIMED}, access string not null, {_OBJECT}"), **_COLUMNS}
 """One row per query, ``access`` (DIRECT, BASE, PROVIDER_BASE) and object read; columns sorted by name."""
@@ -83,7 +83,7 @@ POLICY_REFERENCES: Final[Table] = _fields(
     policy_kind string not null, policy_id string, policy_name string, provider boolean not null"""
 )
 """One row per query, protected object or column (None: the whole object), and policy enforced.
-``policy_kind``: MASKING_POLICY, ROW_ACCESS_POLICY, or another that the view may come to know."""
+``policy_kind``: MASKING_POLICY, ROW_ACCESS_POLICY, or another that Snowflake adds."""
 
 JOINS: Final[Table] = _fields(f"{_TIMED}, left_key string not null, left_name string, join_type string, {_OBJECT}")
 """One row per join in a query; the object columns are the right side's."""
@@ -94,18 +94,18 @@ DDL_CHANGES: Final[Table] = _fields(
     source_key string, source_name string, source_id string, source_domain string,
     policy_body string, comment string, properties string"""
 )
-"""One row per DDL change. ``operation``: the view's word in upper case. ``properties``: the JSON as it came.
-``swap_*``: the other side of a SWAP; ``source_*``: what a CLONE or LIKE was made from."""
+"""One row per DDL change. ``operation``: the view's word in upper case. ``properties``: the JSON of the row.
+``swap_*``: the other object of a SWAP; ``source_*``: the source of a CLONE or LIKE."""
 
 DDL_SETTINGS: Final[Table] = _fields(
     f"""{_TIMED},
     change_key string not null, object_key string not null, column_name string, property string not null,
     element string, element_key string, element_id string, sub_operation string, value string"""
 )
-"""One row per thing that a change says: an atomic property (``element`` None, ``value`` its value) or one element of a
-compound one (``property`` tags, maskingPolicies, rowAccessPolicies, allowedValues, columns …; ``element`` its name;
-``sub_operation`` ADD, DROP, ALTER). ``column_name``: the column it is set on, None for the object itself.
-``element_key``: the object key of a tag or policy."""
+"""One row per atomic property of a change (``element`` is None), or per element of a compound property (tags,
+maskingPolicies, rowAccessPolicies, allowedValues, columns …; ``element``: its name; ``sub_operation``: ADD, DROP,
+ALTER). ``column_name``: the column it is set on, None for the object itself. ``element_key``: the object key of a tag
+or policy."""
 
 OBJECTS: Final[Table] = {
     **_fields(
@@ -117,21 +117,21 @@ OBJECTS: Final[Table] = {
         "array<string>",
     ),
 }
-"""One row per object, with every value that the rows show of each attribute, sorted. ``canonical_name``: only where
+"""One row per object. Each array has all values of an attribute that occur in rows, sorted. ``canonical_name``: only if
 the name is the key."""
 
 NAMES: Final[Table] = _fields(
     """account string not null, object_key string not null, name string not null, valid_from timestamp not null,
     valid_until timestamp, last_seen timestamp not null"""
 )
-"""One row per name that an object had, and when: from its first sighting (or the rename) to the first sighting of the
-next name, None while it holds."""
+"""One row per name of an object. ``valid_from``: the first row with the name, or the rename; ``valid_until``: the first
+row with the next name, None for the current name."""
 
 COLUMN_FACTS: Final[Table] = {
     **_fields("account string not null, object_key string not null, column_name string not null"),
     "column_ids": "array<string>",
 }
-"""One row per column: its object and its name (sources carry no column id)."""
+"""One row per column of an object, identified by name, because sources have no column id."""
 
 FACTS: Final[Mapping[str, Table]] = {
     "queries": QUERIES,
@@ -150,7 +150,7 @@ FACTS: Final[Mapping[str, Table]] = {
 
 
 def rows_of(facts: QueryFacts) -> Iterator[tuple[str, Fact]]:
-    """The facts of a query, each with the name of its table."""
+    """The facts of a query as rows, each with the name of its table."""
     content, query = facts.content, _query(facts)
     yield "queries", _query_row(facts, query)
     for access in content.accesses:
@@ -215,7 +215,7 @@ def _columns(columns: tuple[Column, ...]) -> Fact:
 
 
 def rows_of_object(profile: Profile, life: Life) -> Iterator[tuple[str, Fact]]:
-    """The facts of an object, its names and its columns, each with the name of its table."""
+    """The facts of an object, its names and its columns as rows, each with the name of its table."""
     key = {"account": profile.account, "object_key": profile.key}
     by_name = profile.names and profile.key.startswith(f"{profile.kind}/name/")
     yield (
