@@ -326,7 +326,7 @@ def test_pseudonyms_without_a_key_are_refused_wherever_they_are_asked_for(
 ) -> None:
     monkeypatch.setenv("EXPORTER_PSEUDONYMS", "")
     assert exports.export([exports.ndjson([GOOD], tmp_path / "rows.ndjson")], tmp_path / "out") == 2
-    assert "names would be in clear" in capsys.readouterr().err
+    assert "names would be exported in clear" in capsys.readouterr().err
 
 
 def test_a_name_that_is_nearly_there_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,1 +1,1 @@
-"""What must not get out: pseudonyms in the place of user names, and filters of rows and objects."""
+"""Protection of personal data: pseudonyms that replace user names, and filters of rows and objects."""

@@ -1,7 +1,7 @@
-"""Users whose names only earlier runs told: their pseudonyms are known, their names are not.
+"""Find names of users that only earlier runs read. Of these users the pseudonyms are known, not the names.
 
-Whether a word is such a name is found by making its pseudonym. So an update hides the users of all days before, and no
-file of DIR has to hold their names. Single words are tried, and up to five in a row (``jane.doe@a.com``).
+A word is such a name if its pseudonym is a known one. So an update also hides the users of earlier runs, although no
+file in DIR contains their names. Single words and sequences of up to five words (``jane.doe@a.com``) are tried.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _WORD: Final = re.compile(r"[^\W_]+")
 _WORDS: Final = 5
 _BETWEEN: Final = 1
-"""Characters between two words of a name at most."""
+"""Most characters between two words of a name."""
 _REMEMBERED: Final = 50_000
 _JOINS: Final = frozenset("_$")
 SHORT: Final = 3
-"""A name of fewer letters and digits is found as an identifier alone: ``PK`` is no part of ``PK_ORDERS``."""
+"""A name with fewer letters and digits is found only as a whole identifier: ``PK`` is not found in ``PK_ORDERS``."""
 
 
 class Earlier:
@@ -33,7 +33,7 @@ class Earlier:
         self._tried: dict[str, str | None] = {}
 
     def whole(self, name: str) -> str | None:
-        """The pseudonym of a user of earlier runs who is called so; None where there is none."""
+        """The pseudonym of the user of earlier runs with this name; None if there is none."""
         if name not in self._tried:
             if len(self._tried) >= _REMEMBERED:
                 self._tried.clear()
@@ -42,7 +42,7 @@ class Earlier:
         return self._tried[name]
 
     def in_text(self, text: str) -> str:
-        """The text with pseudonyms in the place of these names."""
+        """The text with these names replaced by pseudonyms."""
         if not self._pseudonyms:
             return text
         whole = self.whole(text)
@@ -74,5 +74,5 @@ class Earlier:
 
 
 def _is_short_part(text: str, start: int, end: int) -> bool:
-    """Whether it is a part of an identifier, and too short to be taken for a name there."""
+    """Whether it is only part of an identifier and too short to count as a name there."""
     return end - start < SHORT and (text[start - 1 : start] in _JOINS or text[end : end + 1] in _JOINS)

@@ -1,4 +1,4 @@
-"""Filters: the period, the users, the databases and the schemas that an export is about."""
+"""Filters of an export: period, users, databases, schemas."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 SINCE, UNTIL = "since", "until"
 REASONS: Final = (SINCE, UNTIL, USERS, DATABASES, SCHEMAS)
-"""Why a row is left out, in the order in which they are looked at."""
+"""The reasons why a row is left out, in the order in which they are checked."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """``since``, ``until``: microseconds since 1970; a query counts that starts at ``since`` and not one that starts at
-    ``until``. Lists: who is denied is left out; where any are allowed, all others are left out.
+    """``since`` (inclusive), ``until`` (exclusive): bounds for the start of a query, microseconds since 1970. Lists: a
+    denied name is left out; if there is a list of allowed names, all others are left out.
     """
 
     since: int | None = None
@@ -34,11 +34,11 @@ class Filters:
     deny_schemas: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what leaves nothing, and what is no name."""
+        """Raise UsageError for an empty period and for texts that are not names."""
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise UsageError(
-                f"since {iso(self.since)} is not before until {iso(self.until)}: no query is left; "
-                "until is the first moment that does not count any more"
+                f"since {iso(self.since)} is not before until {iso(self.until)}, so no query is left; "
+                "until is exclusive: queries that start at until are not exported"
             )
         for name in LISTS:
             for text in getattr(self, name):
@@ -46,12 +46,12 @@ class Filters:
 
     @property
     def any(self) -> bool:
-        """Whether anything may be left out."""
+        """Whether any filter is given."""
         return self != Filters()
 
     @property
     def given(self) -> list[str]:
-        """The filters that were given, of :data:`REASONS`."""
+        """The given filters, as names from :data:`REASONS`."""
         chosen = {one.name for one in fields(self) if getattr(self, one.name) not in {None, ()}}
         return [one for one in REASONS if chosen & {one, f"allow_{one}", f"deny_{one}"}]
 
@@ -66,7 +66,7 @@ class Filters:
         return bool(self.allow_databases or self.deny_databases or self.allow_schemas or self.deny_schemas)
 
     def row(self, start: int | None, user_name: str | None) -> str | None:
-        """Why a row is left out, one of :data:`REASONS`; None where it is not. What is not known leaves nothing out."""
+        """Why a row is left out, one of :data:`REASONS`; None if it is kept. An unknown value leaves no row out."""
         if start is not None and self.since is not None and start < self.since:
             return SINCE
         if start is not None and self.until is not None and start >= self.until:
@@ -74,15 +74,15 @@ class Filters:
         return None if user_name is None or not self.of_users else _user(self, user_name)
 
     def object(self, domain: str | None, name: str | None, stage_kind: str | None = None) -> str | None:
-        """Why an object is left out; None where it is not. ``domain`` as :func:`place_of` takes it."""
+        """Why an object is left out; None if it is kept. ``domain``: as in :func:`place_of`."""
         return _object(self, domain, name, stage_kind)
 
     def in_database(self, domain: str | None, name: str | None, stage_kind: str | None = None) -> bool:
-        """Whether an object is known to be in a database, or to be one."""
+        """Whether the object is in a database, or is a database itself."""
         return place_of(domain, name, stage_kind) != (None, None)
 
     def shown(self, hidden: Callable[[str], str]) -> dict[str, Any]:
-        """What was chosen, for the manifest. ``hidden``: what is said in the place of a user's name."""
+        """The given filters, for the manifest. ``hidden``: replaces a user's name."""
         lists = {name: list(getattr(self, name)) for name in LISTS if getattr(self, name)}
         lists |= {name: [hidden(one) for one in texts] for name, texts in lists.items() if name.endswith(USERS)}
         times = {name: None if (at := getattr(self, name)) is None else iso(at) for name in (SINCE, UNTIL)}
@@ -93,14 +93,14 @@ LISTS: Final = tuple(one.name for one in fields(Filters) if one.name not in (SIN
 
 
 def filters_of(since: str | None, until: str | None, lists: Mapping[str, tuple[str, ...]]) -> Filters:
-    """The filters that a person gives; raises UsageError."""
+    """The filters from the given settings. Raises UsageError."""
     return Filters(_time(SINCE, since), _time(UNTIL, until), **lists)
 
 
 def _time(key: str, text: str | None) -> int | None:
     at = parse_time(text) if text else None
     if text is not None and at is None:
-        raise UsageError(f"{key}: {text!r} is no day and no time; write 2026-03-01 or 2026-03-01T08:00:00Z (UTC)")
+        raise UsageError(f"{key}: {text!r} is not a day or a time; write 2026-03-01 or 2026-03-01T08:00:00Z (UTC)")
     return at
 
 
@@ -124,7 +124,7 @@ def _object(filters: Filters, domain: str | None, name: str | None, stage_kind: 
     allowed, denied = _patterns(filters.allow_schemas, SCHEMAS), _patterns(filters.deny_schemas, SCHEMAS)
     if schema is not None:
         return SCHEMAS if _is_out(allowed, denied, lambda one: _is_schema(one, database, schema)) else None
-    # A database is about its schemas: it stays where one of them may be allowed.
+    # A database is kept if one of its schemas may be allowed.
     is_in_one = database is not None and _is_out(allowed, (), lambda one: one.parts[:-1] in {(), (database,)})
     return SCHEMAS if is_in_one else None
 

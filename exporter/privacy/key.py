@@ -1,7 +1,7 @@
-"""Pseudonyms: a keyed hash in the place of a user's name. One key gives one name the same pseudonym in every run.
+"""Pseudonyms: a keyed hash replaces a user's name. With the same key, a name has the same pseudonym in every run.
 
-The hash is HMAC-SHA-256 (RFC 2104) of Python's library. Without the key nobody can compute a pseudonym from a name, so
-nobody can try names until one fits.
+The hash is HMAC-SHA-256 (RFC 2104) from Python's library. Without the key nobody can compute the pseudonym of a name,
+so nobody can find a user by trying names.
 """
 
 from __future__ import annotations
@@ -16,48 +16,48 @@ from typing import Final
 from exporter.errors import UsageError
 
 SHORTEST: Final = 16
-"""Bytes of a key at least."""
+"""Shortest key, in bytes."""
 _LONGEST: Final = 4096
-"""Bytes of a key at most: a larger file is another file, named by mistake."""
+"""Longest key, in bytes: a larger file was probably given by mistake."""
 _HEAD: Final = "USER_"
 _NAME_DIGITS: Final = 16
 _CHECK_DIGITS: Final = 6
 PSEUDONYM: Final = re.compile(rf"{_HEAD}[0-9A-F]{{{_NAME_DIGITS + _CHECK_DIGITS}}}(?![0-9A-Za-z])", re.ASCII)
-"""How a pseudonym looks: a plain identifier of Snowflake, so that names and SQL text stay what they are."""
+"""Matches a pseudonym. It is a plain Snowflake identifier, so that names and SQL text remain valid."""
 _MAKE_ONE: Final = "make one with: openssl rand -hex 32 > KEYFILE && chmod 600 KEYFILE"
 
 
 @dataclass(frozen=True)
 class Key:
-    """A secret key. It is shown nowhere; :attr:`fingerprint` tells one key from another."""
+    """A secret key. It is never shown or logged; :attr:`fingerprint` identifies it."""
 
     secret: bytes = field(repr=False)
 
     @classmethod
     def read(cls, path: str) -> Key:
-        """The key in a file, without white space around it; raises UsageError, which never shows what is in it."""
+        """Read a key from a file, without white space around it. Raises UsageError, which never shows its content."""
         try:
             with Path(path).open("rb") as file:
                 secret = file.read(_LONGEST + 1).strip()
         except (OSError, ValueError) as error:
-            what = error.strerror if isinstance(error, OSError) else "this is no path"
+            what = error.strerror if isinstance(error, OSError) else "this is not a path"
             raise UsageError(f"pseudonyms: {path}: the key cannot be read: {what}; {_MAKE_ONE}") from None
         if len(secret) < SHORTEST:
             raise UsageError(
                 f"pseudonyms: {path}: the key has {len(secret)} bytes and must have at least {SHORTEST}; {_MAKE_ONE}"
             )
         if len(secret) > _LONGEST:
-            raise UsageError(f"pseudonyms: {path}: is larger than {_LONGEST} bytes, so it is no key; {_MAKE_ONE}")
+            raise UsageError(f"pseudonyms: {path}: is larger than {_LONGEST} bytes, so it is not a key; {_MAKE_ONE}")
         return cls(secret)
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that tell which key it is, and nothing about its bytes."""
+        """16 hexadecimal digits that identify the key and reveal nothing about its bytes."""
         return self._digits(b"fingerprint")[:16].lower()
 
     def pseudonym(self, name: str) -> str:
-        """The pseudonym of a user, by the name as Snowflake stores it: ``JSMITH`` and ``jsmith`` are two users. A
-        pseudonym of this key stays what it is, so that rows that have it can be read again.
+        """The pseudonym of a user. ``name``: as Snowflake stores it (``JSMITH`` and ``jsmith`` are two users). A
+        pseudonym made with this key is returned unchanged, so that rows that contain it can be read again.
         """
         if self.made(name):
             return name
@@ -65,7 +65,7 @@ class Key:
         return f"{_HEAD}{digits}{self._check(digits)}"
 
     def made(self, name: str) -> bool:
-        """Whether a name is a pseudonym that this key gave."""
+        """Whether a name is a pseudonym made with this key."""
         if PSEUDONYM.fullmatch(name) is None:
             return False
         digits, check = name[len(_HEAD) : -_CHECK_DIGITS], name[-_CHECK_DIGITS:]
@@ -79,5 +79,5 @@ class Key:
 
 
 def may_be_read_by_others(path: str) -> bool:
-    """Whether the file's permissions let its group or everybody read it."""
+    """Whether the file's permissions let its group or all users read it."""
     return bool(Path(path).stat().st_mode & 0o044)

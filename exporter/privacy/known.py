@@ -1,6 +1,6 @@
-"""Which user names a record tells: those that stand where a user's name belongs.
+"""Collect the user names in a record, from the places where a user's name belongs.
 
-They are gathered from all records before the first one is read, so that they are found wherever else they stand.
+They are collected from all records before any record is processed, so that they can be replaced wherever they occur.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _PART: Final = r'(?:"(?:[^"]|"")+"|[^\s".,;:()\[\]{}\'\\/=]+)'
 _of_personal_database: Final = re.compile(
     r'(?<![\w$".])(?:"USER\$((?:[^"]|"")+)"|USER\$([A-Z_][\w$]*))(?=\.|\Z)', re.IGNORECASE
 )
-"""The database of a user's own worksheets is ``USER$NAME``: the first part of a name."""
+"""A user's personal database is ``USER$NAME``, the first part of an object's name."""
 _of_statement: Final = re.compile(
     r"(?:(?:\A|;)\s*(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|DESC|DESCRIBE)"
     rf"|\b(?:GRANT|REVOKE)\s+(?:DATABASE\s+)?ROLE\s+{_PART}(?:\.{_PART})*\s+(?:TO|FROM))"
     rf"\s+USER\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(?!(?:SET|UNSET|IF|RENAME)\b)({_PART})",
     re.IGNORECASE,
 )
-"""Where SQL names a user (``GRANT ROLE R TO USER NAME``)."""
+"""Places where SQL names a user (``GRANT ROLE R TO USER NAME``)."""
 _names_user: Final = re.compile(r"user|login|e-?mail", re.IGNORECASE).search
 _OF_OTHERS: Final = ("ROLE", "APPLICATION", "SHARE", "SERVICE", "AGENT")
 
 
 def told_by_row(row: Row) -> Iterator[str]:
-    """The names that a row tells."""
+    """The user names in a row."""
     yield row.user_name
     if row.invoker_identity is not None:
         yield from _of_invoker(row.invoker_identity)
@@ -48,7 +48,7 @@ def told_by_row(row: Row) -> Iterator[str]:
 
 
 def told_by_unreadable(text: str) -> Iterator[str]:
-    """The names that a line tells which is one JSON object, and no row."""
+    """The user names in a line that is a JSON object but not a valid row."""
     given = patient.members_of(text.removeprefix("\ufeff"))
     for one in given or ():
         name = lower_name(one.name)
@@ -60,7 +60,7 @@ def told_by_unreadable(text: str) -> Iterator[str]:
 
 
 def told_by_history(text: str, *, query_text: bool) -> Iterator[str]:
-    """The names that a line of QUERY_HISTORY tells. ``query_text``: whether SQL text is kept, and looked at."""
+    """The user names in a line of QUERY_HISTORY. ``query_text``: whether SQL text is exported, and so searched."""
     columns = columns_of_history(text)
     yield columns.get("user_name") or ""
     if query_text:
@@ -79,7 +79,7 @@ def _of_sql(text: str) -> Iterator[str]:
 
 
 def columns_of_history(line: str) -> dict[str, str | None]:
-    """All columns of a line of QUERY_HISTORY, their names in lower case; none where it is not one JSON object."""
+    """All columns of a line of QUERY_HISTORY, names in lower case; empty if the line is not one JSON object."""
     try:
         return {lower_name(name): text for name, text in texts_of(line).items()}
     except NOT_DECODED:
@@ -88,7 +88,7 @@ def columns_of_history(line: str) -> dict[str, str | None]:
 
 
 def _of_invoker(text: str) -> Iterator[str]:
-    """The names in an invoker_identity, which the documents do not describe: a name alone, or an object with one."""
+    """The names in an invoker_identity: a name, or an object that contains one. The documents do not describe it."""
     value = _opened(text)
     if isinstance(value, str):
         yield value
@@ -100,7 +100,7 @@ def _of_invoker(text: str) -> Iterator[str]:
 
 
 def _anywhere(value: Any) -> Iterator[str]:
-    """The names of users' stages, of users that are objects, and of users' own databases in a JSON value."""
+    """The user names in a JSON value: of user stages, of objects with the domain USER, of personal databases."""
     for one in _objects(value):
         if str(one.get("stageKind")).strip(" ").lower() == "user":
             yield from _name(one.get("objectName"))
@@ -120,7 +120,7 @@ def _name(value: Any) -> Iterator[str]:
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Every object in a JSON value, at any depth, in texts that are JSON, too."""
+    """Every object in a JSON value, at any depth, also within strings that contain JSON."""
     left = [value]
     while left:
         one = left.pop()
@@ -138,7 +138,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _opened(text: str) -> Any:
-    """The JSON value that a text is, without the strings around it; the text where it is none."""
+    """The JSON value of a text, without strings around it; the text itself if it is not JSON."""
     value: Any = text
     while isinstance(value, str) and value.lstrip("\ufeff \t\r\n").startswith(("{", "[", '"')):
         try:

@@ -1,8 +1,7 @@
-"""User names in a line of JSON -> their pseudonyms; everything else of the line stays as it came.
+"""Replace user names in a line of JSON by pseudonyms. The rest of the line stays unchanged.
 
-The line is not read and written again: its strings are looked at one by one, so that numbers keep their digits, members
-their order, and what is doubled stays doubled. A string that holds JSON (arrays come as text, too) is looked at in the
-same way.
+The line is not decoded and encoded again: its strings are replaced one by one, so that numbers keep their digits,
+members their order, and repeated names are kept. A string that contains JSON (an array as text) is treated likewise.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ _STRING: Final = re.compile(
     rf"({_LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({_LITERAL})?)?",
     re.DOTALL,
 )
-"""A string, and where it is a member's name, the colon and the string behind that."""
+"""A string. If it is the name of a member, also the colon and the value, if that is a string."""
 _REMEMBERED: Final = 20_000
-"""Strings that are remembered with what became of them: statements recur."""
+"""Most strings that are cached with their replacements, because statements recur."""
 _LONGEST: Final = 400
-"""Characters of a string at most that is remembered."""
+"""Longest string that is cached, in characters."""
 
 _DOCUMENTED: Final = {
     name
@@ -47,7 +46,7 @@ _NAMES: Final = frozenset(
     name.lower()
     for name in (*_DOCUMENTED, *_OF_PROPERTIES, *STRUCTURED, *Row.__struct_fields__, *History.__struct_fields__)
 ) | {"query_start_time"}
-"""Names of members that the documents give; others, such as a column's, may be a user's name."""
+"""Documented names of members. Other names, such as those of columns, may contain a user's name."""
 _NO_NAMES: Final = frozenset(
     {
         *("query_id", "parent_query_id", "root_query_id", "query_start_time", "event_source"),
@@ -56,27 +55,27 @@ _NO_NAMES: Final = frozenset(
         *("jointype", "type", "datatype", "agenttype"),
     }
 )
-"""Members whose values are Snowflake's own words, ids of queries, times and accounts."""
+"""Members whose values cannot contain a user's name: Snowflake's keywords, query ids, times, accounts."""
 _IDS: Final = frozenset({"objectid", "columnid", "policyid", "swaptargetid", "agentid"})
 _USER: Final = frozenset({"user_name", "username"})
 _NOTHING: Final = frozenset({"", "TRUNCATED", "null", "undefined", "\\N"})
-"""What stands for no value, whoever is called so."""
+"""Texts that mean null. They are not replaced, even if a user has such a name."""
 _check: Final = json.Decoder(Raw).decode
 
 
 class Lines:
-    """Replaces names in lines."""
+    """Replaces user names in lines."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._known: dict[str, str] = {}
 
     def line(self, text: str) -> str:
-        """The line, a JSON value, with pseudonyms in the place of names."""
+        """The line, a JSON value, with names replaced by pseudonyms."""
         return _STRING.sub(self._string, text)
 
     def text(self, text: str) -> str:
-        """The same of a text that may be JSON."""
+        """The same for a text that may be JSON."""
         bare = text.lstrip("\ufeff \t\r\n")
         return self.line(text) if bare.startswith(("{", "[", '"')) and _is_json(bare) else self._names.in_text(text)
 
@@ -115,7 +114,7 @@ class Lines:
 
 @lru_cache(maxsize=4)
 def lines_of(key: Key, names: frozenset[str], earlier: frozenset[str] = frozenset()) -> Lines:
-    """What replaces these names, prepared once for all tasks of a process."""
+    """The :class:`Lines` for these names, prepared once for all tasks of a process."""
     return Lines(Names(key, names, earlier))
 
 

@@ -1,8 +1,8 @@
-"""User names in a text -> their pseudonyms.
+"""Replace user names in a text by pseudonyms.
 
-A name is found as a whole: what stands before and after it is no letter and no digit. So ``JSMITH`` is found in
-``DBT_JSMITH``, ``USER$JSMITH`` and ``jsmith@example.com``, and not in ``JSMITHSON``. In any letter case, and as SQL,
-JSON and URLs spell it.
+A name is found as a whole word: no letter or digit before or after it. So ``JSMITH`` is found in ``DBT_JSMITH``,
+``USER$JSMITH`` and ``jsmith@example.com``, but not in ``JSMITHSON``. It is found in any letter case, and with the
+escapes of SQL, JSON and URLs.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-"""Scripts that are written without spaces between words, or with endings at names."""
+"""Scripts without spaces between words, or with endings attached to names."""
 _is_unspaced: Final = re.compile(f"[{_UNSPACED}\U00020000-\U0003ffff]").match
 _WORD: Final = re.compile(f"[{_UNSPACED}\U00020000-\U0003ffff]|[^\\W_{_UNSPACED}\U00020000-\U0003ffff]+")
 
 
 class _Spelling(NamedTuple):
-    """A way to write a name, in lower case; ``word_at``: where its first word begins."""
+    """One way to write a name, in lower case. ``word_at``: offset of its first word. ``is_short``: see SHORT."""
 
     text: str
     word_at: int
@@ -34,8 +34,8 @@ class _Spelling(NamedTuple):
 
 
 class Names:
-    """Users' names, as Snowflake stores them, and their pseudonyms; ``earlier``: the pseudonyms of other users, whose
-    names only earlier runs told.
+    """Finds users' names (as Snowflake stores them) and replaces them. ``earlier``: pseudonyms of users whose names
+    only earlier runs read.
     """
 
     def __init__(self, key: Key, names: frozenset[str], earlier: frozenset[str] = frozenset()) -> None:
@@ -62,11 +62,11 @@ class Names:
                 self._by_word.setdefault(word[0], []).append(_Spelling(text, word.start(), is_short))
 
     def whole(self, text: str) -> str | None:
-        """The pseudonym of the user whose stored name the text is; None where it is none."""
+        """The pseudonym of the user with exactly this name; None if there is none."""
         return self._stored.get(text) or self._earlier.whole(text)
 
     def in_text(self, text: str) -> str:
-        """The text with pseudonyms in the place of names; the same text where it holds none."""
+        """The text with names replaced by pseudonyms; unchanged if it contains none."""
         whole = self._stored.get(text)
         return self._earlier.in_text(self._named(text)) if whole is None else whole
 
@@ -81,7 +81,7 @@ class Names:
         return "".join([*pieces, text[at:]]) if pieces else text
 
     def _found(self, text: str, folded: str) -> Iterator[tuple[int, int, str]]:
-        """Where names begin and end, in order, and their pseudonyms. What this key made before is passed over."""
+        """Start, end and pseudonym of each name, in order. Pseudonyms made with this key are skipped."""
         at = 0
         made = {one.start(): one.end() for one in PSEUDONYM.finditer(text) if self._key.made(one[0])}
         for word in _WORD.finditer(folded):
@@ -96,8 +96,8 @@ class Names:
                     break
 
     def _who(self, text: str, start: int, end: int) -> str:
-        """Whose name it is. By Snowflake's rules an identifier in quotes is as it stands, and one without is in upper
-        case; where neither is a user, whoever is called so in another case.
+        """The user whose name it is. By Snowflake's rules a quoted identifier is exact, and an unquoted one is in upper
+        case. If neither is a user, the user whose name differs only in letter case.
         """
         spelled = text[start:end]
         ways = [spelled.upper(), spelled]
@@ -108,7 +108,7 @@ class Names:
 
 
 def _spellings(name: str) -> dict[str, None]:
-    """The name, and how SQL, JSON, URLs and other forms of Unicode write it."""
+    """The name, and its forms in SQL, JSON, URLs and other Unicode normalizations."""
     ways = dict.fromkeys((name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))))
     if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum():
         utf8 = name.encode("utf-8", "replace").decode("utf-8")
@@ -119,7 +119,7 @@ def _spellings(name: str) -> dict[str, None]:
 
 
 def _folded(text: str) -> str:
-    """In lower case, each letter in its place."""
+    """The text in lower case, with the same length, so that offsets stay valid."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(low if len(low := one.lower()) == 1 else one for one in text)
 
@@ -130,7 +130,7 @@ def _is_whole(text: str, start: int, end: int, spelling: _Spelling) -> bool:
 
 
 def _joins(outside: str, edge: str, spelling: _Spelling) -> bool:
-    """Whether a character beside a name makes it a part of a longer word."""
+    """Whether a character next to a name makes it part of a longer word."""
     if not outside or _is_unspaced(outside) or _is_unspaced(edge):
         return False
     return outside.isalnum() or (spelling.is_short and outside in "_$")

@@ -1,7 +1,7 @@
-"""Objects that a filter leaves out -> taken out of the row that names them, wherever in it they stand.
+"""Remove the objects that a filter leaves out from the rows that name them, in all places.
 
-Where one is taken out, an element that names nothing is left in the column, so that the query says that it is
-incomplete there (``direct_objects_accessed UNNAMED``), as it does for what Snowflake left unnamed.
+An element without a name stays in a column from which an object was removed. So the query is recorded as incomplete
+there (``direct_objects_accessed UNNAMED``), as if Snowflake had left out the name.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _says_user_stage: Final = re.compile(rb'"stageKind"\s*:\s*"user"', re.IGNORECASE
 
 
 class Taken(NamedTuple):
-    """``text``: the row as a line without what was taken out, None where no object of a database stays; ``objects``:
-    how many were taken out, as often as the row names them; ``reason``: which lists did it, of several the databases'.
+    """``text``: the row as a line without the removed objects; None if no object of a database remains. ``objects``:
+    the number of removed mentions. ``reason``: the filter that removed them; of several, the one of databases.
     """
 
     text: str | None
@@ -45,7 +45,7 @@ class Taken(NamedTuple):
 
 
 def taken(row: Row, filters: Filters) -> Taken | None:
-    """The row without the objects that the filters leave out; None where they leave out none."""
+    """The row without the objects that the filters leave out; None if they leave out none."""
     document, taker = decode(row.content), _Taker(filters)
     taker.document(document)
     if not taker.reasons:
@@ -55,8 +55,8 @@ def taken(row: Row, filters: Filters) -> Taken | None:
 
 
 def named_stages(row: Row) -> str | None:
-    """The row as a line in which no user's stage has a number for its id; None where none has. The id of such a stage
-    is the user's name, and a name may be a number: in the place of a name it is known for one.
+    """The row as a line in which no user stage has a number as its id; None if no stage has one. The id of a user stage
+    is the user's name, which can be a number. It is moved to the stage's name, where it is treated as a user's name.
     """
     if not _says_user_stage(row.content):
         return None
@@ -71,14 +71,16 @@ def named_stages(row: Row) -> str | None:
 
 
 def own_form(row: Row, document: Document) -> str:
-    """A line that is read as this row, with this document for its content."""
+    """A line that reads as this row with ``document`` as its content."""
     columns = {name: getattr(row, name) for name in row.__struct_fields__ if name not in {"start", "content"}}
     structured = dict(zip(STRUCTURED, astuple(document), strict=True))
     return msgspec.json.encode({**columns, "query_start_time": iso_micros(row.start), **structured}).decode()
 
 
 class _Taker:
-    """Takes objects out of a document. ``reasons``: one for each; ``stays``: whether an object of a database stays."""
+    """Removes objects from a document. ``reasons``: one for each removed mention. ``stays``: whether an object of a
+    database remains.
+    """
 
     def __init__(self, filters: Filters) -> None:
         self.reasons: list[str] = []
@@ -105,7 +107,7 @@ class _Taker:
         return given if len(self.reasons) == before else [*(kept or ()), None]
 
     def _inside(self, one: Any) -> None:
-        """What an object that stays says of others: its joins, its policies, the sources of its columns."""
+        """Remove objects that a remaining object refers to: its joins, policies and sources of columns."""
         if isinstance(one, documents.DirectDocument):
             one.join_objects = self._kept(one.join_objects, self._is_join_out)
         elif isinstance(one, documents.GuardedDocument):
@@ -141,7 +143,7 @@ class _Taker:
         return self._is_out(one.policy_kind, one.policy_name)
 
     def _is_change_out(self, document: ChangeDocument) -> bool:
-        """Whether a change is of an object that is left out, or names one: half of a swap would be a false one."""
+        """Whether a change affects or names an object that is left out. Half of a SWAP would be a false statement."""
         if self._is_out(document.object_domain, document.object_name):
             return True
         properties = properties_of(document)
@@ -157,15 +159,15 @@ class _Taker:
 
 
 def _others(change: Change) -> Iterator[tuple[str | None, str | None]]:
-    """Domain and name of what a change is about beside its object: its new name, a swap's target, a clone's source."""
+    """Domain and name of the other objects of a change: its new name, the target of a SWAP, the source of a CLONE."""
     yield change.thing.domain, change.new_name
     yield change.swap_domain, change.swap_name
     yield change.source_domain, change.source_name
 
 
 def _names(properties: str | None) -> Iterator[tuple[str | None, str]]:
-    """Texts in the properties of a change that name an object: tags, policies, what a grant is about. One of two parts
-    is a name where its member is called so.
+    """Domain and name of objects named in the properties of a change: tags, policies, objects of grants. A text with
+    two parts counts as a name only if the name of its member ends in ``name``.
     """
     left: list[tuple[str, Any]] = [("", _opened(properties))]
     while left:
@@ -186,7 +188,7 @@ def _names(properties: str | None) -> Iterator[tuple[str | None, str]]:
 
 
 def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
-    """Names beside which their domain stands: ``SECURABLE_OBJECT_DOMAIN`` and ``SECURABLE_OBJECT_NAME``."""
+    """Names with their domain from a second member: ``SECURABLE_OBJECT_DOMAIN`` and ``SECURABLE_OBJECT_NAME``."""
     domains = {name.lower(): _value(said) for name, said in members.items() if name.lower().endswith("domain")}
     for name, said in members.items():
         domain = domains.get(f"{name.lower().removesuffix('name')}domain") if name.lower().endswith("name") else None
@@ -199,7 +201,7 @@ def _value(said: Any) -> Any:
 
 
 def _opened(value: str | None) -> Any:
-    """The JSON array or object that a text is; the text where it is none."""
+    """The JSON array or object of a text; the text itself if it is not one."""
     if value is None or not value.startswith(("{", "[")):
         return value
     try:

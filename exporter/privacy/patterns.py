@@ -1,6 +1,6 @@
-"""Names of users, databases and schemas as a person lists them, by Snowflake's rules for identifiers.
+"""Patterns for names of users, databases and schemas in the settings, by Snowflake's rules for identifiers.
 
-``sales`` is SALES, ``"sales"`` is another one, and ``tmp_*`` is every name that begins with TMP_.
+``sales`` means SALES, ``"sales"`` means the name in lower case, and ``tmp_*`` means every name that begins with TMP_.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _are_parts: Final = re.compile(rf"(?:{_PART})(?:[.](?:{_PART}))*").fullmatch
 _in_quotes: Final = re.compile(r'"(?:[^"]|"")*"')
 USERS, DATABASES, SCHEMAS = "users", "databases", "schemas"
 _MOST: Final = {USERS: 1, DATABASES: 1, SCHEMAS: 2}
-"""Parts of a pattern: a user's name has one, whatever it holds; a schema's may say the database before it."""
+"""Most parts of a pattern: a user's name is always one part; a schema may have its database before it."""
 _DATABASE, _SCHEMA = "DATABASE", "SCHEMA"
 _IN_NO_DATABASE: Final = frozenset(
     {"ROLE", "USER", "WAREHOUSE", "SHARE", "LISTING", "INTEGRATION", "ACCOUNT", "SESSION", "ORGANIZATION"}
@@ -25,13 +25,13 @@ _IN_NO_DATABASE: Final = frozenset(
 
 
 class Pattern(NamedTuple):
-    """``parts``: identifiers as Snowflake stores them; ``is_open``: the last one is how names begin."""
+    """``parts``: identifiers as Snowflake stores them. ``is_open``: the last one is a prefix."""
 
     parts: tuple[str, ...]
     is_open: bool
 
     def fits(self, *parts: str | None) -> bool:
-        """Whether it is the pattern of a name with these parts; what is not known fits no pattern."""
+        """Whether a name with these parts matches. An unknown part (None) does not match."""
         *before, last = self.parts
         *given, end = parts
         if before != given or end is None:
@@ -40,18 +40,20 @@ class Pattern(NamedTuple):
 
 
 def pattern(key: str, text: str, kind: str) -> Pattern:
-    """The pattern that a text is, for users, databases or schemas; raises UsageError, which names the key."""
+    """The pattern for a text. ``key``: the setting, for the message. ``kind``: users, databases or schemas. Raises
+    UsageError.
+    """
     is_open = text.endswith("*")
     bare = text.removesuffix("*")
     parts = (_stored(bare),) if kind == USERS else _parts(bare)
     if "*" in _in_quotes.sub("", bare):
-        raise UsageError(f"{key}: {text!r}: a * stands for the rest of a name, so only at the end")
+        raise UsageError(f"{key}: {text!r}: * means the rest of a name, so it is allowed only at the end")
     if len(parts) > _MOST[kind]:
         raise UsageError(
-            f"{key}: {text!r} has {len(parts)} parts and may have {_MOST[kind]}; put a name with a dot in double quotes"
+            f"{key}: {text!r} has {len(parts)} parts; the most is {_MOST[kind]}. Put a name with a dot in double quotes"
         )
     if not all(parts[:-1]) or not (parts[-1] or is_open):
-        raise UsageError(f"{key}: {text!r}: a part of it is empty, and so no name")
+        raise UsageError(f"{key}: {text!r}: a part of the name is empty")
     return Pattern(parts, is_open)
 
 
@@ -61,7 +63,7 @@ def _parts(text: str) -> tuple[str, ...]:
 
 
 def stored_parts(name: str) -> tuple[str, ...]:
-    """The identifiers of a name as Snowflake stores them; of what is no name, what stands between its dots.
+    """The identifiers of a name as Snowflake stores them. A text that is not a name is split at its dots.
 
     >>> stored_parts('db.S."my.T"')
     ('DB', 'S', 'my.T')
@@ -70,14 +72,14 @@ def stored_parts(name: str) -> tuple[str, ...]:
 
 
 def quoted(name: str) -> str:
-    """A stored name as an identifier that says just this name."""
+    """A stored name as a quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def place_of(domain: str | None, name: str | None, stage_kind: str | None = None) -> tuple[str | None, str | None]:
-    """The database and the schema of an object; None of what it is not in, or its name does not say.
+    """The database and the schema of an object; None if it is in none, or if its name does not give it.
 
-    ``domain`` as :func:`exporter.queries.identifiers.normal_domain` gives it.
+    ``domain``: a result of :func:`exporter.queries.identifiers.normal_domain`.
     """
     if name is None or domain in _IN_NO_DATABASE or (stage_kind or "").strip(" ").lower() == "user":
         return None, None

@@ -1,5 +1,5 @@
-"""What a person chose of pseudonyms and filters: ``--pseudonyms``, ``--since``, ``--until``, and in the settings the
-tables ``[filter]`` and ``[privacy]``.
+"""The settings of pseudonyms and filters: ``--pseudonyms``, ``--since``, ``--until``, and the tables ``[filter]`` and
+``[privacy]`` in the settings file.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 PRIVACY: Final = ("users", "keep")
 FILTER: Final = LISTS
 KEPT: Final = ("SYSTEM",)
-"""The user that Snowflake runs tasks as is nobody's name."""
+"""Users that keep their names by default: Snowflake runs tasks as SYSTEM, which is not a person."""
 
 
 @dataclass(frozen=True)
 class Privacy:
-    """``key``: of the pseudonyms, None without; ``users``: names beside those that the rows tell, never shown;
-    ``keep``: patterns of users that keep their names; ``advice``: what is allowed and should not be.
+    """``key``: the key of the pseudonyms, None without pseudonyms. ``users``: further user names beside those in the
+    rows; never shown. ``keep``: patterns of users that keep their names. ``advice``: warnings for the user.
     """
 
     key: Key | None = None
@@ -35,8 +35,8 @@ class Privacy:
     advice: tuple[str, ...] = ()
 
     def shown(self) -> dict[str, Any]:
-        """For the manifest: which key by its fingerprint, whose names are kept, the period and the lists; None for what
-        was not given. Users that a list names stand there by their pseudonyms, where there are pseudonyms.
+        """For the manifest: the key's fingerprint, the users who keep their names, the period and the lists; None for
+        what was not given. With pseudonyms, users in lists are shown by their pseudonyms.
         """
         of_key = None if self.key is None else {"key": self.key.fingerprint, "keep": list(self.keep)}
         return {"pseudonyms": of_key, **self.filters.shown(self._hidden)}
@@ -54,15 +54,16 @@ def privacy_of(
     lists: Mapping[str, tuple[str, ...]],
     privacy: Mapping[str, tuple[str, ...]],
 ) -> Privacy:
-    """From what was given: the path of a key, since and until, the tables' lists. Raises UsageError."""
+    """The settings from the path of a key, since and until, and the lists of both tables. Raises UsageError."""
     filters = filters_of(*times, lists)
     if pseudonyms == "":
         raise UsageError(
-            "pseudonyms: names no file, so names would be in clear; give the path of the key, or leave it out"
+            "pseudonyms: the path is empty, so names would be exported in clear; give the path of the key, or remove "
+            "the setting"
         )
     if pseudonyms is None:
         if privacy:
-            raise UsageError(f"privacy.{min(privacy)}: says whose names get pseudonyms, so give --pseudonyms KEYFILE")
+            raise UsageError(f"privacy.{min(privacy)}: has no effect without pseudonyms; give --pseudonyms KEYFILE too")
         return Privacy(filters=filters)
     key, keep = Key.read(pseudonyms), privacy.get("keep", KEPT)
     for text in keep:
@@ -74,11 +75,11 @@ def privacy_of(
 def _advice(path: str) -> tuple[str, ...]:
     if not may_be_read_by_others(path):
         return ()
-    return (f"{path}: others can read this key, and with it try which name a pseudonym is of; chmod 600 {path}",)
+    return (f"{path}: others can read this key, and find the names behind pseudonyms with it; run chmod 600 {path}",)
 
 
 def _listed(path: str) -> list[str]:
-    """The names in a file, one a line."""
+    """The names in a file, one on each line."""
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:

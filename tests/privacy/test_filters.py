@@ -49,9 +49,9 @@ def test_a_row_without_a_time_is_not_left_out() -> None:
     [
         ("2026-03-02", "2026-03-01", "no query is left"),
         ("2026-03-01", "2026-03-01T00:00:00Z", "no query is left"),
-        ("yesterday", None, "since: 'yesterday' is no day and no time; write 2026-03-01"),
+        ("yesterday", None, "since: 'yesterday' is not a day or a time; write 2026-03-01"),
         (None, "2026-02-30", "until: '2026-02-30'"),
-        ("", None, "since: '' is no day"),
+        ("", None, "since: '' is not a day"),
     ],
 )
 def test_periods_that_are_none(since: str | None, until: str | None, words: str) -> None:
@@ -123,8 +123,8 @@ def test_a_user_s_stage_is_in_no_database() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("deny_databases", "HR.PAY", "has 2 parts and may have 1"),
-        ("allow_schemas", "A.B.C", "has 3 parts and may have 2"),
+        ("deny_databases", "HR.PAY", "has 2 parts; the most is 1"),
+        ("allow_schemas", "A.B.C", "has 3 parts; the most is 2"),
         ("deny_users", "a*b", "only at the end"),
         ("deny_users", "", "empty"),
         ("deny_schemas", "HR.", "empty"),
