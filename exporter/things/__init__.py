@@ -1,1 +1,1 @@
-"""What stays while queries come and go: things hear what mentions them, and answer."""
+"""Things that several queries mention (objects, users, accounts): they receive mentions and answer the queries."""

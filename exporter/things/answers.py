@@ -1,9 +1,9 @@
-"""What things tell a query: all that it needs beside its own facts.
+"""The answers of things to a query: everything that it needs beside its own facts.
 
-An object answers each query that mentions it; what ends a version or a setting is known later than its start, and comes
-as an answer of its own. A *state* is the path of a version without its object: ``version/QUERY``; ``before/QUERY``
-for what was there before the first query on record that speaks of the object; ``version-after-drop/QUERY`` where an
-object is read that was last seen dropped. The version of a column is ``STATE/column/NAME``.
+An object answers each query that mentions it. The end of a version or a setting is known only later, so it is a
+separate answer. A *state* is the path of a version without its object: ``version/QUERY``; ``before/QUERY`` for the
+state before the first recorded query that mentions the object; ``version-after-drop/QUERY`` if an object is read that
+was last dropped. The version of a column is ``STATE/column/NAME``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Spelled = tuple[str, str | None, str | None]
 
 
 class Ending(Struct, frozen=True, gc=False):
-    """What became of a version. ``until``: when the next was made or the object dropped; ``query_id``, ``at``: the
-    DROP that ended it. Times in microseconds since 1970, UTC.
+    """The end of a version. ``until``: when the next version was made or the object was dropped. ``query_id``, ``at``:
+    the DROP that ended it, None if it was not dropped. Times in microseconds since 1970, UTC.
     """
 
     until: int | None = None
@@ -25,8 +25,8 @@ class Ending(Struct, frozen=True, gc=False):
 
 
 class Dataset(Struct, frozen=True, gc=False):
-    """The dataset that an object is under one of its spellings. ``facets``: JSON text of an object, what every event
-    tells of the dataset itself (schema, type, hierarchy, data source).
+    """The OpenLineage dataset of an object, for one of its spellings. ``facets``: a JSON object with the facets that
+    every event has for the dataset (schema, type, hierarchy, data source).
     """
 
     namespace: str
@@ -37,17 +37,17 @@ class Dataset(Struct, frozen=True, gc=False):
 class Answers(Struct, gc=False):
     """All answers to one query.
 
-    ``states``        object key -> the version in force when the query started: of what it read, and of policies
-    ``columns``       (object key, column) -> the state that wrote what the column held: of sources, and of columns that
-                      the query renames (as of its end)
-    ``priors``        object key -> the state before the version that the query made; absent where it created the object
-    ``column_priors`` (object key, column) -> the same of a column that it wrote; absent where the column is new
-    ``endings``       object key -> what became of the version that the query made; absent while it is in force
-    ``settings``      (change key, column, property, element key) of a tag or policy that it set or unset -> when the
-                      next setting of the same came (microseconds); absent while it holds
-    ``lives``         object key -> a number that counts up where the object, or a column, begins anew; of what it read
-    ``datasets``      (object key, name, account) as the row spells them -> the dataset
-    ``parent_job``, ``root_job``  names of the jobs of the parent and the root, None where there is none on record
+    ``states``        object key -> the version in force when the query started, for objects that it read and policies
+    ``columns``       (object key, column) -> the state that wrote the column's data, for source columns, and (at the
+                      query's end) for columns that it renames
+    ``priors``        object key -> the state before the version that the query made; absent if it created the object
+    ``column_priors`` (object key, column) -> the same for a column that it wrote; absent if the column is new
+    ``endings``       object key -> the end of the version that the query made; absent while it is in force
+    ``settings``      (change key, column, property, element key) of a tag or policy that it set or unset -> when that
+                      setting ended (microseconds since 1970); absent while it holds
+    ``lives``         object key -> a number that increases when the object or a column is made anew, for objects read
+    ``datasets``      (object key, name, account) as in the row -> the dataset
+    ``parent_job``, ``root_job``  names of the jobs of the parent and the root query; None if they have no row
     """
 
     states: dict[str, str] = field(default_factory=dict)

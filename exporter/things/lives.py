@@ -1,4 +1,4 @@
-"""What is known of a thing when everything that mentions it was heard: what its own nodes and events are made from."""
+"""What is known about a thing after all its mentions: its own nodes and events are derived from it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from msgspec import Struct, field
 from exporter.things.answers import Ending  # noqa: TC001 - msgspec reads it
 
 Fate = tuple[int, str, str, str]
-"""What the latest query to write or change an object left of it: when that query ended (microseconds since 1970) and
-its id; ``lifecycleStateChange`` in OpenLineage's words, empty for a plain write; the name before a RENAME, else empty.
+"""The latest query that wrote or changed an object: its end (microseconds since 1970), its id, OpenLineage's
+``lifecycleStateChange`` (empty for a plain write), and the name before a RENAME (else empty).
 """
 Drop = tuple[int, str, str]
-"""When (microseconds), by which query, DROP or UNDROP."""
+"""Time (microseconds since 1970), query id, DROP or UNDROP."""
 
 
 class Profile(Struct, gc=False):
-    """An object, as all rows together tell of it, in no order (what :class:`Life` adds needs the order of time).
+    """The attributes of an object in all rows, independent of order (:class:`Life` has what depends on time).
 
-    Sets of all values that the rows show: ``domains``, ``signatures``, ``data_types``, ``stage_kinds``, ``locations``,
-    ``accounts`` (the owner's name beside the object). ``names``: name -> first and last time it was seen on the object
-    (microseconds). ``columns``: name -> ids. ``renamed_from``: a column's new name -> its former ones. ``old_names``: a
-    name that RENAME TO gave -> the names before it (None: the row had none). ``given``: names that a RENAME or a SWAP
-    gave to an object with an id. ``fates``: name -> the latest that happened to it under this name, where events are
-    made.
+    Sets of all values in the rows: ``domains``, ``signatures``, ``data_types``, ``stage_kinds``, ``locations``,
+    ``accounts`` (the row's accountName). ``names``: name -> first and last time it was seen on the object (microseconds
+    since 1970). ``columns``: name -> ids. ``renamed_from``: new name of a column -> former names. ``old_names``: a name
+    given by RENAME TO -> the names before it (None: the row had none). ``given``: names that a RENAME or SWAP gave to
+    an object with an id. ``fates``: name -> the latest write or change under this name; only if events are made.
 
-    Of this run alone, where days are made one after the other: ``drops``: when it was dropped and brought back (when,
-    by which query, DROP or UNDROP); ``elements``: keys of the tags and policies that were set on it, of what it was
-    granted, and of those who were granted it.
+    In an update these are of the current day only: ``drops`` and UNDROPs of the object; ``elements``: keys of tags and
+    policies set on it, of what was granted to it, and of its grantees.
     """
 
     account: str
@@ -54,7 +52,9 @@ class Profile(Struct, gc=False):
 
 
 class Named(Struct, frozen=True, order=True, gc=False):
-    """A name that an object had: from ``since`` on, until another was seen (None: it holds), last seen at ``seen``."""
+    """A name of an object. ``since``: its start. ``until``: when the next name was seen, None for the current name.
+    ``seen``: when it was last seen. All in microseconds since 1970.
+    """
 
     since: int
     name: str
@@ -63,9 +63,10 @@ class Named(Struct, frozen=True, order=True, gc=False):
 
 
 class Life(Struct, gc=False):
-    """What the order of time adds. ``names``: the names and when. ``unrecorded``: states that no query on record made
-    and that something refers to -> what became of them. ``unrecorded_columns``: (column, state) that were only known
-    to have been there. ``same_names``: keys of the objects with an id that had this name, where the name is the key.
+    """What follows from the order of mentions. ``names``: the names with their periods. ``unrecorded``: states that are
+    referred to but were made by no recorded query -> their end. ``unrecorded_columns``: (column, state) of columns
+    whose writer is not recorded. ``same_names``: if the object is known only by name, keys of the objects with an id
+    that had this name.
     """
 
     names: list[Named] = field(default_factory=list)

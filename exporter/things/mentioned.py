@@ -1,4 +1,4 @@
-"""What a query says to each object that it names, when it starts and when it ends: the same each time it is run."""
+"""The mentions of a query to its objects, at its start and at its end. They are equal for all runs of a statement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def said(facts: QueryFacts) -> list[tuple[str, Started, Ended | None]]:
-    """Object key, what is said at the start, and at the end (None: it changes nothing), in the order of keys."""
+    """Object key, mention at the start, mention at the end (None: no change), sorted by key."""
     done, names = effects(facts.content), sightings(facts)
     elements = _elements(facts.content)
     return [
@@ -26,8 +26,8 @@ def said(facts: QueryFacts) -> list[tuple[str, Started, Ended | None]]:
 
 
 def _elements(content: Content) -> dict[SettingKey, tuple[str, ...]]:
-    """The names under which a change sets a tag or policy; of a grant the key of what is granted, and
-    where all is revoked that takes it back.
+    """By setting, the names of the tag or policy that is set; for a grant the key of the granted object, and the places
+    of the revokes that also end it.
     """
     found: dict[SettingKey, set[str]] = {}
     for setting in chain.from_iterable(change.settings for change in content.changes):

@@ -1,4 +1,4 @@
-"""The names that an object had, and when, as queries see them in the order of time."""
+"""The names of an object and their periods, derived from its mentions in order of time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """A name holds from its first sighting, or from the RENAME or SWAP that gave it, until another is seen."""
+    """A name begins when it is first seen, or with the RENAME or SWAP that gives it. It ends when another is seen."""
 
     def __init__(self, held: Iterable[tuple[str, int, int]] = ()) -> None:
         self._at = 0
@@ -19,7 +19,7 @@ class Names:
         self._held = list(held)
 
     def held(self) -> list[tuple[str, int, int]]:
-        """The names in their order, each with when it was first and last seen."""
+        """The names in order, each with the times when it was first and last seen."""
         self._settle()
         return self._held
 
@@ -28,7 +28,7 @@ class Names:
             self._settle()
             self._at = at
         for after, name in names:
-            # What a change gives at the very time at which it is seen is seen after it: a name holds once from a time.
+            # A given name is later than a name that is seen at the same time, so each name begins once at a time.
             self._pending[name] = max(after, self._pending.get(name, 0))
 
     def _settle(self) -> None:

@@ -1,4 +1,4 @@
-"""What all queries together say of an object, added up in any order and grouping."""
+"""Merge what all queries say about an object; the result does not depend on order or grouping."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Value = TypeVar("Value", str, "str | None")
 def add(
     profiles: dict[tuple[str, str], Profile], facts: QueryFacts, learned: Recent[str] | None = None
 ) -> tuple[str, ...]:
-    """Add what the query says to the profiles, by account and object key; a new object gets one. Gives the keys of all
-    objects that the query's rows name, sorted. ``learned``: contents that these profiles have learned from, and of
-    which account: they need not be heard again but for their times.
+    """Add what a query says to the profiles, by account and object key; new objects get a profile. Returns the sorted
+    keys of all objects that the query's rows name. ``learned``: contents that were already added, with their account:
+    for them only times are added.
     """
     told, account = mentions(facts.content), facts.account
     said = told.said
@@ -48,7 +48,7 @@ def add(
 
 
 def _stand_by(profiles: dict[tuple[str, str], Profile], account: str, thing: Thing, seen: tuple[int, int]) -> None:
-    """What a query runs in and objects are in, is there under this name."""
+    """Add a schema, database, role or warehouse: it existed with this name at these times."""
     profile = profiles.get((account, thing.key))
     if profile is None:
         profiles[account, thing.key] = profile = Profile(account, thing.key)
@@ -59,14 +59,14 @@ def _stand_by(profiles: dict[tuple[str, str], Profile], account: str, thing: Thi
 
 
 def keys(facts: QueryFacts) -> Iterator[str]:
-    """The keys of all objects that hear of a query, each once."""
+    """The keys of all objects that a query mentions, including schemas, databases, role and warehouse; each once."""
     told = mentions(facts.content)
     yield from dict.fromkeys(chain(told.said, (thing.key for thing in chain(told.around, runs_in(facts.history)))))
 
 
 def merge(one: Profile, other: Profile) -> None:
-    """Add to the one what the other knows of the same object; in any order and grouping it comes to the same. The other
-    stays as it is.
+    """Merge ``other`` into ``one``, two profiles of the same object. The result does not depend on order or grouping.
+    ``other`` is not changed.
     """
     _learn(one, other)
     one.drops.update(other.drops)
@@ -85,7 +85,7 @@ def _see(names: dict[str, tuple[int, int]], name: str, seen: tuple[int, int]) ->
 
 
 def _learn(one: Profile, other: Profile | Said) -> None:
-    """All but what has a time."""
+    """Merge everything except values with a time."""
     one.object_id = one.object_id or other.object_id
     one.domains.update(other.domains)
     _join(one.columns, other.columns)

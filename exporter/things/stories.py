@@ -1,16 +1,16 @@
-"""The story of an object: what happened to it, heard in the order of time; and what it can answer because of that.
+"""The story of an object: it receives the mentions of the object in order of time and answers the queries.
 
-One entity per table would make a graph that PROV forbids: two writes generate it twice, and an INSERT from a table into
-itself derives it from itself. So each query that writes an object, or creates, replaces or restores it or adds, drops
-or renames its columns by DDL, makes a version; a read uses the latest one before its start, in the order of (time,
-query id), so that no cycle can arise. A version exists from its writer's end where QUERY_HISTORY tells it, else from
-its start (PROV-CONSTRAINTS, 6.1). Reads count when their query starts, changes when it ends: no query reads what it
-writes itself.
+One PROV entity per table would be invalid: two writes would generate it twice, and an INSERT from a table into itself
+would derive it from itself. So a query makes a new version of an object if it writes, creates, replaces or restores it,
+or adds, drops or renames its columns by DDL. A read uses the latest version before its start, in the order of (time,
+query id), so that there are no cycles. A version exists from the end of the query that made it, or from its start if
+QUERY_HISTORY gives no end (PROV-CONSTRAINTS, 6.1). Reads count at the start of their query, changes at its end: a
+query does not read what it writes itself.
 
-A version that writes some of the columns leaves the others as they were. So a column has versions of its own, one for
-each version of the object that wrote it, in a chain that begins when the object is created.
+A version that writes some columns leaves the others unchanged. So columns have their own versions, one for each version
+of the object that wrote the column, in a chain that begins when the object is created.
 
-What a story keeps is bounded by what its object is (its columns, names, settings), not by how often it is mentioned.
+The state of a story is bounded by its object (its columns, names, settings), not by the number of mentions.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _GONE: Final = "version-after-drop/"
 
 
 class Started(Struct, array_like=True, frozen=True, gc=False):
-    """What a query that starts says to an object. ``reads``: whether it asks for the version in force; ``columns`` that
-    it takes data from; ``names`` of the object that it shows (0) or gives (1); ``settings``: change key, column,
-    property, element, and the names under which the element is set.
+    """The mention of an object at the start of a query. ``reads``: whether the query needs the version in force.
+    ``columns``: its source columns. ``names``: names of the object that are seen (0) or given (1). ``settings``: change
+    key, column, property, element, and the names of the element.
     """
 
     reads: bool = False
@@ -47,8 +47,9 @@ class Started(Struct, array_like=True, frozen=True, gc=False):
 
 
 class Ended(Struct, array_like=True, frozen=True, gc=False):
-    """What it has done to the object when it ends. ``renamed``: former names of columns; ``written``: columns, and
-    whether they are new; ``lost``: columns that are dropped.
+    """The mention of an object at the end of a query. ``drops``, ``makes``, ``creates``: as in
+    :class:`exporter.queries.effects.Effect`. ``renamed``: former names of columns. ``written``: columns, and whether
+    they are new. ``lost``: columns that are dropped.
     """
 
     drops: bool = False
@@ -60,7 +61,7 @@ class Ended(Struct, array_like=True, frozen=True, gc=False):
 
 
 class Answer(Struct, array_like=True, gc=False):
-    """What an object answers to a query, in part: see :class:`exporter.things.answers.Answers`."""
+    """One answer of an object to a query, a part of :class:`exporter.things.answers.Answers`."""
 
     object_key: str
     state: str | None = None
@@ -73,7 +74,7 @@ class Answer(Struct, array_like=True, gc=False):
 
 
 class Chapter(Struct, array_like=True, gc=False):
-    """A story up to a time, so that it can go on from there."""
+    """The state of a story at the end of a day, from which the next day continues."""
 
     first: str | None
     made: Asker | None
@@ -90,15 +91,15 @@ class Chapter(Struct, array_like=True, gc=False):
 
 
 class Story:
-    """The story of the object ``key``; hear :class:`Started` and :class:`Ended` in the order of time, then
+    """The story of the object ``key``. Pass :class:`Started` and :class:`Ended` in order of time, then call
     :meth:`told`.
     """
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self._made: Asker | None = None  # the query that made the version in force, None where it was dropped or unmade
-        self._dropped: str | None = None  # the query that dropped it last, where that came after the last version
-        self._first: str | None = None  # the query that mentioned it first: what was there before is named by it
+        self._made: Asker | None = None  # the query that made the version in force; None if dropped or not recorded
+        self._dropped: str | None = None  # the query that dropped it, if that was after the last version
+        self._first: str | None = None  # the query that mentioned it first; the state before the record is named by it
         self._last_made: str | None = None
         self._last_created: str | None = None
         self._columns: dict[str, str] = {}
@@ -106,12 +107,12 @@ class Story:
         self._unrecorded: dict[str, Ending | None] = {}
         self._unrecorded_columns: set[tuple[str, str]] = set()
         self._names = Names()
-        self._life = 0  # counts up where versions, or columns of one name, are not of one chain any more
+        self._life = 0  # increases when a new chain of versions begins, of the object or of a column
 
-    # --- what a query says when it starts -----------------------------------------------------------------------------
+    # --- the start of a query -----------------------------------------------------------------------------------------
 
     def starts(self, asker: Asker, at: int, said: Started) -> Iterator[tuple[Asker, Answer]]:
-        """Answers to this query, and to others that had to wait; ``at``: when the query started (microseconds)."""
+        """Answers to this query, and later answers to earlier ones. ``at``: its start (microseconds since 1970)."""
         self._first = self._first or asker.query_id
         if said.names:
             self._names.hear(at, said.names)
@@ -123,14 +124,14 @@ class Story:
             yield asker, Answer(self.key, state, columns or None, life=self._life)
 
     def _tell(self, over: Iterable[Over]) -> Iterator[tuple[Asker, Answer]]:
-        """Tell those who set what holds no longer."""
+        """Answers to the queries whose settings have ended."""
         for asker, setting, until in over:
             yield asker, Answer(self.key, settings=[(setting, until)])
 
-    # --- what it has done when it ends --------------------------------------------------------------------------------
+    # --- the end of a query -------------------------------------------------------------------------------------------
 
     def ends(self, asker: Asker, at: int, done: Ended) -> Iterator[tuple[Asker, Answer]]:
-        """The same for what it did: columns are renamed, the object is dropped, a version is made, columns written."""
+        """The same for its changes: columns are renamed, the object is dropped, a version is made, columns written."""
         self._first = self._first or asker.query_id
         columns = {column: self._column(column) for column in done.renamed}
         self._life += _begins_anew(done, is_dropped=self._dropped is not None)
@@ -163,7 +164,7 @@ class Story:
         self._made, self._dropped = None, asker.query_id
 
     def _next(self, ending: Ending) -> Iterator[tuple[Asker, Answer]]:
-        """Tell the query that made the version in force what became of it."""
+        """The answer to the query that made the version in force: how it ended."""
         if self._made is not None:
             yield self._made, Answer(self.key, ending=ending)
 
@@ -175,7 +176,7 @@ class Story:
             self._columns = {}
 
     def _write(self, query_id: str, column: str, *, is_kept: bool) -> str:
-        """The state before; from now on the column holds what the query wrote."""
+        """Record that the query wrote the column. Returns the column's state before."""
         before = self._columns.get(column)
         if before is None:
             before = self._chain()
@@ -192,12 +193,12 @@ class Story:
         return self._initial() if self._dropped is None else _GONE + segment(self._dropped)
 
     def _initial(self) -> str:
-        """What was there before the record begins: other periods of the same account have another one."""
+        """The state before the first recorded query; it differs between exports of different periods."""
         assert self._first is not None, "nobody mentioned the object"
         return _BEFORE + segment(self._first)
 
     def _touched(self, state: str) -> str:
-        """The state; one that no query on record made has a node of its own because something refers to it."""
+        """The state. If no recorded query made it, note that something refers to it, so that it gets a node."""
         if not state.startswith("version/"):
             self._unrecorded.setdefault(state, None)
         return state
@@ -206,7 +207,7 @@ class Story:
         return self._initial() if self._last_created is None else _version(self._last_created)
 
     def _column(self, column: str) -> str:
-        """The state that wrote what the column holds."""
+        """The state that wrote the column's present data."""
         if self._dropped is not None:
             state = self._in_force()
         elif column in self._columns:
@@ -217,7 +218,7 @@ class Story:
         return state
 
     def chapter(self) -> Chapter:
-        """Where the story stands: :meth:`going_on` goes on from there."""
+        """The present state of the story, from which :meth:`going_on` continues."""
         return Chapter(
             self._first,
             self._made,
@@ -232,7 +233,7 @@ class Story:
         )
 
     def going_on(self, before: Chapter) -> None:
-        """Go on from where the story stood; nobody was heard yet."""
+        """Continue from a chapter. To be called before any mention."""
         self._first, self._made, self._dropped = before.first, before.made, before.dropped
         self._last_made, self._last_created, self._columns = before.last_made, before.last_created, before.columns
         self._holding = Holding(before.held, before.drops)
@@ -242,15 +243,15 @@ class Story:
         self._names = Names(before.names)
 
     def hears_of(self, element: str, drops: list[Drop]) -> None:
-        """When a tag or policy that is set on the object was dropped."""
+        """Record when a tag or policy that is set on the object was dropped."""
         self._holding.hear(element, drops)
 
     def over(self) -> Iterator[tuple[Asker, Answer]]:
-        """What to tell those whose settings do not hold, as things stand when everything was heard."""
+        """After all mentions: answers to the queries whose settings do not hold because of a drop."""
         yield from self._tell(self._holding.over())
 
     def told(self, seen: dict[str, tuple[int, int]]) -> Life:
-        """What the story comes to; ``seen``: first and last time of each name that rows show on the object."""
+        """The result of the story. ``seen``: name -> first and last time it was seen on the object."""
         return Life(
             self._names.told(seen),
             dict(sorted(self._unrecorded.items())),
@@ -259,9 +260,9 @@ class Story:
 
 
 def _begins_anew(done: Ended, *, is_dropped: bool) -> bool:
-    """Whether what comes after is to be told apart from what was before: another object, or another column of the name.
+    """Whether a new chain of versions begins: another object, or another column of the same name.
 
-    The number of such times is told with each read. It means nothing but that two reads of a day are of one chain.
+    The number of chains so far is part of each answer. It only shows whether two reads of a day used the same chain.
     """
     return done.drops or done.creates or is_dropped or bool(done.renamed) or any(is_new for _, is_new in done.written)
 
