@@ -1,12 +1,12 @@
-"""The steps of an export as plain functions from messages in order to messages; the engines bring them together.
+"""The steps of an export: plain functions from sorted messages to messages. The engines group, sort and run them.
 
 ====================  ==============================================================================================
-:mod:`~.reading`      records -> rows, each with its place; what cannot be read, with its reason
-:mod:`~.telling`      rows of a query -> its facts, and what it mentions to things
-:mod:`~.gathering`    what is known of objects, in no order -> what datasets and names hear; what these answer
-:mod:`~.answering`    things hear their mentions in the order of time -> answers to queries, their own nodes and events
-:mod:`~.naming`       parents -> the names of their jobs, told to their children
+:mod:`~.reading`      records -> rows, each with its place; or the reason why a record cannot be read
+:mod:`~.telling`      rows of a query -> its facts, and its mentions of things
+:mod:`~.gathering`    attributes of objects, in any order -> messages to datasets and names; their replies
+:mod:`~.answering`    mentions of a thing in order of time -> answers to queries, its own nodes and events
+:mod:`~.naming`       parents -> the names of their jobs, sent to their children
 :mod:`~.writing`      facts and answers of a query -> its nodes and events, validated, as text
-:mod:`~.numbering`    what was quarantined -> lines of the quarantine, each with its line or row
+:mod:`~.numbering`    quarantined rows -> lines of the quarantine, each with its line or row number
 ====================  ==============================================================================================
 """

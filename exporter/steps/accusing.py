@@ -1,4 +1,4 @@
-"""A node of a thing was refused: who mentions the thing is held back. Only where that happens."""
+"""If the shapes refuse a node of a thing, quarantine all queries that mention the thing. Run only in that case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def mention(messages: Iterable[Message], _: Job) -> Iterator[Message]:
-    """Facts of queries -> a message to each thing that they mention, with what holding them back takes."""
+    """Facts of queries -> a message to each thing that they mention, with the data for quarantining the query."""
     for message in messages:
         if message.to == WRITTEN:
             facts = read_told(message.body).facts()
@@ -39,7 +39,7 @@ def _mentioned(facts: QueryFacts) -> Iterator[tuple[str, str]]:
 
 
 def accuse(messages: Iterable[Message], _: Job) -> Iterator[Message]:
-    """Things that were refused, and those who mention them -> the queries that are held back."""
+    """Refused things and the queries that mention them -> the queries to be quarantined."""
     tally = Tally()
     for _to, _key, group in by_key(messages):
         first = next(group)

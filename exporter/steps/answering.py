@@ -1,4 +1,4 @@
-"""Things hear what mentions them, in the order of time: they answer the queries, and say their own nodes at the end."""
+"""Things receive their mentions in order of time, answer the queries, and give their own nodes at the end."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
 
 
 def answer(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """What things answer and say; what is not for things passes through."""
+    """The answers and nodes of things. Messages for other receivers pass through."""
     saying, around = Saying(job), ToObjects(job)
     for to, key, group in by_key(messages):
         if to == OBJECT:
@@ -120,8 +120,8 @@ def _answers(account: str, told: Iterable[tuple[Asker, Answer]]) -> Iterator[Mes
 def _of_day(  # noqa: PLR0913, PLR0917 - what is said of an object on a day
     key: str, said: list[Node], over: list[Node], heard: _Heard, now: _Before, saying: Saying
 ) -> Iterator[Message]:
-    """What is said of an object on a day: what lasts, once; what may pass is kept, for the last day to say. ``over``:
-    what does not hold while something is dropped, which may be brought back.
+    """The nodes of an object on a day. Lasting statements are written once. Statements that may change are kept in the
+    snapshot and written on the last day. ``over``: ends of settings by a drop, which an UNDROP may revert.
     """
     refused, last, passing = saying.of_day(OBJECT, key, *nodes.lasting(said))
     passing += saying.more(over)
@@ -145,7 +145,7 @@ def _told(story: Story, message: Message) -> Iterator[tuple[Asker, Answer]]:
 
 
 class _Before(Struct, array_like=True, gc=False):
-    """What an object knew the day before; ``said``: a digest of what was said of it."""
+    """The state of an object at the end of the day before. ``said``: a digest of the nodes that were written."""
 
     chapter: Chapter
     profile: Profile
@@ -157,7 +157,7 @@ _read_before: Final = msgspec.msgpack.Decoder(_Before).decode
 
 
 class _Heard:
-    """What an object hears before its story: who it is, its datasets, and who has its name."""
+    """What an object receives before its mentions: its attributes, its datasets, objects with the same name."""
 
     known: Known
 
@@ -187,7 +187,7 @@ class _Heard:
             story.hears_of(element, [tuple(one) for one in drops])
 
     def replies(self, job: Job) -> Iterator[Message]:
-        """Tell each home where queries speak of the object, once, what it is called, however a row shows it."""
+        """Send the dataset for each spelling of the object to each home with queries that mention it, once."""
         if self._replied or not job.events or not (self.known.homes or self.known.parents):
             return
         self._replied = True

@@ -1,4 +1,4 @@
-"""What objects are and what queries say of them -> the catalog and the tags, each a document of its own."""
+"""Make the catalog and the tags, two documents, from the attributes of objects and the changes of queries."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _read: Final = msgspec.msgpack.Decoder(tuple[str, Entry | None, Remark | None]).
 
 
 def of_object(entry: Entry | None) -> Iterator[Message]:
-    """What an object tells the catalog; nothing where the catalog does not show it."""
+    """The catalog's entry of an object; nothing if the catalog does not list it."""
     if entry is not None:
         yield Message(ENTRY, "", b"", encode((entry.account, entry, None)))
 
 
 def of_query(account: str, remarks: Iterable[Remark]) -> Iterator[Message]:
-    """What a query tells it."""
+    """The remarks of a query for the catalog."""
     for remark in remarks:
         yield Message(ENTRY, "", b"", encode((account, None, remark)))
 
 
 def catalogue(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """The documents, of all accounts together."""
+    """The two documents, for all accounts together."""
     entries: dict[str, list[Entry]] = {}
     said: dict[str, list[Remark]] = {}
     for message in messages:

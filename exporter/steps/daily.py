@@ -1,9 +1,9 @@
-"""``--reads daily``: what queries have read, added up by user, role, object and day; what queries share is said once.
+"""``--reads daily``: reads are added up by user, role, object and day; what several queries share is written once.
 
-A query that only reads is validated as it would be with ``--reads full``, and its events and facts are the same; then,
-in the place of its nodes, it tells the days what it has read (:class:`Sharing`). The days hear all of it in a round of
-its own (:func:`by_day`). A day is that of the query's start in UTC, as the days of an update are. A query that is
-written whole leaves to them the patterns that its columns were filled by.
+A query that only reads is validated as with ``--reads full``, and its events and facts are the same. Its nodes are not
+written: it sends its reads to the days instead (:class:`Sharing`), which add them up in a separate round
+(:func:`by_day`). The day of a query is that of its start in UTC, as in an update. A query that writes keeps its nodes,
+and sends only its derivation patterns to the days.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 _FLUSH: Final = 50_000
-"""Reads that are added up before they are told."""
+"""Most reads that are added up in memory before they are sent."""
 _CONTENTS: Final = 6_000
-"""Contents whose reads are remembered, for statements recur."""
+"""Contents whose reads are cached, because statements recur."""
 REFUSED: Final = "refused_days"
-"""What is counted: nodes of days that a shape refuses."""
+"""Name of a count: nodes of days that a shape refuses."""
 _CLASSES: Final = {of.name: of for of in (ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT)}
 _read: Final = msgspec.msgpack.Decoder(tuple[str, Read]).decode
 
 
 class Sharing:
-    """What the queries of one partition have read, and what they share."""
+    """The reads of the queries in one partition, and the nodes that queries share."""
 
     def __init__(self) -> None:
         self._reads: dict[str, Read] = {}
@@ -55,11 +55,11 @@ class Sharing:
 
     @staticmethod
     def is_by_day(content: Content) -> bool:
-        """Whether a statement is told of by what it has read alone."""
+        """Whether a statement only reads, so that its reads are added up by day."""
         return only_reads(content)
 
     def hear(self, told: Told) -> Iterator[Message]:
-        """Add up what a query has read; tells of it where there is much."""
+        """Add the reads of a query. Gives messages if there are many reads in memory."""
         day, user, history = day_of(told.start), told.facts.user_name, told.facts.history
         role = role_of(history.role_name, history.role_type)
         runs_as = None if role is None else told.iris.object(role.key)
@@ -88,7 +88,7 @@ class Sharing:
         return found
 
     def _patterns(self, told: Told) -> list[tuple[Alike, Node | None]]:
-        """What a statement has read, with the nodes that say it, which are noted."""
+        """The reads of a statement with their shared nodes, which are noted to be sent."""
         iris: Iris = told.iris
         recent = self._alike.setdefault(iris.account, Recent(_CONTENTS))
         known = recent.get(told.content)
@@ -105,7 +105,7 @@ class Sharing:
         return [node.iri for node in nodes]
 
     def note(self, told: Told) -> None:
-        """Note the patterns of the derivations of a query that is written whole."""
+        """Note the derivation patterns of a query that writes, to be sent to the days."""
         if not told.content.derivations:
             return
         recent = self._derived.setdefault(told.iris.account, Recent(_CONTENTS))
@@ -116,7 +116,7 @@ class Sharing:
         self._shared.update(known)
 
     def messages(self) -> Iterator[Message]:
-        """What was heard, to the days."""
+        """All reads and shared nodes so far, sent to the days."""
         for iri, read in self._reads.items():
             yield Message(READ, "", b"", encode((iri, read)))
         for iri, node in sorted(self._shared.items()):
@@ -125,13 +125,13 @@ class Sharing:
 
 
 def to_days(messages: Iterable[Message], _: Job) -> Iterator[Message]:
-    """What queries told, to the IRI that it is of: they are written between outputs, where messages have no keys."""
+    """Set the key of each message to its IRI again: messages stored beside outputs have no keys."""
     for message in messages:
         yield message._replace(key=decode(message.body)[0])
 
 
 def by_day(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """The nodes of what was read on a day, and those that queries share."""
+    """The nodes of the reads of a day, and the nodes that queries share."""
     saying = Saying(job, daily_in)
     for to, key, group in by_key(messages):
         if to == READ:

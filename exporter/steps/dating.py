@@ -1,8 +1,8 @@
-"""Rows that came with an update -> the days that they belong to; and rows of a day, heard again.
+"""Assign the rows of an update to days, and read the rows of a day again.
 
-A query belongs to the day (UTC) on which it starts: the day of the earliest of its rows. What is known already is told
-by an index: of each row its day and a digest, of each line of QUERY_HISTORY a digest, and of each query the days of its
-children, whose jobs are named for it.
+A query belongs to the day (UTC) on which it starts: the day of its earliest row. An index records what is known
+already: for each row its day and a digest, for each line of QUERY_HISTORY a digest, and for each query the days of its
+children, whose jobs are named after it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 INDEX: Final = "index"
 LINES: Final = "lines"
 _INDEXED: Final = 9
-"""The rank of an entry of the index among what a query hears."""
+"""The rank of an index entry among the messages to a query."""
 DAY, MOVED = "day ", "moved"
-"""What is counted: rows that are new on a day, by the day; queries whose day changes."""
+"""Names of counts: new rows by day; queries whose day changes."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
 
 
 def date(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """New rows under their days, new lines, and new entries of the index; what is known already is only counted."""
+    """New rows under their days, new lines and new entries of the index. Known rows are only counted."""
     tally = Tally()
     for to, query_id, group in by_key(messages):
         if to == QUERY:
@@ -46,12 +46,12 @@ def date(messages: Iterable[Message], job: Job) -> Iterator[Message]:
 
 
 def run_of(message: Message) -> int:
-    """The run that a row came with: it stands where others have a time."""
+    """The run that read a row: it is in the place of the time in the message's order."""
     return time_and_query(message.order)[0]
 
 
 class _Known:
-    """What the index knows of a query."""
+    """The index entries of a query."""
 
     def __init__(self, entries: Iterable[Message]) -> None:
         self.digests: set[bytes] = set()
@@ -89,7 +89,7 @@ def _of_query(query_id: str, heard: list[Message], job: Job, tally: Tally) -> It
 
 
 def _new(heard: Iterable[Message], what: int, known: _Known) -> Iterator[tuple[Message, bytes]]:
-    """The messages of a rank that are not known, each once, with their digests."""
+    """The messages of rank ``what`` that are not known yet, each once, with their digests."""
     for message in heard:
         if rank(message) == what:
             said = _row(message.body)[1].encode("utf-8", "surrogatepass") if what == ROW else message.body
@@ -106,7 +106,7 @@ def _dated(query_id: str, rows: Iterable[tuple[Message, bytes]], day: str) -> It
 
 
 def _children(rows: Iterable[Row], day: str) -> Iterator[Message]:
-    """Parents and roots know on which days they have children."""
+    """Index entries for parents and roots: the days of their children."""
     for relative in sorted({query_id for row in rows for _, query_id in all_relatives(row)}):
         yield _entry(relative, CHILD, day, b"")
 
@@ -115,17 +115,17 @@ def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
     return Message(INDEX, query_id, order(_INDEXED), encode((what, day, digest)))
 
 
-# --- what a day hears -------------------------------------------------------------------------------------------------
+# --- the input of a day -----------------------------------------------------------------------------------------------
 
 
 def to_queries(messages: Iterable[Message], _: Job) -> Iterator[Message]:
-    """What is kept of queries (rows under their day, lines, the index), to the queries again."""
+    """Address stored messages (rows of a day, lines, the index) to their queries again."""
     for message in messages:
         yield message._replace(to=QUERY)
 
 
 def rows_again(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """Rows, to their queries, with the notes of children."""
+    """Rows to their queries, with the notes to their parents and roots."""
     for message in messages:
         yield message._replace(to=QUERY)
         row = read_line(_row(message.body)[1])
@@ -134,20 +134,20 @@ def rows_again(messages: Iterable[Message], job: Job) -> Iterator[Message]:
 
 
 def asks_for_context(messages: Iterable[Message], _: Job) -> Iterator[Message]:
-    """The queries that have children: where they are of another day, their rows are asked for."""
+    """The queries that have children. If they are of another day, their rows are needed as context."""
     for message in messages:
         if message.to == QUERY and rank(message) == CHILD:
             yield message
 
 
 def as_context(messages: Iterable[Message], _: Job) -> Iterator[Message]:
-    """Rows of other days."""
+    """Rows of other days as context for this one."""
     for message in messages:
         yield Message(QUERY, message.key, order(CONTEXT), message.body)
 
 
 def due(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """What an earlier day left open: heard now, or later still."""
+    """Messages that earlier days left open: passed on if they are of this day, otherwise kept for a later one."""
     for message in messages:
         address = asked(time_and_query(message.order)[1])[1] if message.to == OBJECT else message.key
         yield later(message) if is_later(address, job.day) else message

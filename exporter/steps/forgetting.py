@@ -1,6 +1,6 @@
-"""Rows that DIR is not to hold any more: those of a user, or from before a day; whole queries, with their lines of
-QUERY_HISTORY. A line of a query that has no row does not say whose it is: it stays only where days are forgotten, and
-it ended on a later one.
+"""Remove rows from DIR: those of a user, or from before a day. Whole queries are removed, with their lines of
+QUERY_HISTORY. The user of a line without a row is not known: such a line is kept only if rows are removed by day and it
+ended on a day that is kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _line: Final = msgspec.msgpack.Decoder(History).decode
 
 
 def forget(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """The queries that stay."""
+    """The messages of the queries that are kept."""
     tally = Tally()
     for to, _, group in by_key(messages):
         heard = list(group)

@@ -1,7 +1,7 @@
-"""What is known of objects, in no order: objects tell datasets and names what they are, and these settle it.
+"""Collect the attributes of objects, in any order. Objects send them to their datasets and names, which reply.
 
-A dataset has the columns of every object that ever had its name, under whichever name they were seen. An object that is
-known by its name alone may be one that others know by its id: the rows do not say, so they are linked and not merged.
+A dataset has the columns of every object that ever had its name. An object known only by name may be the same as one
+with an id. The rows do not say so; the two are linked and not merged.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 _NAMELESS, _HAS_ID = range(2)
 _SET_ON, _DROPPED = range(2)
 _NOBODY: Final = ""
-"""Who tells of a dataset what was known of it the day before."""
+"""The sender of a dataset's state of the day before, in place of an object key."""
 _read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decode
 
 
 def gather(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """What all partitions know of an object, together; what its datasets, its names and its owner hear of it."""
+    """Merge what all partitions know about an object; send it to the object, its datasets, its names and its owner."""
     for to, key, group in by_key(messages):
         if to != PROFILE:
             yield from group
@@ -86,7 +86,9 @@ def _to_datasets(profile: Profile, job: Job) -> Iterator[Message]:
 
 
 def _to_names(profile: Profile) -> Iterator[Message]:
-    """An object that a name is the key of asks who else has that name; one with an id tells each name that it had."""
+    """An object known only by name asks for objects with that name. One with an id sends itself to each of
+    its names.
+    """
     if profile.key.split("/", 2)[1] == "name":
         if profile.names:
             name = canonical_name(min(profile.names))
@@ -97,7 +99,7 @@ def _to_names(profile: Profile) -> Iterator[Message]:
 
 
 def _had(profile: Profile) -> set[str]:
-    """The names that it had; one that was only given to it counts beside others."""
+    """The names of an object. A name that was given but never seen counts only if there are others."""
     names = profile.names.keys() | profile.given
     return names if len(names) > 1 else set(profile.names)
 
@@ -108,7 +110,9 @@ def _to_name(profile: Profile, name: str, is_known_by: int) -> Message:
 
 
 def _to_elements(profile: Profile) -> Iterator[Message]:
-    """Tags, policies and what else is set on an object hear of it; and what they are told of their own drops."""
+    """Send the object to the tags, policies and grantees that are set on it; send its own drops to itself as
+    element.
+    """
     for element in sorted(profile.elements):
         of_object = order(_SET_ON, 0, profile.key)
         yield Message(ELEMENT, within(profile.account, element), of_object, encode(profile.key))
@@ -118,7 +122,7 @@ def _to_elements(profile: Profile) -> Iterator[Message]:
 
 
 def settle(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """Datasets, names and elements answer the objects; what is not for them passes through."""
+    """The replies of datasets, names and elements to the objects. Messages for other receivers pass through."""
     tally = Tally()
     for to, key, group in by_key(messages):
         if to == DATASET:
@@ -151,8 +155,8 @@ def _dataset(key: str, group: Iterator[Message], job: Job, tally: Tally) -> Iter
 
 
 def _lifecycle(dataset: DatasetProfile, before: DatasetProfile | None, job: Job) -> Json:
-    """What became of the dataset until the day before. A backend takes a dataset that it hears of for one that is
-    there: one that was renamed must not come back.
+    """The lifecycle facet for a dataset that earlier days changed. A backend assumes that a dataset in an event exists,
+    so the event of a renamed dataset must say that it is gone.
     """
     if before is None:
         return {}
@@ -161,7 +165,7 @@ def _lifecycle(dataset: DatasetProfile, before: DatasetProfile | None, job: Job)
 
 
 def _is_news(dataset: DatasetProfile, before: DatasetProfile | None) -> bool:
-    """Whether its event has more to tell than that of an earlier day. Renames are told by the events of their runs."""
+    """Whether its event differs from that of an earlier day. Renames do not count: they are in the events of runs."""
     return before is None or replace(dataset, left=before.left, fate=before.fate) != before
 
 
@@ -188,7 +192,7 @@ def _name(key: str, group: Iterator[Message], job: Job) -> Iterator[Message]:
 
 
 def _element(key: str, group: Iterator[Message], job: Job) -> Iterator[Message]:
-    """What is set on objects tells each of them when it was dropped: then it holds there no longer."""
+    """A tag, policy or grantee sends its drops to the objects on which it is set: the settings end with them."""
     account, element = parts(key)
     objects: dict[str, Message] = {}
     drops: set[Drop] = set()

@@ -1,8 +1,8 @@
-"""Where queries are written: those of one statement one after the other, so that what they share is made once, however
-many statements an account has.
+"""Addresses that group the queries of one statement, so that they are written one after the other and what they share
+is made once.
 
-An address is a home, which has a worker in the round that writes, and a shelf there, which has the queries of one
-statement.
+An address consists of a home and a shelf. A home is processed by one worker in the round that writes. A shelf has the
+queries of one statement.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from exporter.rows.row import Row
 
 _MOST: Final = 500
-"""Queries of one statement, of one partition, that go to one home: one that is most of an account has many homes."""
+"""Most queries of one statement from one partition at one home; a very frequent statement gets several homes."""
 _SHELF: Final = 12
-"""Hexadecimal digits of a shelf; the four before are a home: 65,536 of them, so that what an object is told for each
-stays small.
+"""Hexadecimal digits of a shelf. The four digits before it are the home: there are at most 65,536, because objects send
+a message to each.
 """
 _OPEN: Final = "!"
 
 
 class Addresses:
-    """The addresses of the queries that one partition tells."""
+    """Gives addresses to the queries of one partition."""
 
     def __init__(self) -> None:
         self._queries: Counter[bytes] = Counter()
 
     def of(self, rows: list[Row], day: str = "") -> str:
-        """Where a query with these rows is written; ``day``: on which later day, where it has not ended on this one."""
+        """The address of a query with these rows. ``day``: the later day on which it ends; empty for the same day."""
         digest = blake2b(rows[0].content, digest_size=8).digest()
         number = self._queries[digest]
         self._queries[digest] = number + 1
@@ -42,7 +42,7 @@ class Addresses:
 
 
 def is_later(address: str, day: str) -> bool:
-    """Whether an address, a home or a key there is of a day after this one."""
+    """Whether an address, a home or a key belongs to a day after ``day``."""
     return address.startswith(_OPEN) and address[1 : 1 + len(day)] > day > ""
 
 
@@ -52,7 +52,7 @@ def home(address: str) -> str:
 
 
 def written_at(address: str, account: str, query_id: str) -> str:
-    """The key of a query that is written there."""
+    """The key of a query at an address."""
     return f"{address[:-_SHELF]}{HOME_END}{address[-_SHELF:]}{within(account, query_id)}"
 
 
@@ -63,11 +63,11 @@ def written_of(key: str) -> tuple[str, str]:
 
 
 def asking(query_id: str, address: str) -> str:
-    """A query as things hear of it: in the order of ids, with the address that answers go to."""
+    """A query id with the address for answers, as one text that sorts by query id."""
     return f"{query_id}{HOME_END}{address}"
 
 
 def asked(text: str) -> tuple[str, str]:
-    """The query id and the address that :func:`asking` was given."""
+    """The query id and the address of a text from :func:`asking`."""
     query_id, _, address = text.rpartition(HOME_END)
     return query_id, address

@@ -1,4 +1,4 @@
-"""What the steps of an export need to know: the settings that mean something to them, and what earlier steps found."""
+"""The parameters of the steps: the settings that they need, and results of earlier steps."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """``account``, ``base``: of the export. ``events``, ``graph`` …: which outputs are asked for; ``syntaxes`` of the
-    graph. ``compress``: whether the files of events and graph are. ``validate``: whether nodes are validated;
-    ``shapes``: folders of a user's own. ``in_order``: whether texts are put in an order for people, one by one;
-    where they are many, they are written as they come. ``begun``: when each account's first query started
-    (microseconds), and ``load``, a digest of the queries: known once all rows are read. ``turn``: another text each
-    time that the rounds are made, so that what a process remembers of one is not taken for another's. ``run``: the
-    number of this run where it adds to what earlier ones left; 0 where it stands alone. ``day``: the one that is
-    made, where they are made one after the other, and ``until`` when it lasts (microseconds). ``forget_users``,
-    ``forget_before``: whose rows of earlier runs go, and those from before which day. ``screen``: filters and
-    pseudonyms, which are for the first step alone; None without.
+    """``account``, ``base``: of the export. ``events``, ``graph`` …: whether an output is wanted. ``syntaxes``: of the
+    graph. ``compress``: whether files of events and graph are compressed. ``daily``: whether reads are added up by day.
+    ``query_text``: whether SQL text is exported. ``validate``: whether nodes are validated. ``shapes``: folders with
+    the user's shapes. ``in_order``: whether texts are sorted for people (small inputs only). ``begun``: start of each
+    account's first query (microseconds since 1970); ``load``: a digest of the queries; both known once all rows are
+    read. ``turn``: differs each time that the rounds are run, so that caches are not shared between them. ``run``: the
+    number of this run in an update, otherwise 0. ``day``: the day that an update currently makes; ``until``: its end
+    (microseconds since 1970). ``forget_users``, ``forget_before``: whose rows, and rows from before which day, are
+    removed. ``screen``: filters and pseudonyms for the first step, None without.
     """
 
     account: str
@@ -56,7 +55,7 @@ class Job:
 
     @property
     def forgets(self) -> bool:
-        """Whether rows of earlier runs are to go."""
+        """Whether rows of earlier runs are removed."""
         return bool(self.forget_users or self.forget_before)
 
     @classmethod

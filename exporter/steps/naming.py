@@ -1,4 +1,4 @@
-"""Parents name their jobs for their children, by the rule that names every job."""
+"""Send the job names of parent queries to their children. They are made by the same rule as every job name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def name_jobs(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """The names of parents' jobs, to where their children are written; of a parent without a row nothing is known."""
+    """The job names of parents, sent to the addresses of their children. A parent without a row has no job name."""
     spellings = Spellings()
     for to, key, group in by_key(messages):
         name = None

@@ -1,4 +1,4 @@
-"""What was quarantined -> lines of the quarantine: the row as it came, where, the reason."""
+"""Make the lines of the quarantine: the original row, its file and number, the reason."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def number(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """A file hears how many records its blocks have, then the rows that are quarantined; their places count over all
-    blocks of the file, from 1.
+    """For each file: first the number of records in its blocks, then its quarantined rows. Gives lines in which rows
+    are numbered over all blocks of the file, from 1.
     """
     tally = Tally()
     before: dict[tuple[str, int], int] = {}

@@ -1,4 +1,4 @@
-"""Who ran queries, and where: users, software agents, accounts and organizations, told of once by each partition."""
+"""Users, software agents, accounts and organizations of queries; each partition sends each of them once."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 
 class People:
-    """What a partition knows of people."""
+    """The users, agents, accounts and organizations in one partition."""
 
     def __init__(self) -> None:
         self._messages: set[Message] = set()
         self._known: set[tuple[str | None, ...]] = set()
 
     def hear(self, facts: QueryFacts) -> None:
-        """Who ran a query, and where: mostly the same as many a query before."""
+        """Add those of a query. Most are known from earlier queries, so they are looked up first."""
         who = facts.account, facts.user_name, facts.organization_name, facts.account_locator
         if who not in self._known or facts.content.agents:
             self._known.add(who)
             self._messages.update(people(facts))
 
     def messages(self) -> Iterator[Message]:
-        """To each of them, in order."""
+        """The messages to each of them, sorted."""
         yield from sorted(self._messages)
 
 
 def people(facts: QueryFacts) -> Iterator[Message]:
-    """What a query says to those who ran it, and to where it ran."""
+    """The messages of a query to its user, agents, account and organizations."""
     yield Message(USER, within(facts.account, facts.user_name), b"", b"")
     for agent in facts.content.agents:
         yield Message(AGENT, within(facts.account, agent_path(agent)), b"", encode(agent))
@@ -45,7 +45,7 @@ def people(facts: QueryFacts) -> Iterator[Message]:
 
 
 def to_owners(profile: Profile) -> Iterator[Message]:
-    """What an object says to the accounts that it belongs to, and to organizations that no row may be of."""
+    """The messages of an object to the accounts that own it, and to organizations that no row may belong to."""
     for one in owners(profile):
         yield Message(ACCOUNT, one.account, b"", encode(one))
         if one.organization is not None:

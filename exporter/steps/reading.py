@@ -1,4 +1,4 @@
-"""Records -> rows: each goes to its query with its place, what cannot be read goes aside with its reason."""
+"""Read records into rows. A row goes to its query with its place; an unreadable one to the quarantine with a reason."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 ROW, LINE, CHILD, HOLD, CONTEXT = range(5)
-"""What a query hears, by rank: its rows, its lines of QUERY_HISTORY, its children, that it is held back; and the rows
-of an earlier day, where it is only asked for the name of its job.
+"""Ranks of the messages to a query: its rows, its lines of QUERY_HISTORY, its children, that it is quarantined, and
+(CONTEXT) its rows if it is of an earlier day and only the name of its job is needed.
 """
 _NOT_A_RECORD: Final = Unreadable((NOT_ONE_OBJECT,))
 AS_PARENT, AS_ROOT = "parent", "root"
 
 
 class Record(NamedTuple):
-    """A record of an input as text. ``file``: where it is from, in ``block`` of it (an offset: blocks of a file may be
-    read apart); ``unit``: whether its place counts lines or rows; ``is_history``: whether it is of QUERY_HISTORY;
-    ``is_record``: False where a CSV has too few or too many fields, so that it is no row whatever it says.
+    """A record of an input as text. ``file``: its file. ``block``: offset of its block, since blocks of a file may be
+    read separately. ``unit``: ``line`` or ``row``. ``is_history``: whether it is of QUERY_HISTORY. ``is_record``: False
+    if a CSV record has too few or too many fields; it is then not a row, whatever it contains.
     """
 
     file: str
@@ -44,7 +44,7 @@ class Record(NamedTuple):
 
 
 def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
-    """Rows, lines of QUERY_HISTORY and notes of children, to their queries; and how many records each block has."""
+    """Send rows, lines of QUERY_HISTORY and notes of children to their queries, and the number of records per block."""
     counts: dict[tuple[str, int], int] = {}
     rows = bad = lines = unreadable = unusable = 0
     screen, screened = job.screen, Screened()
@@ -57,7 +57,7 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
                 unreadable += is_unreadable
                 unusable += query_id is None
                 if query_id is not None:
-                    # SQL text can hold personal data: where it is not asked for it goes no further than this.
+                    # SQL text can contain personal data: if it was not asked for, it is dropped here.
                     said = history if job.query_text else structs.replace(history, query_text=None)
                     kept = said if screen is None else screened.line(screen.line(said, record.text))
                     if kept is not None:
@@ -84,8 +84,8 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
 
 
 def _writable(text: str) -> str:
-    """The text with a replacement character for each byte that is not UTF-8; in a row that is read they are in fields
-    that are not.
+    """The text with a replacement character for each byte that is not UTF-8. Fields that are read have no
+    such bytes.
     """
     try:
         text.encode("utf-8")
@@ -95,30 +95,30 @@ def _writable(text: str) -> str:
 
 
 Place = tuple[str, int, int, str]
-"""Where a row came from: file with its run, block, its number within the block, and what that counts."""
+"""The place of a row: file with its run, block, number within the block, unit of the number."""
 _OF_RUN: Final = "\0"
 
 
 def labelled(file: str, run: int) -> str:
-    """A file as one run read it: the next may find others rows under the same name."""
+    """A file name with the run that read it: a later run may find other rows under the same name."""
     return f"{file}{_OF_RUN}{run}" if run else file
 
 
 def file_of(label: str) -> tuple[str, int]:
-    """The file and the run that :func:`labelled` was given."""
+    """The file and the run of a text from :func:`labelled`."""
     file, _, run = label.partition(_OF_RUN)
     return file, int(run or 0)
 
 
 def aside(place: Place, reason: str, text: str) -> Message:
-    """A row for the quarantine."""
+    """The message that puts a row into the quarantine."""
     file, block, number, unit = place
     told = block, number, unit, reason, _writable(shortened(text))
     return Message(ASIDE, file, order(1, block, f"{number:012}"), encode(told))
 
 
 def _row(row: Row, place: Place, text: str, job: Job) -> Iterator[Message]:
-    # The text alone: to read it again takes less than to carry the row beside it.
+    # Only the text is sent: reading it again costs less than sending the row with it.
     yield row_message(row.query_id, place, text, job)
     yield from children_of(row, job)
 
@@ -132,19 +132,19 @@ def children_of(row: Row, job: Job) -> Iterator[Message]:
 
 
 def row_message(query_id: str, place: Place, text: str, job: Job) -> Message:
-    """A row, to its query."""
+    """The message of a row to its query."""
     return Message(QUERY, query_id, order(ROW, job.run), encode((place, _writable(text))))
 
 
 def relatives(row: Row) -> list[tuple[str, str]]:
-    """The role and the id of the queries for whose jobs a row's query is named: none where it has no parent, or is it
-    itself.
+    """Role and id of the parent and root whose job names a row's query needs; none if it has no parent or is
+    its own.
     """
     found = all_relatives(row)
     return found if found and found[0][0] == AS_PARENT and found[0][1] != row.query_id else []
 
 
 def all_relatives(row: Row) -> list[tuple[str, str]]:
-    """The same, whether or not a job is named for it."""
+    """Role and id of the parent and root in a row, whether or not their job names are needed."""
     each = (AS_PARENT, named(row.parent_query_id)), (AS_ROOT, named(row.root_query_id))
     return [(role, query_id) for role, query_id in each if query_id is not None]

@@ -1,10 +1,9 @@
-"""A working account runs the same statements again and again: what all runs of one say is made once.
+"""Cache the rendered nodes of statements that are run again and again.
 
-This is a layer around functions that do not know of it, and changes no byte of what they give: the nodes that follow
-from the statement and from the states that it met are rendered once with marks in the places of the query's id and of
-the states, and each run only fills these in. A statement is remembered when it is met for the second time, if its nodes
-are sound and the marks, filled in for that run, give its very text. What is filled in for others are states and ids of
-the same form.
+This is a layer around functions that do not depend on it, and it does not change their results. The nodes of a
+statement are rendered once as a template, with marks in place of the query id and of the states that it used. Each run
+only fills in these values. A statement is cached when it occurs for the second time, if its nodes are valid and the
+template, filled in for that run, gives exactly its text.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
     Render = Callable[[list[Node]], list[str]]
 
 _STATEMENTS: Final = 6_000
-"""Statements that a process remembers; one is some KB."""
+"""Statements that a process caches; each takes a few KB."""
 _MARK: Final = "\ue000"
-"""A character for private use, with which marks are made; where rows have it themselves the texts will not agree."""
+"""A private-use character for the marks. If rows contain it, the texts differ and the statement is not cached."""
 
 
 class Filled(NamedTuple):
-    """The nodes of a statement for one run: their texts, one for each syntax, the links to them, how many they
-    are.
+    """The nodes of a statement for one run. ``texts``: one for each syntax. ``links``: the links to them. ``nodes``:
+    their number.
     """
 
     texts: list[str]
@@ -50,8 +49,8 @@ class Filled(NamedTuple):
 
 
 class Recurring:
-    """What statements say; ``made``: the nodes of a statement that are written, and the links to them; ``render``: all
-    of them as texts, one for each syntax.
+    """The cache of statements. ``made``: makes the nodes of a statement and the links to them. ``render``: writes the
+    nodes as texts, one for each syntax.
     """
 
     def __init__(self, made: Made, render: Render) -> None:
@@ -59,12 +58,12 @@ class Recurring:
         self._accounts: dict[str, _OfAccount] = {}
 
     def filled(self, told: Told) -> Filled | None:
-        """The statement's nodes; None where it is not remembered, and they are to be made."""
+        """The statement's nodes from the cache; None if they must be made."""
         known = self._of(told.iris.account).templates.get(told.content)
         return known.filled(told) if known else None
 
     def met(self, told: Told, texts: list[str], links: Links) -> None:
-        """Note a statement whose nodes are sound, with what they came to in this run; the second time, remember it."""
+        """Note a statement with valid nodes and their texts in this run. The second time it is cached."""
         known, content = self._of(told.iris.account), told.content
         if known.templates.get(content) is not None:
             return
@@ -81,7 +80,7 @@ class Recurring:
     def statement(
         self, content: Content, account: str, datasets: Mapping[Spelled, Dataset], settings: OpenLineageSettings
     ) -> Statement:
-        """What every event of the statement tells."""
+        """The parts that all events of the statement share."""
         known = self._of(account).statements
         made = known.get(content)
         return known.keep(content, statement(content, datasets, settings)) if made is None else made
@@ -94,7 +93,7 @@ class Recurring:
 
 
 class _OfAccount:
-    """What is remembered of an account's statements; a template is False where none can be made."""
+    """The cached statements of an account. A template is False if none can be made."""
 
     def __init__(self) -> None:
         self.seen: Recent[bool] = Recent(_STATEMENTS)
@@ -106,7 +105,7 @@ _of_turn: Final[dict[str, Recurring]] = {}
 
 
 def recurring_of(job: Job, made: Made, render: Render) -> Recurring:
-    """What this process has met of a job's statements in this turn: the partitions that it works on share it."""
+    """The cache of this process for a job's turn, shared by the partitions that it processes."""
     if job.turn not in _of_turn:
         _of_turn.clear()
         _of_turn[job.turn] = Recurring(made, render)
@@ -114,7 +113,7 @@ def recurring_of(job: Job, made: Made, render: Render) -> Recurring:
 
 
 class _Marked:
-    """A query with marks for its id and for all states that it met."""
+    """A query with marks in place of its id and of all states that it used."""
 
     def __init__(self, told: Told) -> None:
         answers = told.answers
@@ -136,7 +135,7 @@ class _Marked:
 
 
 class _Template:
-    """The texts of marked nodes, in pieces, with the number of the value that goes between."""
+    """The texts of marked nodes in pieces, with the numbers of the values between them."""
 
     def __init__(self, marked: _Marked, texts: Sequence[str], links: Links, nodes: int) -> None:
         self._states, self._columns, self._priors = marked.states, marked.columns, marked.priors
@@ -147,7 +146,7 @@ class _Template:
         self._nodes = nodes
 
     def filled(self, told: Told) -> Filled | None:
-        """The texts of this run; None where an answer is missing, or a query met what it made itself."""
+        """The texts of this run; None if an answer is missing, or if the query used a state that it made itself."""
         answers = told.answers
         if len(answers.column_priors) != len(self._priors):
             return None
@@ -175,8 +174,8 @@ class _Template:
 
 
 def _pieces(text: str, find: re.Pattern[str]) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
-    """The text around the marks, with empty pieces at their places, and for each place the number of its value; the
-    last value is the query's.
+    """The text around the marks, with empty pieces in their places, and for each place the number of its value. The
+    last value is the query id.
     """
     pieces: list[str] = []
     holes: list[tuple[int, int]] = []

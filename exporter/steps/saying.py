@@ -1,4 +1,4 @@
-"""Nodes on their way out: validated, and as text in each syntax that is asked for."""
+"""Validate nodes and write them as text in each requested syntax."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=4)
 def checks(folders: tuple[str, ...]) -> Checks:
-    """The checks of the shipped shapes and of those in the folders, loaded once by a process.
+    """The checks of the shipped shapes and of those in the folders, loaded once by each process.
 
-    Raises UsageError where a shape cannot be compiled, or looks further than the surroundings of one object.
+    Raises UsageError if a shape cannot be compiled, or needs more than the surroundings of one object.
     """
     loaded = Checks.load([Path(folder) for folder in folders])
     if loaded.needs_graph:
         raise UsageError(
-            f"{loaded.needs_graph[0]}. An export validates each node and each object's surroundings (docs/shapes.md); "
-            "keep this shape for exporter validate --shapes, which has the whole graph"
+            f"{loaded.needs_graph[0]}. An export validates only single nodes and the surroundings of objects "
+            "(docs/shapes.md); use this shape with exporter validate --shapes, which reads the whole graph"
         )
     return loaded
 
 
 def thing(to: str, key: str) -> str:
-    """The key under which a thing is refused."""
+    """The key of messages about a refused thing."""
     return f"{to}\0{key}"
 
 
 class Saying:
-    """Says the nodes of things and queries for one partition, and counts them. ``is_asked``: whether anybody wants
-    nodes, to write or to validate them; ``output``: which output they are in a syntax.
+    """Validates, writes and counts the nodes of one partition. ``is_asked``: whether nodes are needed, to be written or
+    validated. ``output``: syntax -> name of the output.
     """
 
     def __init__(self, job: Job, output: Callable[[str], str] = graph_in) -> None:
@@ -59,7 +59,7 @@ class Saying:
         self._writers = [(to, one.render, f"\n{one.between}") for to, one in writers]
 
     def of_thing(self, to: str, key: str, nodes: Iterable[Node]) -> Iterator[Message]:
-        """The nodes of a thing; where the shapes refuse one, those who mention the thing are to be held back."""
+        """The nodes of a thing. If the shapes refuse one, the queries that mention the thing will be quarantined."""
         every = list(nodes) if self.is_asked else []
         yield from self._refusal(to, key, every)
         yield from self.texts(every)
@@ -75,8 +75,8 @@ class Saying:
     def of_day(
         self, to: str, key: str, stay: list[Node], passing: list[Node]
     ) -> tuple[list[Message], list[Message], list[Message]]:
-        """The same in parts: what the shapes say of the nodes, whose parts these are; the texts of what stays, and of
-        what may pass.
+        """The same for a day of an update: the results of validation for the whole nodes, the texts of statements that
+        last, and the texts of statements that may change.
         """
         whole = {node.iri: node for node in stay}
         for node in passing:
@@ -88,7 +88,7 @@ class Saying:
         return checked, list(self.more(stay)), list(self.more(passing))
 
     def checked(self, nodes: list[Node]) -> list[Result]:
-        """What the shapes say of the nodes."""
+        """The results of validating the nodes; empty without validation."""
         if self._checks is None:
             return []
         check, base = self._checks.check, self._base
@@ -98,7 +98,7 @@ class Saying:
         return found
 
     def results(self, results: list[Result]) -> Iterator[Message]:
-        """The results, for the report."""
+        """The results as messages for the validation report."""
         for result in results:
             self.tally.result(result.severity, result.shape)
             yield Message(RESULT, "", b"", msgspec.json.encode(result))
@@ -108,7 +108,7 @@ class Saying:
         return [between.join(map(render, nodes)) for _, render, between in self._writers]
 
     def texts(self, nodes: list[Node]) -> Iterator[Message]:
-        """The nodes in each syntax: each by itself where they are put in order later, else as one text."""
+        """The nodes in each syntax: one text for each node if they are sorted later, otherwise one for all."""
         if not self._in_order:
             yield from self.joined(self.rendered(nodes), len(nodes))
             return
@@ -118,14 +118,14 @@ class Saying:
                 yield Message(to, "", node.iri.encode(), render(node).encode())
 
     def more(self, nodes: list[Node]) -> Iterator[Message]:
-        """Nodes as texts, without counting them: more of what was said before, or parts of what is counted."""
+        """Nodes as texts without counting them, because they add to nodes that are counted already."""
         if not nodes:
             return
         for (to, _, _), text in zip(self._writers, self.rendered(nodes), strict=True):
             yield Message(to, "", b"", text.encode())
 
     def joined(self, texts: list[str], nodes: int) -> Iterator[Message]:
-        """So many nodes as :meth:`rendered` made them."""
+        """Texts from :meth:`rendered`, counted as ``nodes`` nodes."""
         self._count(nodes)
         if nodes:
             for (to, _, _), text in zip(self._writers, texts, strict=True):
@@ -138,5 +138,5 @@ class Saying:
 
 
 def refusal(results: list[Result]) -> str | None:
-    """Why nodes must not go out; None where they may, with or without a warning."""
+    """Why nodes must not be written; None if they may, with or without warnings."""
     return min((f"shape {one.shape}: {one.message}" for one in results if one.severity not in ALLOWED), default=None)

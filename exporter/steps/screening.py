@@ -1,4 +1,4 @@
-"""Filters and pseudonyms, where a record becomes a row: what they take away reaches no later step, and no file."""
+"""Apply filters and pseudonyms to a record before it becomes a row: what they remove reaches no later step or file."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from exporter.steps.reading import Record
 
 LEFT_OUT: Final = "left_out_"
-"""What the counts of rows that a filter left out begin with."""
-WITHHELD: Final = "its text is withheld, since what must not get out cannot be told from the rest in it"
+"""Prefix of the counts of rows that a filter left out."""
+WITHHELD: Final = "its text is withheld, because it may contain names that pseudonyms or filters would hide"
 _NOT_A_RECORD: Final = Unreadable((patient.NOT_ONE_OBJECT,))
 _NO_NAME: Final = frozenset({"", "TRUNCATED", "null", "undefined", "\\N"})
 
 
 class Seen(NamedTuple):
-    """A record after the screen. ``row``: only its ids are for use; ``text``: what is carried on of it; ``left_out``:
-    which filter left it out, None where it stays; ``objects``: how many objects were taken out of it.
+    """A record after filters and pseudonyms. ``row``: only its ids may be used. ``text``: the text that is passed on.
+    ``left_out``: the filter that left it out, None if it is kept. ``objects``: the number of removed objects.
     """
 
     row: Row | Unreadable | None
@@ -47,15 +47,15 @@ class Seen(NamedTuple):
 
 
 class Screened:
-    """What a partition's filters left out. ``counts``: rows by filter, rows that stay with fewer objects, how many
-    objects those lost, lines of QUERY_HISTORY.
+    """Counts what the filters left out in a partition. ``counts``: rows by filter, rows with fewer objects, removed
+    objects, lines of QUERY_HISTORY.
     """
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
 
     def row(self, seen: Seen) -> tuple[Row | Unreadable | None, str]:
-        """The row, None where it is left out, and its text."""
+        """The row and its text; None and an empty text if it is left out."""
         if seen.left_out is not None:
             self._count(f"{LEFT_OUT}{seen.left_out}")
             return None, ""
@@ -65,7 +65,7 @@ class Screened:
         return seen.row, seen.text
 
     def line(self, history: History | None) -> History | None:
-        """The line, None where it is left out."""
+        """The line; None if it is left out."""
         if history is None:
             self._count("history_left_out")
         return history
@@ -76,9 +76,9 @@ class Screened:
 
 @dataclass(frozen=True)
 class Screen:
-    """``key`` of the pseudonyms, None without; ``keep``: patterns of users that keep their names; ``names``: of the
-    other users, once they are known; ``earlier``: the pseudonyms of users whose names only earlier runs told;
-    ``query_text``: whether SQL text is kept.
+    """``key``: of the pseudonyms, None without them. ``keep``: patterns of users that keep their names. ``names``: the
+    names to be replaced, once they are known. ``earlier``: pseudonyms of users whose names only earlier runs read.
+    ``query_text``: whether SQL text is exported.
     """
 
     filters: Filters
@@ -90,7 +90,7 @@ class Screen:
 
     @classmethod
     def of(cls, privacy: Privacy, *, query_text: bool) -> Screen | None:
-        """The screen that was chosen; None where there is nothing to take away."""
+        """The screen for these settings; None without filters and pseudonyms."""
         if privacy.key is None and not privacy.filters.any:
             return None
         return cls(privacy.filters, privacy.key, privacy.keep, privacy.users, query_text=query_text)
@@ -98,15 +98,15 @@ class Screen:
     # --- names -------------------------------------------------------------------------------------------------------
 
     def told(self, record: Record) -> Iterable[str]:
-        """The user names that a record tells."""
+        """The user names in a record."""
         if record.is_history:
             return known.told_by_history(record.text, query_text=self.query_text)
         row = read_line(record.text) if record.is_record else None
         return known.told_by_row(row) if isinstance(row, Row) else known.told_by_unreadable(record.text)
 
     def knowing(self, names: Iterable[str], earlier: Iterable[str] = ()) -> Screen:
-        """The screen with these names beside those that were listed, but for users that keep theirs. ``earlier``: what
-        :meth:`pseudonyms` gave in earlier runs.
+        """The screen with these names added, except those of users that keep theirs. ``earlier``: the results of
+        :meth:`pseudonyms` in earlier runs.
         """
         key = self.key
         if key is None:
@@ -118,18 +118,18 @@ class Screen:
         return replace(self, names=hidden, earlier=others)
 
     def pseudonyms(self) -> list[str]:
-        """The pseudonyms of all users that are known, in order."""
+        """The pseudonyms of all known users, sorted."""
         of_names = () if self.key is None else map(self.key.pseudonym, self.names)
         return sorted({*of_names, *self.earlier})
 
     def _lines(self) -> Lines | None:
-        """What replaces names; None without pseudonyms."""
+        """The replacer of names; None without pseudonyms."""
         return None if self.key is None else lines_of(self.key, self.names, self.earlier)
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
     def look(self, record: Record) -> Seen:
-        """A record of ACCESS_HISTORY."""
+        """Apply filters and pseudonyms to a record of ACCESS_HISTORY."""
         row = read_line(record.text) if record.is_record else _NOT_A_RECORD
         if row is None:
             return Seen(None, "")
@@ -151,8 +151,8 @@ class Screen:
         return Seen(row, text if lines is None else lines.line(text), None, objects)
 
     def _unreadable(self, row: Unreadable, record: Record) -> Seen:
-        """A line that is no row. Its text is shown where it is one object that names its user and has a time: then its
-        columns are where they belong, and it is known where names may stand.
+        """The same for a line that is not a valid row. Its text is kept only if it is a JSON object with a user and a
+        time: then its columns are known, and so are the places of names.
         """
         columns = _columns(record.text) if record.is_record else {}
         user = (columns.get("user_name") or "").strip() or None
@@ -162,7 +162,7 @@ class Screen:
             return Seen(None, "", left_out)
         is_sure = user is not None and start is not None
         if self.filters.of_objects or not (is_sure or (self.key is None and not self.filters.of_users)):
-            # What follows a colon is what the row had.
+            # The text after a colon is quoted from the row.
             problems = [problem.partition(": ")[0] for problem in row.problems]
             return Seen(Unreadable((*problems, WITHHELD)), "")
         lines = self._lines()
@@ -171,7 +171,7 @@ class Screen:
     # --- lines of QUERY_HISTORY --------------------------------------------------------------------------------------
 
     def line(self, history: History, text: str) -> History | None:
-        """What is kept of a line of QUERY_HISTORY, whose text it is; None where its query is left out."""
+        """A line of QUERY_HISTORY after filters and pseudonyms; None if its query is left out. ``text``: its text."""
         if self.filters.any:
             columns = known.columns_of_history(text)
             if self.filters.row(parse_time(columns.get("start_time") or ""), columns.get("user_name")) is not None:
@@ -185,7 +185,7 @@ class Screen:
         return structs.replace(history, **{name: lines.text(value) for name, value in said.items()})
 
     def _without_places(self, history: History) -> History:
-        """Without the database and the schema of the session, where they are left out."""
+        """The line without the session's database and schema, if the filters leave them out."""
         database, schema = (
             None if name is None else quoted(name) for name in (history.database_name, history.schema_name)
         )
@@ -207,7 +207,7 @@ def _with_named_stages(row: Row, text: str) -> tuple[Row, str]:
 
 
 def _columns(text: str) -> dict[str, str | None]:
-    """The columns that say whose a line is and of when; none where it is not one JSON object."""
+    """The columns with the user and the time of a line; empty if it is not one JSON object."""
     given = patient.members_of(text.removeprefix("\ufeff")) or ()
     return {name: plain_text(one.value) for one in given if (name := lower_name(one.name)) in _OF_FILTERS}
 

@@ -1,4 +1,4 @@
-"""What the things that the queries of a partition speak of are called: told once for all of them."""
+"""The datasets of the objects that the queries of a partition mention, received once for all queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Spellings:
         self._datasets: dict[str, dict[Spelled, Dataset]] = {}
 
     def hear(self, key: str, body: bytes) -> None:
-        """What an object says it is called; ``key``: a query of its account."""
+        """Add the datasets that an object sends. ``key``: a key of its account."""
         account, _ = parts(key)
         object_key, told = decode(body)
         of_account = self.of(account)
@@ -26,5 +26,5 @@ class Spellings:
             of_account[object_key, name, owner] = Dataset(namespace, dataset, facets)
 
     def of(self, account: str) -> dict[Spelled, Dataset]:
-        """The datasets by spelling, as the queries of an account use them."""
+        """The datasets of an account by spelling."""
         return self._datasets.setdefault(account, {})

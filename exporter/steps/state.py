@@ -1,4 +1,4 @@
-"""What the next day has to know of this one: messages, kept as they are."""
+"""Messages that are kept for the next day."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 OPEN_DAY: Final = "open "
-"""Beginning of what is counted: queries that end on a later day."""
+"""Prefix of a count: queries that end on a later day."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def snapshot(message: Message) -> Message:
-    """What a thing that goes on the next day will hear first."""
+    """Keep a message as the state of a thing, which it receives first on the next day."""
     return Message(SNAPSHOT, "", b"", encode(tuple(message)))
 
 
 def later(message: Message) -> Message:
-    """What is heard the next day: its query has not ended."""
+    """Keep a message for a later day, because its query has not ended."""
     return Message(OPEN, "", b"", encode(tuple(message)))
 
 
 def known(bodies: Iterable[bytes]) -> Iterator[Message]:
-    """The messages that these were given, from the bodies of what they made."""
+    """The messages from the bodies that :func:`snapshot` and :func:`later` made."""
     for body in bodies:
         yield Message(*decode(body))
 
@@ -37,5 +37,5 @@ def day_of(time: int) -> str:
 
 
 def end_of(day: str) -> int:
-    """When a day ends: the first microsecond of the next."""
+    """The end of a day: the first microsecond of the next one, since 1970, UTC."""
     return (date.fromisoformat(day) - _EPOCH.date() + timedelta(days=1)) // timedelta(microseconds=1)

@@ -1,8 +1,8 @@
-"""Shapes that look around an object. Only where a user gives such, nodes go to the objects in whose surroundings the
-shapes ask for them, and are validated there.
+"""Validate with a user's shapes that need the surroundings of an object. Only if there are such shapes, nodes are sent
+to the objects in whose surroundings they are needed.
 
-A node goes to the object that it belongs to. Where a shape follows a link from one object to another, the node that
-makes the link goes to both ends, or one end asks the other for its nodes.
+A node is sent to the object that it belongs to. If a shape follows a link between two objects, the node with the link
+is sent to both objects, or one object requests the nodes of the other.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 ASKS, IS_OWN, IS_OTHER = range(3)
-"""What an object hears, by rank: who asks for its nodes, its own nodes, others of its surroundings."""
+"""Ranks of the messages to an object: requests for its nodes, its own nodes, other nodes of its surroundings."""
 _LINKS: Final = tuple(dict.fromkeys((of, other) for (of, _), other in LINKS.items()))
 
 
 class Letter(Struct, array_like=True, gc=False):
-    """A message to an object, by its IRI, as it is stored: of what stands beside texts only the body is kept."""
+    """A message to an object (by IRI) in stored form: messages stored beside outputs keep only their body."""
 
     iri: str
     rank: int
@@ -43,8 +43,8 @@ class Letter(Struct, array_like=True, gc=False):
 
 
 class Source(Struct, array_like=True, frozen=True, order=True, gc=False):
-    """Who is held back where a node is refused: who mentions an object, by the key of its messages; or, where that is
-    empty, the query that the node is of, with its parent and root.
+    """Which queries are quarantined if a node is refused. ``object_key``: all queries that mention this object (key of
+    its messages). If it is empty: the query of the node, with its parent and root in ``relatives``.
     """
 
     object_key: str
@@ -54,7 +54,7 @@ class Source(Struct, array_like=True, frozen=True, order=True, gc=False):
 
 
 class Sent(Struct, array_like=True, gc=False):
-    """A node on its way. ``of``: the name of its class."""
+    """A node in a message. ``of``: the name of its class."""
 
     of: str
     iri: str
@@ -68,7 +68,7 @@ class Sent(Struct, array_like=True, gc=False):
 
 
 class Asked(Struct, array_like=True, frozen=True, order=True, gc=False):
-    """An object, by its IRI, asks for the nodes that a ring of its surroundings needs."""
+    """A request of an object (by IRI) for the nodes in one ring of its surroundings."""
 
     asker: str
     ring: str
@@ -80,28 +80,27 @@ _read_asked: Final = msgpack.Decoder(Asked).decode
 
 
 def looks_around(job: Job) -> bool:
-    """Whether the job has shapes that look around objects."""
+    """Whether the job has shapes that need the surroundings of objects."""
     return job.validate and bool(checks(job.shapes).around)
 
 
 def looks_at_others(job: Job) -> bool:
-    """Whether one of them looks at the nodes of other objects, which these are asked for."""
+    """Whether one of these shapes needs nodes of other objects, which must be requested."""
     reach = checks(job.shapes).around.reach
     return bool(reach.referred or reach.behind)
 
 
 def check_by_day(job: Job) -> None:
-    """Raises UsageError where a shape looks around objects: a day does not have all that was ever said of an object."""
+    """Raise UsageError if a shape needs the surroundings of objects: one day of an update does not have all of them."""
     if looks_around(job):
         raise UsageError(
-            f"{checks(job.shapes).around.names[0]}: looks around objects, and an update is made day by day, none of "
-            "which has all that was ever said of an object. Export all rows without --update, or keep this shape for "
-            "exporter validate --shapes"
+            f"{checks(job.shapes).around.names[0]}: needs the surroundings of objects, which an update does not have: "
+            "it is made day by day. Export all rows without --update, or use this shape with exporter validate --shapes"
         )
 
 
 class ToObjects:
-    """Sends nodes to objects; none where no shape looks around one."""
+    """Sends nodes to objects; none if no shape needs the surroundings of objects."""
 
     def __init__(self, job: Job) -> None:
         self._around: AroundObjects | None = checks(job.shapes).around if looks_around(job) else None
@@ -125,7 +124,7 @@ class ToObjects:
 
     @staticmethod
     def _sent(node: Node, iri: str, source: Source, around: AroundObjects) -> Iterator[Message]:
-        """What a node of the object ``iri`` is to its own object, and to those that it refers to."""
+        """The messages of a node of the object ``iri`` to this object and to the objects that it refers to."""
         asked = around.asked_of(node)
         body = encode(Sent(node.of.name, node.iri, node.types, asked.values, source))
         if any(around.needs(node.of, ring) for ring in (OWN, REFERRED, BEHIND)):
@@ -146,14 +145,14 @@ def _letter(iri: str, what: int, body: bytes) -> Message:
 
 
 def deliver(messages: Iterable[Message], _: Job) -> Iterator[Message]:
-    """Letters, as they were stored -> messages to objects."""
+    """Stored letters -> messages to objects."""
     for message in messages:
         letter = _read_letter(message.body)
         yield Message(AROUND, letter.iri, order(letter.rank), letter.body)
 
 
 def share(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """Objects give their nodes to those who ask for them."""
+    """Objects send their nodes to the objects that requested them."""
     around = checks(job.shapes).around
     for _to, iri, group in by_key(messages):
         asked: set[Asked] = set()
@@ -170,7 +169,7 @@ def share(messages: Iterable[Message], job: Job) -> Iterator[Message]:
 
 
 def surround(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """Objects with their surroundings -> what the shapes find there, and who is held back for it."""
+    """Objects with their surroundings -> results of validation, and the queries that are quarantined."""
     around, tally = checks(job.shapes).around, Tally()
     for _to, _iri, group in by_key(messages):
         nodes: dict[int, list[Node]] = {IS_OWN: [], IS_OTHER: []}
@@ -188,7 +187,7 @@ def surround(messages: Iterable[Message], job: Job) -> Iterator[Message]:
 
 
 def _held(results: list[Result], sources: dict[str, set[Source]], tally: Tally) -> Iterator[Message]:
-    """Who is held back: the query whose node is refused; for a node of an object, who mentions the object."""
+    """What is quarantined: the query whose node is refused; for a node of an object, all queries that mention it."""
     found: dict[Source, list[Result]] = {}
     for result in results:
         for source in sources[result.focus]:

@@ -1,4 +1,4 @@
-"""What one partition counts; the sums of all partitions are the report's numbers."""
+"""The counts of one partition. The sums over all partitions are the numbers of the report."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class Tally:
-    """Counts by name; each account's first start, and the last of all; a digest of the queries in no order, for the
-    name of a load.
+    """Counts by name; the first start by account and the last of all (microseconds since 1970); a digest of the queries
+    for the name of the load, independent of their order.
     """
 
     def __init__(self) -> None:
@@ -29,11 +29,11 @@ class Tally:
             self._numbers[what] = self._numbers.get(what, 0) + number
 
     def named(self, what: str) -> None:
-        """It is to be known that there is one, however many."""
+        """Make sure that the count exists, even if it is 0."""
         self._numbers.setdefault(what, 0)
 
     def told(self, facts: QueryFacts) -> None:
-        """A query that is told of, which may be held back later."""
+        """Note a query, which may still be quarantined later."""
         begun = self._begun.get(facts.account)
         if begun is None or facts.start < begun:
             self._begun[facts.account] = facts.start
@@ -42,13 +42,13 @@ class Tally:
         self._load ^= load_digest(facts.account, facts.query_id)
 
     def written(self, facts: QueryFacts, rows: int) -> None:
-        """A query that is exported, with so many rows."""
+        """Count a query that is exported, with its number of rows."""
         self.count("exported", rows)
         self.count("queries")
         self.count("truncated", any(one.endswith(TRUNCATED) for one in facts.content.incomplete))
 
     def result(self, severity: str, shape: str) -> None:
-        """A result of a check."""
+        """Count a result of validation."""
         self._shapes[severity, shape] = self._shapes.get((severity, shape), 0) + 1
 
     def message(self) -> Message:

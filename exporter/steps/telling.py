@@ -1,5 +1,5 @@
-"""Rows of a query -> its facts, and what it mentions: the facts go on to where the query is written, the mentions to
-the things; what needs no order is added up for the whole partition before it is sent.
+"""Derive the facts and mentions of each query from its rows. Facts are sent to the address where the query is written,
+mentions to the things. Attributes that need no order are merged for the whole partition before they are sent.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, MENTION = range(6)
-"""What an object hears, by rank: where its story stood the day before, what is known of it, its datasets, objects of
-its name, when tags and policies that are set on it were dropped, its mentions in order.
+"""Ranks of the messages to an object: its story of the day before, its attributes, its datasets, objects with its name,
+drops of tags and policies set on it, its mentions in order of time.
 """
 FACTS_OF, ANSWER, JOB_NAME = range(3)
-"""What a query that is written hears, by rank: its facts, answers of objects, the names of its relatives' jobs."""
+"""Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root."""
 HEIR: Final = 1
-"""What a parent hears after its facts: where a child is written that its job is named for."""
+"""Rank of the messages to a parent after its facts: the address of a child that needs its job name."""
 DISAGREE: Final = "the rows of this query id name different users"
 _FLUSH: Final = 50_000
-"""Objects that are added up before they are sent; a partition seldom names as many."""
+"""Most objects that are merged in memory before they are sent; few partitions have that many."""
 _PREPARED: Final = 6_000
-"""Contents whose mentions are kept, for statements recur."""
+"""Contents whose mentions are cached, because statements recur."""
 
 
 class Told(Struct, array_like=True, gc=False):
-    """The facts of a query on their way; ``new``: how many of the rows came with the run of this number."""
+    """The facts of a query in a message. ``new``: how many of its rows came with the run ``run``."""
 
     account: str
     rows: list[Row]
@@ -74,13 +74,13 @@ class Told(Struct, array_like=True, gc=False):
     run: int
 
     def facts(self) -> QueryFacts:
-        """The same facts wherever they are made."""
+        """The facts, derived again from the rows; the result is always the same."""
         return query_facts(self.account, self.rows, self.history)
 
 
 class Known(Struct, array_like=True, gc=False):
-    """What a partition knows of an object. ``homes``: where queries that speak of it are written, and have to be told
-    what it is called; ``parents``: a query for each partition where jobs of parents that speak of it are named.
+    """What a partition knows about an object. ``homes``: the homes of queries that mention it and need its dataset.
+    ``parents``: for each partition that names jobs of parents that mention it, the key of one query.
     """
 
     profile: Profile
@@ -97,11 +97,13 @@ _Placed = tuple[Row, reading.Place, str]
 
 Prepared = list[tuple[str, bytes, bytes | None, bytes]]
 _prepared: Final[Recent[Prepared]] = Recent(_PREPARED)
-"""By content, for all partitions that a process works on."""
+"""By content, shared by all partitions that a process works on."""
 
 
 class _Heard:
-    """What a query heard."""
+    """The messages of a query, sorted by kind. ``context``: rows of an earlier day. ``without``: children that are
+    quarantined. ``reasons``: why the query itself is quarantined.
+    """
 
     def __init__(self) -> None:
         self.rows: list[_Placed] = []
@@ -112,7 +114,7 @@ class _Heard:
 
 
 def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """Each query's facts and mentions, and the sums of the partition; what is not for queries passes through."""
+    """The facts and mentions of each query, and the merged attributes of the partition. Other messages pass through."""
     teller = _Teller(job)
     for to, query_id, group in by_key(messages):
         if to != QUERY:
@@ -128,7 +130,7 @@ def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
 
 
 def _heard(group: Iterator[Message], job: Job) -> tuple[dict[str, _Heard], list[History]]:
-    """By account, what a query heard; and its lines of QUERY_HISTORY."""
+    """By account, the messages of a query; and its lines of QUERY_HISTORY."""
     heard: dict[str, _Heard] = {}
     lines: list[History] = []
     for message in group:
@@ -158,7 +160,7 @@ def _heard(group: Iterator[Message], job: Job) -> tuple[dict[str, _Heard], list[
 
 
 def hold(messages: Iterable[Message], _: Job) -> Iterator[Message]:
-    """Queries that are held back -> what they, their parents and roots hear of it when everything is told again."""
+    """Quarantined queries -> messages to them, their parents and roots for the repeated round."""
     for message in messages:
         if message.to == HELD:
             account, query_id, relatives, reason = decode(message.body)
@@ -168,14 +170,14 @@ def hold(messages: Iterable[Message], _: Job) -> Iterator[Message]:
 
 
 def held(facts: QueryFacts, reason: str) -> Message:
-    """The query is held back from both outputs, and everything is made again without it."""
+    """The message that quarantines a query. The rounds are then repeated without it, so it is in neither output."""
     relatives = [one for one in (facts.parent_query_id, facts.root_query_id) if one is not None]
     body = facts.account, facts.query_id, relatives, reason
     return Message(HELD, within(facts.account, facts.query_id), b"", encode(body))
 
 
 def _to_parents(told: Told, address: str) -> Iterator[Message]:
-    """A query tells its parent and its root where it is written: there it needs the names of their jobs."""
+    """The messages of a query to its parent and root, with the address to which they send their job names."""
     for row in told.rows:
         for role, relative in relatives(row):
             body = encode((role, written_at(address, told.account, row.query_id)))
@@ -183,7 +185,7 @@ def _to_parents(told: Told, address: str) -> Iterator[Message]:
 
 
 class _Teller:
-    """Tells queries one after the other, and keeps what is told once for all of them."""
+    """Processes queries one after the other, and merges what is sent once for all of them."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -195,7 +197,7 @@ class _Teller:
         self.tally = Tally()
 
     def query(self, account: str, query_id: str, heard: _Heard, history: History) -> Iterator[Message]:
-        """What a query tells; nothing of it is told when it is held back."""
+        """The messages of a query; only its quarantined rows if it is quarantined."""
         children = sorted(one for one in heard.children if one[1] not in heard.without)
         if not heard.rows:
             if heard.context:
@@ -221,7 +223,7 @@ class _Teller:
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
 
     def _context(self, told: Told, children: list[tuple[str, str, bool]]) -> Iterator[Message]:
-        """A query of an earlier day, which is only asked for the name of its job, and whether it has a node."""
+        """A query of an earlier day, for which only its job name is needed, and a node if it has none."""
         if children and self._is_by_day(told):
             yield Message(STATEMENT, within(told.account, told.rows[0].query_id), b"", b"")
         if not self._job.events or not any(wants for _, _, wants in children):
@@ -241,12 +243,14 @@ class _Teller:
         return file_of(place[0])[1] == self._job.run
 
     def _new(self, came: list[_Placed], each: list[Row]) -> Iterator[_Placed]:
-        """Of the rows of a query, each once, those that came with this run; known ones are before them."""
+        """The distinct rows that came with this run; equal rows of earlier runs come first and are not
+        counted again.
+        """
         kept_rows = {id(row) for row in each}
         return (one for one in came if id(one[0]) in kept_rows and self._is_new(one[1]))
 
     def _aside(self, rows: list[_Placed], reason: str) -> Iterator[Message]:
-        """The rows of a query that is held back, each once, at its first place."""
+        """The distinct rows of a quarantined query, each with its first place."""
         in_order = sorted(rows, key=lambda one: one[1])
         each = {id(row) for row in distinct([row for row, _, _ in in_order])}
         self.tally.count("aside", len(each))
@@ -310,7 +314,7 @@ class _Teller:
 
     @staticmethod
     def _prepare(facts: QueryFacts) -> Prepared:
-        """What the content of a query says to objects, encoded: at its start, at its end, and both at once."""
+        """The mentions in the content of a query, encoded: at its start, at its end, and both in one message."""
         known = _prepared.get(facts.content)
         if known is not None:
             return known
@@ -329,6 +333,6 @@ class _Teller:
         self._learned = Recent(_PREPARED)
 
     def sums(self) -> Iterator[Message]:
-        """What the partition knows of objects and people."""
+        """The merged attributes of objects, and the users, agents and accounts of the partition."""
         yield from self._objects()
         yield from self._people.messages()

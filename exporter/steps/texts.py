@@ -1,4 +1,4 @@
-"""Outputs as texts: single ones put together to pieces that files are made of, each file readable by itself."""
+"""Join the texts of an output into pieces, from which files are made; each file is readable by itself."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 PIECE: Final = 1 << 18
-"""Bytes of a piece, about: large enough that carrying it costs nothing, small enough to be held by the dozen."""
+"""Approximate bytes of a piece: few messages are needed, and a dozen pieces fit in memory."""
 _PLAIN: Final = Writer("", lambda _: "")
 
 
 def graph_in(syntax: str) -> str:
-    """The output that is the graph in a syntax."""
+    """The name of the output with the graph in a syntax."""
     return f"{GRAPH}-{FORMATS[syntax]}"
 
 
 def daily_in(syntax: str) -> str:
-    """The output that is the part of the graph that is told by day, in a syntax."""
+    """The name of the output with reads by day in a syntax."""
     return f"{DAILY}-{FORMATS[syntax]}"
 
 
 def facts_of(table: str) -> str:
-    """The output that is a table of facts, as JSON."""
+    """The name of the output with a table of facts as JSON."""
     return f"{FACTS}-{table}"
 
 
 def texts_of(job: Job) -> list[str]:
-    """The outputs of a job that are texts."""
+    """The names of the outputs of a job that are texts."""
     return [EVENTS, QUARANTINE, *map(graph_in, job.syntaxes), *map(facts_of, TABLES)]
 
 
 @lru_cache(maxsize=16)
 def writer(syntax: str, base: str, load: int) -> Writer:
-    """The writer of a syntax; ``load``: the name of the load's graph, for N-Quads."""
+    """The writer of a syntax. ``load``: digest of the load, which names its graph in N-Quads."""
     return writer_of(syntax, base, load_iri(load, base) if syntax == "nquads" else None)
 
 
 def pieces(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """The messages with the texts of each output in larger pieces, those of one output in their order; what is no text
-    passes through. What all messages of one output give, one after the other, is a document of its syntax.
+    """Join the texts of each output into larger pieces, in order. Messages that are not texts pass through. The
+    messages of one output, one after the other, form a document of its syntax.
     """
     writers = {of(syntax): writer(syntax, job.base, job.load) for syntax in job.syntaxes for of in (graph_in, daily_in)}
     files: dict[str, _File] = {}
@@ -68,7 +68,7 @@ def pieces(messages: Iterable[Message], job: Job) -> Iterator[Message]:
 
 
 class _File:
-    """What of one output is not carried on yet."""
+    """The texts of one output that are not yet sent."""
 
     def __init__(self, to: str, writer: Writer) -> None:
         self.to = to

@@ -1,4 +1,4 @@
-"""A query with its facts and all answers -> its nodes and events, validated, as text; or the reason why not."""
+"""Write a query: its nodes and events from its facts and answers, validated, as text; or quarantine it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _KINDS: Final = {"START": 0, "COMPLETE": 1}
 
 
 def write(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """Each query of the partition as its nodes and events, or held back; what is not for queries passes through."""
+    """The nodes and events of each query, or the message that quarantines it. Other messages pass through."""
     writer, spellings = _Writer(job), Spellings()
     for to, key, group in by_key(messages):
         if to == NAMED_FOR_QUERY:
@@ -75,7 +75,7 @@ def write(messages: Iterable[Message], job: Job) -> Iterator[Message]:
 
 
 def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, int]:
-    """Facts, answers, and how many of the query's rows came with this run."""
+    """The facts and answers of a query, and how many of its rows came with this run."""
     answers, facts, new = Answers(), None, 0
     for message in group:
         what = rank(message)
@@ -119,14 +119,16 @@ class _Writer:
     def __init__(self, job: Job) -> None:
         self._job = job
         self.saying, self._around = Saying(job), ToObjects(job)
-        # What a user's shapes look at is not known: with them each node is validated as it is.
+        # A user's shapes may depend on anything in a node, so with them every node is made and validated.
         made = sharing_nodes if job.daily else statement_nodes
         self._recurring = None if job.in_order or job.shapes else recurring_of(job, made, self.saying.rendered)
         self.sharing = Sharing() if job.daily else None
         self._iris: dict[str, Iris] = {}
 
     def query(self, facts: QueryFacts, answers: Answers, new: int) -> Iterator[Message]:
-        """A query's nodes and events, or that it is held back and why; ``new``: how many of its rows are counted."""
+        """A query's nodes and events, or the reason why it is quarantined. ``new``: how many of its rows are
+        counted.
+        """
         saying, job = self.saying, self._job
         results, texts = self._nodes(Told(facts, answers, self._of(facts.account))) if saying.is_asked else ([], ())
         yield from saying.results(results)
@@ -144,12 +146,12 @@ class _Writer:
         yield from self._more(facts, answers)
 
     def ended(self, key: str, told: list[Answer]) -> Iterator[Message]:
-        """What became of what a query of an earlier day made and set."""
+        """The ends of versions and settings that a query of an earlier day made."""
         account, query_id = written_of(key)
         yield from self.saying.more(list(ended(query_id, told, self._of(account))))
 
     def _nodes(self, told: Told) -> tuple[list[Result], Iterable[Message]]:
-        """What the shapes say of a query's nodes, and their texts."""
+        """The results of validating a query's nodes, and their texts."""
         saying = self.saying
         known = self._recurring.filled(told) if self._recurring else None
         if known:
@@ -171,7 +173,7 @@ class _Writer:
         return results, self._texts(told, nodes, texts, len(of_statement))
 
     def _texts(self, told: Told, nodes: list[Node], texts: Sequence[str] = (), number: int = 0) -> Iterator[Message]:
-        """What goes out of a query: nodes, and so many others as ``texts``; or what it tells the days."""
+        """The texts of a query: ``nodes``, and ``number`` further ones in ``texts``; or its reads for the days."""
         if self.sharing and self.sharing.is_by_day(told.content):
             yield from self.sharing.hear(told)
             return
@@ -202,6 +204,6 @@ class _Writer:
 
 
 def _fault(events: list[Event]) -> str | None:
-    """Why an event cannot go out, if one cannot."""
+    """Why an event is not valid; None if all are."""
     found = [problem for event in events for problem in check.problems(event)]
-    return f"its event cannot go out: {'; '.join(dict.fromkeys(found))}" if found else None
+    return f"its event is not valid: {'; '.join(dict.fromkeys(found))}" if found else None
