@@ -92,7 +92,7 @@ class LocalPlace:
         self._out = Path(local(out)).resolve()  # what a link leads to is replaced, not the link
         self.name = self._out.name
         if not self.name:
-            raise UsageError(f"{out}: is not replaced as a whole; give a folder below it")
+            raise UsageError(f"{out}: is the root of a file system; give a folder below it")
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -62,8 +62,8 @@ def test_a_uri_of_this_machine_is_where_it_says(scheme: str, rows: Path, tmp_pat
     [
         ("file://host/lineage", "names no file of this machine; write file:///path"),
         ("file:lineage", "names no file of this machine"),
-        ("/", "is not replaced as a whole; give a folder below it"),
-        ("file:///", "is not replaced as a whole; give a folder below it"),
+        ("/", "is the root of a file system; give a folder below it"),
+        ("file:///", "is the root of a file system; give a folder below it"),
     ],
 )
 def test_what_names_no_folder_is_refused(out: str, said: str) -> None:

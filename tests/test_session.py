@@ -201,7 +201,7 @@ def test_a_server_that_is_not_there_is_not_asked_for_a_session(
     monkeypatch.setenv("SPARK_REMOTE", "sc://no.such.host.invalid")
     monkeypatch.setattr(session.connect, "getproxies", dict)
     sessions.failure = RuntimeError("asked")
-    with pytest.raises(UsageError, match=r"nobody listens at no\.such\.host\.invalid:15002"):
+    with pytest.raises(UsageError, match=r"no server listens at no\.such\.host\.invalid:15002"):
         session.start(0)
 
 

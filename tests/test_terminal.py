@@ -41,7 +41,7 @@ def test_a_fault_is_told_in_words_and_what_spark_said_stays_where_it_is(
     assert "a fault of the program" in told.err
     assert "ValueError: no such thing\n" in told.err
     assert "more lines" not in told.err
-    assert f"What Spark said is in {tmp_path / 'spark.log'}" in told.err
+    assert f"Spark's own messages are in {tmp_path / 'spark.log'}" in told.err
     assert "JSMITH" not in told.err + told.out
 
 
@@ -51,7 +51,7 @@ def test_where_spark_was_not_started_no_file_is_named(
 ) -> None:
     monkeypatch.setattr(session, "_log", [])
     assert cli.main(["queries"]) == 4
-    assert "What Spark said" not in capsys.readouterr().err
+    assert "Spark's own messages" not in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("broken")

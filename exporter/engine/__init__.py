@@ -1,1 +1,1 @@
-"""Who meets whom, and in which order: with Spark, or without. No meaning is in here."""
+"""The engines: they group, sort and pass messages between steps, with Spark or without, and do not interpret them."""

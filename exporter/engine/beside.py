@@ -1,7 +1,7 @@
-"""New files beside old ones in one folder, where no file system can put a whole folder in the place of another.
+"""Publish new files beside old ones in one folder, for file systems that cannot replace a folder in one step.
 
-The manifest says which files count. So nothing that the old manifest lists is touched before the new one has replaced
-it, in one step: whoever reads by the manifest has the old output or the new one, whole, at every moment.
+The manifest lists the current files. No file in the old manifest is changed before the new manifest has replaced it in
+one step. So a reader that follows the manifest always finds the complete old or the complete new output.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def placed(new: Iterable[Json], old: Iterable[Json], mark: str) -> list[Json]:
-    """The entries of new files by the paths that they get; one whose path is another file's gets the mark in its name.
+    """The entries of new files with their paths. If an old file with other content has the path, the mark is added.
 
     >>> placed([{"path": "a/b.nt.gz", "sha256": "1"}], [{"path": "a/b.nt.gz", "sha256": "2"}], "0123456789ab")
     [{'path': 'a/b-0123456789ab.nt.gz', 'sha256': '1'}]
@@ -36,7 +36,7 @@ def _marked(one: Json, mark: str) -> str:
 
 
 def stale(there: Iterable[str], files: Iterable[Json]) -> list[str]:
-    """The paths of what is in the folder and does not count: what a push left does."""
+    """The paths in the folder that are not current files. Records of deliveries by a push are kept."""
     files = list(files)
     counts = {one["path"] for one in files} | set(copies(files).values()) | {NAME}
     return sorted(path for path in there if path not in counts and not path.startswith(f"{DELIVERIES}/"))

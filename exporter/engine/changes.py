@@ -1,8 +1,8 @@
-"""What an update did to the graph and to the events, for stores that follow: ``changes/N/``.
+"""Write the changes of an update to graph and events, for stores that are kept in step: ``changes/N/``.
 
-``removed.nt.gz`` and ``added.nt.gz`` are the triples, ``update.ru.gz`` says the same as SPARQL 1.1 Update, and
-``events.ndjson.gz`` has the events that were not there before. Applied in the order of N to an empty store, they give
-the graph. Only the days that were made again are compared, and what was said of the things that they speak of.
+``removed.nt.gz`` and ``added.nt.gz`` contain triples, ``update.ru.gz`` the same as SPARQL 1.1 Update, and
+``events.ndjson.gz`` the new events. Applied to an empty store in the order of N, they give the graph. Only the days
+that were made again are compared, and the nodes of the things that they mention.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ EVENTS: Final = "events.ndjson.gz"
 
 @dataclass(frozen=True)
 class Changed(Generic[Messages]):
-    """What is to be compared: the ``days`` of both DIRs that are not the same, and what was ``said`` of things before,
-    and is said ``now``. ``same``: the other days, which share nodes with them. ``number``: of the changes, from 1,
-    which are against nothing.
+    """The input of a comparison. ``days``: those that differ between both DIRs. ``same``: the other days, which share
+    nodes with them. ``said``, ``now``: the nodes of things before and after. ``number``: of the changes, from 1; number
+    1 has the whole graph.
     """
 
     number: int
@@ -50,16 +50,16 @@ class Changed(Generic[Messages]):
     now: Messages
 
     def before(self, new: Publication, output: str) -> list[str]:
-        """The folders of an output in the DIR before."""
+        """The folders of these days of an output in the old DIR."""
         folders = [f"{output}/day={day}" for day in self.days] if self.number > 1 else []
         return [new.before(folder) for folder in folders if new.has_before(folder)]
 
     def after(self, new: Publication, output: str) -> list[str]:
-        """The same of the new one."""
+        """The same in the new DIR."""
         return _folders(new, output, self.days)
 
     def stays(self, new: Publication, output: str) -> list[str]:
-        """The folders of an output that are the same in both."""
+        """The folders of an output that are equal in both DIRs."""
         return _folders(new, output, self.same)
 
 
@@ -70,8 +70,8 @@ def _folders(new: Publication, output: str, days: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Syntax:
-    """What the triples are read from. ``ending`` of its files; ``opening``: what a part of them needs before it;
-    ``to``: the output that it is.
+    """A syntax from which triples are read. ``ending``: of its files. ``opening``: text before a part of a file that
+    makes it readable. ``to``: the name of the output.
     """
 
     ending: str
@@ -80,7 +80,7 @@ class Syntax:
 
 
 def syntax(job: Job) -> Syntax | None:
-    """The first syntax that can be read in parts; None where the graph is not asked for, or has no such."""
+    """The first syntax of the graph that can be read in parts; None if there is none or no graph is exported."""
     for name in job.syntaxes if job.graph else ():
         if FORMATS[name] in SEPARATORS:
             return Syntax(FORMATS[name], header(job.base) if name == "turtle" else "", graph_in(name))
@@ -88,7 +88,7 @@ def syntax(job: Job) -> Syntax | None:
 
 
 def write(changed: Changed[list[Message]], job: Job, new: Publication) -> None:
-    """The changes between the DIR before and the new one."""
+    """Write the changes between the old DIR and the new one."""
     folder = Path(new.work, FOLDER)
     folder.mkdir()
     of = syntax(job)
@@ -126,13 +126,13 @@ def _lines(folders: list[str]) -> list[str]:
 
 
 _CHUNK: Final = 5_000
-"""Lines that are packed by themselves: files of gzip may have several parts, one after the other."""
+"""Lines in one part of a gzip file: such a file may have several parts, which are compressed in parallel."""
 _LEVEL: Final = 3
-"""As fast as the disk, and little larger than the smallest."""
+"""Level of compression: as fast as the disk, with files hardly larger than at the best level."""
 
 
 def _packed(lines: list[str]) -> list[bytes]:
-    """The lines in parts, each of which can be read by itself."""
+    """The lines as gzip parts, each of which can be read by itself."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(_part, (lines[at : at + _CHUNK] for at in range(0, len(lines), _CHUNK))))
 
@@ -147,7 +147,7 @@ def _write(path: Path, parts: Iterable[bytes]) -> None:
 
 
 def _updates(removed: list[bytes], added: list[bytes]) -> Iterator[bytes]:
-    """The parts as operations of SPARQL 1.1 Update: what is packed already is only put between others."""
+    """The parts as operations of SPARQL 1.1 Update. Compressed parts are used as they are, between others."""
     each = [*(("DELETE DATA {", part) for part in removed), *(("INSERT DATA {", part) for part in added)]
     for number, (operation, part) in enumerate(each):
         yield _part([f"{'; ' if number else ''}{operation}"])

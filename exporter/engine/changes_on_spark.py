@@ -1,4 +1,4 @@
-"""The changes of an update (:mod:`exporter.engine.changes`) where graphs are large: compared by Spark."""
+"""Write the changes of an update (:mod:`exporter.engine.changes`) with Spark, for large graphs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LINES: Final = 10_000
 
 
 def write(changed: Changed[DataFrame], job: Job, new: Publication, spark: SparkSession) -> None:
-    """As :func:`exporter.engine.changes.write`."""
+    """Write the changes between the old DIR and the new one, as :func:`exporter.engine.changes.write` does."""
     folder, of = f"{new.work}/{FOLDER}", syntax(job)
     if of:
         before = _triples(spark, changed.before(new, "graph"), changed.said, of)
@@ -79,7 +79,7 @@ def _read(ending: str, opening: str, batches: Batches) -> Batches:
 
 
 def _write(lines: DataFrame, path: str, *, is_update: bool = False) -> None:
-    """One file: what stores load is loaded in one go."""
+    """Write the lines as one file, because stores load single files."""
     if is_update:
         lines = lines.repartition(1).sortWithinPartitions(*_BOTH).mapInArrow(_updates, _LINE)
     else:

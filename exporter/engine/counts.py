@@ -1,4 +1,4 @@
-"""What the partitions counted, together: the report's numbers."""
+"""The counts of all partitions together: the numbers of the report."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _OWN: Final = frozenset({"load", "last"})
-"""What a tally tells that is no number to add up."""
+"""Integers of a tally that are not added up."""
 
 
 @dataclass
 class Counts:
-    """Sums over all partitions. ``numbers`` by name; ``begun``: each account's first start, ``last``: the last start of
-    all (microseconds; None without a query); ``load``: a digest of the queries, in no order; ``shapes``: (severity,
-    shape) -> results.
+    """Sums over all partitions. ``numbers``: by name. ``begun``: the first start by account. ``last``: the last start
+    of all, None without a query (microseconds since 1970). ``load``: a digest of the queries, independent of their
+    order. ``shapes``: (severity, shape) -> number of results.
     """
 
     numbers: dict[str, int] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Counts:
 
     @classmethod
     def of(cls, tallies: Iterable[Mapping[str, Any]]) -> Counts:
-        """The sums of what :class:`exporter.things.tallies.Tally` told."""
+        """The sums of the tallies from :class:`exporter.steps.tallies.Tally`."""
         counts = cls()
         for tally in tallies:
             numbers = {name: value for name, value in tally.items() if isinstance(value, int) and name not in _OWN}
@@ -38,7 +38,7 @@ class Counts:
         return counts
 
     def join(self, other: Counts) -> Counts:
-        """Add the other's; returns itself."""
+        """Add the other counts to these; returns self."""
         for name, number in other.numbers.items():
             self.numbers[name] = self.numbers.get(name, 0) + number
         for account, at in other.begun.items():
@@ -51,17 +51,17 @@ class Counts:
 
     @property
     def first(self) -> int | None:
-        """The first start of all (microseconds); None without a query."""
+        """The first start of all queries (microseconds since 1970); None without a query."""
         return min(self.begun.values(), default=None)
 
     def __getitem__(self, name: str) -> int:
-        """A number; 0 where no partition counted any."""
+        """A number by its name; 0 if no partition counted it."""
         return self.numbers.get(name, 0)
 
     def violations(self) -> dict[str, int]:
-        """Results that refuse, by shape."""
+        """The number of results that refuse a node, by shape."""
         return {shape: number for (severity, shape), number in self.shapes.items() if severity not in ALLOWED}
 
     def warnings(self) -> dict[str, int]:
-        """Results that do not, by shape."""
+        """The number of results that are only warnings, by shape."""
         return {shape: number for (severity, shape), number in self.shapes.items() if severity in ALLOWED}

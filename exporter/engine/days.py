@@ -1,8 +1,8 @@
-"""An update: rows find their days, and the days that they touch are made again, one after the other, each from where
-things stood the day before.
+"""An update: new rows are assigned to days, and the days that they affect are made again, one after the other, each
+from the state of things at the end of the day before.
 
-What a day needs of others is kept in DIR's ``state``: ``rows/RUN`` the rows of all days with an index, ``things/DAY``
-what things knew at its end and what is said of them, ``open/DAY`` what queries that had not ended have to hear later.
+DIR's ``state`` keeps what days need of each other. ``rows/RUN``: the rows of all days with an index. ``things/DAY``:
+the state of things at the end of the day, and their nodes. ``open/DAY``: messages for queries that end on a later day.
 """
 
 from __future__ import annotations
@@ -57,48 +57,48 @@ Messages = TypeVar("Messages")
 _KNEW: Final = (PROFILE, DATASET, NAME, ELEMENT, *THINGS)
 _DUE: Final = (WRITTEN, NAMED_FOR_QUERY, *THINGS)
 THINGS_DAY: Final = "things"
-"""Where in DIR's outputs stands what is said of things: in no day."""
+"""The folder in DIR's outputs for nodes of things, which belong to no day."""
 
 
 class Store(Protocol[Messages]):
-    """What is kept in DIR. Names are those of folders below ``state``."""
+    """Reads and writes the state in DIR. Names are folders below ``state``."""
 
     def carry(self, names: Iterable[str]) -> None:
-        """Take over what the DIR before has under paths."""
+        """Take over these paths from the old DIR."""
 
     def drop(self, names: Iterable[str]) -> None:
-        """Remove what was taken over under paths."""
+        """Remove these paths, which were taken over."""
 
     def save(self, messages: Sequence[Messages], name: str) -> None:
-        """Keep messages under a name."""
+        """Store messages under a name."""
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> Messages:
-        """The messages to these that are kept under the names; none under one that is not there."""
+        """The messages to the receivers ``to`` under the names. A name that does not exist has none."""
 
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
-        """The same, of the keys alone that one of the others goes to, whoever hears it there."""
+        """The same, but only with keys that occur among the others, whatever their receivers."""
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> Messages:
-        """As :meth:`load`, of each ``to`` and ``key`` what is under the last of the names that has any."""
+        """As :meth:`load`, but for each receiver and key only from the last name that has messages for it."""
 
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
-        """The same, of those alone (``to`` and ``key``) whom one of the others goes to."""
+        """The same, but only for the receivers and keys that occur among the others."""
 
     def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
-        """Write what changed between the DIR before and this one: of days, and of what was ``said`` of things there
-        and is said ``now`` here; both are names as :meth:`latest` takes them. Where there are no changes yet: all that
-        there is.
+        """Write the changes between the old DIR and this one: of ``days``, and of the nodes of things, which are under
+        the names ``said`` in the old DIR and ``now`` in this one (see :meth:`latest`). The first changes contain
+        everything.
         """
 
     def publish(self, messages: Messages, name: str, day: str) -> None:
-        """Give the texts, which the engine stored under a name, their places in DIR as those of a day."""
+        """Move the texts that the engine stored under a name to their places in DIR, in the folder of a day."""
 
 
 @dataclass
 class Updated(Generic[Messages]):
-    """What an update comes to. ``days``: all days of DIR, each with the later days that it left something open for;
-    ``made``: those that were made again; ``new``: by day, how many rows are new; ``is_anew``: whether all rows were
-    kept anew.
+    """The result of an update. ``days``: all days of DIR, each with the later days for which it has open messages.
+    ``made``: the days that were made again. ``new``: number of new rows by day. ``is_anew``: whether the rows of all
+    runs were stored again.
     """
 
     counts: Counts = field(default_factory=Counts)
@@ -113,7 +113,7 @@ class Updated(Generic[Messages]):
 def update(  # noqa: PLR0913, PLR0917 - what an update is
     engine: Engine[Messages], store: Store[Messages], read: Messages, job: Job, given: Given, watch: Watch
 ) -> Updated[Messages]:
-    """Add what was read to DIR."""
+    """Add the messages of the first step (``read``) to DIR."""
     left = given.left.days
     done: Updated[Messages] = Updated(days=dict(left))
     with watch.stage("date"):
@@ -147,8 +147,8 @@ def update(  # noqa: PLR0913, PLR0917 - what an update is
 def _dated(
     engine: Engine[Messages], store: Store[Messages], read: Messages, job: Job, done: Updated[Messages]
 ) -> dict[str, int]:
-    """Keep the new rows under their days; by day how many there are. Where rows are forgotten, or move to another day,
-    all rows are kept anew.
+    """Store the new rows under their days. Returns their number by day. If rows are removed or move to another day, the
+    rows of all runs are stored again.
     """
     runs = [f"rows/{run:05d}" for run in range(1, job.run)]
     store.carry(f"state/{name}" for name in runs)
@@ -181,14 +181,14 @@ def _named(what: str, days: Iterable[str]) -> list[str]:
 
 
 class _Day(Generic[Messages]):
-    """Makes one day."""
+    """Makes one day of an update."""
 
     def __init__(self, engine: Engine[Messages], store: Store[Messages], day: str, job: Job) -> None:
         self._engine, self._store, self._day = engine, store, day
         self._job = replace(job, day=day, until=end_of(day), in_order=False, screen=None)
 
     def make(self, every: Sequence[str], done: Updated[Messages], watch: Watch) -> None:
-        """Make it after those that are done; ``every``: the days that have rows."""
+        """Make the day after those that are done. ``every``: the days that have rows."""
         engine, store, day, job = self._engine, self._store, self._day, self._job
         store_before = [one for one in sorted(done.days) if one < day]
         due_now = engine.each(store.load(_named("open", store_before[-1:]), _DUE), due, job)
@@ -202,8 +202,9 @@ class _Day(Generic[Messages]):
             made = rounds.export(engine, self._heard(every), job, watch, Before(knew, due_now))
         except NotByDay as refused:
             raise UsageError(
-                "the shapes refuse an object, and with it all queries that mention it, of any day; but an update is "
-                "made day by day. Nothing was changed. Export all rows without --update: the quarantine then names them"
+                "the shapes refuse an object, so all queries that mention it must be quarantined, also those of other "
+                "days, which an update cannot do. Nothing was changed. Export all rows without --update: then the "
+                "quarantine lists these queries"
             ) from refused
         store.save([engine.each(engine.only(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"things/{day}")
         left = [engine.each(engine.only(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
@@ -213,7 +214,7 @@ class _Day(Generic[Messages]):
         self._account(made, done)
 
     def _heard(self, every: Sequence[str]) -> list[Messages]:
-        """The rows of the day, those of the parents of other days, and the lines of QUERY_HISTORY of both."""
+        """The rows of the day, the rows of parents on other days, and the lines of QUERY_HISTORY for both."""
         engine, job = self._engine, self._job
         runs = [f"rows/{run:05d}" for run in range(1, job.run + 1)]
         own = engine.kept(engine.each(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")

@@ -1,7 +1,7 @@
-"""Hadoop's file systems (hdfs:, s3a:, abfs:, gs:), reached through the one that Spark has.
+"""Hadoop's file systems (hdfs:, s3a:, abfs:, gs:), used through Spark's Java process.
 
-PySpark has no public way to them: this is the one module that goes through its gateway to Java. Spark Connect has no
-gateway.
+PySpark has no public interface for them, so this module uses its gateway to Java; no other module does. Spark Connect
+has no gateway.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _HDFS: Final = ("hdfs", "viewfs", "webhdfs", "swebhdfs")
-"""File systems that rename a file over another in one step when they are asked to overwrite it."""
+"""File systems that can rename a file over an existing one in one step."""
 
 
 class HadoopFiles:
-    """The file system of a URI; paths are URIs, too."""
+    """The file system of a URI. Paths are URIs too."""
 
     def __init__(self, where: str) -> None:
-        """Raises UsageError where it cannot be reached."""
+        """Raises UsageError if the file system cannot be reached."""
         self._gateway, self._java, self._files = _reached(session.start(None), where)
 
     def exists(self, path: str) -> bool:
@@ -32,17 +32,17 @@ class HadoopFiles:
         return self.exists(path) and bool(self._files.getFileStatus(self._path(path)).isDirectory())
 
     def make(self, folder: str) -> None:
-        """Make a folder, and those above it."""
+        """Make a folder and its parent folders."""
         self._files.mkdirs(self._path(folder))
 
     def listed(self, folder: str) -> list[str]:
-        """The paths of what is in a folder, in order; none where it is not there."""
+        """The sorted paths in a folder; empty if it does not exist."""
         if not self.exists(folder):
             return []
         return sorted(status.getPath().toString() for status in self._files.listStatus(self._path(folder)))
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """The bytes of all files below a folder, by their paths in it; none where it is not there."""
+        """Path in the folder -> size in bytes, for all files below it; empty if it does not exist."""
         if not self.exists(folder):
             return {}
         root, sizes = self.full(folder), dict[str, int]()
@@ -53,15 +53,15 @@ class HadoopFiles:
         return sizes
 
     def full(self, path: str) -> str:
-        """A path as the file system itself writes it."""
+        """A path in the form that the file system returns."""
         return str(self._files.makeQualified(self._path(path)).toString())
 
     def write(self, path: str, content: str) -> None:
-        """Write a small file, over one that is there."""
+        """Write a small file; an existing one is replaced."""
         _fill(self._files.create(self._path(path), True), content)
 
     def create(self, path: str, content: str) -> bool:
-        """Make a small file; False where there is one. HDFS decides that in one step, object stores may not."""
+        """Make a small file; False if it exists. On HDFS this is one step, on object stores it may not be."""
         if self.exists(path):
             return False
         try:
@@ -74,11 +74,11 @@ class HadoopFiles:
         return True
 
     def text(self, path: str) -> str | None:
-        """The text of a small file; None where it is not there."""
+        """The text of a small file; None if it does not exist."""
         return self.beginning(path, 2**31 - 1) if self.exists(path) else None
 
     def beginning(self, path: str, most: int) -> str:
-        """The text of a file's first bytes, ``most`` of them at most."""
+        """The text of at most ``most`` bytes at the beginning of a file."""
         stream = self._files.open(self._path(path))
         try:
             return bytes(stream.readNBytes(most)).decode(errors="replace")
@@ -86,23 +86,23 @@ class HadoopFiles:
             stream.close()
 
     def delete(self, path: str) -> None:
-        """Remove a file or a folder, if it is there."""
+        """Remove a file or a folder if it exists."""
         self._files.delete(self._path(path), True)
 
     def copy(self, path: str, to: str) -> None:
-        """Copy a file, over one that is there, or a folder."""
+        """Copy a file or a folder; an existing file is replaced."""
         configuration = self._files.getConf()
         self._java.FileUtil.copy(self._files, self._path(path), self._files, self._path(to), False, configuration)
 
     def rename(self, path: str, to: str) -> None:
-        """Move a file or a folder to where nothing is; the folder above is made."""
+        """Move a file or a folder to a new path; its parent folder is made. Raises OSError if that fails."""
         self.make(to.rpartition("/")[0])
         if not self._files.rename(self._path(path), self._path(to)):
             raise OSError(f"{path} cannot be renamed to {to}")
 
     def put(self, content: str, path: str, aside: str) -> None:
-        """Replace a small file in one step, as far as the file system has one: by renaming one that is written to
-        ``aside``, or, on object stores, by writing it: who reads it meanwhile reads the old one.
+        """Replace a small file in one step: write to ``aside``, then rename. On object stores the file is written
+        directly, because readers see the old one until the write is complete.
         """
         scheme = self._files.getUri().getScheme()
         if scheme not in ("file", *_HDFS):
@@ -115,7 +115,7 @@ class HadoopFiles:
             self.overwrite(aside, path)
 
     def overwrite(self, path: str, to: str) -> None:
-        """Rename a file, over one that is there; on HDFS in one step."""
+        """Rename a file and replace an existing one; on HDFS in one step."""
         rename = self._java.Options.Rename
         options = self._gateway.new_array(rename, 1)
         options[0] = rename.OVERWRITE
@@ -134,18 +134,18 @@ def _fill(stream: Any, content: str) -> None:
 
 
 def _reached(spark: SparkSession, where: str) -> tuple[Any, Any, Any]:
-    """The gateway to Java, its package of file systems, and the one of a URI."""
+    """PySpark's gateway to Java, Java's package of file systems, and the file system of the URI ``where``."""
     gateway = getattr(getattr(spark, "sparkContext", None), "_gateway", None)
     if gateway is None:
         raise UsageError(
-            f"{where}: over Spark Connect DIR is a folder of a disk that this machine and Spark's share: give it as "
-            "file:///…, or run with spark-submit"
+            f"{where}: with Spark Connect, DIR must be on a disk that this machine and Spark's machines share: give it "
+            "as file:///…, or run with spark-submit"
         )
     java = gateway.jvm.org.apache.hadoop.fs
     try:
         path = java.Path(where)
         files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001 - see above
-        files.exists(path)  # the first that asks a server
+        files.exists(path)  # the first call that contacts a server
     except Exception as error:  # noqa: BLE001 - whatever Java raises, by whichever connector
         raise UsageError(f"{where}: Spark cannot reach it: {session.cause(error)}") from None
     return gateway, java, files

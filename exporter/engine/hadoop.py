@@ -1,4 +1,4 @@
-"""DIR by a URI, on one of Hadoop's file systems: how an output is published there, and one run at a time."""
+"""A DIR given as a URI of one of Hadoop's file systems: publish an output there, and allow only one run at a time."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _DIGITS: Final = 12
-"""Of the mark at the end of a work folder's name, which files of its run get where their names are taken."""
+"""Hexadecimal digits at the end of a work folder's name. They are also the mark for files whose name is taken."""
 
 
 class HadoopPlace:
-    """DIR by its URI. Few of these file systems can put a folder in the place of another in one step. So a new output
-    is put beside the old one in DIR, and the manifest, which is replaced in one step, says which files count.
+    """A DIR given as a URI. Few of these file systems can replace a folder in one step. So new files are put beside the
+    old ones in DIR, and the manifest, which is replaced in one step, lists the current files.
     """
 
     is_uri = True
 
     def __init__(self, out: str) -> None:
-        """Raises UsageError where the file system cannot be reached."""
+        """Raises UsageError if the file system cannot be reached."""
         self.shown = out
         self._out = out.rstrip("/")
         self._above, _, self.name = self._out.rpartition("/")
         if not self._above or self._above.endswith(":/"):
-            raise UsageError(f"{out}: is not replaced as a whole; give a folder below it")
+            raise UsageError(f"{out}: is the root of a file system; give a folder below it")
         self._files = HadoopFiles(self._out)
         self._lease: Lease | None = None
         self.make, self.listed, self.delete = self._files.make, self._files.listed, self._files.delete
@@ -82,19 +82,19 @@ class HadoopPlace:
         old = self._listed(self._out) or []
         files = placed(told["files"], old, folder[-_DIGITS:])
         text = manifest.text({**told, "files": files})
-        # For a run that finds this one dead: which files it had.
+        # If this run dies, the next run finds here which files it had put into DIR.
         self.write(f"{folder}/{manifest.NAME}", text)
         known, there = {(one["path"], one["sha256"]) for one in old}, self._files.sizes(self._out)
         for one in files:
             path = one["path"]
             if (path, one["sha256"]) not in known or path not in there:
-                self.delete(self.inside(path))  # a copy that is found by its name, and does not count
+                self.delete(self.inside(path))  # a copy under the plain name, which the manifest does not list
                 self.move(f"{folder}/{manifest.plain(path)}", self.inside(path))
         self._files.put(text, self.inside(manifest.NAME), f"{folder}/{manifest.NAME}.new")
         self._tidy(files)
 
     def _tidy(self, files: list[Json]) -> None:
-        """Remove what does not count any more, and put what is found by its name there."""
+        """Remove files that are no longer current, and copy files that users look for by name to their plain names."""
         for path, name in manifest.copies(files).items():
             self._files.copy(self.inside(path), self.inside(name))
         there = self._files.sizes(self._out)
@@ -106,13 +106,13 @@ class HadoopPlace:
             self.delete(self.inside(folder))
 
     def _recover(self) -> None:
-        """Take DIR up where dead runs left it: what they had put there and what does not count goes."""
+        """Clean up after runs that died: remove the files that they had put into DIR, unless they were published."""
         own = re.compile(rf"\.{re.escape(self.name)}\.[0-9a-f]{{{_DIGITS}}}")
         for left in [path for path in self.listed(self.beside("")) if own.fullmatch(path.rpartition("/")[2])]:
             journal, now = self._listed(left), self._listed(self._out)
             if journal and now:
                 self._tidy(now)
-            elif journal:  # it died before DIR had a manifest, so there was no DIR before
+            elif journal:  # the run died before DIR had a manifest, so there was no DIR before
                 for one in journal:
                     self.delete(self.inside(one["path"]))
                 if not self._files.sizes(self._out):
@@ -120,12 +120,12 @@ class HadoopPlace:
             self.delete(left)
 
     def _listed(self, folder: str) -> list[Json] | None:
-        """The files that the manifest of a folder lists; None where it has none, or one not written to its end."""
+        """The files that the manifest of a folder lists; None if there is none or it is not complete."""
         return manifest.entries(self._files.text(f"{folder}/{manifest.NAME}"))
 
 
 def _above(path: str) -> Iterator[str]:
-    """The folders that a path is in."""
+    """The parent folders of a path."""
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path

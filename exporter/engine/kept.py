@@ -1,4 +1,4 @@
-"""What an update keeps in DIR, without Spark: messages in Parquet, in the folders and columns that Spark gives them."""
+"""The state of an update in DIR, without Spark: messages in Parquet, in the same folders and columns as with Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROWS: Final = 20_000
 
 
 class LocalStore:
-    """:class:`exporter.engine.days.Store` of a DIR on this machine."""
+    """:class:`exporter.engine.days.Store` for a DIR on this machine."""
 
     def __init__(self, new: Publication, job: Job) -> None:
         self._new, self._job = new, job
@@ -107,7 +107,7 @@ class LocalStore:
         if number == 1:
             days, said = every, ()
         before, after = self._latest(Path(self._new.before("state")), said, to), self.latest(now, to)
-        # Only what is not the same text: most things are not spoken of on most days.
+        # Only texts that differ are compared: on most days most things are not mentioned.
         same = {*before} & {*after}
         differ = [[one for one in each if one not in same] for each in (before, after)]
         changes.write(Changed(number, days, sorted({*every} - {*days}), *differ), self._job, self._new)

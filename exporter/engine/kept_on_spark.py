@@ -1,4 +1,4 @@
-"""What an update keeps in DIR (:mod:`exporter.engine.kept`), read and written by Spark."""
+"""The state of an update in DIR (:mod:`exporter.engine.kept`), read and written by Spark."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLUMNS = ("to", "key", "order", "body")
 
 
 class SparkStore:
-    """:class:`exporter.engine.days.Store` of a DIR that Spark reaches."""
+    """:class:`exporter.engine.days.Store` for a DIR that Spark can reach."""
 
     def __init__(self, spark: SparkSession, new: Publication, job: Job) -> None:
         self._spark, self._new, self._job = spark, new, job
@@ -69,7 +69,7 @@ class SparkStore:
         if number == 1:
             before, days = after.limit(0), every
         else:
-            # Only what is not the same text: most things are not spoken of on most days.
+            # Only texts that differ are compared: on most days most things are not mentioned.
             there = self._latest(self._read(self._new.before("state"), said, to))
             before, after = (
                 there.join(after, list(_COLUMNS), "left_anti"),

@@ -1,8 +1,8 @@
-"""One run at a time writes a DIR by its URI: a file beside DIR that says whose it is, and until when.
+"""A lease, so that only one run at a time writes a DIR given as a URI: a file beside DIR with its owner and its end.
 
-Hadoop's file systems have no locks that end with a process. So a run renews its file while it works, and takes over one
-that was not renewed in time, or whose process it can see to be dead. Times are those of the machines: their clocks must
-be within some minutes of each other.
+Hadoop's file systems have no locks that end with a process. So a run renews its lease while it works. Another run takes
+over a lease that was not renewed in time, or whose process on this machine has ended. Times are taken from the
+machines, so their clocks must agree within a few minutes.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LASTS: Final = 300.0
-"""Seconds that a lease lasts when it is not renewed."""
+"""Seconds after which a lease ends if it is not renewed."""
 RENEWED: Final = 60.0
 """Seconds between renewals."""
 PATIENCE: Final = 5.0
-"""Seconds in which a file that was made gets its content."""
+"""Seconds to wait for the content of a new lease file: another run may have just created it."""
 _own: Final[set[str]] = set()
 """The leases of this process."""
 
 
 class Files(Protocol):
-    """What a lease asks of a file system."""
+    """The operations of a file system that a lease needs."""
 
     def create(self, path: str, content: str) -> bool:
-        """Make a small file; False where there is one."""
+        """Make a small file; False if it exists."""
 
     def write(self, path: str, content: str) -> None:
-        """Write a small file, over one that is there."""
+        """Write a small file; an existing one is replaced."""
 
     def text(self, path: str) -> str | None:
-        """The text of a small file; None where it is not there."""
+        """The text of a small file; None if it does not exist."""
 
     def delete(self, path: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
 
 
 class Lease:
-    """The file at ``path``, which keeps others away from the DIR that is ``shown`` to people."""
+    """The lease in the file ``path``. ``shown``: the DIR that it protects, for messages."""
 
     def __init__(self, files: Files, path: str, shown: str) -> None:
         self._files, self._path, self._shown = files, path, shown
@@ -57,7 +57,7 @@ class Lease:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold it. Raises UsageError where another run does."""
+        """Hold the lease and renew it meanwhile. Raises UsageError if another run holds it."""
         self._take()
         _own.add(self._id)
         renewing = Thread(target=self._renew, daemon=True)
@@ -68,16 +68,16 @@ class Lease:
             self._over.set()
             renewing.join()
             _own.discard(self._id)
-            with suppress(Exception):  # a file system that is lost: the lease ends by itself
+            with suppress(Exception):  # the file system cannot be reached: the lease will end by itself
                 if self._is_ours():
                     self._files.delete(self._path)
 
     def check(self) -> None:
-        """Raise ExporterError where another run has taken it over: this one was silent for too long."""
+        """Raise ExporterError if another run has taken the lease over, because it was not renewed in time."""
         if not self._is_ours():
             raise ExporterError(
-                f"{self._shown}: another run has taken it over, for this one was not heard of for "
-                f"{LASTS / 60:,.0f} minutes; nothing was published. Start it again when the other has ended"
+                f"{self._shown}: another run has taken it over, because this one did not renew its lock for "
+                f"{LASTS / 60:,.0f} minutes; nothing was published. Start this run again when the other has ended"
             )
 
     def _take(self) -> None:
@@ -89,7 +89,7 @@ class Lease:
         self._files.write(self._path, self._content())
 
     def _other(self) -> dict[str, Any] | None:
-        """What the file says; None where it says nothing, for its run died at once, or is no longer there."""
+        """The content of the lease file; None if it stays empty (its run died at once) or no longer exists."""
         until = time.monotonic() + PATIENCE
         while True:
             told = _read(self._files.text(self._path))
@@ -103,7 +103,7 @@ class Lease:
 
     def _renew(self) -> None:
         while not self._over.wait(RENEWED):
-            with suppress(Exception):  # of the network: the next renewal, or the check before publishing, will tell
+            with suppress(Exception):  # network errors: the next renewal, or the check before publishing, decides
                 if self._is_ours():
                     self._files.write(self._path, self._content())
 
@@ -126,7 +126,7 @@ def _is_dead(told: dict[str, Any]) -> bool:
     process = told.get("process")
     if told.get("host") != socket.gethostname() or not isinstance(process, int):
         return False
-    if process == os.getpid():  # in a container all runs may have the same number
+    if process == os.getpid():  # in containers all runs may have the same process id
         return told.get("id") not in _own
     try:
         os.kill(process, 0)

@@ -1,6 +1,6 @@
-"""The rounds without Spark: the same steps, with sorting and filtering between them, in this process's memory.
+"""The rounds without Spark: the same steps, with sorting and filtering between them in this process's memory.
 
-For tests, for some MB of rows by ``--engine local``, and inside the one task of a small input on Spark.
+Used for tests, for inputs of some MB with ``--engine local``, and inside the single task of a small input on Spark.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class LocalEngine:
 
 
 def seldom_collected() -> None:
-    """Let Python look for cycles seldom: messages and nodes have none and are many, and to look at them again and again
-    takes a third of the time.
+    """Make Python's garbage collector run rarely: messages and nodes are many and have no cycles, and searching them
+    again and again takes a third of the time.
     """
     gc.set_threshold(100_000, 50, 100)
 
 
 def run(records: Iterable[Record], job: Job) -> Iterator[Message]:
-    """The whole export of these records: the texts of all outputs, each in an order for people; the results of the
-    checks; and the counts as one message (:mod:`exporter.engine.outcome`).
+    """The whole export of these records: the sorted texts of all outputs, the results of validation, and the counts as
+    one message (:mod:`exporter.engine.outcome`).
     """
     seldom_collected()
     made = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None))

@@ -1,4 +1,4 @@
-"""An export on Spark: a small input in one task, any other in rounds between all."""
+"""An export on Spark: a small input in one task, a larger one in rounds over all tasks."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     Batches = Iterator[pa.RecordBatch]
 
 _PARTITION: Final = 32 << 20
-"""Bytes of input for each partition of a round, about: what comes of them has to fit a worker's memory."""
+"""Approximate bytes of input for each partition of a round: the derived data must fit in a worker's memory."""
 _PARTITIONS: Final = 10_000
-"""At most: an exchange has as many parts as partitions before it times partitions after it."""
+"""Most partitions: the parts of an exchange are the partitions before it times the partitions after it."""
 
 
 def run(given: Given, job: Job, new: Publication, progress: Progress) -> Outcome:
-    """Make all outputs of the job below ``new``."""
+    """Make all outputs of the job in the folder of ``new``."""
     came = given.came
     with progress.stage("session"):
         spark = session.start(came.size)
@@ -78,14 +78,14 @@ def _records(spark: SparkSession, came: forms.Came) -> DataFrame:
 def _partitions(spark: SparkSession, size: int | None) -> int:
     if size is None:
         told = spark.conf.get("spark.sql.shuffle.partitions") or ""
-        return int(told) if told.isdigit() else 200  # Databricks knows "auto", too
-    # As many as all cores work on at once, some times over: else some of them wait for the last ones.
+        return int(told) if told.isdigit() else 200  # on Databricks it can be "auto"
+    # A multiple of the number of cores, so that no core is idle while others process the last partitions.
     cores = session.cores(spark)
     return min(max(1, -(-size // (_PARTITION * cores))) * cores, _PARTITIONS)
 
 
 def _alone(engine: SparkEngine, came: DataFrame, job: Job) -> tuple[Outcome, list[str]]:
-    """The local runner in one task; where its texts are stored."""
+    """Run the local engine in one task. Returns the outcome and the names under which texts are stored."""
     stored = engine.stored([came.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
     told = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
     bodies = {to: [bytes(row["body"]) for row in told if row["to"] == to] for to in (RESULT, TALLY)}
@@ -124,7 +124,7 @@ def _rows(job: Job, batches: Batches) -> Batches:
 
 
 def _user_names(came: DataFrame, job: Job) -> list[str]:
-    """As many as the account has users: they go to all workers."""
+    """The user names in all records. They are sent to all workers, since an account has few users."""
     names = came.mapInArrow(partial(_told_names, job), "name binary").distinct().collect()
     return [bytes(row["name"]).decode("utf-8", "surrogatepass") for row in names]
 
@@ -135,11 +135,11 @@ def _told_names(job: Job, batches: Batches) -> Batches:
 
 
 def _take(spark: SparkSession, new: Publication, name: str, job: Job) -> None:
-    """Give the texts of outputs their places; the facts are told as JSON, and become Parquet."""
+    """Move the texts of outputs to their places. Facts are stored as JSON and are converted to Parquet here."""
     texts = f"{new.work}/{name}"
     for table, columns in FACTS.items() if job.facts and name.startswith(rounds.OUTPUTS) else ():
         schema = ", ".join(f"`{column}` {kind}" for column, kind in {**columns, "to": "string"}.items())
-        # One folder of many is read, and none where the rows tell nothing of it: an empty table is one, too.
+        # The folder of a table does not exist if there are no rows for it: then an empty table is written.
         rows = spark.read.schema(schema).json(uri(texts)).filter(F.col("to") == facts_of(table)).drop("to")
         rows.write.parquet(uri(f"{new.work}/facts/{table}"))
         new.take_facts(table, f"{new.work}/facts/{table}")

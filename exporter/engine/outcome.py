@@ -1,4 +1,4 @@
-"""What an export came to, whichever engine made it: where its texts are, and what was counted and found."""
+"""The outcome of an export, for any engine: counts and results of validation."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LIMIT: Final = 10_000
-"""Results of checks that are listed; all are counted by shape."""
+"""Most results of validation that are listed; all are counted by shape."""
 _read_result: Final = msgspec.json.Decoder(Result).decode
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``counts``: of all partitions; ``refused``: results that refuse, by shape, of all turns; ``results``: the first
-    :data:`LIMIT` of all. Of an update, ``days``: all days of DIR, each with the later ones that it left something open
-    for; ``new``: by day, the rows that are new; ``made``: the days that were made again.
+    """``counts``: of all partitions. ``refused``: number of results that refuse a node, by shape, of all turns.
+    ``results``: the first :data:`LIMIT`. Of an update only: ``days``, all days of DIR, each with the later days for
+    which it has open messages; ``new``, number of new rows by day; ``made``, the days that were made again.
     """
 
     counts: Counts
@@ -35,7 +35,9 @@ class Outcome:
 
 
 def results_of(bodies: Iterable[bytes]) -> list[Result]:
-    """The results that messages hold, each once, whatever turns found it; in order, at most :data:`LIMIT`."""
+    """The results in the bodies of messages: each once, even if several turns found it; sorted, at most
+    :data:`LIMIT`.
+    """
     return sorted(set(map(_read_result, bodies)), key=_in_order)[:LIMIT]
 
 
@@ -48,13 +50,13 @@ _read_numbers: Final = msgspec.msgpack.Decoder(_Numbers).decode
 
 
 def numbers(counts: Counts, refused: dict[str, int]) -> Message:
-    """The counts of a whole export, as a message."""
+    """The counts of a whole export as a message."""
     shapes = [(*shape, number) for shape, number in sorted(counts.shapes.items())]
     return Message(TALLY, "", b"", encode((counts.numbers, counts.begun, counts.last, counts.load, shapes, refused)))
 
 
 def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
-    """What :func:`numbers` and the messages of results tell."""
+    """The outcome from the body of :func:`numbers` and the bodies of the messages of results."""
     sums, begun, last, load, shapes, refused = _read_numbers(tally)
     by_shape = {(severity, shape): number for severity, shape, number in shapes}
     return Outcome(Counts(sums, begun, last, load, by_shape), refused, results_of(results))

@@ -1,4 +1,4 @@
-"""Tables of facts as Parquet, without Spark."""
+"""Write tables of facts as Parquet without Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ _TYPES: Final = {
 
 
 def write(table: str, lines: Path, folder: Path) -> None:
-    """The rows of a table, a JSON object each on ``lines``, as a file of Parquet in ``folder``."""
+    """Write the rows of a table as a Parquet file in ``folder``. ``lines``: a file with one JSON object on each line;
+    if it does not exist, the table is empty.
+    """
     text = lines.read_text(encoding="utf-8") if lines.is_file() else ""
     rows = [json.loads(line) for line in text.split("\n") if line]
     types = {name: _TYPES[kind.removesuffix(" not null")] for name, kind in FACTS[table].items()}

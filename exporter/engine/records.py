@@ -1,4 +1,4 @@
-"""Files and tables -> records, with Spark: what each reader gives, as one text a record, with its place."""
+"""Read files and tables into records with Spark: each record is one text with its place."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 
 _REST: Final = "_not_csv"
 _MOST_COLUMNS: Final = 1_000
-"""Columns of a CSV or Parquet file: Spark takes seconds for each thousand before it reads a row."""
+"""Most columns of a CSV or Parquet file: Spark needs seconds for each thousand before it reads a row."""
 _LONGEST_FIELD: Final = 2 * LONGEST_RECORD
-"""Characters of a field of CSV, at which Spark ends: a quote that is never closed would take all memory."""
+"""Longest field of a CSV, in characters, before Spark fails: a quote that is never closed would fill the memory."""
 _of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 
 def records(spark: SparkSession, source: forms.Source, *, is_history: bool = False) -> DataFrame:
-    """Every record of a source: ``file``, ``block``, ``unit``, ``text`` (bytes), ``is_history``, ``is_record`` as in
-    :class:`exporter.steps.reading.Record`, and ``is_document``, whether it holds the rows of a whole file.
-
-    Raises UsageError where it, or a required column, is not there.
+    """All records of a source, with the columns ``file``, ``block``, ``unit``, ``text`` (bytes), ``is_history`` and
+    ``is_record`` as in :class:`exporter.steps.reading.Record`, and ``is_document``: whether the text has all rows of a
+    file. Raises UsageError if the source or a required column does not exist.
     """
     is_document, is_record = source.form == forms.JSON_DOCUMENT, F.lit(True)
     if source.form in (forms.NDJSON, forms.JSON_DOCUMENT):
@@ -61,9 +60,9 @@ def records(spark: SparkSession, source: forms.Source, *, is_history: bool = Fal
 
 
 def size(spark: SparkSession, sources: Iterable[forms.Source]) -> int | None:
-    """About how many bytes of text the sources hold, asked of their file system; None where one is a table.
+    """Estimated bytes of text in the sources, from their file systems; None if one is a table.
 
-    Raises UsageError where one is not there, or cannot be reached.
+    Raises UsageError if a source does not exist or cannot be reached.
     """
     paths = [uri(path) for source in sources for path in source.paths]
     if any(source.form == forms.TABLE for source in sources):
@@ -77,7 +76,7 @@ def size(spark: SparkSession, sources: Iterable[forms.Source]) -> int | None:
 
 
 def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:
-    """Records as the steps take them; a JSON document is as many as it has rows."""
+    """The records as input of the steps. A JSON document gives one record for each of its rows."""
     paths: dict[str, str] = {}
     for batch in batches:
         columns = (column.to_pylist() for column in batch.columns)
@@ -91,7 +90,7 @@ def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:
 
 
 def _path(url: str) -> str:
-    """A local file's URL as its path."""
+    """The path of a local file's URL; other URLs unchanged."""
     return unquote("/" + url.removeprefix("file:").lstrip("/")) if url.startswith("file:") else url
 
 
@@ -122,8 +121,8 @@ def _csv(spark: SparkSession, source: forms.Source) -> DataFrame:
 
 
 def _uris(source: forms.Source) -> list[str]:
-    """The paths as Spark is told them, which takes each for a pattern: a file of this machine is the one of its name,
-    whatever is in it. Raises UsageError for a name that Java cannot have.
+    """The paths as URIs for Spark. Spark treats each as a pattern, so special characters in names of local files are
+    escaped. Raises UsageError for a name that Java cannot represent.
     """
     for path in source.paths:
         if forms.shown(path) != path:
@@ -136,7 +135,7 @@ def _uris(source: forms.Source) -> list[str]:
 def _refuse_wide(source: forms.Source, columns: int) -> None:
     if columns > _MOST_COLUMNS:
         raise UsageError(
-            f"{source.paths[0]}: has {columns:,} columns, more than {_MOST_COLUMNS:,}; leave out what the view "
+            f"{source.paths[0]}: has {columns:,} columns, more than {_MOST_COLUMNS:,}; remove columns that the view "
             "does not have, or use --engine local"
         )
 
@@ -148,7 +147,9 @@ def _typed(spark: SparkSession, source: forms.Source) -> DataFrame:
 
 
 def _found(source: forms.Source, read: Callable[[], DataFrame]) -> DataFrame:
-    """What is read; raises UsageError where it is not there. To ask for columns is what makes Spark Connect look."""
+    """The result of ``read``. Raises UsageError if its source does not exist. Spark Connect checks that only when the
+    columns are requested.
+    """
     try:
         came = read()
         _ = came.columns
@@ -164,7 +165,7 @@ def _named(table: DataFrame) -> list[str]:
 
 
 def _as_json(table: DataFrame, name: str) -> Column:
-    """The column, but for times, which would lose their microseconds as JSON, and bytes, which would become base64."""
+    """The column for JSON. Times and bytes become texts: as JSON, times lose microseconds and bytes become base64."""
     column, kind = table[_quoted(name)], table.schema[name].dataType.typeName()
     if kind == "timestamp":
         return F.concat(column.cast("string"), F.lit("+00:00"))

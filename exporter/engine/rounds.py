@@ -1,4 +1,4 @@
-"""Who meets whom, and in which order: the rounds of an export, the same for whatever engine carries them.
+"""The rounds of an export: which steps receive which messages, in which order. They are the same for all engines.
 
 ::
 
@@ -7,8 +7,8 @@
                        ├──── parents ─▶ name their jobs for their children ─────────┤
                        └──── facts ─────────────────────────────────────────────────┘
 
-Where a user's shapes look around objects, nodes meet once more at the objects that they belong to.
-What the shapes refuse is held back: everything is told again without those queries, until nothing is refused.
+If a user's shapes need the surroundings of objects, nodes are sent once more to the objects that they belong to.
+Queries with nodes that the shapes refuse are quarantined: the rounds are repeated without them until none is refused.
 """
 
 from __future__ import annotations
@@ -60,44 +60,44 @@ if TYPE_CHECKING:
 
 Messages = TypeVar("Messages")
 OUTPUTS: Final = "outputs"
-"""What the names begin with under which the outputs of queries and things are stored."""
+"""Prefix of the names under which the outputs of queries and things are stored."""
 _TURNS = 100
-"""Each turn holds back a query more; so many are a fault of the program, and not of the rows."""
+"""Most turns. Each turn quarantines further queries; more turns mean a fault of the program or of a user's shapes."""
 
 
 class Engine(Protocol[Messages]):
-    """Carries messages between steps, and knows nothing of what is in them."""
+    """Passes messages between steps without interpreting them."""
 
     def met(self, messages: Sequence[Messages], step: Step, job: Job) -> Messages:
-        """The step on these messages: those of one key together and in order, one key after the other."""
+        """Run the step on these messages, grouped by key and sorted within each group."""
 
     def together(self, messages: Sequence[Messages], step: Step, job: Job) -> Messages:
-        """The step on all of these messages, in order, once: they have to fit one partition."""
+        """Run the step once on all of these messages, sorted. They must fit in one partition."""
 
     def each(self, messages: Messages, step: Step, job: Job) -> Messages:
-        """The step on these messages, in no order."""
+        """Run the step on these messages in any order."""
 
     def only(self, messages: Messages, to: Sequence[str]) -> Messages:
-        """The messages that one of these hears."""
+        """The messages to these receivers."""
 
     def kept(self, messages: Messages, name: str) -> Messages:
-        """The messages, computed and kept under a name, since several read them."""
+        """The messages, computed and stored under a name, because several steps read them."""
 
     def output(self, step: Step) -> Step:
-        """A step whose texts go to files, in the pieces that this engine carries."""
+        """The step with its texts joined into pieces as this engine needs them for files."""
 
     def stored(self, messages: Sequence[Messages], name: str) -> Messages:
-        """The messages, computed, their texts written to files under a name; the others are kept."""
+        """The messages, computed, with texts written to files under a name. The other messages are kept."""
 
     def counts(self, messages: Messages) -> Counts:
-        """The sums of what the partitions counted, of messages that are kept."""
+        """The sums of the partitions' counts, from messages that are stored."""
 
 
 @dataclass(frozen=True)
 class Exported(Generic[Messages]):
-    """What an export comes to. ``outputs``: the texts of all outputs, and the ``names`` that they were stored under;
-    ``results`` of the checks, of all turns; ``counts``: of the last turn; ``refused``: results that refuse, by shape,
-    of all turns; ``made``: all messages of the last turn, for what the next day has to know.
+    """The result of an export. ``outputs``: the texts of all outputs. ``names``: the names under which they are stored.
+    ``results``: of validation, of all turns. ``counts``: of the last turn. ``refused``: number of results that refuse a
+    node, by shape, of all turns. ``made``: all messages of the last turn, from which the next day's state is taken.
     """
 
     outputs: list[Messages]
@@ -110,8 +110,8 @@ class Exported(Generic[Messages]):
 
 @dataclass(frozen=True)
 class Before(Generic[Messages]):
-    """What a day goes on from: what things ``knew`` at the end of the day before, of those whom messages go to; and
-    what is ``due`` of queries that had not ended then.
+    """The state from which a day continues. ``knew``: messages -> the state of their receivers at the end of the day
+    before. ``due``: messages of queries that had not ended then.
     """
 
     knew: Callable[[Sequence[Messages]], Messages]
@@ -119,27 +119,29 @@ class Before(Generic[Messages]):
 
 
 class NotByDay(Exception):  # noqa: N818 - no error: it is made otherwise
-    """A thing is refused, so who mentions it is held back, on whatever day: the days cannot be made one by one."""
+    """The shapes refuse a node of a thing. All queries that mention it, also on other days, must be quarantined, so the
+    days cannot be made one by one.
+    """
 
 
 class Watch(Protocol):
-    """Who watches the rounds."""
+    """Receives the progress of the rounds."""
 
     def stage(self, name: str) -> AbstractContextManager[None]:
-        """A stage runs."""
+        """A context during which a stage runs."""
 
     def counted(self, what: str, number: int) -> None:
-        """There are so many."""
+        """Report a number, such as of rows."""
 
 
 class Nobody:
-    """Nobody watches."""
+    """A watch that reports nothing."""
 
     def stage(self, _: str) -> AbstractContextManager[None]:
         return nullcontext()
 
     def counted(self, what: str, number: int) -> None:
-        """Nothing comes of it."""
+        """Do nothing."""
 
 
 def export(
@@ -149,8 +151,8 @@ def export(
     watch: Watch = Nobody(),  # noqa: B008 - it holds nothing
     before: Before[Messages] | None = None,
 ) -> Exported[Messages]:
-    """All rounds, as often as it takes until the shapes refuse nothing. ``read``: what was read; ``before``: what a day
-    goes on from, which may raise :class:`NotByDay`.
+    """Run all rounds, repeatedly until the shapes refuse nothing. ``read``: the messages of the first step. ``before``:
+    the state from which a day of an update continues; with it :class:`NotByDay` may be raised.
     """
     holds: list[Messages] = []
     results: list[Messages] = []
@@ -197,19 +199,19 @@ def export(
 
 
 def _endless(refusing: Iterable[str], job: Job) -> ExporterError:
-    """What to say where each turn refuses more: of a user's shapes some can do that, of ours none."""
+    """The error if each turn refuses further queries. A user's shapes can cause this; the shipped ones cannot."""
     if not job.shapes:
-        return ExporterError(f"after {_TURNS} turns the shapes still refuse more queries; please report this")
+        return ExporterError(f"after {_TURNS} turns the shapes still refuse further queries; please report this")
     return UsageError(
-        f"after {_TURNS} turns these shapes still refuse queries: {', '.join(sorted(refusing))}. Where a query is held "
-        "back, another one fails without it. Give such a shape sh:severity sh:Warning"
+        f"after {_TURNS} turns these shapes still refuse queries: {', '.join(sorted(refusing))}. Whenever a query is "
+        "quarantined, another one becomes invalid without it. Give such a shape sh:severity sh:Warning"
     )
 
 
 def _outputs(
     engine: Engine[Messages], heard: list[Messages], job: Job, counts: Counts, before: Before[Messages] | None
 ) -> list[Messages]:
-    """Texts of queries and of things, and what was quarantined; ``heard``: what was told and answered."""
+    """The texts of queries and things, and the quarantine. ``heard``: the messages that were told and answered."""
     told, answered = heard
     due = [before.due] if before else []
     written = _written(engine, [*heard, *due], job, has_parents=bool(counts["parents"]))
@@ -220,7 +222,7 @@ def _outputs(
 
 
 def _catalogue(engine: Engine[Messages], answered: Messages, stored: Messages, job: Job) -> dict[str, Messages]:
-    """The catalog, where it is asked for, under the name that it is stored under."""
+    """The catalog, if it is wanted, by the name under which it is stored."""
     if not job.catalog:
         return {}
     told = [engine.only(one, [ENTRY]) for one in (answered, stored)]
@@ -230,9 +232,10 @@ def _catalogue(engine: Engine[Messages], answered: Messages, stored: Messages, j
 def _by_day(  # noqa: PLR0913, PLR0917 - what the round is made from, and what it adds to
     engine: Engine[Messages], stored: Messages, job: Job, turn: int, counts: Counts, results: list[Messages]
 ) -> dict[str, Messages]:
-    """What queries have read and what they share, as nodes, under the name that they are stored under.
+    """The nodes of reads by day and the nodes that they share, by the name under which they are stored.
 
-    Which queries a node of a day is of is not known any more: where a shape refuses one, nothing can be held back.
+    The queries behind a node of a day are not known any more. So if a shape refuses one, no query can be quarantined,
+    and UsageError is raised.
     """
     name = f"{job.day}days-{turn}"
     heard = engine.each(engine.only(stored, [READ, SHARED]), to_days, job)
@@ -240,8 +243,8 @@ def _by_day(  # noqa: PLR0913, PLR0917 - what the round is made from, and what i
     told = engine.counts(made)
     if told[REFUSED_DAYS]:
         raise UsageError(
-            f"these shapes refuse what is told by day: {', '.join(sorted(told.violations()))}. Which queries it is of "
-            "cannot be said there: give such a shape sh:severity sh:Warning, or export with --reads full"
+            f"these shapes refuse reads by day: {', '.join(sorted(told.violations()))}. With --reads daily the queries "
+            "behind them are not known. Give such a shape sh:severity sh:Warning, or export with --reads full"
         )
     counts.join(told)
     results.append(engine.only(made, [RESULT]))
@@ -253,8 +256,8 @@ def _as_it_is(messages: Iterable[Message], _: Job) -> Iterator[Message]:
 
 
 def _answered(engine: Engine[Messages], told: Messages, job: Job, before: Before[Messages] | None) -> Messages:
-    """Objects are gathered, datasets and names hear of them and settle what they are; then things hear everything in
-    the order of time, and answer.
+    """The answers of things: attributes of objects are merged, datasets and names reply to them, then things receive
+    their mentions in order of time.
     """
     profiles, things = [engine.only(told, [PROFILE])], [engine.only(told, THINGS)]
     if before is None:
@@ -269,7 +272,7 @@ def _answered(engine: Engine[Messages], told: Messages, job: Job, before: Before
 
 
 def _written(engine: Engine[Messages], each: Sequence[Messages], job: Job, *, has_parents: bool) -> Messages:
-    """Parents name their jobs for their children; then each query has all that it needs, and is written."""
+    """The written queries: parents send their job names to their children, then each query is complete."""
     heard = [engine.only(one, [WRITTEN, NAMED_FOR_QUERY]) for one in each]
     if has_parents:
         of_parents = [engine.only(one, [PARENT, NAMED_FOR_PARENT]) for one in each]
@@ -278,7 +281,7 @@ def _written(engine: Engine[Messages], each: Sequence[Messages], job: Job, *, ha
 
 
 def _surrounded(engine: Engine[Messages], made: Sequence[Messages], job: Job) -> Messages:
-    """What the shapes find that look around objects: nodes meet at the objects in whose surroundings they are."""
+    """The results of shapes that need the surroundings of objects: nodes are sent to these objects and validated."""
     delivered = [engine.each(engine.only(one, [AROUND]), deliver, job) for one in made]
     if looks_at_others(job):
         delivered = [engine.met(delivered, share, job)]
@@ -286,7 +289,7 @@ def _surrounded(engine: Engine[Messages], made: Sequence[Messages], job: Job) ->
 
 
 def _of_things(engine: Engine[Messages], told: Messages, made: Sequence[Messages], job: Job, turn: int) -> Messages:
-    """What holds back the queries that mention things with a refused node."""
+    """The messages that quarantine the queries that mention things with a refused node."""
     mentions = engine.each(engine.only(told, [WRITTEN]), mention, job)
     refused = [engine.only(one, [REFUSED]) for one in made]
     accused = engine.kept(engine.met([*refused, mentions], accuse, job), f"accused-{turn}")

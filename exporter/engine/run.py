@@ -1,4 +1,4 @@
-"""Which engine makes an export: Spark for everything, in one task where the input is small; or no Spark at all."""
+"""Choose the engine of an export: Spark (with one task for a small input), or the local engine without Spark."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 
 LOCAL: Final = "local"
 _LITTLE: Final = 64 << 20
-"""Bytes of rows, and of what DIR has of a day, about: days are made one after the other, each in memory."""
+"""Approximate bytes of rows, and of one day in DIR, up to which an update is made in this process's memory."""
 _PACKED: Final = 10
 
 
 def run(given: Given, job: Job, new: Publication, progress: Progress, engine: str) -> Outcome:
-    """Make all outputs of the job below ``new``."""
+    """Make all outputs of the job in the folder of ``new``. ``engine``: ``local`` or ``spark``. Raises UsageError if
+    PySpark is not installed.
+    """
     if _is_here(given, job, new, engine):
         with progress.stage("export"):
             return _locally(given, job, new)
@@ -44,14 +46,14 @@ def run(given: Given, job: Job, new: Publication, progress: Progress, engine: st
             raise
         raise UsageError(
             "PySpark is not in this Python's environment. Install it (pip install 'pyspark>=4.0,<5'), or start the "
-            "program by the spark-submit of a platform that brings its own, or give --engine local"
+            "program with the spark-submit of a platform that has its own, or give --engine local"
         ) from None
     return on_spark.run(given, job, new, progress)
 
 
 def _is_here(given: Given, job: Job, new: Publication, engine: str) -> bool:
-    """Whether the work is done in this process: where it is asked for, and for an update of little to little, which
-    would take Spark longer to start than to make.
+    """Whether the local engine is used: if it was chosen, or for a small update of small days, for which starting Spark
+    would take longer than the work.
     """
     if engine == LOCAL:
         return True
@@ -93,7 +95,7 @@ def _records(came: Came) -> Iterator[Record]:
 
 
 def _taken(messages: Iterable[Message], job: Job, new: Publication) -> Outcome:
-    """Write the texts, and gather the rest."""
+    """Write the texts to files and collect the other messages."""
     others: dict[str, list[bytes]] = {}
     write_texts(_texts(messages, others), new, job)
     return outcome(others[TALLY][0], others.get(RESULT, []))

@@ -1,4 +1,4 @@
-"""The Spark session: the one that is there already, or a local one, made by Spark's public settings alone."""
+"""The Spark session: an existing one, or a new local one, configured only by Spark's public settings."""
 
 from __future__ import annotations
 
@@ -23,51 +23,51 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 SMALL: Final = 16 << 20
-"""Bytes of input that one task works on by itself; the session is then made to start quickly."""
+"""Smaller inputs, in bytes, are processed by one task in a session that starts quickly."""
 _MEANING: Final = {
-    # What the results depend on, so it is set in a session that others started, too.
+    # The results depend on these, so they are also set in a session that others started.
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "false",
-    # Else Parquet has them in a form that says no time zone and that its own specification has given up.
+    # Otherwise times in Parquet have no time zone and a deprecated type (INT96).
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # All outputs of a task are written side by side: else their texts would be sorted, and lose their order.
+    # All outputs of a task are written at the same time; otherwise Spark sorts their texts, which changes their order.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
-    # A record may have some KB: a batch of them is to be some MB.
+    # A record may have several KB, and a batch should have several MB.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
 }
 _LOCAL: Final = {
-    # Loopback only: nothing listens to the network, and no warning about the name of the machine.
+    # Loopback only: no port is open to the network, and there is no warning about the machine's name.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # Where tables would be, and none is made: a folder that is there, or Spark makes one in the current folder.
+    # No tables are made, but without an existing folder here Spark creates one in the current folder.
     "spark.sql.warehouse.dir": tempfile.gettempdir(),
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    # What Spark remembers of jobs that are over, for pages that nobody opens, grows with the days of an update.
+    # Spark keeps data of finished jobs for its web pages, which are not used; it would grow with the days of an update.
     "spark.sql.ui.retainedExecutions": "10",
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "1000",
-    # Parts of files of this size are read by a task: small, so that all cores are busy until the last one.
+    # The size of a file's part that one task reads: small, so that all cores are busy until the end.
     "spark.sql.files.maxPartitionBytes": "32m",
-    # No .crc files beside the output, and no marks of success: it becomes visible as a whole folder later.
+    # No .crc files and no _SUCCESS files: the output becomes visible as a whole folder later.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
 _FAR: Final = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
-"""On a cluster its own settings are right, but what would be written between our words."""
+"""On a cluster its own settings are used, but Spark's messages would mix with ours."""
 _SMALL: Final = {
-    # The quick compiler is enough for what is over before the full one has warmed up.
+    # The quick compiler is enough: the work is done before the full one has warmed up.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
 }
 _MIDDLE: Final = {
-    # As above: the full compiler takes more of the first minutes than it gives back in them.
+    # In the first minutes the full compiler costs more time than it saves.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
     "spark.driver.memory": "1536m",
 }
@@ -76,11 +76,11 @@ LARGE: Final = 1 << 30
 
 
 def start(input_bytes: int | None, *, app_name: str = "access-history-exporter") -> SparkSession:
-    """The session to work in: one that is there, or that the environment names (spark-submit, Spark Connect), is used
-    as it is; else a local one is started, with what the user has told Spark by its own files and variables.
+    """The session to work in. An active session, or one given by the environment (spark-submit, Spark Connect), is used
+    as it is. Otherwise a local one is started, with the user's settings from Spark's own files and variables.
 
-    ``input_bytes``: the size of all that will be read; None means unknown, and is taken for large. Raises UsageError
-    where no Spark starts, or none answers.
+    ``input_bytes``: the size of all input; None means unknown and counts as large. Raises UsageError if Spark does not
+    start or does not answer.
     """
     spark = SparkSession.getActiveSession() or _started(input_bytes, app_name)
     try:
@@ -92,7 +92,7 @@ def start(input_bytes: int | None, *, app_name: str = "access-history-exporter")
 
 
 def is_small(input_bytes: int | None) -> TypeGuard[int]:
-    """Whether an input of so many bytes, None for unknown, is worked on by one task."""
+    """Whether an input of this size in bytes is processed by one task; None means unknown and is not small."""
     return input_bytes is not None and input_bytes < SMALL
 
 
@@ -112,18 +112,18 @@ def _started(input_bytes: int | None, app_name: str) -> SparkSession:
             return builder.getOrCreate()
     except Exception as error:  # noqa: BLE001 - as above
         raise UsageError(
-            f"Spark does not start: {cause(error)} It needs Java 17 or later: install one, or correct JAVA_HOME; "
-            f"or give --engine local, which needs none. {said()}".rstrip()
+            f"Spark does not start: {cause(error)} It needs Java 17 or later: install it, or correct JAVA_HOME; "
+            f"or give --engine local, which needs no Java. {said()}".rstrip()
         ) from None
 
 
 def _wanted(input_bytes: int | None, told: Mapping[str, str]) -> dict[str, str]:
-    """Our settings beside what the user told: all for a session of this machine, few for one of a cluster."""
+    """Our settings that the user has not set: many for a session on this machine, few for one on a cluster."""
     os.environ.setdefault("PYSPARK_PYTHON", told.get("spark.pyspark.python", sys.executable))
     if not _is_local(told.get("spark.master", "local")):
         wanted = _FAR
     else:
-        # Else Java looks the machine's own name up, and there is no Spark where nobody knows it (some containers).
+        # Otherwise Java resolves the machine's own name, and Spark does not start if that fails (some containers).
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         wanted = {"spark.master": "local[*]", **_LOCAL, **_for_size(input_bytes)}
     return {name: value for name, value in wanted.items() if name not in told}
@@ -140,28 +140,28 @@ def _is_local(master: str) -> bool:
 
 
 def _is_no_trace_of_gateway(record: logging.LogRecord) -> bool:
-    """An interrupted call of Java is no fault: its traceback, which py4j logs by the root logger, helps nobody."""
+    """Whether a log record is not py4j's traceback of an interrupted call to Java, which is not an error."""
     return record.module != "java_gateway"
 
 
 def has_far_workers(spark: SparkSession) -> bool:
-    """Whether rows are worked on by other processes than those that we start here: they may be on other machines."""
+    """Whether rows are processed by workers that were not started here; they may be on other machines."""
     return is_remote(spark) or not _is_local(str(spark.sparkContext.master))
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Whether it is a session of Spark Connect, which has no context."""
+    """Whether it is a session of Spark Connect, which has no Spark context."""
     return getattr(spark, "sparkContext", None) is None
 
 
 def cores(spark: SparkSession) -> int:
-    """How many tasks run at once, as far as Spark says; 2 where it does not."""
+    """The number of tasks that run at once, at least 2; 2 if Spark does not give it."""
     context = getattr(spark, "sparkContext", None)
     return max(2, context.defaultParallelism) if context is not None else 2
 
 
 def cause(error: Exception) -> str:
-    """The first line of what PySpark, Java or gRPC raised that says something."""
+    """The first meaningful line of an error from PySpark, Java or gRPC."""
     lines = [line.strip(": \t") for line in str(error).splitlines()]
     of_grpc = (line for line in lines if line.startswith("details = "))
     others = (line for line in lines if line and not line.startswith("An error occurred while calling"))
@@ -169,7 +169,7 @@ def cause(error: Exception) -> str:
 
 
 def _is_given() -> bool:
-    """Whether a driver that waits for us (spark-submit) or a server (Spark Connect) is there."""
+    """Whether the environment gives a driver (spark-submit) or a server (Spark Connect)."""
     return any(name in os.environ for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"))
 
 
@@ -181,7 +181,7 @@ _OPTIONS: Final = {
 
 
 def _told_by_user() -> dict[str, str]:
-    """The settings that the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS hold: ours do not go before them."""
+    """The settings in the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS, which have priority over ours."""
     told: dict[str, str] = {}
     for folder in _conf_folders():
         file = folder / "spark-defaults.conf"
@@ -197,7 +197,7 @@ def _told_by_user() -> dict[str, str]:
 
 
 def _setting(line: str) -> tuple[str, str]:
-    """Name and value of a line, with a space or an equals sign between them."""
+    """Name and value of a line, separated by white space or an equals sign."""
     name, *value = re.split(r"\s*=\s*|\s+", line, maxsplit=1)
     return name, "".join(value)
 
@@ -215,10 +215,10 @@ _named: set[str] = set()
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What the JVM and its workers say on standard error goes to a file of the user's: a terminal is for our words.
+    """Send the standard error of the JVM and its workers to a log file of the user, so that it does not mix with ours.
 
-    A process inherits where its standard error goes when it is started, so ours is another one for that moment. The
-    file is gone with this process, unless somebody was told of it.
+    A process inherits standard error when it is started, so ours is redirected during that time. The file is removed
+    when this process ends, unless a message has named it.
     """
     number, path = tempfile.mkstemp(prefix="exporter-spark-", suffix=".log")
     _log.append(path)
@@ -240,8 +240,8 @@ def _forget(path: str) -> None:
 
 
 def said() -> str:
-    """Where what Spark said is to be read, in a sentence; empty where no session was started here."""
+    """A sentence that names Spark's log file; empty if no session was started here."""
     if not _log:
         return ""
     _named.add(_log[-1])
-    return f"What Spark said is in {_log[-1]}; it can hold values of the rows."
+    return f"Spark's own messages are in {_log[-1]}; they can contain values of the rows."

@@ -1,5 +1,5 @@
-"""The rounds on Spark: messages are rows of four columns, brought together by an exchange and put in order within
-partitions; the steps run in Python workers, over Arrow batches. No meaning is in here.
+"""The rounds on Spark: messages are rows of four columns, grouped by an exchange and sorted within partitions. The
+steps run in Python workers, over Arrow batches.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _COLUMNS: Final = ("to", "key", "order", "body")
 _ARROW: Final = pa.schema([("to", pa.string()), ("key", pa.string()), ("order", pa.binary()), ("body", pa.binary())])
 _BATCH_BYTES: Final = 4 << 20
 _BATCH_ROWS: Final = 10_000
-"""A batch of messages ends at either: bodies may be large."""
+"""A batch of messages ends at either limit, because bodies may be large."""
 
 
 class SparkEngine:
-    """Messages are DataFrames. ``work``: a folder that all workers reach, for what is kept; ``partitions``: into how
-    many the messages of a round go; ``compress``: whether texts are stored compressed.
+    """Messages are DataFrames. ``work``: a folder that all workers can reach, for stored messages. ``partitions``: the
+    number of partitions of a round. ``compress``: whether texts are stored compressed.
     """
 
     def __init__(self, spark: SparkSession, work: str, partitions: int, *, compress: bool = False) -> None:
@@ -62,7 +62,7 @@ class SparkEngine:
 
     def kept(self, messages: DataFrame, name: str) -> DataFrame:
         path = f"{self._work}/{name}"
-        # No dictionary: hardly a body comes twice, and to look for that costs as much as all else.
+        # No dictionary: bodies are hardly ever equal, and looking for equal ones doubles the cost.
         options = {"compression": "lz4", "parquet.enable.dictionary": "false"}
         messages.write.mode("overwrite").partitionBy("to").options(**options).parquet(path)
         return self.spark.read.schema(SCHEMA).parquet(path).select(*_COLUMNS)
@@ -71,7 +71,7 @@ class SparkEngine:
         return partial(_in_pieces, step)
 
     def stored(self, messages: Sequence[DataFrame], name: str) -> DataFrame:
-        """The texts are in folders ``to=OUTPUT`` below the name; what is no text stands beside them in base64."""
+        """Texts are stored in folders ``to=OUTPUT`` below the name; the other messages beside them, in base64."""
         path = f"{self._work}/{name}"
         texts = _union(messages).select("to", F.col("body").cast("string").alias("value"))
         texts.write.mode("overwrite").partitionBy("to").option("compression", self._compression).text(path)
@@ -105,8 +105,8 @@ def _carry(step: Step, job: Job, batches: Batches) -> Batches:
 
 
 def kept() -> None:
-    """What this process keeps for its next task has no cycles: PySpark, which collects after each, is not to look at
-    all of it each time.
+    """Exclude the caches of this process from garbage collection: they have no cycles, and PySpark collects after every
+    task.
     """
     gc.freeze()
 
@@ -141,6 +141,6 @@ def _in_pieces(step: Step, messages: Iterable[Message], job: Job) -> Iterator[Me
 
 
 def as_text(messages: Iterable[Message]) -> Iterator[Message]:
-    """What is no text in base64, so that all can be written as text."""
+    """Encode messages that are not texts in base64, so that all can be written as text."""
     for message in messages:
         yield message if is_text(message.to) else message._replace(body=b64encode(message.body))

@@ -1,4 +1,4 @@
-"""The sums of files that Spark's workers reach, read by them line by line: a file may be larger than their memory."""
+"""Checksums of files that Spark's workers can reach. They read line by line: a file may be larger than their memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def sums(spark: SparkSession, folder: str, sizes: Mapping[str, int]) -> dict[str, str]:
-    """Path -> sha256 of all files below a folder. ``sizes``: path -> bytes, as the file system tells them."""
+    """Path -> sha256 of all files below a folder. ``sizes``: path -> bytes, from the file system. Raises ExporterError
+    if not all files can be read.
+    """
     with _unsplit(spark, max(sizes.values(), default=1)):
         lines = spark.read.option("recursiveFileLookup", "true").text(folder, lineSep="\n")
         read = lines.select(F.col("_metadata.file_path").alias("file"), F.col("value").cast("binary").alias("line"))
@@ -31,15 +33,15 @@ def sums(spark: SparkSession, folder: str, sizes: Mapping[str, int]) -> dict[str
     found |= {row["path"]: row["sha256"] for row in rows}
     if found.keys() != sizes.keys():
         raise ExporterError(
-            f"{folder}: {len(sizes)} files were written, and {len(found)} can be read; start it again, and report it "
-            "if it stays so"
+            f"{folder}: {len(sizes)} files were written, but {len(found)} can be read; start the run again, and report "
+            "it if it happens again"
         )
     return found
 
 
 @contextmanager
 def _unsplit(spark: SparkSession, largest: int) -> Iterator[None]:
-    """Let each file be read by one task; ``largest``: bytes of the largest."""
+    """Make Spark read each file in one task. ``largest``: bytes of the largest file."""
     wanted = {"spark.sql.files.maxPartitionBytes": str(largest), "spark.sql.files.minPartitionNum": "1"}
     before = {name: spark.conf.get(name, None) for name in wanted}
     try:
@@ -55,7 +57,7 @@ def _unsplit(spark: SparkSession, largest: int) -> Iterator[None]:
 
 
 def _sums(sizes: Mapping[str, int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """In the workers: lines with the URL of their file, those of a file in their order -> its path and sha256."""
+    """In the workers: lines with the URL of their file, in the order of the file -> its path and sha256."""
     for url, of_file in groupby(chain.from_iterable(map(_lines, batches)), itemgetter(0)):
         path, digest, done = unquote(url), sha256(), -1
         for _, lines in of_file:
@@ -66,12 +68,12 @@ def _sums(sizes: Mapping[str, int], batches: Iterator[pa.RecordBatch]) -> Iterat
             digest.update(b"\n")
             done += 1
         if done != sizes[path]:
-            raise ExporterError(f"{path}: has {sizes[path]} bytes, and {done} of them can be read")
+            raise ExporterError(f"{path}: has {sizes[path]} bytes, but {done} of them can be read")
         yield pa.RecordBatch.from_pydict({"path": [path], "sha256": [digest.hexdigest()]})
 
 
 def _lines(batch: pa.RecordBatch) -> Iterator[tuple[str, list[bytes]]]:
-    """Files with their lines in a batch; most batches are of a single file."""
+    """The lines of a batch by file; most batches have a single file."""
     files, lines = batch.columns
     if files[0] == files[-1]:
         yield files[0].as_py(), lines.to_pylist()

@@ -1,4 +1,4 @@
-"""Texts that Spark has stored -> files of DIR."""
+"""Move texts that Spark has stored to files in DIR."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def take(spark: SparkSession, new: Publication, name: str, day: str = "") -> None:
-    """Give the texts that are stored under a name their places; ``day``: whose they are, of an update.
+    """Move the texts that are stored under a name to their places. ``day``: the day of an update, otherwise empty.
 
-    Spark compresses all that it writes at once, or nothing; so what is not to be compressed in DIR is written again.
+    Spark compresses either all outputs of a write or none. So outputs that are not compressed in DIR are written again.
     """
     texts = f"{new.work}/{name}"
     plain = f"{texts}-plain"

@@ -1,4 +1,4 @@
-"""Texts -> files of DIR, on this machine."""
+"""Write texts to files of a DIR on this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def write_texts(messages: Iterable[Message], new: Publication, job: Job, day: str = "") -> None:
-    """Write each output to its file; ``day``: the folder below the output's, of an update."""
+    """Write each output to its file. ``day``: in an update, the folder below that of the output; otherwise empty."""
     with ExitStack() as stack:
         files: dict[str, IO[bytes]] = {}
         for message in messages:

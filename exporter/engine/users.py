@@ -1,5 +1,5 @@
-"""The users whose names get pseudonyms, known before the first row is read: those that any record tells, those that a
-person listed, and those of the earlier runs of DIR, by their pseudonyms.
+"""The users whose names get pseudonyms, collected before the first row is processed: names in any record, names listed
+in the settings, and users of DIR's earlier runs, whose pseudonyms are known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from exporter.steps.reading import Record
 
 FILE: Final = "pseudonyms.txt"
-"""The pseudonyms of all users, for the next update: whose name a word is can be tried with the key alone."""
+"""The pseudonyms of all users, for the next update. With the key, it can test whether a word is one of their names."""
 
 
 def are_hidden(job: Job) -> bool:
@@ -24,7 +24,7 @@ def are_hidden(job: Job) -> bool:
 
 
 def told(records: Iterable[Record], job: Job) -> Iterator[str]:
-    """The user names that records tell, each once."""
+    """The user names in records, each once."""
     assert job.screen is not None
     known: set[str] = set()
     for record in records:
@@ -35,7 +35,7 @@ def told(records: Iterable[Record], job: Job) -> Iterator[str]:
 
 
 def knowing(job: Job, names: Iterable[str], new: Publication) -> Job:
-    """The job that knows these names and what earlier runs knew; an update leaves what it knows to the next."""
+    """The job with these names, and in an update with the pseudonyms of earlier runs, which are stored for the next."""
     assert job.screen is not None
     before = new.text_before(FILE) if job.run else None
     screen = job.screen.knowing(names, (before or "").split())

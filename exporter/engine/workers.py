@@ -1,4 +1,4 @@
-"""Workers that are started by others, on whatever machines: what they must have is told before anything is read."""
+"""Check workers that were not started here, before any row is read: they may lack this program or access to DIR."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _CAUSES: Final = ("ModuleNotFoundError", "ImportError", "PYTHON_VERSION_MISMATCH
 
 
 def check(spark: SparkSession, new: Publication) -> None:
-    """Raise UsageError where workers elsewhere cannot reach DIR, or do not have this program."""
+    """Raise UsageError if workers on other machines cannot reach DIR or do not have this version of the program."""
     if not session.has_far_workers(spark):
         return
     if not new.is_uri:
         uris = "" if session.is_remote(spark) else "hdfs:, s3a:, abfs:, gs:, or "
         raise UsageError(
             f"{new.shown}: Spark's workers may be on other machines, so give --out as a URI that all of them reach: "
-            f"{uris}file:///… for a disk that they share"
+            f"{uris}file:///… for a shared disk"
         )
     try:
         (theirs,) = (row["version"] for row in spark.range(1).mapInArrow(_version, "version string").collect())
     except Exception as error:  # noqa: BLE001 - Spark's, Java's or gRPC's: whatever comes of a worker that cannot work
         raise UsageError(f"Spark's workers cannot run this program ({_cause(error)}); {_REMEDY}") from None
     if theirs != __version__:
-        raise UsageError(f"Spark's workers have version {theirs} of this program, and this is {__version__}; {_REMEDY}")
+        raise UsageError(f"Spark's workers have version {theirs} of this program, but this is {__version__}; {_REMEDY}")
 
 
-_REMEDY: Final = "docs/cluster.md says how they get it"
+_REMEDY: Final = "docs/cluster.md explains how to install it there"
 
 
 def _version(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of the program as a worker has it; that it is found by its name is half of the test."""
+    """In the workers: the version of the program. That the worker can import it is tested too."""
     for _ in batches:
         yield pa.RecordBatch.from_pydict({"version": [__version__]})
 

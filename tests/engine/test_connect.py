@@ -38,7 +38,7 @@ def test_a_server_that_is_not_there_is_named(server: socket.socket, monkeypatch:
     host, port = server.getsockname()
     server.close()
     monkeypatch.setenv("SPARK_REMOTE", f"sc://{host}:{port}/;token=secret")
-    with pytest.raises(UsageError, match=rf"nobody listens at {host}:{port}, .*SPARK_REMOTE") as told:
+    with pytest.raises(UsageError, match=rf"no server listens at {host}:{port}, .*SPARK_REMOTE") as told:
         connect.check()
     assert "secret" not in str(told.value)
 

@@ -47,7 +47,7 @@ def test_a_folder_of_this_machine_is_none_for_workers_elsewhere(far: SparkSessio
 
 def test_over_spark_connect_only_a_shared_disk_is_named(far: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "is_remote", lambda _: True)
-    with pytest.raises(UsageError, match=r"reach: file:///… for a disk that they share$"):
+    with pytest.raises(UsageError, match=r"reach: file:///… for a shared disk$"):
         workers.check(far, publication("lineage"))
 
 
@@ -55,7 +55,7 @@ def test_workers_of_another_version_are_refused(
     far: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "__version__", "0.0.0")  # here, and not there
-    with pytest.raises(UsageError, match=r"workers have version .* and this is 0\.0\.0; docs/cluster\.md"):
+    with pytest.raises(UsageError, match=r"workers have version .* but this is 0\.0\.0; docs/cluster\.md"):
         workers.check(far, publication(f"file://{tmp_path}/out"))
 
 
