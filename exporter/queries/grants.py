@@ -69,9 +69,8 @@ def path_of(grant: Grant) -> str:
 
 
 def places(grant: Grant) -> tuple[str, ...]:
-    """Where all is revoked that takes a grant back, too, as its path says it: ``on-all/TABLE/in/schema/name/D.S`` and
-    ``on-all/TABLE/in/database/name/D`` for a table of the schema. By the name under which it was granted; none where
-    the row gives an id alone.
+    """The paths of the REVOKE … ON ALL that also end a grant: for a table ``on-all/TABLE/in/schema/name/D.S`` and
+    ``on-all/TABLE/in/database/name/D``. Derived from the name in the grant; empty if the row gives only an id.
     """
     kind, name = grant.on_all or grant.thing.domain, grant.thing.name
     if kind is None or name is None:
@@ -80,13 +79,13 @@ def places(grant: Grant) -> tuple[str, ...]:
 
 
 def is_of_several(revoked: str) -> bool:
-    """Whether a revocation can end other grants than the one that is named as it is."""
+    """Whether a revoke can end several grants, and not only the one with the same path."""
     return ANY in revoked or _ON_ALL in revoked
 
 
 def takes_back(revoked: str, held: str, covered: Iterable[str]) -> bool:
-    """Whether a revocation ends a grant: both as :func:`held_as` names them, ``covered`` by :func:`places`. It does so
-    of the same privilege, or of each; on the same object, or on all of its kind in its schema or database.
+    """Whether a revoke ends a grant (both as property names of :func:`held_as`). ``covered``: the result of
+    :func:`places` for the grant. The privilege must be the same or all, the object the same or covered by an ON ALL.
     """
     one, other = _parts(revoked), _parts(held)
     if one is None or other is None:
@@ -96,7 +95,7 @@ def takes_back(revoked: str, held: str, covered: Iterable[str]) -> bool:
 
 
 def _is_like(revoked: str, held: str) -> bool:
-    """Whether they are the same, but for what is revoked of each."""
+    """Whether the texts are equal; :data:`ANY` in ``revoked`` matches any text."""
     begins, is_any, ends = revoked.partition(ANY)
     return held.startswith(begins) and held.endswith(ends) if is_any else held == revoked
 

@@ -50,7 +50,7 @@ def _is_forgotten(rows: list[Row], job: Job) -> bool:
 
 
 def _is_of_nobody(message: Message, job: Job) -> bool:
-    """Whether it is a line of a query without a row that may be one of those that are forgotten."""
+    """Whether it is a line of a query without a row that may belong to the removed queries."""
     if message.to != QUERY or rank(message) != LINE:
         return False
     end = _line(message.body).end_time
