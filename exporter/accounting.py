@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exporter.privacy.filters import Filters
     from exporter.progress import Progress
     from exporter.publication import Publication
-    from exporter.rows.forms import Inputs
+    from exporter.rows.inputs import Inputs
     from exporter.settings import Settings
 
 

@@ -15,7 +15,7 @@ from exporter.errors import UsageError
 
 if TYPE_CHECKING:
     from exporter.places import Place
-    from exporter.rows.forms import Came
+    from exporter.rows.inputs import Came
     from exporter.settings import Settings
 
 STATE: Final = "state"

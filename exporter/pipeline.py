@@ -19,7 +19,7 @@ from exporter.engine.run import run
 from exporter.graph.ask import stores
 from exporter.places import LocalPlace, place_of
 from exporter.publication import Publication
-from exporter.rows import forms, views
+from exporter.rows import inputs, views
 from exporter.steps.job import Job
 from exporter.steps.saying import checks
 from exporter.steps.surrounding import check_by_day
@@ -43,8 +43,8 @@ def export(settings: Settings, progress: Progress, say: Callable[[str], None] = 
     if settings.update:
         check_by_day(job)
     place = place_of(settings.out)
-    history = forms.find([settings.query_history]) if settings.query_history else None
-    came = forms.Came(forms.find(settings.inputs) if settings.inputs else forms.NOTHING, history)
+    history = inputs.find([settings.query_history]) if settings.query_history else None
+    came = inputs.Came(inputs.find(settings.inputs) if settings.inputs else inputs.NOTHING, history)
     views.check_files(came.rows.sources, is_history=False)
     views.check_files(history.sources if history else (), is_history=True)
     with place.held():
@@ -54,7 +54,7 @@ def export(settings: Settings, progress: Progress, say: Callable[[str], None] = 
     return report
 
 
-def _published(settings: Settings, job: Job, place: Place, came: forms.Came, progress: Progress) -> Report:
+def _published(settings: Settings, job: Job, place: Place, came: inputs.Came, progress: Progress) -> Report:
     left = earlier(place, settings) if settings.update and not settings.replace else Earlier()
     job = replace(job, run=left.run if settings.update else 0)
     with Publication(place, replace=settings.replace or bool(left.runs)) as new:

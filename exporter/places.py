@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exporter import locks, manifest, swap
 from exporter.errors import UsageError
-from exporter.rows.forms import is_remote, local
+from exporter.rows.paths import is_remote, local
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

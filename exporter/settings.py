@@ -16,7 +16,7 @@ from exporter.errors import UsageError
 from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.privacy.settings import Privacy
-from exporter.rows.forms import is_remote
+from exporter.rows.paths import is_remote
 
 DEFAULT_ACCOUNT: Final = UNNAMED_ACCOUNT
 OUTPUTS: Final = ("events", "graph", "catalog", "facts")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter import account, faults
-from exporter.rows.forms import is_remote
+from exporter.rows.paths import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,8 +10,8 @@ from exporter.engine import session
 from exporter.errors import UsageError
 from exporter.pipeline import export
 from exporter.progress import Progress
-from exporter.rows import forms
-from exporter.rows.forms import Inputs
+from exporter.rows import inputs
+from exporter.rows.inputs import Inputs
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 )
 def test_sizes_add_up_where_they_are_known(found: tuple[int | str | None, ...], size: int | None) -> None:
     each = [None if one == "none" else Inputs((), (), one if isinstance(one, int) else None) for one in found]
-    assert forms.size(*each) == size
+    assert inputs.size(*each) == size
 
 
 def test_a_query_history_counts_like_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

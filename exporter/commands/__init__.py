@@ -35,7 +35,7 @@ def command(
 
 def here(name: str) -> Path:
     """The path of an argument that has to be on this machine; a ``file:`` URI is allowed, as for --out."""
-    from exporter.rows.forms import is_remote, local
+    from exporter.rows.paths import is_remote, local
 
     if not name:
         raise argparse.ArgumentTypeError("is empty, as where a variable of the shell is not set")

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from exporter.engine.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, syntax
 from exporter.graph.difference import SEPARATORS, triples, update
 from exporter.graph.nodes.daily import SHARED_SUBJECT
-from exporter.rows.forms import uri
+from exporter.rows.paths import uri
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

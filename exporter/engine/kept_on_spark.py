@@ -11,7 +11,7 @@ from exporter.engine import changes_on_spark
 from exporter.engine.changes import FOLDER, Changed
 from exporter.engine.spark import SCHEMA
 from exporter.engine.taken import take
-from exporter.rows.forms import uri
+from exporter.rows.paths import uri
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -18,7 +18,7 @@ from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched, kept
 from exporter.engine.taken import take
 from exporter.messages import RESULT, TALLY
 from exporter.queries.tables import FACTS
-from exporter.rows.forms import uri
+from exporter.rows.paths import uri
 from exporter.steps.reading import read
 from exporter.steps.texts import facts_of
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from exporter.graph.shapes.results import Result
     from exporter.progress import Progress
     from exporter.publication import Publication
-    from exporter.rows import forms
+    from exporter.rows import inputs
     from exporter.steps.job import Job
 
     Batches = Iterator[pa.RecordBatch]
@@ -69,7 +69,7 @@ def run(given: Given, job: Job, new: Publication, progress: Progress) -> Outcome
     return made
 
 
-def _records(spark: SparkSession, came: forms.Came) -> DataFrame:
+def _records(spark: SparkSession, came: inputs.Came) -> DataFrame:
     rows = [records(spark, source) for source in came.rows.sources]
     lines = [records(spark, source, is_history=True) for source in came.history.sources] if came.history else []
     return reduce(lambda one, other: one.unionByName(other), [*rows, *lines])

@@ -11,10 +11,10 @@ from pyspark.sql import functions as F
 
 from exporter.engine import session
 from exporter.errors import UsageError
-from exporter.rows import forms
+from exporter.rows import forms, paths
 from exporter.rows.files import DAMAGE, NOT_UTF8, REPLACED, REQUIRED, REQUIRED_OF_HISTORY, check_columns
-from exporter.rows.forms import uri
 from exporter.rows.limits import LONGEST_RECORD
+from exporter.rows.paths import uri
 from exporter.rows.reading import rows_of_document
 from exporter.steps.reading import Record
 
@@ -125,11 +125,11 @@ def _uris(source: forms.Source) -> list[str]:
     escaped. Raises UsageError for a name that Java cannot represent.
     """
     for path in source.paths:
-        if forms.shown(path) != path:
+        if paths.shown(path) != path:
             raise UsageError(
                 f"{path}: Spark cannot read a file whose name is not UTF-8; rename it, or use --engine local"
             )
-    return [uri(path) if forms.is_remote(path) else _of_pattern.sub(r"\\\g<0>", uri(path)) for path in source.paths]
+    return [uri(path) if paths.is_remote(path) else _of_pattern.sub(r"\\\g<0>", uri(path)) for path in source.paths]
 
 
 def _refuse_wide(source: forms.Source, columns: int) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from exporter.messages import Message
     from exporter.progress import Progress
     from exporter.publication import Publication
-    from exporter.rows.forms import Came
+    from exporter.rows.inputs import Came
     from exporter.steps.job import Job
 
 LOCAL: Final = "local"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exporter.rows.forms import uri
+from exporter.rows.paths import uri
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
-from exporter.rows.forms import is_remote, local
+from exporter.rows.paths import is_remote, local
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 import msgspec
 
 from exporter.errors import UsageError
-from exporter.rows import delimited, forms
+from exporter.rows import delimited, forms, paths
 from exporter.rows.limits import LONGEST_RECORD
 from exporter.rows.packed import FREE
 from exporter.rows.reading import rows_of_document
@@ -66,13 +66,13 @@ def records(source: Source, required: tuple[str, ...] = REQUIRED) -> Iterator[Re
     """
     if source.form == forms.TABLE:
         raise UsageError(f"{source.paths[0]}: there is no such file or folder; if it is a table, use --engine spark")
-    if forms.is_remote(source.paths[0]):
+    if paths.is_remote(source.paths[0]):
         raise UsageError(f"{source.paths[0]}: only files on this machine can be read without Spark: use --engine spark")
     if source.form == forms.CSV and not source.columns:
         raise UsageError(f"{source.paths[0]}: the file is empty")
     read = _READERS[source.form]
     for path in source.paths:
-        file = forms.shown(os.path.abspath(path))  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
+        file = paths.shown(os.path.abspath(path))  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
         unit = "line" if source.form == forms.NDJSON else "row"
         for number, (text, is_record) in enumerate(read(path, source, required), start=1):
             yield Record(file, number, unit, text, is_record)

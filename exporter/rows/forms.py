@@ -1,4 +1,4 @@
-"""Which files to read, and in which form. Decided from names and first bytes, before Spark reads a row."""
+"""The form of a file, from its name and first bytes: decided before Spark reads a row."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import csv
 import gzip
 import io
 import json
-import os
 import re
 import zlib
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, cast
+from typing import IO, Final, cast
 
 from exporter.errors import UsageError
-from exporter.rows import listing
 from exporter.rows.packed import check_lines, unpacked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NDJSON: Final = "ndjson"
 JSON_DOCUMENT: Final = "json"
@@ -27,7 +22,7 @@ CSV: Final = "csv"
 PARQUET: Final = "parquet"
 TABLE: Final = "table"
 
-_ENDINGS: Final = {
+ENDINGS: Final = {
     ".ndjson": NDJSON,
     ".jsonl": NDJSON,
     ".json": NDJSON,
@@ -38,8 +33,6 @@ _ENDINGS: Final = {
 _FIRST_BYTES: Final = 65_536
 _LONGEST_HEADER: Final = 8 << 20
 _DELIMITERS: Final = ",;\t|"
-_TABLE_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}")
-_REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _PACKED: Final = 10
 """Estimated bytes of text for each byte of gzip or Parquet; rows repeat much of their text."""
 _ROWS_FREE: Final = 100_000
@@ -61,135 +54,30 @@ class Source:
     types: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """The input that was found. ``sources``: what to read. ``skipped``: files that contain no rows. ``size``: estimated
-    bytes of text, None if it is not known.
-    """
-
-    sources: tuple[Source, ...]
-    skipped: tuple[str, ...]
-    size: int | None
-
-    @property
-    def named(self) -> str:
-        """The first three paths that were found, for a message."""
-        paths = [path for one in self.sources for path in one.paths]
-        return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
-
-
-NOTHING: Final = Inputs((), (), 0)
-
-
-@dataclass(frozen=True)
-class Came:
-    """All input of an export: ``rows`` of ACCESS_HISTORY, and ``history`` (QUERY_HISTORY) or None if not given."""
-
-    rows: Inputs
-    history: Inputs | None = None
-
-    @property
-    def size(self) -> int | None:
-        """Estimated bytes of text in all; None if the size of one is not known."""
-        return size(self.rows, self.history)
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """The sources of both views."""
-        return self.rows.sources + (self.history.sources if self.history else ())
-
-
-def size(*found: Inputs | None) -> int | None:
-    """Estimated bytes of text in all inputs. An input that is None counts as 0. None if the size of one is unknown."""
-    sizes = [one.size for one in found if one is not None]
-    known = [one for one in sizes if one is not None]
-    return sum(known) if len(known) == len(sizes) else None
-
-
-def find(names: Iterable[str], required: str = "query_id") -> Inputs:
-    """Find what to read for the names of files, folders, globs and tables.
-
-    ``required``: the column that a CSV's header must name. Raises UsageError if an input does not exist, has no usable
-    header, or has a form that cannot be read.
-    """
-    sources: list[Source] = []
-    skipped: list[str] = []
-    size: int | None = 0
-    for name in names:
-        if is_remote(name):
-            sources.append(_remote(name))
-            size = None
-            continue
-        if not Path(local(name)).exists() and _may_be_table(name) and not listing.matching(name):
-            sources.append(Source(TABLE, (name,)))
-            size = None
-            continue
-        for path in listing.files(local(name), skipped, lambda path: _form_by_name(path.name) is not None):
-            sources.append(_source(path, required))
-            size = None if size is None else size + text_bytes(path.name, path.stat().st_size)
-    if not sources:
-        raise UsageError("no input was given: give a file, a folder, a glob or a table")
-    return Inputs(_merged(sources), tuple(skipped), size)
-
-
-def _may_be_table(name: str) -> bool:
-    """Whether it can name a table. A name with the ending of a file is a file, even if that file does not exist."""
-    return bool(_TABLE_NAME.fullmatch(name)) and _form_by_name(name) is None and not name.lower().endswith(".gz")
-
-
-def is_remote(path: str) -> bool:
-    """Whether it is the URI of another file system."""
-    return bool(_REMOTE.match(path)) and not path.startswith("file:")
-
-
-def shown(path: str) -> str:
-    r"""A path as text; a byte that is not UTF-8 is written as ``\xff``."""
-    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def local(name: str) -> str:
-    """The path without ``file:``."""
-    return name.removeprefix("file://").removeprefix("file:")
-
-
-def uri(path: str) -> str:
-    """A path as a URI for Spark. Without a scheme, Spark would look in its default file system, which may be remote."""
-    return path if is_remote(path) else f"file://{os.path.abspath(local(path))}"  # noqa: PTH100 - Path leaves ".." in it
-
-
 def text_bytes(name: str, size: int) -> int:
     """Estimated bytes of text in a file of ``size`` bytes."""
     return size * _PACKED if name.lower().endswith((".gz", ".parquet")) else size
 
 
-def _remote(name: str) -> Source:
-    form = _form_by_name(name)
-    if form is None:
-        endings = ", ".join(sorted(_ENDINGS))
-        raise UsageError(f"{name}: the name of a remote input must end in one of {endings} (.gz may follow)")
-    if form == CSV:
-        raise UsageError(f"{name}: CSV is read from local files only; unload as JSON or Parquet, or copy it here first")
-    return Source(form, (name,))
-
-
-def _form_by_name(name: str) -> str | None:
+def form_by_name(name: str) -> str | None:
+    """The form that the ending of a name says; None for endings that rows do not have."""
     lowered = name.lower().rstrip("/*")
-    return _ENDINGS.get(Path(lowered.removesuffix(".gz")).suffix)
+    return ENDINGS.get(Path(lowered.removesuffix(".gz")).suffix)
 
 
-def _source(path: Path, required: str) -> Source:
+def source_of(path: Path, required: str) -> Source:
     """One local file with its form, decided by its first bytes. Its ending decides only if those are not enough."""
     first = _first_bytes(path)
     is_gzip = path.suffix.lower() == ".gz"
     size = unpacked(path) if is_gzip else path.stat().st_size
     if first.startswith(b"PAR1"):
         return Source(PARQUET, (str(path),), types=_parquet_types(path))
-    if _form_by_name(path.name) == PARQUET:
+    if form_by_name(path.name) == PARQUET:
         raise UsageError(f"{path}: ends in .parquet but is not Parquet (it does not begin with PAR1)")
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UsageError(f"{path}: is encoded as UTF-16; save it as UTF-8")
     text = first.decode("utf-8", errors="ignore").lstrip("\ufeff")
-    if text.lstrip()[:1] in ("{", "[") or _form_by_name(path.name) == NDJSON:
+    if text.lstrip()[:1] in ("{", "[") or form_by_name(path.name) == NDJSON:
         form = _json_form(path, text, size)
         if form == NDJSON and not is_gzip:
             check_lines(path)
@@ -295,11 +183,3 @@ def _first_record(text: str, delimiter: str) -> list[str]:
         return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error:  # a field longer than any name
         return []
-
-
-def _merged(sources: list[Source]) -> tuple[Source, ...]:
-    """Sources of equal form merged into one, so that there is one reader for each form, not for each file."""
-    groups: dict[Source, list[str]] = {}
-    for source in sources:
-        groups.setdefault(replace(source, paths=()), []).extend(source.paths)
-    return tuple(replace(like, paths=tuple(dict.fromkeys(paths))) for like, paths in groups.items())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
-from exporter.rows import forms
+from exporter.rows import forms, paths
 from exporter.rows.row import STRUCTURED
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def check_names(names: Collection[str], where: str, *, is_history: bool) -> None
 def check_files(sources: Iterable[Source], *, is_history: bool) -> None:
     """The same for local JSON files, by the keys in their first bytes."""
     for source in sources:
-        if source.form in (forms.NDJSON, forms.JSON_DOCUMENT) and not forms.is_remote(source.paths[0]):
+        if source.form in (forms.NDJSON, forms.JSON_DOCUMENT) and not paths.is_remote(source.paths[0]):
             for path in source.paths:
                 keys = {key.lower() for key in _KEYS.findall(forms.first_text(Path(path)))}
                 check_names(keys, path, is_history=is_history)

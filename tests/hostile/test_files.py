@@ -17,7 +17,7 @@ from exporter.cli import main
 from exporter.errors import UsageError
 from exporter.rows import files, forms, packed
 from exporter.rows.files import records
-from exporter.rows.forms import find
+from exporter.rows.inputs import find
 from exporter.rows.packed import unpacked
 from tests import exports
 from tests.bad_rows import GOOD

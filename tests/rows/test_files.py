@@ -14,7 +14,7 @@ import pytest
 
 from exporter.errors import UsageError
 from exporter.rows.files import Record, records
-from exporter.rows.forms import find
+from exporter.rows.inputs import find
 from exporter.rows.parquet import records as of_parquet
 from exporter.rows.reading import read_line
 from exporter.rows.row import Row

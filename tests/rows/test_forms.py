@@ -13,7 +13,8 @@ import pytest
 from exporter.errors import UsageError
 from exporter.rows import forms
 from exporter.rows.files import check_columns, records
-from exporter.rows.forms import Inputs, Source, find, size
+from exporter.rows.forms import Source
+from exporter.rows.inputs import Inputs, find, size
 from tests.bad_rows import GOOD
 from tests.histories import FORMS, random_history, write_form
 
