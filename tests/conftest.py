@@ -18,10 +18,12 @@ settings.register_profile("ci", settings.get_profile("local"), derandomize=True,
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What uses the Spark session starts a JVM; other tests that start one say so by the same mark.
 
-    In several processes, the JVM's tests are one process's, and the others stay with their module.
+    In several processes, the JVM's tests are one process's, and the others stay with their module. First of all hooks:
+    pytest-xdist reads the groups in a hook of the same name, and would find none.
     """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
