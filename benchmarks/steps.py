@@ -23,7 +23,7 @@ from unittest.mock import patch
 from exporter.engine import local, rounds
 from exporter.messages import is_text
 from exporter.openlineage import check
-from exporter.steps import recurring, telling, writing
+from exporter.steps import carried, hearing, recurring, telling, writing
 from exporter.steps.job import Job
 from exporter.steps.reading import Record, read
 from exporter.steps.saying import Saying
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from exporter.messages import Message
 
 _INSIDE: Final[dict[str, tuple[tuple[Any, str], ...]]] = {
-    "rows": ((telling, "read_line"),),
-    "facts": ((telling.Told, "facts"), (writing, "read_told")),
+    "rows": ((hearing, "read_line"),),
+    "facts": ((carried.Told, "facts"), (writing, "read_told")),
     "mentions": ((telling, "said"), (telling, "add")),
     "answers": ((writing, "_together"),),
     "nodes": ((writing, "statement_nodes"), (writing, "run_nodes"), (recurring, "statement_nodes")),

@@ -42,10 +42,11 @@ from exporter.steps.cataloguing import catalogue
 from exporter.steps.daily import REFUSED as REFUSED_DAYS
 from exporter.steps.daily import by_day, to_days
 from exporter.steps.gathering import gather, settle
+from exporter.steps.hearing import hold
 from exporter.steps.naming import name_jobs
 from exporter.steps.numbering import number
 from exporter.steps.surrounding import deliver, looks_around, looks_at_others, share, surround
-from exporter.steps.telling import hold, tell
+from exporter.steps.telling import tell
 from exporter.steps.texts import texts_of
 from exporter.steps.writing import write
 

@@ -2,6 +2,7 @@
 
 ====================  ==============================================================================================
 :mod:`~.reading`      records -> rows, each with its place; or the reason why a record cannot be read
+:mod:`~.hearing`      messages to a query -> its rows, lines and children, by account
 :mod:`~.telling`      rows of a query -> its facts, and its mentions of things
 :mod:`~.gathering`    attributes of objects, in any order -> messages to datasets and names; their replies
 :mod:`~.answering`    mentions of a thing in order of time -> answers to queries, its own nodes and events

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.messages import HELD, OBJECT, REFUSED, STATEMENT, WRITTEN, Message, by_key, decode, encode, order, within
+from exporter.steps.carried import read_told
+from exporter.steps.hearing import held
 from exporter.steps.people import people
 from exporter.steps.saying import thing
 from exporter.steps.tallies import Tally
-from exporter.steps.telling import held, read_told
 from exporter.things.profiles import keys
 
 if TYPE_CHECKING:

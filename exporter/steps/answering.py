@@ -38,12 +38,12 @@ from exporter.messages import (
 from exporter.openlineage.datasets import spellings
 from exporter.queries.facts import Agent
 from exporter.queries.tables import rows_of_object
+from exporter.steps.carried import ANSWER, BEFORE, DATASETS, DROPS, KNOWN, MENTION, SAME_NAMES, Known, read_known
 from exporter.steps.cataloguing import of_object
 from exporter.steps.homes import asked, is_later, written_at
 from exporter.steps.saying import Saying, thing
 from exporter.steps.state import later, snapshot
 from exporter.steps.surrounding import ToObjects
-from exporter.steps.telling import ANSWER, BEFORE, DATASETS, DROPS, KNOWN, MENTION, SAME_NAMES, Known, read_known
 from exporter.steps.texts import facts_of
 from exporter.things.holding import Asker
 from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it

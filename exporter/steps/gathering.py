@@ -31,10 +31,10 @@ from exporter.openlineage import check
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, told_by
 from exporter.openlineage.facets import lifecycle
 from exporter.queries.identifiers import canonical_name
+from exporter.steps.carried import DATASETS, DROPS, KNOWN, SAME_NAMES, Known, read_known
 from exporter.steps.people import to_owners
 from exporter.steps.state import snapshot
 from exporter.steps.tallies import Tally
-from exporter.steps.telling import DATASETS, DROPS, KNOWN, SAME_NAMES, Known, read_known
 from exporter.things.profiles import merge
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from exporter.messages import NAMED_FOR_PARENT, WRITTEN, Message, by_key, decode, encode, order, rank
 from exporter.openlineage.jobs import job_of
 from exporter.openlineage.naming import job_name
+from exporter.steps.carried import FACTS_OF, JOB_NAME, read_told
 from exporter.steps.homes import is_later
 from exporter.steps.spellings import Spellings
 from exporter.steps.state import later
-from exporter.steps.telling import FACTS_OF, JOB_NAME, read_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,11 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-from msgspec import Struct
-
 from exporter.messages import (
-    HELD,
     OBJECT,
     PARENT,
     PROFILE,
@@ -19,25 +15,22 @@ from exporter.messages import (
     WRITTEN,
     Message,
     by_key,
-    decode,
     encode,
     order,
-    rank,
     within,
 )
 from exporter.openlineage.fates import note
 from exporter.queries.bounds import beyond
-from exporter.queries.build import account_of, disagree, distinct, query_facts
+from exporter.queries.build import disagree, distinct, query_facts
 from exporter.queries.facts import NO_HISTORY, History, QueryFacts
 from exporter.queries.reads import only_reads
 from exporter.recent import Recent
 from exporter.rows.history import latest
-from exporter.rows.reading import read_line
-from exporter.rows.row import Row
-from exporter.steps import reading
+from exporter.steps.carried import FACTS_OF, HEIR, MENTION, Known, Told
+from exporter.steps.hearing import heard_by, held
 from exporter.steps.homes import Addresses, asking, home, is_later, written_at
 from exporter.steps.people import People
-from exporter.steps.reading import CHILD, CONTEXT, HOLD, LINE, ROW, aside, file_of, relatives
+from exporter.steps.reading import aside, file_of, relatives
 from exporter.steps.state import OPEN_DAY, day_of, later
 from exporter.steps.tallies import Tally
 from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it
@@ -47,16 +40,11 @@ from exporter.things.profiles import add
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from exporter.rows.row import Row
+    from exporter.steps.hearing import Heard, Placed
     from exporter.steps.job import Job
+    from exporter.steps.reading import Place
 
-BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, MENTION = range(6)
-"""Ranks of the messages to an object: its story of the day before, its attributes, its datasets, objects with its name,
-drops of tags and policies set on it, its mentions in order of time.
-"""
-FACTS_OF, ANSWER, JOB_NAME = range(3)
-"""Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root."""
-HEIR: Final = 1
-"""Rank of the messages to a parent after its facts: the address of a child that needs its job name."""
 DISAGREE: Final = "the rows of this query id name different users"
 _FLUSH: Final = 50_000
 """Most objects that are merged in memory before they are sent; few partitions have that many."""
@@ -64,53 +52,9 @@ _PREPARED: Final = 6_000
 """Contents whose mentions are cached, because statements recur."""
 
 
-class Told(Struct, array_like=True, gc=False):
-    """The facts of a query in a message. ``new``: how many of its rows came with the run ``run``."""
-
-    account: str
-    rows: list[Row]
-    history: History
-    new: int
-    run: int
-
-    def facts(self) -> QueryFacts:
-        """The facts, derived again from the rows; the result is always the same."""
-        return query_facts(self.account, self.rows, self.history)
-
-
-class Known(Struct, array_like=True, gc=False):
-    """What a partition knows about an object. ``homes``: the homes of queries that mention it and need its dataset.
-    ``parents``: for each partition that names jobs of parents that mention it, the key of one query.
-    """
-
-    profile: Profile
-    homes: set[str]
-    parents: set[str]
-
-
-read_told: Final = msgspec.msgpack.Decoder(Told).decode
-read_known: Final = msgspec.msgpack.Decoder(Known).decode
-_row: Final = msgspec.msgpack.Decoder(tuple[reading.Place, str]).decode
-_history: Final = msgspec.msgpack.Decoder(History).decode
-_Placed = tuple[Row, reading.Place, str]
-
-
 Prepared = list[tuple[str, bytes, bytes | None, bytes]]
 _prepared: Final[Recent[Prepared]] = Recent(_PREPARED)
 """By content, shared by all partitions that a process works on."""
-
-
-class _Heard:
-    """The messages of a query, sorted by kind. ``context``: rows of an earlier day. ``without``: children that are
-    quarantined. ``reasons``: why the query itself is quarantined.
-    """
-
-    def __init__(self) -> None:
-        self.rows: list[_Placed] = []
-        self.context: list[Row] = []
-        self.children: set[tuple[str, str, bool]] = set()
-        self.without: set[str] = set()
-        self.reasons: list[str] = []
 
 
 def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
@@ -120,60 +64,13 @@ def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
         if to != QUERY:
             yield from group
             continue
-        heard, lines = _heard(group, job)
+        heard, lines = heard_by(group, job)
         history = latest(lines) if lines else NO_HISTORY
         teller.tally.count("history_doubled", max(len(lines) - 1, 0))
         for account, one in heard.items():
             yield from teller.query(account, query_id, one, history)
     yield from teller.sums()
     yield teller.tally.message()
-
-
-def _heard(group: Iterator[Message], job: Job) -> tuple[dict[str, _Heard], list[History]]:
-    """By account, the messages of a query; and its lines of QUERY_HISTORY."""
-    heard: dict[str, _Heard] = {}
-    lines: list[History] = []
-    for message in group:
-        what = rank(message)
-        if what in {ROW, CONTEXT}:
-            place, text = _row(message.body)
-            row = read_line(text)
-            assert isinstance(row, Row), "a row that was read before"
-            one = heard.setdefault(account_of(row, job.account), _Heard())
-            if what == ROW:
-                one.rows.append((row, place, text))
-            else:
-                one.context.append(row)
-        elif what == LINE:
-            lines.append(_history(message.body))
-        elif what == CHILD:
-            account, child, role, wants_name = decode(message.body)
-            heard.setdefault(account, _Heard()).children.add((role, child, wants_name))
-        elif what == HOLD:
-            account, child, reason = decode(message.body)
-            one = heard.setdefault(account, _Heard())
-            if reason is None:
-                one.without.add(child)
-            else:
-                one.reasons.append(reason)
-    return heard, lines
-
-
-def hold(messages: Iterable[Message], _: Job) -> Iterator[Message]:
-    """Quarantined queries -> messages to them, their parents and roots for the repeated round."""
-    for message in messages:
-        if message.to == HELD:
-            account, query_id, relatives, reason = decode(message.body)
-            yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
-            for relative in relatives:
-                yield Message(QUERY, relative, order(HOLD), encode((account, query_id, None)))
-
-
-def held(facts: QueryFacts, reason: str) -> Message:
-    """The message that quarantines a query. The rounds are then repeated without it, so it is in neither output."""
-    relatives = [one for one in (facts.parent_query_id, facts.root_query_id) if one is not None]
-    body = facts.account, facts.query_id, relatives, reason
-    return Message(HELD, within(facts.account, facts.query_id), b"", encode(body))
 
 
 def _to_parents(told: Told, address: str) -> Iterator[Message]:
@@ -196,7 +93,7 @@ class _Teller:
         self._addresses = Addresses()
         self.tally = Tally()
 
-    def query(self, account: str, query_id: str, heard: _Heard, history: History) -> Iterator[Message]:
+    def query(self, account: str, query_id: str, heard: Heard, history: History) -> Iterator[Message]:
         """The messages of a query; only its quarantined rows if it is quarantined."""
         children = sorted(one for one in heard.children if one[1] not in heard.without)
         if not heard.rows:
@@ -239,17 +136,17 @@ class _Teller:
         """Whether a query has no node of its own in the graph."""
         return self._job.daily and only_reads(told.facts().content)
 
-    def _is_new(self, place: reading.Place) -> bool:
+    def _is_new(self, place: Place) -> bool:
         return file_of(place[0])[1] == self._job.run
 
-    def _new(self, came: list[_Placed], each: list[Row]) -> Iterator[_Placed]:
+    def _new(self, came: list[Placed], each: list[Row]) -> Iterator[Placed]:
         """The distinct rows that came with this run; equal rows of earlier runs come first and are not
         counted again.
         """
         kept_rows = {id(row) for row in each}
         return (one for one in came if id(one[0]) in kept_rows and self._is_new(one[1]))
 
-    def _aside(self, rows: list[_Placed], reason: str) -> Iterator[Message]:
+    def _aside(self, rows: list[Placed], reason: str) -> Iterator[Message]:
         """The distinct rows of a quarantined query, each with its first place."""
         in_order = sorted(rows, key=lambda one: one[1])
         each = {id(row) for row in distinct([row for row, _, _ in in_order])}

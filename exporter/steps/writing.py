@@ -27,15 +27,16 @@ from exporter.messages import (
 from exporter.openlineage import check
 from exporter.openlineage.events import events_of, run_events
 from exporter.queries.tables import rows_of
+from exporter.steps.carried import ANSWER, FACTS_OF, read_told
 from exporter.steps.cataloguing import of_query as to_catalog
 from exporter.steps.daily import Sharing
+from exporter.steps.hearing import held
 from exporter.steps.homes import written_of
 from exporter.steps.reading import AS_PARENT
 from exporter.steps.recurring import recurring_of
 from exporter.steps.saying import Saying, refusal
 from exporter.steps.spellings import Spellings
 from exporter.steps.surrounding import ToObjects
-from exporter.steps.telling import ANSWER, FACTS_OF, held, read_told
 from exporter.steps.texts import facts_of
 from exporter.things.answers import Answers
 from exporter.things.stories import Answer
