@@ -32,7 +32,7 @@ from exporter.steps.texts import pieces
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from exporter.engine.rounds import Step
+    from exporter.engine.carrying import Step
     from exporter.messages import Message
 
 _INSIDE: Final[dict[str, tuple[tuple[Any, str], ...]]] = {

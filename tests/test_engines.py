@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from exporter.engine.rounds import Exported, Step
+    from exporter.engine.carrying import Step
+    from exporter.engine.rounds import Exported
 
 JOB: Final = Job("ACME-PROD", "snowflake://ACME-PROD/", catalog=True, facts=True, syntaxes=("turtle", "nquads"))
 COMPRESS: Final = ("--compress", "gzip", "--reads", "daily")

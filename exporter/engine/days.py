@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from exporter.earlier import Given
-    from exporter.engine.rounds import Engine, Watch
+    from exporter.engine.carrying import Engine, Watch
     from exporter.steps.job import Job
 
 Messages = TypeVar("Messages")

@@ -20,7 +20,7 @@ from exporter.steps.texts import pieces
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from exporter.engine.rounds import Step
+    from exporter.engine.carrying import Step
     from exporter.steps.job import Job
     from exporter.steps.reading import Record
 

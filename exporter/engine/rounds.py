@@ -13,11 +13,11 @@ Queries with nodes that the shapes refuse are quarantined: the rounds are repeat
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic
 from uuid import uuid4
 
+from exporter.engine.carrying import Messages, Nobody
 from exporter.errors import ExporterError, UsageError
 from exporter.messages import (
     AROUND,
@@ -53,45 +53,15 @@ from exporter.steps.writing import write
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from exporter.engine.carrying import Engine, Watch
     from exporter.engine.counts import Counts
     from exporter.messages import Message
     from exporter.steps.job import Job
 
-    Step = Callable[[Iterable[Message], Job], Iterator[Message]]
-
-Messages = TypeVar("Messages")
 OUTPUTS: Final = "outputs"
 """Prefix of the names under which the outputs of queries and things are stored."""
 _TURNS = 100
 """Most turns. Each turn quarantines further queries; more turns mean a fault of the program or of a user's shapes."""
-
-
-class Engine(Protocol[Messages]):
-    """Passes messages between steps without interpreting them."""
-
-    def met(self, messages: Sequence[Messages], step: Step, job: Job) -> Messages:
-        """Run the step on these messages, grouped by key and sorted within each group."""
-
-    def together(self, messages: Sequence[Messages], step: Step, job: Job) -> Messages:
-        """Run the step once on all of these messages, sorted. They must fit in one partition."""
-
-    def each(self, messages: Messages, step: Step, job: Job) -> Messages:
-        """Run the step on these messages in any order."""
-
-    def only(self, messages: Messages, to: Sequence[str]) -> Messages:
-        """The messages to these receivers."""
-
-    def kept(self, messages: Messages, name: str) -> Messages:
-        """The messages, computed and stored under a name, because several steps read them."""
-
-    def output(self, step: Step) -> Step:
-        """The step with its texts joined into pieces as this engine needs them for files."""
-
-    def stored(self, messages: Sequence[Messages], name: str) -> Messages:
-        """The messages, computed, with texts written to files under a name. The other messages are kept."""
-
-    def counts(self, messages: Messages) -> Counts:
-        """The sums of the partitions' counts, from messages that are stored."""
 
 
 @dataclass(frozen=True)
@@ -123,26 +93,6 @@ class NotByDay(Exception):  # noqa: N818 - no error: it is made otherwise
     """The shapes refuse a node of a thing. All queries that mention it, also on other days, must be quarantined, so the
     days cannot be made one by one.
     """
-
-
-class Watch(Protocol):
-    """Receives the progress of the rounds."""
-
-    def stage(self, name: str) -> AbstractContextManager[None]:
-        """A context during which a stage runs."""
-
-    def counted(self, what: str, number: int) -> None:
-        """Report a number, such as of rows."""
-
-
-class Nobody:
-    """A watch that reports nothing."""
-
-    def stage(self, _: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def counted(self, what: str, number: int) -> None:
-        """Do nothing."""
 
 
 def export(

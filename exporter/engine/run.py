@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.engine import days, local, users
+from exporter.engine.carrying import Nobody
 from exporter.engine.outcome import Outcome, outcome, results_of
-from exporter.engine.rounds import Nobody
 from exporter.engine.texts import write_texts
 from exporter.errors import UsageError
 from exporter.messages import RESULT, TALLY, is_text

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from exporter.engine.rounds import Step
+    from exporter.engine.carrying import Step
     from exporter.steps.job import Job
 
     Batches = Iterator[pa.RecordBatch]
