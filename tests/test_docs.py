@@ -185,7 +185,7 @@ def test_the_settings_that_are_shown_are_read(tmp_path: Path) -> None:
 
 
 def test_the_files_of_an_export(example: tuple[Path, str]) -> None:
-    documented = {pattern.replace("TABLE", "*") for pattern in named(INTERFACE["What an export leaves"])}
+    documented = {pattern.replace("TABLE", "*") for pattern in named(INTERFACE["What an export writes"])}
     found = {pattern: set(example[0].glob(pattern)) for pattern in documented}
     only_if_wanted = {f"{name}.{ending}" for name in ("catalog", "tags") for ending in ("ttl", "jsonld")}
     only_if_wanted |= {"facts/*/*.parquet", "pseudonyms.txt"}
