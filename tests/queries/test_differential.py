@@ -14,7 +14,7 @@ from exporter.things.profiles import add
 from tests import golden
 from tests.facts import plain_reading as plain
 from tests.histories import histories, random_history
-from tests.queries.told import queries_of, tables
+from tests.queries.told import KEYS, queries_of, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from exporter.things.lives import Profile
 
 Check = Callable[[list[plain.Json], "list[QueryFacts]"], None]
-KEYS: Final = {
-    "queries": ("account", "query_id"),
-    "accesses": ("account", "query_id", "access", "object_key"),
-    "writes": ("account", "query_id", "object_key"),
-    "derivations": (
-        *("account", "query_id", "target_key", "target_column"),
-        *("source_type", "object_key", "source_column"),
-    ),
-    "policy_references": ("account", "query_id", "object_key", "column_name", "policy_key", "provider"),
-    "joins": ("account", "query_id", "left_key", "join_type", "object_key"),
-    "ddl_changes": ("account", "query_id", "change_key"),
-    "ddl_settings": ("account", "query_id", "change_key", "column_name", "property", "element"),
-}
 ELEMENTS: Final = ("subOperationType", "objectId", "tagValue", "value")
 
 

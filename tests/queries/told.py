@@ -19,6 +19,20 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 ACCOUNT: Final = "ACME-PROD"
 GOOD: Final[Json] = {"query_id": "q", "query_start_time": "2026-03-01 08:00:00.000 +0000", "user_name": "JSMITH"}
+KEYS: Final = {
+    "queries": ("account", "query_id"),
+    "accesses": ("account", "query_id", "access", "object_key"),
+    "writes": ("account", "query_id", "object_key"),
+    "derivations": (
+        *("account", "query_id", "target_key", "target_column"),
+        *("source_type", "object_key", "source_column"),
+    ),
+    "policy_references": ("account", "query_id", "object_key", "column_name", "policy_key", "provider"),
+    "joins": ("account", "query_id", "left_key", "join_type", "object_key"),
+    "ddl_changes": ("account", "query_id", "change_key"),
+    "ddl_settings": ("account", "query_id", "change_key", "column_name", "property", "element"),
+}
+"""Columns that are a key of the tables of queries' facts."""
 _TEXTS: Final = (
     *("parent_query_id", "root_query_id", "event_source", "organization_name", "account_name", "account_locator"),
     *("additional_properties", "invoker_identity"),

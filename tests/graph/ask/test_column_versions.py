@@ -12,8 +12,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Store
 
 from exporter.graph.ask.questions import ask, find
-from exporter.graph.ask.store import load
-from tests import exports
+from tests.graph.ask import stories
 
 Json = dict[str, Any]
 IDS: Final = {name: number for number, name in enumerate(("S", "A", "B", "D"), start=1)}
@@ -76,35 +75,9 @@ COPIES: Final = {
 """What holds data of S.C."""
 
 
-def rows() -> list[Json]:
-    return [
-        {
-            "query_id": f"q{number}",
-            "query_start_time": f"2026-01-01 00:0{number}:00.000 +0000",
-            "user_name": "ETL",
-            "organization_name": "STORY",
-            "account_name": name,
-            **row,
-        }
-        for name, story in STORIES.items()
-        for number, row in enumerate(story, start=1)
-    ]
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    folder = tmp_path_factory.mktemp("columns")
-    given = exports.ndjson(rows(), folder / "rows.ndjson")
-    assert exports.export([given], folder / "out", "--outputs", "graph") == 0
-    assert exports.report(folder / "out")["violations"] == {}
-    return load(folder / "out")
-
-
-def of(story: str, whole: Store) -> Store:
-    """The graph of one account."""
-    own = Store()
-    own.extend(quad for quad in whole if quad.subject.value.startswith(f"snowflake://STORY-{story}/"))
-    return own
+    return stories.told(STORIES, tmp_path_factory.mktemp("columns"))
 
 
 def asked(question: str, graph: Store, **given: str) -> set[str]:
@@ -116,19 +89,19 @@ def asked(question: str, graph: Store, **given: str) -> set[str]:
 
 @pytest.mark.parametrize("story", COPIES)
 def test_copies_are_of_what_the_column_held(story: str, whole: Store) -> None:
-    found = asked("column-copies", of(story, whole), object_name="S", column_name="C")
+    found = asked("column-copies", stories.of(story, whole), object_name="S", column_name="C")
     assert found == COPIES[story]
 
 
 @pytest.mark.parametrize("story", COPIES)
 def test_the_root_cause_is_the_same_from_the_other_end(story: str, whole: Store) -> None:
     """S.C is above B.Z where B.Z holds its data, and nowhere else."""
-    above = asked("root-cause", of(story, whole), object_name="B", column_name="Z")
+    above = asked("root-cause", stories.of(story, whole), object_name="B", column_name="Z")
     assert ("S.C" in above) is ("B.Z" in COPIES[story])
 
 
 def test_what_came_beside_it_is_no_root_cause(whole: Store) -> None:
-    assert asked("root-cause", of("beside", whole), object_name="B", column_name="Z") == {"A.X", "S.C"}
+    assert asked("root-cause", stories.of("beside", whole), object_name="B", column_name="Z") == {"A.X", "S.C"}
 
 
 def answers(graph: Store, where: str) -> list[tuple[str, ...]]:
@@ -145,7 +118,7 @@ def _short(cell: Any) -> str:
 
 
 def test_a_renamed_column_is_linked_to_what_it_was(whole: Store) -> None:
-    graph = of("renamed", whole)
+    graph = stories.of("renamed", whole)
     assert answers(graph, "?now ah:renamedFrom ?before") == [("table/2/column/Y", "table/2/column/X")]
     versions = answers(graph, "?now a ah:ColumnVersion ; prov:wasDerivedFrom ?before ; prov:wasGeneratedBy ?query")
     assert ("table/2/version/q2/column/Y", "table/2/version/q1/column/X", "query/q2") in versions
@@ -153,7 +126,7 @@ def test_a_renamed_column_is_linked_to_what_it_was(whole: Store) -> None:
 
 def test_a_column_begins_anew_where_it_was_added(whole: Store) -> None:
     """Two versions of A.X, of which neither comes after the other; what was there before the first is not on record."""
-    prior = answers(of("dropped", whole), "?now ah:priorColumnVersion ?before ; dcterms:isPartOf ?version")
+    prior = answers(stories.of("dropped", whole), "?now ah:priorColumnVersion ?before ; dcterms:isPartOf ?version")
     assert prior == [
         ("table/2/version/q1/column/X", "table/2/before/q1/column/X", "table/2/version/q1"),
         ("table/3/version/q4/column/Z", "table/3/before/q4/column/Z", "table/3/version/q4"),
@@ -161,16 +134,18 @@ def test_a_column_begins_anew_where_it_was_added(whole: Store) -> None:
 
 
 def test_a_column_that_nobody_wrote_since_its_table_was_made_is_unrecorded(whole: Store) -> None:
-    found = answers(of("anew-unlisted", whole), "?version a ah:UnrecordedColumnVersion ; dcterms:isPartOf ?whole")
+    found = answers(
+        stories.of("anew-unlisted", whole), "?version a ah:UnrecordedColumnVersion ; dcterms:isPartOf ?whole"
+    )
     assert ("table/2/version/q2/column/X", "table/2/version/q2") in found
 
 
 def test_a_version_holds_until_the_next(whole: Store) -> None:
-    held = answers(of("restored", whole), "?version prov:generatedAtTime ?from ; ah:validUntil ?until")
+    held = answers(stories.of("restored", whole), "?version prov:generatedAtTime ?from ; ah:validUntil ?until")
     assert held == [("table/2/version/q1", "2026-01-01T00:01:00Z", "2026-01-01T00:02:00Z")]
 
 
 def test_kinds_of_tables_and_views_have_classes(whole: Store) -> None:
-    graph = of("kinds", whole)
+    graph = stories.of("kinds", whole)
     for kind, thing in (("TransientTable", "table/1"), ("TemporaryTable", "table/2"), ("SecureView", "view/3")):
         assert answers(graph, f"?thing a ah:{kind}") == [(thing,)]

@@ -13,8 +13,7 @@ from pyoxigraph import Store
 from exporter.errors import UsageError
 from exporter.graph.ask.known import nearest
 from exporter.graph.ask.questions import ask, find
-from exporter.graph.ask.store import load
-from tests import exports
+from tests.graph.ask import stories
 
 if TYPE_CHECKING:
     from exporter.graph.ask.answers import Answer
@@ -104,38 +103,9 @@ STORIES: Final[dict[str, list[Json]]] = {
 }  # fmt: skip
 
 
-def rows() -> list[Json]:
-    found = []
-    for name, story in STORIES.items():
-        number = 0
-        for row in story:
-            number += 0 if row.get("again") else 1
-            told = {key: value for key, value in row.items() if key != "again"}
-            start = f"2026-01-01 00:{number:02}:00.000 +0000"
-            found.append(
-                {"user_name": "ETL", **told, "query_id": f"q{number}", "query_start_time": start,
-                 "organization_name": "STORY", "account_name": name}
-            )  # fmt: skip
-    return found
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    folder = tmp_path_factory.mktemp("names")
-    given = exports.ndjson(rows(), folder / "rows.ndjson")
-    assert exports.export([given], folder / "out", "--outputs", "graph") == 0
-    assert exports.report(folder / "out")["violations"] == {}
-    return load(folder / "out")
-
-
-def of(story: str, whole: Store) -> Store:
-    """The graph of one account."""
-    own = Store()
-    base = f"snowflake://STORY-{story}/".upper().replace("SNOWFLAKE", "snowflake")
-    bases = (base, f"snowflake://STORY-{story}/", base.replace(story.upper(), story.upper().replace("-", "_")))
-    own.extend(quad for quad in whole if quad.subject.value.startswith(bases))
-    assert len(own)
-    return own
+    return stories.told(STORIES, tmp_path_factory.mktemp("names"))
 
 
 def at(minute: float) -> str:
@@ -165,19 +135,19 @@ def told(question: str, graph: Store, **given: str | list[str]) -> set[str | Non
 def test_a_new_name_means_what_was_before_and_a_former_one_its_time(
     name: str, readers: set[str], writes: set[str], whole: Store
 ) -> None:
-    graph = of("renamed", whole)
+    graph = stories.of("renamed", whole)
     assert told("who-accessed", graph, object_name=name) == readers
     assert {row[1] for row in asked("writers", graph, object_name=name).rows} == writes
 
 
 def test_the_last_name_at_a_time_is_the_one_before_until(whole: Store) -> None:
-    graph = of("renamed", whole)
+    graph = stories.of("renamed", whole)
     assert told("who-accessed", graph, object_name="D.S.OLD", until=at(3)) == {"BEN"}
     assert told("who-accessed", graph, object_name="D.S.NEW", until=at(3)) == set()
 
 
 def test_a_table_that_is_made_anew_each_night_is_one(whole: Store) -> None:
-    graph = of("nightly", whole)
+    graph = stories.of("nightly", whole)
     assert told("who-accessed", graph, object_name="D.S.A") == {"BEN", "CLEO"}
     assert {row[1] for row in asked("writers", graph, object_name="D.S.A").rows} == {"q1", "q4"}
     users = asked("downstream-users", graph, object_name="D.S.A").rows
@@ -186,7 +156,7 @@ def test_a_table_that_is_made_anew_each_night_is_one(whole: Store) -> None:
 
 
 def test_swapped_tables_are_each_what_had_the_name_then(whole: Store) -> None:
-    graph = of("swapped", whole)
+    graph = stories.of("swapped", whole)
     assert told("who-accessed", graph, object_name="D.S.A") == {"BEN", "CLEO", "ETL"}
     assert told("who-accessed", graph, object_name="D.S.A_NEXT") == {"BEN"}, (
         "what has the name now, under its former one"
@@ -195,7 +165,7 @@ def test_swapped_tables_are_each_what_had_the_name_then(whole: Store) -> None:
 
 
 def test_a_name_that_was_given_up_counts_for_its_time_and_says_what_it_is_now(whole: Store) -> None:
-    graph = of("given-up", whole)
+    graph = stories.of("given-up", whole)
     middle = asked("writers", graph, object_name="D.S.MIDDLE")
     assert middle.rows == []
     assert middle.notes == [f"Table 3 had the name D.S.MIDDLE until {at(3)}, and is called D.S.NEW now."]
@@ -203,14 +173,14 @@ def test_a_name_that_was_given_up_counts_for_its_time_and_says_what_it_is_now(wh
 
 
 def test_what_is_shown_is_the_name_of_then(whole: Store) -> None:
-    graph = of("renamed", whole)
+    graph = stories.of("renamed", whole)
     found = asked("downstream-users", graph, object_name="D.S.NEW").rows
     assert [(user, name) for user, name, _ in found if user != "ETL"] == [("BEN", "D.S.OLD"), ("CLEO", "D.S.NEW")]
 
 
 def test_each_account_has_its_own_last(whole: Store) -> None:
     """Another account's table that got the name later takes nothing from this one's former names."""
-    one, other = of("renamed", whole), of("last-elsewhere", whole)
+    one, other = stories.of("renamed", whole), stories.of("last-elsewhere", whole)
     both = Store()
     both.extend([*one, *other])
     assert told("who-accessed", both, object_name="D.S.NEW") == {"BEN", "CLEO", "DORA"}
@@ -224,7 +194,7 @@ def test_each_account_has_its_own_last(whole: Store) -> None:
 @pytest.mark.parametrize(("minute", "sources"), [(1.5, 1), (2.5, 0), (3.5, 1), (4.5, 0)])
 def test_nothing_is_in_a_table_that_is_dropped(minute: float, sources: int, whole: Store) -> None:
     given = {"object_name": "D.S.A", "column_name": "c", "at": at(minute)}
-    assert len(asked("root-cause", of("dropped", whole), **given).rows) == sources
+    assert len(asked("root-cause", stories.of("dropped", whole), **given).rows) == sources
 
 
 @pytest.mark.parametrize(
@@ -235,9 +205,9 @@ def test_the_root_cause_at_a_time_is_that_of_the_table_that_had_the_name(
 ) -> None:
     """The swap is q4, at minute 4; what was built before it under the other name is in the table from then on."""
     column = {"column_name": "C", "at": at(minute)}
-    found = asked("root-cause", of("swapped", whole), object_name="D.S.A", **column).rows
+    found = asked("root-cause", stories.of("swapped", whole), object_name="D.S.A", **column).rows
     assert {row[2] for row in found} == queries
-    lineage = asked("lineage-as-of", of("swapped", whole), object_name="D.S.A", at=at(minute)).rows
+    lineage = asked("lineage-as-of", stories.of("swapped", whole), object_name="D.S.A", at=at(minute)).rows
     assert {row[1] for row in lineage} == queries, "both questions tell the same state"
 
 
@@ -246,16 +216,16 @@ def test_the_root_cause_at_a_time_is_that_of_the_table_that_had_the_name(
 )
 def test_a_column_that_is_gone_holds_nothing(minute: float, sources: set[str], whole: Store) -> None:
     given = {"object_name": "D.S.A", "column_name": "C", "at": at(minute)}
-    assert told("root-cause", of("column-gone", whole), **given) == sources
+    assert told("root-cause", stories.of("column-gone", whole), **given) == sources
 
 
 def test_a_column_under_its_new_name_has_the_sources_of_the_former(whole: Store) -> None:
-    found = asked("root-cause", of("column-gone", whole), object_name="D.S.A", column_name="E", at=at(5.5)).rows
+    found = asked("root-cause", stories.of("column-gone", whole), object_name="D.S.A", column_name="E", at=at(5.5)).rows
     assert {(row[0], row[2]) for row in found} == {("D.S.B", "q4")}
 
 
 def test_several_values_are_several(whole: Store) -> None:
-    graph = of("nightly", whole)
+    graph = stories.of("nightly", whole)
     assert told("who-accessed", graph, object_id=["1", "11"]) == {"BEN", "CLEO"}
     assert told("user-history", graph, user_name=["ben", "CLEO"]) == {"BEN", "CLEO"}
     assert len(asked("lineage-as-of", graph, object_name="D.S.A", at=[at(2), at(5)]).rows) == 2
@@ -263,7 +233,7 @@ def test_several_values_are_several(whole: Store) -> None:
 
 def test_a_copy_counts_from_the_time_at_which_its_source_was_masked(whole: Store) -> None:
     """A was read before, B after; under other names once more."""
-    found = asked("unmasked-copies", of("masked", whole)).rows
+    found = asked("unmasked-copies", stories.of("masked", whole)).rows
     assert [(row[0], row[2], row[3]) for row in found] == [
         ("D.S.SOURCE", "D.S.MASK", "D.S.B"),
         ("D.S.SOURCE2", "D.S.MASK", "D.S.B2"),
@@ -274,7 +244,7 @@ def test_a_copy_counts_from_the_time_at_which_its_source_was_masked(whole: Store
 
 
 def test_a_name_is_enough_where_it_says_which_thing_is_meant(whole: Store) -> None:
-    graph = of("kinds", whole)
+    graph = stories.of("kinds", whole)
     assert told("sensitive-data-movement", graph, object_name="D.S.A") == {"D.S.A-->D.S.OUT"}
     assert told("sensitive-data-movement", graph, object_name="D.S.LOAD") == {
         "D.S.LOAD-->D.S.A",
@@ -285,7 +255,7 @@ def test_a_name_is_enough_where_it_says_which_thing_is_meant(whole: Store) -> No
 
 
 def test_what_a_name_leaves_open_is_told_to_choose_from(whole: Store) -> None:
-    graph = of("kinds", whole)
+    graph = stories.of("kinds", whole)
     with pytest.raises(
         UsageError, match=r"D\.S\.BOTH is the name of several kinds of things\. Say which by --param domain"
     ):
@@ -299,7 +269,7 @@ def test_what_a_name_leaves_open_is_told_to_choose_from(whole: Store) -> None:
 
 
 def test_an_id_of_several_kinds_is_a_table_where_the_question_says_so(whole: Store) -> None:
-    graph = of("kinds", whole)
+    graph = stories.of("kinds", whole)
     assert told("who-accessed", graph, object_id="7") == {"ETL"}
     assert told("who-accessed", graph, object_id="7", domain="View") == {"ANA"}
     with pytest.raises(UsageError, match="Several things have the id 7"):
@@ -325,7 +295,7 @@ def test_an_id_of_several_kinds_is_a_table_where_the_question_says_so(whole: Sto
     ],
 )  # fmt: skip
 def test_what_the_graph_does_not_know_is_told(question: str, given: dict[str, str], note: str, whole: Store) -> None:
-    answer = asked(question, of("nightly", whole), **given)
+    answer = asked(question, stories.of("nightly", whole), **given)
     assert answer.rows == []
     assert any(told_to_person.startswith(note) for told_to_person in answer.notes), answer.notes
 
@@ -334,7 +304,7 @@ def test_what_the_graph_does_not_know_is_told(question: str, given: dict[str, st
 def test_a_known_thing_without_rows_is_an_empty_answer(question: str, whole: Store) -> None:
     answer = asked(
         question,
-        of("masked", whole),
+        stories.of("masked", whole),
         object_name="D.S.B2",
         column_name="C",
         **{"at": at(1)} if question == "root-cause" else {},
@@ -344,7 +314,7 @@ def test_a_known_thing_without_rows_is_an_empty_answer(question: str, whole: Sto
 
 def test_a_graph_without_names_to_match_is_not_asked_by_name(whole: Store) -> None:
     older = Store()
-    older.extend(quad for quad in of("nightly", whole) if not quad.predicate.value.endswith("#matchName"))
+    older.extend(quad for quad in stories.of("nightly", whole) if not quad.predicate.value.endswith("#matchName"))
     with pytest.raises(UsageError, match="no names to match, since an older version"):
         asked("who-accessed", older, object_name="D.S.A")
     assert told("who-accessed", older, object_id="1") == {"BEN"}
