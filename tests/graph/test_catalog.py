@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-import rdflib
 from pyoxigraph import BlankNode, RdfFormat, parse
-from rdflib import CSVW, DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
+from rdflib import DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
 
 from exporter.graph.catalog import catalog_nodes, documents, tag_nodes
 from exporter.graph.catalog_entries import Entry, Remark, by_key, entry, remarks
@@ -17,12 +16,12 @@ from exporter.graph.writers import writer_of
 from exporter.queries.facts import Change, Content, QueryFacts, Setting, Thing, Write
 from exporter.things.answers import Answers
 from exporter.things.lives import Life, Named, Profile
+from tests.graph import catalogs
 from tests.graph.samples import ACCOUNT, BASE, IRIS, NINE, TEN, by_iri, query, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-AH: Final = rdflib.Namespace("https://w3id.org/access-history#")
 # rdflib's own reader of JSON-LD uses what rdflib has deprecated
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
 OTHER: Final = Iris("ACME-SALES", ACCOUNT, BASE)
@@ -136,29 +135,13 @@ def test_the_catalog_has_the_classes_of_the_tags_that_it_refers_to(catalog: Grap
 
 
 def test_every_term_is_one_of_its_vocabulary(catalog: Graph, tags: Graph) -> None:
-    """The vocabularies' terms as rdflib lists them; it refuses others."""
-    known = {URIRef(term) for vocabulary in (CSVW, DCAT, DCTERMS, FOAF, SKOS, RDF) for term in dir(vocabulary)}
-    used = {*catalog.predicates(), *tags.predicates()}
-    used |= {kind for one in (catalog, tags) for kind in one.objects(None, RDF.type)}
-    assert used - known == set()
-    assert DCAT.Dataset in used
+    assert catalogs.unknown_terms(catalog, tags) == set()
 
 
 def test_every_dataset_is_found_from_the_catalog_of_its_account(catalog: Graph, graph: Graph) -> None:
-    """By following DCAT's own links from the top; with the name that the graph gives it."""
-    found = {
-        (row[0], str(row[1]))  # type: ignore[index]
-        for row in catalog.query(
-            "SELECT ?dataset ?title { ?top a dcat:Catalog ; dcat:catalog*/dcat:dataset ?dataset . "
-            "?dataset a dcat:Dataset ; dcterms:title ?title . FILTER NOT EXISTS { ?above dcat:catalog ?top } }",
-            initNs={"dcat": DCAT, "dcterms": DCTERMS},
-        )
-    }
-    kinds = (AH.Table, AH.View, AH.Stage, AH.Stream, AH.Location)
-    wanted = {one for kind in kinds for one in graph.subjects(RDF.type, kind)}
+    wanted = catalogs.holding_data(graph)
     assert len(wanted) == 6
-    assert {one for one, _ in found} == wanted | {URIRef("snowflake://ACME-SALES/table/1")}
-    assert all(str(graph.value(one, rdflib.RDFS.label) or title) == title for one, title in found)
+    assert catalogs.listed(catalog, graph) == wanted | {URIRef("snowflake://ACME-SALES/table/1")}
 
 
 def test_a_schema_is_a_catalog_by_its_name(catalog: Graph) -> None:
@@ -195,28 +178,14 @@ def test_a_name_that_came_back_is_no_former_one() -> None:
 
 
 def test_datasets_have_the_columns_that_the_graph_knows(catalog: Graph, graph: Graph) -> None:
-    found = {
-        (dataset, column)
-        for dataset, schema in catalog.subject_objects(CSVW.tableSchema)
-        for column in catalog.objects(schema, CSVW.column)
-    }
-    datasets = set(catalog.subjects(RDF.type, DCAT.Dataset))
-    wanted = {(one, column) for column, one in graph.subject_objects(AH.columnOf) if one in datasets}
-    assert found == wanted
+    found = catalogs.columns(catalog, graph)
     assert len(found) == 2
-    for _, column in found:
-        assert catalog.value(column, CSVW.name) == graph.value(column, AH.columnName)
-        assert catalog.value(column, DCTERMS.identifier) == graph.value(column, AH.columnId)
+    for column in found:
+        assert catalog.value(column, DCTERMS.identifier) == graph.value(column, catalogs.AH.columnId)
 
 
 def test_a_place_of_files_is_a_distribution(catalog: Graph, graph: Graph) -> None:
-    placed = set(graph.subjects(AH.locationUrl))
-    assert len(placed) == 2
-    for one in placed:
-        places = {str(url) for url in graph.objects(one, AH.locationUrl)}
-        parts = set(catalog.objects(one, DCAT.distribution))
-        assert {str(catalog.value(part, DCTERMS.title)) for part in parts} == places
-        assert all(isinstance(catalog.value(part, DCAT.accessURL), URIRef) for part in parts)
+    assert len(catalogs.distributed(catalog, graph)) == 2
 
 
 def test_a_theme_is_the_value_that_holds_now(catalog: Graph, tags: Graph) -> None:
@@ -231,12 +200,7 @@ def test_a_theme_is_the_value_that_holds_now(catalog: Graph, tags: Graph) -> Non
 
 
 def test_every_theme_is_a_concept_of_a_scheme(catalog: Graph, tags: Graph) -> None:
-    themes = {*catalog.objects(None, DCAT.theme), *catalog.objects(None, DCTERMS.subject)}
-    assert themes
-    assert themes <= set(tags.subjects(RDF.type, SKOS.Concept))
-    assert set(tags.objects(None, SKOS.inScheme)) <= set(tags.subjects(RDF.type, SKOS.ConceptScheme))
-    assert set(catalog.objects(None, DCAT.themeTaxonomy)) == set(tags.subjects(RDF.type, SKOS.ConceptScheme))
-    assert set(tags.objects(None, SKOS.hasTopConcept)) == set(tags.subjects(RDF.type, SKOS.Concept))
+    assert catalogs.themes(catalog, tags)
 
 
 def test_what_a_tag_was_set_to_or_allows_is_a_concept(tags: Graph) -> None:
