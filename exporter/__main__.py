@@ -1,4 +1,4 @@
-"""``python -m exporter`` is the command ``exporter``."""
+"""``python -m exporter`` runs the command ``exporter``."""
 
 import sys
 

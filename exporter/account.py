@@ -1,9 +1,9 @@
-"""An account identifier -> its one spelling, so that the names of two exports, or of two producers, meet.
+"""Convert account identifiers to canonical form, so that different exports and producers use the same names.
 
-Snowflake takes an identifier in any letter case and in several forms, and people copy it from addresses. Names are made
-of ``ORG-ACCOUNT`` in capitals, as the views spell it; where the account is named by its locator, of
-``locator.region.cloud`` in small letters, as its address has it. Sources: Snowflake's documentation, "Account
-identifiers"; the naming page of OpenLineage (spec/Naming.md), "Snowflake".
+Snowflake accepts an identifier in any letter case and in several forms, and people copy it from addresses. The
+canonical form is ``ORG-ACCOUNT`` in upper case, as in the views. If only the account's locator is given, it is
+``locator.region.cloud`` in lower case, as in its address. Sources: Snowflake's documentation, "Account identifiers";
+OpenLineage's naming page (spec/Naming.md), "Snowflake".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from exporter.errors import UsageError
 from exporter.graph.iri import UNNAMED_ACCOUNT
 
-HOW: Final = "in Snowflake, SELECT CURRENT_ORGANIZATION_NAME() || '-' || CURRENT_ACCOUNT_NAME() tells it"
+HOW: Final = "in Snowflake, SELECT CURRENT_ORGANIZATION_NAME() || '-' || CURRENT_ACCOUNT_NAME() returns it"
 
 _scheme: Final = re.compile(r"\A(?:https?|snowflake)://")
 _host: Final = re.compile(r"(?:\.privatelink)?(?:\.snowflakecomputing\.(?:com|cn))?[:/]*\Z")
@@ -30,7 +30,7 @@ _is_of_gcp: Final = re.compile(r"[a-z]+-[a-z]+\d").fullmatch
 
 
 def spelled(account: str) -> str:
-    """The one spelling of an account identifier; raises UsageError for what is none.
+    """The canonical form of an account identifier. Raises UsageError if the text is not one.
 
     >>> spelled("acme-prod"), spelled("https://acme-data-prod.snowflakecomputing.com/"), spelled("ACME.DATA_PROD")
     ('ACME-PROD', 'ACME-DATA_PROD', 'ACME-DATA_PROD')
@@ -41,32 +41,33 @@ def spelled(account: str) -> str:
         return account
     plain = _host.sub("", _scheme.sub("", account.strip().lower()))
     if found := _by_name(plain) or _page(plain) or _by_name_in_sql(plain):
-        # An underscore of a name is a hyphen in addresses, where it cannot be; in a name there is no hyphen.
+        # In addresses the underscores of an account name are written as hyphens; the name itself has no hyphen.
         return f"{found[1]}-{found[2].replace('-', '_')}".upper()
     if found := _by_locator(plain):
         region = found["region"]
         place = f".{region}.{found['cloud'] or _cloud(region)}" if region else ""
         return f"{found['locator']}{found['compliance'] or ''}{place}"
     raise UsageError(
-        f"account: {account!r} is no account identifier. Give ORG-ACCOUNT, such as MYORG-MYACCOUNT ({HOW}), or a "
+        f"account: {account!r} is not an account identifier. Give ORG-ACCOUNT, such as MYORG-MYACCOUNT ({HOW}), or a "
         "locator with its region, such as xy12345.us-east-2.aws"
     )
 
 
 def _cloud(region: str) -> str:
-    """Whose region it is: ``us-east-2`` of AWS, ``us-central1`` of Google, ``west-europe`` of Azure."""
+    """The cloud of a region: ``us-east-2`` is AWS, ``us-central1`` is Google, ``west-europe`` is Azure."""
     return "aws" if _is_of_aws(region) else "gcp" if _is_of_gcp(region) else "azure"
 
 
 def advice(account: str) -> str | None:
-    """What to tell of an account that is named so that names may not meet; None where they do."""
+    """A warning if the account identifier is not unique, so that the names of two accounts may be equal; else None."""
     if account == UNNAMED_ACCOUNT:
         return (
-            f"no --account was given, so names are below snowflake://{account}, where those of two accounts meet; {HOW}"
+            f"no --account was given, so all names begin with snowflake://{account}, and names of different accounts "
+            f"cannot be distinguished; {HOW}"
         )
     if "-" in account:
         return None
     return (
-        f"{account} is a locator without a region, which two accounts can have; name the account ORG-ACCOUNT, as the "
-        f"views and other producers do: {HOW}"
+        f"{account} is a locator without a region, which two accounts can share; give the account as ORG-ACCOUNT, as "
+        f"the views and other producers do: {HOW}"
     )

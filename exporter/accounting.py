@@ -1,4 +1,4 @@
-"""The account that an export gives of itself: where every row went, what was validated, how long it took."""
+"""The report of an export: what became of every row, what was validated, how long it took."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
 
 
 EXPORT_FILE = "export.ttl"
-"""What the graph is: beside ``graph/``, which depends on the rows alone, and on no clock."""
+"""Describes the graph. It is not in ``graph/``, whose content depends only on the rows and not on the time."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """``report.json``. ``rows_in = exported + duplicates + quarantined``; ``quarantined`` counts rows that cannot be
-    read and rows of queries that were held back. ``filtered``: what the filters left out, which ``rows_in`` does not
-    count: ``rows`` by filter, ``reduced`` rows that lost some of their ``objects``, lines of ``query_history``; None
-    without filters. Of an update ``new``: by day, the rows that are new; ``made``: the days that were made again: those
-    and the ones after the first of them. ``truncated``: exported queries that Snowflake cut. Seconds by stage: where
-    stages run side by side, the time is shared out among them. ``at``: when the report was made; ``period``: when the
-    first and the last query of DIR started, those of earlier runs too (both UTC; None where DIR has none).
+    """``report.json``. ``rows_in = exported + duplicates + quarantined``. ``quarantined``: rows that cannot be read,
+    and rows of quarantined queries. ``truncated``: exported queries that Snowflake truncated. ``seconds``: by stage;
+    while several stages run, the time is divided among them. ``at``: when the report was made. ``period``: start of the
+    first and the last query in DIR, including earlier runs; None if DIR has none. Both in UTC.
+
+    ``filtered``: what the filters left out, which is not in ``rows_in``: ``rows`` by filter, ``reduced`` (rows that
+    lost ``objects``), lines of ``query_history``; None without filters. Of an update, ``new``: number of new rows by
+    day; ``made``: the days that were made again, which are those with new rows and the days after the first of them.
     """
 
     rows_in: int
@@ -63,11 +64,11 @@ class Report:
     made: list[str] | None = None
 
     def json(self) -> str:
-        """The report as the program prints it with ``--json``."""
+        """The report as JSON, as ``--json`` prints it."""
         return json.dumps(asdict(self), indent=1)
 
     def manifest(self, settings: Settings) -> dict[str, Any]:
-        """What was read, by which version, with which settings; the files follow when they are complete."""
+        """The manifest: input, version and settings. The list of files is added when they are complete."""
         return {
             "version": self.version,
             "model": MODEL,
@@ -80,7 +81,7 @@ class Report:
 def summarise(  # noqa: PLR0913, PLR0917 - all that an account is made of
     settings: Settings, found: Inputs, left: Earlier, outcome: Outcome, new: Publication, progress: Progress
 ) -> Report:
-    """The report, from what was counted where it was written; both reports are files of DIR."""
+    """Make the report from the counts, and write it and the SHACL report to DIR."""
     counts = outcome.counts
     report = Report(
         rows_in=counts["rows"],
@@ -113,22 +114,22 @@ def summarise(  # noqa: PLR0913, PLR0917 - all that an account is made of
 
 
 def _provenance(report: Report, base: str) -> str:
-    """The file that says in the graph's terms what the graph is."""
+    """The text of ``export.ttl``, which describes the graph in its own vocabulary."""
     at, period = parse_time(report.at), report.period
-    assert at is not None, "a time that the program wrote"
+    assert at is not None, "the program wrote this time itself"
     times = [parse_time(period[name]) or 0 for name in ("first", "last")] if period else None
     nodes = of_export(report.account, at, (times[0], times[1]) if times else None, report.version, MODEL)
     return document(nodes, base)
 
 
 def _seconds(progress: Progress) -> dict[str, float]:
-    """By stage, rounded down: together they are never more than the total."""
+    """Seconds by stage, rounded down so that their sum never exceeds the total."""
     stages = {name: int(seconds * 1000) / 1000 for name, seconds in progress.seconds.items()}
     return {**stages, "total": round(progress.total(), 3)}
 
 
 def _period(left: Earlier, outcome: Outcome) -> dict[str, str] | None:
-    """Of the days that were made now, which are the last ones of DIR, and of those before, which earlier runs made."""
+    """The period of DIR: of the days made now, which are its last ones, and of the days of earlier runs before them."""
     before, counts = left.runs[-1].get("period") if left.runs else None, outcome.counts
     if counts.first is None or counts.last is None:
         return before if outcome.days else None
@@ -137,7 +138,7 @@ def _period(left: Earlier, outcome: Outcome) -> dict[str, str] | None:
 
 
 def _faulty(events: int) -> dict[str, int]:
-    return {"events of datasets that cannot go out": events} if events else {}
+    return {"events of datasets that are not valid": events} if events else {}
 
 
 def _of_history(settings: Settings, numbers: dict[str, int]) -> dict[str, int] | None:
@@ -159,17 +160,17 @@ def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | Non
 
 
 def check(report: Report) -> None:
-    """Hold the program to its own account."""
+    """Raise ExporterError if the counts of rows do not add up, which is a fault of the program."""
     told = report.exported + report.duplicates + report.quarantined
     if told != report.rows_in:
         raise ExporterError(
-            f"{report.rows_in} rows came in, and {report.exported} exported + {report.duplicates} duplicates + "
+            f"{report.rows_in} rows were read, but {report.exported} exported + {report.duplicates} duplicates + "
             f"{report.quarantined} quarantined are {told}; nothing was written, please report this"
         )
 
 
 def log(left: Earlier, report: Report, outcome: Outcome) -> str:
-    """The log of DIR with this run: what came, what of it was new, what was quarantined, when and by which version."""
+    """The log of DIR with this run added: its counts, its new rows, its days, its time and version. JSON."""
     entry = {
         "run": left.run,
         "at": report.at,

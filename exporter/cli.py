@@ -1,7 +1,7 @@
-"""Arguments in, exit codes out; no logic. The interface that scripts rely on: see ``docs/interface.md``.
+"""The command line: arguments and exit codes, no logic. Scripts rely on this interface (``docs/interface.md``).
 
 Exit codes: 0 done; 1 the shapes refused the output, or rows were quarantined under --strict; 2 usage or settings; 3 the
-backend did not take all events; 4 a fault of the program; 130 interrupted.
+backend did not accept all events; 4 a fault of the program; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ or input that cannot be used; 3 the backend did not take all events; 4 a fault o
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code and never raises for what a person did."""
-    if argv is None:  # a program, and not a call in somebody else's
+    """Run one command and return its exit code. Errors are printed, not raised. ``argv``: None for the command line."""
+    if argv is None:  # run as a program, not called from another one
         signal.signal(signal.SIGTERM, _ended)
     with printable.guarded():
         return _run(argv)
 
 
 def _ended(number: int, frame: FrameType | None) -> None:
-    """Ended by another program (a cluster's manager, a scheduler) is interrupted as by a person: nothing is left."""
-    interrupt = signal.getsignal(signal.SIGINT)  # PySpark's, which ends its jobs, once there is a session
+    """Treat SIGTERM, which schedulers and cluster managers send, as an interruption by the user: nothing is left."""
+    interrupt = signal.getsignal(signal.SIGINT)  # with a Spark session it is PySpark's, which ends the jobs
     (interrupt if callable(interrupt) else signal.default_int_handler)(number, frame)
 
 
@@ -55,7 +55,7 @@ def _run(argv: Sequence[str] | None) -> int:
         arguments = _parser().parse_args(argv)
         left = arguments.left
         command: Callable[[argparse.Namespace], int] = arguments.command
-        # As a program, and not from within another one, which has threads and files of its own.
+        # Only if run as a program: another program has its own threads and files.
         with watch.ends_told() if argv is None and arguments.is_watched else nullcontext():
             return command(arguments)
     except ExporterError as error:
@@ -67,7 +67,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:  # noqa: BLE001 - the last line of defence: a fault is reported in words
+    except Exception as error:  # noqa: BLE001 - any fault ends in a message, not in a traceback
         return _fault(error, left)
 
 

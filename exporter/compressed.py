@@ -1,4 +1,4 @@
-"""Files that are compressed by gzip, beside those that are not: a file's name tells which it is (``.ttl.gz``)."""
+"""Read and write files with or without gzip compression, by the ending of the name (``.ttl.gz``)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 GZIP: Final = "gzip"
 KINDS: Final = ("none", GZIP)
-"""What ``--compress`` takes."""
+"""The values of ``--compress``."""
 ENDING: Final = ".gz"
 _LEVEL: Final = 6
 BROKEN: Final = (gzip.BadGzipFile, EOFError, zlib.error)
-"""What Python raises where a file is no gzip, or is cut or damaged."""
+"""The exceptions of Python if a file is not gzip, or is truncated or damaged."""
 
 
 def syntax_of(path: PurePath) -> str:
-    """The ending that tells what is in a file, compressed or not.
+    """The ending that gives the content of a file, without ``.gz``.
 
     >>> from pathlib import PurePath
     >>> syntax_of(PurePath("part-0.ttl")), syntax_of(PurePath("part-0.ttl.gz"))
@@ -33,14 +33,14 @@ def syntax_of(path: PurePath) -> str:
 
 
 def found(folder: Path, ending: str) -> list[Path]:
-    """The files with an ending (``.ttl``) in a folder and all below it, compressed ones too, in order."""
+    """The files with an ending (``.ttl``) in a folder and its subfolders, compressed or not, sorted."""
     return sorted([*folder.rglob(f"*{ending}"), *folder.rglob(f"*{ending}{ENDING}")])
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """What is in a file. Raises OSError where it cannot be read; one that is damaged raises it while it is read, too,
-    or one of :data:`BROKEN`.
+    """The content of a file. Raises OSError if it cannot be read. Reading a damaged file raises OSError or one of
+    :data:`BROKEN`.
     """
     if path.suffix != ENDING:
         with path.open("rb") as file:
@@ -52,7 +52,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def created(path: Path) -> Iterator[IO[bytes]]:
-    """A new file, compressed where its name says so: the same bytes for the same content, whenever it is written."""
+    """A new file, compressed if its name ends in ``.gz``. The same content always gives the same bytes."""
     with path.open("wb") as file:
         if path.suffix != ENDING:
             yield file
@@ -62,7 +62,7 @@ def created(path: Path) -> Iterator[IO[bytes]]:
 
 
 def text(path: Path) -> str:
-    """The whole text of a file; raises UsageError where it is damaged."""
+    """The whole text of a file. Raises UsageError if it is damaged."""
     try:
         with opened(path) as file:
             return file.read().decode("utf-8")

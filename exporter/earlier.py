@@ -1,7 +1,7 @@
-"""What earlier runs left in DIR: the rows that they accepted, what was said of them, and how DIR was made.
+"""Read what earlier runs left in DIR, to which ``export --update`` adds: their log and the settings of DIR.
 
-``export --update`` adds to it. A DIR that was made with other settings would come to mean something else, so it is
-refused; so is one that was made without ``--update``, for it does not have its rows any more.
+A DIR made with other settings is refused, because its content would become inconsistent. A DIR made without
+``--update`` is refused, because it does not contain its rows.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _MEANING: Final = (
     "pseudonyms",
     "filter",
 )
-"""Settings that DIR's content hangs on."""
+"""Settings that determine DIR's content."""
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """``runs``: of each run what :func:`exporter.accounting.log` says, the first one first; ``days``: all days of DIR,
-    each with the later ones for which it left something open; ``bytes`` of the state on disk.
+    """``runs``: the entries of :func:`exporter.accounting.log`, oldest first. ``days``: all days of DIR, each with the
+    later days for which it has open messages. ``bytes``: size of the state on disk.
     """
 
     runs: tuple[dict[str, Any], ...] = ()
@@ -46,14 +46,14 @@ class Earlier:
 
     @property
     def run(self) -> int:
-        """The number of the run that comes now."""
+        """The number of the current run, from 1."""
         return len(self.runs) + 1
 
 
 @dataclass(frozen=True)
 class Given:
-    """All that an export is made from: what ``came``, and what earlier runs ``left``; ``changes``: whether what an
-    update changes is written.
+    """The input of an export. ``came``: the given rows. ``left``: what earlier runs left. ``changes``: whether an
+    update writes its changes.
     """
 
     came: Came
@@ -62,17 +62,17 @@ class Given:
 
 
 def earlier(place: Place, settings: Settings) -> Earlier:
-    """What DIR has; nothing where it is not there yet. Raises UsageError where it cannot be added to."""
+    """What earlier runs left in DIR; empty if DIR does not exist. Raises UsageError if rows cannot be added to it."""
     _can_be_by_day(settings)
     if not place.exists() or place.names() == []:
         return Earlier()
     manifest = _read(place, "manifest.json")
     log = _read(place, LOG)
     if manifest is None:
-        raise UsageError(f"{place.shown}: has no manifest.json, so no export left it; give another --out")
+        raise UsageError(f"{place.shown}: has no manifest.json, so it was not made by an export; give another --out")
     if log is None:
         raise UsageError(
-            f"{place.shown}: was made without --update and does not hold its rows; make it once with all rows, "
+            f"{place.shown}: was made without --update and does not contain its rows; make it once with all rows, "
             "--update and --replace"
         )
     _check(place.shown, manifest, settings)
@@ -81,12 +81,12 @@ def earlier(place: Place, settings: Settings) -> Earlier:
 
 
 def _can_be_by_day(settings: Settings) -> None:
-    """Raise UsageError for outputs that are about all rows at once."""
+    """Raise UsageError for outputs that need all rows at once."""
     for output in ("catalog", "facts"):
         if output in settings.outputs:
-            raise UsageError(f"outputs: {output} cannot be added to day by day; export it without --update")
+            raise UsageError(f"outputs: {output} cannot be made by an update; export it without --update")
     if "nquads" in settings.graph_format:
-        raise UsageError("graph_format: nquads names the graph by all of its queries; with --update use ntriples")
+        raise UsageError("graph_format: nquads needs all queries for the name of the graph; with --update use ntriples")
 
 
 def _read(place: Place, name: str) -> Any:
@@ -96,21 +96,23 @@ def _read(place: Place, name: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise UsageError(f"{place.shown}: {name} is damaged; exporter validate {place.shown} says what is") from None
+        raise UsageError(
+            f"{place.shown}: {name} is damaged; exporter validate {place.shown} lists all damage"
+        ) from None
 
 
 def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
     had, has = manifest.get("settings", {}), settings.shown()
     if manifest.get("model") != MODEL:
         raise UsageError(
-            f"{shown}: was made with version {manifest.get('model')} of the model, and this is {MODEL}; make it anew "
-            "with all rows, --update and --replace"
+            f"{shown}: was made with version {manifest.get('model')} of the model, but this program has {MODEL}; make "
+            "it again with all rows, --update and --replace"
         )
     for name in _MEANING:
         if json.dumps(had.get(name), sort_keys=True) != json.dumps(has[name], sort_keys=True, default=list):
             raise UsageError(
-                f"{shown}: was made with {name} {_shown(had.get(name))}, and now it is {_shown(has[name])}: that would "
-                f"mean something else; give the same {name}, or another --out"
+                f"{shown}: was made with {name} {_shown(had.get(name))}, but now it is {_shown(has[name])}: the new "
+                f"content would not fit the old; give the same {name}, or another --out"
             )
 
 

@@ -1,8 +1,8 @@
-"""The errors of the program; each names what failed, where, and what to do.
+"""The errors of the program. Each message says what failed, where, and what to do.
 
 ::
 
-    ExporterError          exit 4   a fault of the program, or of what it runs on (exporter/faults.py has the words)
+    ExporterError          exit 4   a fault of the program or of its environment (messages: exporter/faults.py)
     ├── UsageError         exit 2   arguments, settings or input that cannot be used
     └── RefusedError       exit 1   the shapes refused output, rows were quarantined under --strict, a check has rows
 """
@@ -13,7 +13,7 @@ from typing import ClassVar
 
 
 class ExporterError(Exception):
-    """What failed, in words for the person who reads it."""
+    """The base class. The message is for the person who runs the program."""
 
     exit_code: ClassVar[int] = 4
 

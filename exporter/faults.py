@@ -1,4 +1,4 @@
-"""What fails around the program (a disk, memory, rights, a worker of Spark), in words: what it was, and what helps."""
+"""Messages for failures of the environment (disk, memory, permissions, Spark's workers): what failed, what to do."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import sys
 from typing import Final
 
 _BY_NUMBER: Final = {
-    errno.ENOSPC: ("the disk is full", "make room on that of DIR"),
-    errno.EDQUOT: ("the quota of the disk is used up", "make room on that of DIR"),
+    errno.ENOSPC: ("the disk is full", "free space on the disk of DIR"),
+    errno.EDQUOT: ("the quota of the disk is used up", "free space on the disk of DIR"),
     errno.EFBIG: ("a file has become larger than the system allows", "raise the limit (ulimit -f)"),
     errno.EROFS: ("the disk is read-only", "give a folder that can be written"),
-    errno.EACCES: ("it is not allowed", "give a folder that can be written"),
-    errno.EPERM: ("it is not allowed", "give a folder that can be written"),
+    errno.EACCES: ("permission denied", "give a folder that can be written"),
+    errno.EPERM: ("permission denied", "give a folder that can be written"),
     errno.EMFILE: ("too many files are open at once", "raise the limit (ulimit -n)"),
-    errno.EIO: ("the disk does not answer", "see to the machine"),
-    errno.ENOMEM: ("memory has run out", "give it more, or a smaller part of the rows at a time"),
+    errno.EIO: ("the disk does not answer", "check the machine"),
+    errno.ENOMEM: ("memory has run out", "provide more memory, or export a smaller part of the rows at a time"),
 }
 _MEMORY: Final = _BY_NUMBER[errno.ENOMEM]
-_ENDED: Final = ("Spark's process has ended: killed, or out of memory", "see to the memory of the machine")
+_ENDED: Final = ("Spark's process has ended: killed, or out of memory", "check the memory of the machine")
 _LOST: Final = (
     "a worker of Spark was lost: killed, or out of memory",
-    "see to the memory of the machine that it ran on",
+    "check the memory of the machine that it ran on",
 )
 _BY_TEXT: Final = {
     "univocity.parsers.common.TextParsingException": (
-        "a field of a CSV is longer than any text can be, as where a quote is never closed",
-        "mend the file, or set it aside,",
+        "a field of a CSV is too long; perhaps a quote is never closed",
+        "correct the file or remove it",
     ),
-    "No space left on device": ("the disk is full", "make room on that of DIR and on that of spark.local.dir"),
+    "No space left on device": ("the disk is full", "free space on the disks of DIR and of spark.local.dir"),
     "Disk quota exceeded": _BY_NUMBER[errno.EDQUOT],
     "Read-only file system": _BY_NUMBER[errno.EROFS],
-    "java.lang.OutOfMemoryError": ("Spark's memory has run out", "give it more (spark.driver.memory)"),
+    "java.lang.OutOfMemoryError": ("Spark's memory has run out", "give Spark more memory (spark.driver.memory)"),
     "Cannot allocate memory": _MEMORY,
     "MemoryError": _MEMORY,
     "failed to map segment": _MEMORY,
@@ -39,19 +39,22 @@ _BY_TEXT: Final = {
     "Python worker exited unexpectedly": _LOST,
     "Python worker failed to connect back": _LOST,
     "from pyspark.daemon": _LOST,
-    "java.io.EOFException": _LOST,  # these three: before a worker has said its first word
+    "java.io.EOFException": _LOST,  # these three: the worker was lost before it had started
     "java.net.SocketException": _LOST,
     "java.io.IOException: Broken pipe": _LOST,
     "ExecutorLostFailure": _LOST,
     "Answer from Java side is empty": _ENDED,
     "while sending or receiving": _ENDED,
 }
-"""Marks in what Spark, Java and the loaders of libraries say. Their texts are not shown: they can hold values of rows.
+"""Texts in errors of Spark, Java and library loaders. The errors themselves are not shown: they can contain values of
+rows.
 """
 
 
 def words(error: BaseException, so_far: str) -> str | None:
-    """What failed, what that leaves (``so_far``), and what helps; None where it was the program itself."""
+    """The message for an error of the environment; None for a fault of the program. ``so_far``: the state that the
+    failure leaves.
+    """
     found = _found(error)
     if found is None:
         return None
@@ -69,6 +72,6 @@ def _found(error: BaseException) -> tuple[str, str] | None:
         return _ENDED
     try:
         text = str(error)
-    except OSError:  # py4j asks Java for the words of its exceptions, and Java has ended
+    except OSError:  # py4j asks Java for the text of its exceptions, but Java has ended
         return _ENDED
     return next((told for mark, told in _BY_TEXT.items() if mark in text), None)

@@ -1,4 +1,4 @@
-"""The life of a DIR: the runs that made it."""
+"""The runs that made a DIR (``exporter log``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COUNTS: Final = ("rows_in", "exported", "duplicates", "quarantined")
 
 
 def runs(folder: Path) -> list[dict[str, Any]]:
-    """The runs, the first one first: of a folder that was not added to, one. Raises UsageError where none made it."""
+    """The runs, oldest first; one for a folder made without ``--update``. Raises UsageError if no export made it."""
     log, report = folder / "log.json", folder / "report.json"
     if log.is_file():
         return list(_json(log))
@@ -25,13 +25,13 @@ def runs(folder: Path) -> list[dict[str, Any]]:
 
 
 def no_export(folder: Path) -> str:
-    """Why a folder has no life to tell of."""
-    why = "has no report.json, so no export left it" if folder.is_dir() else "there is no such folder"
-    return f"{why}; give what exporter export wrote"
+    """Why a folder is not an export, for a message."""
+    why = "has no report.json, so it was not made by an export" if folder.is_dir() else "there is no such folder"
+    return f"{why}; give a folder that exporter export wrote"
 
 
 def shown(found: list[dict[str, Any]]) -> str:
-    """The runs as a table, with the sums of the whole life of the folder."""
+    """The runs as a table, with the sums of all runs."""
     head = ("run", "at", *(name.replace("_", " ") for name in _COUNTS), "days made")
     rows = [(str(one["run"]), one.get("at", "-"), *(f"{one[name]:,}" for name in _COUNTS), _days(one)) for one in found]
     sums = ("all", "", *(f"{sum(one[name] for one in found):,}" for name in _COUNTS), "")
@@ -56,4 +56,4 @@ def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
-        raise UsageError(f"{path}: is damaged; exporter validate {path.parent} says what is") from None
+        raise UsageError(f"{path}: is damaged; exporter validate {path.parent} lists all damage") from None

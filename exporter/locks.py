@@ -1,6 +1,6 @@
-"""One run at a time writes a DIR of this machine: a file beside DIR that the system locks for the process.
+"""A lock, so that only one run at a time writes a DIR on this machine: a file beside DIR, locked by the system.
 
-The lock ends with the process, however that ends (flock(2)): a file that a dead process left keeps nobody out.
+The lock ends with the process, however it ends (flock(2)): a file left by a dead process does not block other runs.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LONGEST: Final = 500
-"""Bytes that are read of what another run says of itself."""
+"""Most bytes that are read from the lock file of another run."""
 
 
 @contextmanager
 def held(path: Path, shown: str) -> Iterator[None]:
-    """Hold the lock at ``path`` of the DIR that is ``shown`` to people.
+    """Hold the lock at ``path``. ``shown``: the DIR, for messages.
 
-    Raises UsageError where another run holds it, or the folder of ``path`` cannot be written.
+    Raises UsageError if another run holds it, or if the folder of ``path`` cannot be written.
     """
     try:
         file = _taken(path, shown)
@@ -37,22 +37,22 @@ def held(path: Path, shown: str) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            path.unlink()  # before it is let go: who comes next makes a file of their own
+            path.unlink()  # before the lock is released, so that the next run makes a new file
         os.close(file)
 
 
 def _why(folder: Path, error: OSError) -> str:
-    """Why nothing can be written in a folder, by the first of it that is there."""
+    """Why nothing can be written in a folder, found from the nearest parent folder that exists."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
     if not there.is_dir():
-        return f"{there} is no folder"
-    return f"nothing can be made in {there}" if error.errno == errno.ENOENT else f"{there}: {error.strerror}"
+        return f"{there} is not a folder"
+    return f"nothing can be created in {there}" if error.errno == errno.ENOENT else f"{there}: {error.strerror}"
 
 
 def busy(shown: str, who: str) -> UsageError:
-    """The refusal of a second run. ``who``: what the first one says of itself, empty where it has not said it yet."""
+    """The error for a second run. ``who``: the content of the first run's lock file; empty if not yet written."""
     named = f" ({who})" if who else ""
-    return UsageError(f"{shown}: another run is at work on it{named}; wait for it to end. Nothing was changed")
+    return UsageError(f"{shown}: another run is writing it{named}; wait until it has ended. Nothing was changed")
 
 
 def _taken(path: Path, shown: str) -> int:
@@ -69,15 +69,15 @@ def _taken(path: Path, shown: str) -> int:
             os.close(file)
             raise
         if _is_at(path, file):
-            with suppress(OSError):  # a full disk: the lock holds all the same
+            with suppress(OSError):  # if the disk is full, the lock is held nevertheless
                 os.truncate(file, 0)
                 os.write(file, own().encode())
             return file
-        os.close(file)  # the run that held it has removed it since it was opened
+        os.close(file)  # the run that held the lock has removed the file since it was opened
 
 
 def own() -> str:
-    """What a run says of itself to others."""
+    """The description of this run for others: process, machine, time."""
     return f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 

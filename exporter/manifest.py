@@ -1,4 +1,4 @@
-"""``manifest.json``: which files an export left, with their sizes and sums; and whether DIR is still so."""
+"""``manifest.json``: the files of an export with sizes and checksums, and whether DIR still matches it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Json = dict[str, Any]
 NAME: Final = "manifest.json"
 _PART: Final = "part-"
 _MARK: Final = re.compile(r"-[0-9a-f]{12}(?=(\.[^/.]*)+$)")
-"""What a file's name gets where another file has it: see :mod:`exporter.engine.beside`."""
+"""The mark in a file's name whose plain name was taken (:mod:`exporter.engine.beside`)."""
 _REPORT: Final = "report.json"
 DELIVERIES: Final = "push"
-"""The folder in DIR that is a push's, and no part of the output."""
+"""The folder in DIR that belongs to ``exporter push``; it is not part of the output."""
 
 
 def described(folder: Path, before: Path | None = None) -> list[Json]:
-    """Path, bytes and sha256 of all files below a folder, in order. Those that ``before`` has, too, as the very same
-    files, are as its manifest describes them: an update is not to read all that is there.
+    """Path, bytes and sha256 of all files below a folder, sorted. Files that are hard links to files of ``before`` are
+    taken from its manifest, so that an update does not read everything.
     """
     known = {one["path"]: one for one in entries(_text(before) if before else None) or ()}
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -42,7 +42,7 @@ def described(folder: Path, before: Path | None = None) -> list[Json]:
 
 
 def entries(manifest: str | None) -> list[Json] | None:
-    """The files that a manifest lists; None of what is no manifest."""
+    """The files that a manifest lists; None if the text is not a manifest."""
     try:
         files = json.loads(manifest or "")["files"]
         return [{"path": str(one["path"]), "bytes": int(one["bytes"]), "sha256": str(one["sha256"])} for one in files]
@@ -57,7 +57,7 @@ def _described(path: Path, folder: Path) -> Json:
 
 
 def text(told: Json) -> str:
-    """The manifest as it is written."""
+    """The manifest as JSON text."""
     return json.dumps(told, indent=1, default=str) + "\n"
 
 
@@ -71,13 +71,13 @@ def plain(path: str) -> str:
 
 
 def copies(files: Iterable[Json]) -> dict[str, str]:
-    """Path -> the path that people and scripts know, of the marked files that are found by name (``report.json``)."""
+    """Path -> plain path, for marked files that people and scripts look for by name (``report.json``)."""
     marked = [one["path"] for one in files if plain(one["path"]) != one["path"]]
     return {path: plain(path) for path in marked if not path.rpartition("/")[2].startswith(_PART)}
 
 
 def sync(folder: Path) -> None:
-    """Have all of a folder on the disk: a machine that loses its power after that keeps it."""
+    """Write all files of a folder to the disk, so that they survive a power failure."""
     paths = [folder, *folder.rglob("*")]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(_sync, paths))
@@ -92,9 +92,9 @@ def _sync(path: Path) -> None:
 
 
 def problems(folder: Path) -> list[str]:
-    """What is not as the manifest has it, a sentence a file; none for a folder that no export left.
+    """The differences from the manifest, one sentence per file; empty for a folder that was not made by an export.
 
-    Files that a push leaves are no part of the output. A folder that is replaced meanwhile is looked at again.
+    Files of a push are ignored. If the folder is replaced meanwhile, it is checked again.
     """
     return steady(folder, lambda: list(_problems(folder, _text(folder))))
 
@@ -109,11 +109,11 @@ def _text(folder: Path) -> str | None:
 def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
     if manifest is None:
         if (folder / _REPORT).is_file():
-            yield f"{folder / NAME}: is missing or cannot be read, so nothing says which files belong to the export"
+            yield f"{folder / NAME}: is missing or cannot be read, so the files of the export are not known"
         return
     files = entries(manifest)
     if files is None:
-        yield f"{folder / NAME}: is damaged, so nothing says which files belong to the export"
+        yield f"{folder / NAME}: is damaged, so the files of the export are not known"
         return
     told = {one["path"]: (one["bytes"], one["sha256"]) for one in files}
     told |= {name: told[path] for path, name in copies(files).items()}
@@ -124,7 +124,7 @@ def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
             yield f"{folder / path}: {wrong}"
     for path in sorted(there - told.keys() - {NAME}):
         if not path.startswith(f"{DELIVERIES}/"):
-            yield f"{folder / path}: is not in {NAME}, so it is no part of the export"
+            yield f"{folder / path}: is not in {NAME}, so it is not part of the export"
 
 
 def _wrong(folder: Path, path: str, size: int, digest: str) -> str | None:
@@ -133,5 +133,5 @@ def _wrong(folder: Path, path: str, size: int, digest: str) -> str | None:
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     if now["bytes"] != size:
-        return f"has {now['bytes']:,} bytes, and {NAME} says {size:,}"
+        return f"has {now['bytes']:,} bytes, but {NAME} says {size:,}"
     return None if now["sha256"] == digest else f"has been changed: its sha256 is not the one in {NAME}"

@@ -1,8 +1,7 @@
-"""What queries and things say to each other: the one kind of value that the engines carry.
+"""Messages between queries and things: the only kind of value that the engines pass between steps.
 
-An engine brings messages of one ``to`` and ``key`` together, in the order of ``order``, and knows nothing of what is in
-them. Bodies are plain values that msgpack can write; a step that is in the middle decodes and encodes them itself, so
-that the engine with Spark and the local one carry the same bytes.
+An engine groups messages by ``to`` and ``key``, sorts them by ``order``, and does not interpret their bodies. Bodies
+are plain values encoded by msgpack. Steps encode and decode them, so that both engines pass the same bytes.
 """
 
 from __future__ import annotations
@@ -18,57 +17,57 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-# --- who hears a message (the names are in an order: a step hears those of one group one after the other) -----------
+# --- receivers (their names are sorted so that related receivers, such as parent-0 and parent-1, follow each other) ---
 
-DATASET: Final = "dataset"  # a dataset hears of the objects that have its name
-NAME: Final = "name"  # a name hears of the objects that have it
-ELEMENT: Final = "element"  # a tag, a policy, what is granted: hears of the objects that it is set on, and of its drops
+DATASET: Final = "dataset"  # a dataset receives the objects that have its name
+NAME: Final = "name"  # a name receives the objects that have it
+ELEMENT: Final = "element"  # a tag, policy or grantee receives the objects on which it is set, and its drops
 OBJECT: Final = "object"
 USER: Final = "user"
 AGENT: Final = "agent"
 ACCOUNT: Final = "account"
 ORGANIZATION: Final = "organization"
-QUERY: Final = "query"  # a query hears its rows, its line of QUERY_HISTORY and its children
-NAMED_FOR_PARENT: Final = "parent-0"  # the datasets that a parent's job is named by
-PARENT: Final = "parent-1"  # a parent hears what its job is named by
-NAMED_FOR_QUERY: Final = "written-0"  # the datasets that the queries of a partition speak of
-WRITTEN: Final = "written-1"  # a query hears its facts and the answers, and is written
+QUERY: Final = "query"  # a query receives its rows, its line of QUERY_HISTORY and its children
+NAMED_FOR_PARENT: Final = "parent-0"  # the datasets from which a parent's job is named
+PARENT: Final = "parent-1"  # a parent receives the facts from which its job is named
+NAMED_FOR_QUERY: Final = "written-0"  # the datasets that the queries of a partition mention
+WRITTEN: Final = "written-1"  # a query receives its facts and answers, and is written
 
-READ: Final = "read"  # a user's reads of an object on a day hear of a query (``--reads daily``)
+READ: Final = "read"  # a user's reads of an object on a day receive the read of a query (``--reads daily``)
 SHARED: Final = "shared"  # a node that many queries share, keyed by its IRI
-PROFILE: Final = "profile"  # an object, gathered from what all queries say of it in no order
+PROFILE: Final = "profile"  # an object receives its attributes from all queries, in any order
 STATEMENT: Final = "statement"  # a query that is named as a parent or root and has no row
 
 THINGS: Final = (ACCOUNT, AGENT, OBJECT, ORGANIZATION, STATEMENT, USER)
 
-# --- what leaves the work -------------------------------------------------------------------------------------------
+# --- outputs and results --------------------------------------------------------------------------------------------
 
 EVENTS: Final = "events"
 GRAPH: Final = "graph"
-DAILY: Final = "daily"  # of the graph, what is told by day, in files of its own
+DAILY: Final = "daily"  # reads by day, a part of the graph in separate files
 CATALOG: Final = "catalog"
-ENTRY: Final = "entry"  # what an object or a query tells the catalog
+ENTRY: Final = "entry"  # an entry or a remark for the catalog
 FACTS: Final = "facts"
-PLACE: Final = "aside-0"  # how many records each block of a file has, keyed by the file
-ASIDE: Final = "aside-1"  # a row that is quarantined, keyed by its file
-QUARANTINE: Final = "quarantine"  # the same, with its line or row
-HELD: Final = "held"  # a query that is held back: account, id, parent and root, reason
-SNAPSHOT: Final = "snapshot"  # a message that a thing wants to hear when it goes on the next day
-OPEN: Final = "open"  # a message that is heard the next day, for its query has not ended
-REFUSED: Final = "refused"  # a thing with a node that the shapes refuse: who mentions it is held back
-AROUND: Final = "around"  # an object hears of its surroundings, for the shapes that look around objects
-RESULT: Final = "result"  # of a check
+PLACE: Final = "aside-0"  # the number of records in each block of a file, keyed by the file
+ASIDE: Final = "aside-1"  # a quarantined row, keyed by its file
+QUARANTINE: Final = "quarantine"  # the same with its line or row number
+HELD: Final = "held"  # a query to be quarantined: account, id, parent and root, reason
+SNAPSHOT: Final = "snapshot"  # the state of a thing, which it receives first on the next day
+OPEN: Final = "open"  # a message for a later day, because its query has not ended
+REFUSED: Final = "refused"  # a thing with a node that the shapes refuse: queries that mention it are quarantined
+AROUND: Final = "around"  # an object receives its surroundings, for shapes that need them
+RESULT: Final = "result"  # a result of validation
 TALLY: Final = "tally"  # counts of one partition
 
 
 def is_text(to: str) -> bool:
-    """Whether it is an output whose messages are texts, for the files that an export leaves."""
+    """Whether it is an output whose messages are texts for the files of an export."""
     return to.partition("-")[0] in {EVENTS, GRAPH, DAILY, CATALOG, FACTS, QUARANTINE}
 
 
 class Message(NamedTuple):
-    """``to`` and ``key``: who hears it, or which output it is; ``order``: when, among those of one key (compared byte
-    by byte); ``body``: what it says.
+    """``to`` and ``key``: the receiver, or the output. ``order``: sort key among messages of one receiver (compared
+    byte by byte). ``body``: the content.
     """
 
     to: str
@@ -82,12 +81,12 @@ _OFFSET: Final = 1 << 63
 
 
 def order(rank: int, at: int = 0, by: str = "", phase: int = 0) -> bytes:
-    """The order of a message: by rank, then time (microseconds), then the query that it is of, then phase."""
+    """The order of a message: by rank, then time (microseconds since 1970), then query id, then phase."""
     return _FIXED(rank, at + _OFFSET) + by.encode("utf-8", "surrogatepass") + b"\0" + bytes((phase,))
 
 
 def rank(message: Message) -> int:
-    """The rank that :func:`order` was given."""
+    """The rank in the message's order."""
     return message.order[0]
 
 
@@ -95,7 +94,7 @@ _read_fixed: Final = struct.Struct(">BQ").unpack_from
 
 
 def time_and_query(order: bytes) -> tuple[int, str]:
-    """The time and the query that :func:`order` was given."""
+    """The time and the query id in an order."""
     return _read_fixed(order)[1] - _OFFSET, order[9:-2].decode("utf-8", "surrogatepass")
 
 
@@ -104,27 +103,27 @@ decode: Final[Callable[[bytes], Any]] = msgspec.msgpack.Decoder().decode
 
 
 HOME_END: Final = "\0"
-"""What ends the part of a key that says where its messages meet: keys of one home meet in one partition, so that what
-is told once for a home reaches all of them. Until a query is told, its id is its home; it is written where queries of
-the same statement are (:mod:`exporter.steps.homes`).
+"""Ends the home, the first part of a key. Keys with the same home are in one partition, so that a message to a home
+reaches all of them. First a query's home is its id; when it is written, it is the home of its statement
+(:mod:`exporter.steps.homes`).
 """
 
 
 @lru_cache(maxsize=50_000)
 def within(account: str, key: str) -> str:
-    """The key of something of an account, at home where the key alone is; different pairs never meet."""
+    """A key within an account. Its home is the one of ``key``; different pairs give different keys."""
     return f"{key}{HOME_END}{account}{HOME_END}{len(account)}"
 
 
 @lru_cache(maxsize=50_000)
 def parts(key: str) -> tuple[str, str]:
-    """Account and key of what :func:`within` made."""
+    """Account and key from a result of :func:`within`."""
     rest, _, length = key.rpartition(HOME_END)
     start = len(rest) - int(length)
     return rest[start:], rest[: start - 1]
 
 
 def by_key(messages: Iterable[Message]) -> Iterator[tuple[str, str, Iterator[Message]]]:
-    """Messages that are in order, in groups: who hears them, the key, the messages."""
+    """Sorted messages in groups: receiver, key, messages."""
     for (to, key), group in groupby(messages, itemgetter(0, 1)):
         yield to, key, group

@@ -1,8 +1,7 @@
 """The main job: rows -> facts -> validated events and graph. Start reading here.
 
-The work itself is in ``steps/``: each is a plain function from what is told to what is told next. An engine brings
-together what belongs together and runs them (``engine/rounds.py`` says in which order). The folder appears when all of
-this is done.
+The work itself is in ``steps/``: plain functions from messages to messages. An engine groups and sorts the messages and
+runs the steps in the order of ``engine/rounds.py``. The folder DIR appears when everything is complete.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def export(settings: Settings, progress: Progress, say: Callable[[str], None] = lambda _: None) -> Report:
-    """Run the main job and return what it did; raises UsageError before anything is written, or leaves nothing.
-    ``say``: is told what of an earlier export cannot be removed.
+    """Run the main job and return its report. An error leaves DIR unchanged; UsageError for wrong settings or input.
+    ``say``: receives warnings about files of an earlier export that cannot be removed.
     """
     job = Job.of(settings)
     if job.validate:
@@ -70,7 +69,7 @@ def _published(settings: Settings, job: Job, place: Place, came: inputs.Came, pr
 
 
 def _tidy(place: Place, say: Callable[[str], None]) -> None:
-    """Remove what `exporter serve` made of the DIR before, which may hold what this run was to forget."""
+    """Remove the store that ``exporter serve`` made from the old DIR: it may contain rows that this run removed."""
     if not isinstance(place, LocalPlace):
         return
     out = Path(place.beside(place.name))

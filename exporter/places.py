@@ -1,4 +1,4 @@
-"""Where an export goes: a folder of this machine. One of a Hadoop file system is in :mod:`exporter.engine.hadoop`."""
+"""The place of DIR: a folder on this machine. Hadoop's file systems are in :mod:`exporter.engine.hadoop`."""
 
 from __future__ import annotations
 
@@ -19,77 +19,77 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 _LEDGERS: Final = f"{manifest.DELIVERIES}/*/ledger.txt"
-"""What pushes have delivered: it outlives the output, and holds sums of events alone."""
+"""The ledgers of pushes. They are kept when DIR is replaced, and contain only checksums of events."""
 
 
 class Place(Protocol):
-    """What a publication asks of the file system that DIR is on. Paths are texts: a URI is no path of this machine."""
+    """The operations of DIR's file system that a publication needs. Paths are texts, because they may be URIs."""
 
     name: str
     shown: str
     is_uri: bool
-    """Whether the user named it by a URI, which says that all machines reach it."""
+    """Whether the user gave it as a URI, which means that all machines can reach it."""
 
     def held(self) -> AbstractContextManager[None]:
-        """Let no other run write DIR meanwhile; what dead runs left is mended and removed first.
+        """Lock DIR for this run, after repairing and removing what dead runs left.
 
-        Raises UsageError where another run is at work, or DIR cannot be written.
+        Raises UsageError if another run holds the lock, or if DIR cannot be written.
         """
 
     def exists(self) -> bool:
-        """Whether there is something at DIR's place."""
+        """Whether DIR's path exists."""
 
     def names(self) -> list[str] | None:
-        """What is in DIR; None where it is no folder."""
+        """The sorted names in DIR; None if it is not a folder."""
 
     def beside(self, name: str) -> str:
-        """A path beside DIR."""
+        """The path of a name beside DIR."""
 
     def make(self, folder: str) -> None:
-        """Make a folder, and those above it."""
+        """Make a folder and its parent folders."""
 
     def listed(self, folder: str) -> list[str]:
-        """The paths of what is in a folder, in order; none where it is not there."""
+        """The sorted paths in a folder; empty if it does not exist."""
 
     def move(self, path: str, to: str) -> None:
-        """Move a file; the folder above its new place is made."""
+        """Move a file; the parent folder of its new path is made."""
 
     def write(self, path: str, content: str) -> None:
         """Write a small file."""
 
     def read(self, name: str) -> str | None:
-        """The text of a small file of DIR; None where it is not there."""
+        """The text of a small file in DIR; None if it does not exist."""
 
     def beginning(self, path: str, most: int) -> str:
-        """The text of a file's first bytes, ``most`` of them at most."""
+        """The text of at most ``most`` bytes at the beginning of a file."""
 
     def carry(self, name: str, folder: str) -> None:
-        """Put what DIR has under a name into a folder, too, as it is."""
+        """Copy a file or folder of DIR unchanged into another folder, by hard links if possible."""
 
     def inside(self, name: str) -> str:
-        """The path of what DIR has under a name."""
+        """The path of a name in DIR."""
 
     def described(self, folder: str) -> list[dict[str, Any]]:
-        """Path, bytes and sha256 of all files below a folder, in order."""
+        """Path, bytes and sha256 of all files below a folder, sorted."""
 
     def delete(self, folder: str) -> None:
-        """Remove a folder, if it is there."""
+        """Remove a folder if it exists."""
 
     def swap(self, folder: str, told: dict[str, Any]) -> None:
-        """Put a folder, in which all is complete, in DIR's place, with ``told`` as its manifest: DIR is the old or the
-        new one, whole, at every moment.
+        """Replace DIR by a complete folder, with ``told`` as its manifest. At every moment DIR is the complete old or
+        the complete new output.
         """
 
 
 class LocalPlace:
-    """DIR on this machine."""
+    """A DIR on this machine."""
 
     def __init__(self, out: str) -> None:
         self.shown = out
         self.is_uri = out.startswith("file:")
         if self.is_uri and not Path(local(out)).is_absolute():
-            raise UsageError(f"{out}: names no file of this machine; write file:///path")
-        self._out = Path(local(out)).resolve()  # what a link leads to is replaced, not the link
+            raise UsageError(f"{out}: is not a path on this machine; write file:///path")
+        self._out = Path(local(out)).resolve()  # the target of a link is replaced, not the link
         self.name = self._out.name
         if not self.name:
             raise UsageError(f"{out}: is the root of a file system; give a folder below it")
@@ -97,7 +97,7 @@ class LocalPlace:
     @contextmanager
     def held(self) -> Iterator[None]:
         if os.path.ismount(self._out):
-            raise UsageError(f"{self.shown}: a disk is mounted there, so it cannot be replaced; give a folder below it")
+            raise UsageError(f"{self.shown}: is a mount point, which cannot be replaced; give a folder below it")
         if self._out.exists() and not os.access(self._out, os.W_OK):
             why = errno.EROFS if os.statvfs(self._out).f_flag & os.ST_RDONLY else errno.EACCES
             raise UsageError(f"{self.shown}: cannot be written: {os.strerror(why)}; nothing was changed")
@@ -166,8 +166,8 @@ class LocalPlace:
 
 
 def _carry_ledgers(old: Path, new: Path) -> None:
-    """Give the ledgers of a folder to another that has none of the same names. A ledger is then one file under two
-    names: a push that is at work in the old folder goes on writing what both know.
+    """Copy the ledgers of a folder to another one, as hard links. A push that is still running in the old folder then
+    also writes to the ledger of the new one.
     """
     for ledger in old.glob(_LEDGERS) if new.is_dir() else ():
         to = new / ledger.relative_to(old)
@@ -180,17 +180,21 @@ def _carry_ledgers(old: Path, new: Path) -> None:
 
 
 def _copy(ledger: Path, to: Path) -> None:
-    """For file systems on which a file has one name: the copy would miss what a push writes afterwards."""
+    """Copy a ledger on file systems without hard links. Raises UsageError if a push is running, since the copy would
+    miss what it writes later.
+    """
     with ledger.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UsageError(f"{ledger.parent}: a push is at work; wait for it to end. Nothing was changed") from None
+            raise UsageError(
+                f"{ledger.parent}: a push is running; wait until it has ended. Nothing was changed"
+            ) from None
         shutil.copyfile(ledger, to)
 
 
 def _linked(source: str, to: str) -> str:
-    """One file under two names, where the file system can: what is carried on is never changed."""
+    """Make a hard link if the file system allows it, otherwise a copy. Files that are taken over are never changed."""
     try:
         os.link(source, to)
     except OSError:
@@ -205,7 +209,7 @@ def _umask() -> int:
 
 
 def place_of(out: str) -> Place:
-    """The place that a path or a URI names."""
+    """The place of a path or URI. Raises UsageError if it cannot be used."""
     if is_remote(out):
         from exporter.engine.hadoop import HadoopPlace  # noqa: PLC0415 - needs Spark, and few places do
 

@@ -1,7 +1,7 @@
-"""Text for terminals: what could move the cursor, colour, hide or turn round other text is shown and not obeyed.
+"""Make text safe for terminals: characters that move the cursor, or colour, hide or reverse text, are shown as escapes.
 
-Names in rows can hold escape sequences, so everything that the commands print goes through here
-(:func:`guarded`, in ``cli.py``), whether it goes to a terminal or to a file that somebody shows on one later.
+Names in rows can contain escape sequences. So everything that the commands print passes through this module
+(:func:`guarded`, in ``cli.py``), to a terminal or to a file, which may be shown on a terminal later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _INVISIBLE: Final = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls but for tab and line feed
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls except tab and line feed
     "\u00ad\u200b\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # of no width
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # of writing from right to left
     "\u2028\u2029\ud800-\udfff"  # ends of lines, halves of characters
@@ -26,7 +26,7 @@ _IN_LINE: Final = re.compile(f"[{_INVISIBLE}\t\n]")
 
 
 def visible(text: str) -> str:
-    r"""The text on one line: controls, tabs and ends of lines too, marks of direction and of no width as escapes.
+    r"""The text on one line, with escapes for controls, tabs, line ends, marks of direction and of no width.
 
     >>> visible("a\x1b[31m\u202e\nb")
     'a\\x1b[31m\\u202e\\nb'
@@ -35,17 +35,17 @@ def visible(text: str) -> str:
 
 
 def visible_text(text: str) -> str:
-    """The same of a text of several lines, which it stays; tabs stay, too."""
+    """The same for a text of several lines; line ends and tabs are kept."""
     return _IN_TEXT.sub(_escaped, text)
 
 
 def in_json(text: str) -> str:
-    r"""JSON that says the same, with the same characters as JSON's escapes: ``\u009b``."""
+    r"""JSON with these characters as JSON escapes (``\u009b``); its meaning is unchanged."""
     return _IN_TEXT.sub(_as_json, text)
 
 
 def of_several_lines(text: str) -> str:
-    """The text with its further lines indented: none of them can be taken for a message of its own."""
+    """The text with its second and later lines indented, so that none looks like a separate message."""
     return text.replace("\n", "\n  ")
 
 
@@ -58,7 +58,7 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 class _Guarded:
-    """A stream whose texts are made visible; what its encoding lacks is escaped."""
+    """A stream that makes texts safe; characters that its encoding cannot represent are escaped."""
 
     def __init__(self, stream: TextIO) -> None:
         self.bare = stream
@@ -76,7 +76,7 @@ class _Guarded:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Standard output and standard error, guarded."""
+    """Guard standard output and standard error within a ``with`` block."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast("TextIO", _Guarded(bare(stream))) for stream in before)
     try:
@@ -86,5 +86,5 @@ def guarded() -> Iterator[None]:
 
 
 def bare(stream: TextIO) -> TextIO:
-    """The stream without its guard: for progress, which moves the cursor itself, and for data that a program reads."""
+    """The stream without its guard: for progress, which moves the cursor, and for output that a program reads."""
     return stream.bare if isinstance(stream, _Guarded) else stream

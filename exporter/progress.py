@@ -1,4 +1,4 @@
-"""What a person sees while the work goes on: stages, on a terminal only, and how long each took."""
+"""Progress: the running stages, shown only on a terminal, and the seconds of each stage."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ _WORDS = {
 
 _EVERY = 0.5  # seconds
 _DESCRIPTION: Final = "spark.job.description"
-"""What Spark's own pages and its event log call a job by."""
+"""The name of a job in Spark's web pages and event log."""
 
 
 class Progress:
-    """``seconds``: by stage, summed where a stage ran more than once. While several stages run, the time is shared out
-    evenly among them, so that all seconds together are never more than the total. Shown on
-    ``stream`` if it is a terminal: the stages that run, how many of Spark's tasks are done, and what was counted.
-    Spark's own pages call the jobs by the stages, too.
+    """``seconds``: by stage, summed over its runs. While several stages run, the time is divided equally among them, so
+    that the sum never exceeds the total. ``stream``: if it is a terminal, it shows the running stages, the number of
+    finished Spark tasks, and counts. Spark's web pages show the stages as the names of jobs.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -53,7 +52,7 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time a stage and show that it runs."""
+        """Measure a stage and show that it runs."""
         with self._lock:
             self._share()
             self._running.append(name)
@@ -69,20 +68,20 @@ class Progress:
                 self._show()
 
     def _share(self) -> None:
-        """Give the time since the last look to the stages that ran meanwhile."""
+        """Divide the time since the last call among the stages that run."""
         now = time.monotonic()
         for name in self._running:
             self.seconds[name] += (now - self._looked) / len(self._running)
         self._looked = now
 
     def counted(self, what: str, number: int) -> None:
-        """Show from now on that there are so many; what is made again counts once."""
+        """Show a count from now on; a later call with the same name replaces it."""
         with self._lock:
             self._counts[what] = number
             self._show()
 
     def watch(self, spark: SparkSession) -> None:
-        """Show from now on, twice a second, how many tasks of this session are done; a terminal alone costs this."""
+        """Show the finished tasks of this session twice a second, only on a terminal."""
         self._context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
         if self.stream.isatty() and self._context is not None:
             self._tracker = self._context.statusTracker()
@@ -99,11 +98,11 @@ class Progress:
         try:
             yield
         finally:
-            with suppress(Exception):  # the JVM may be gone, which the run itself says
+            with suppress(Exception):  # the JVM may have ended, which the run itself reports
                 context.setLocalProperty(_DESCRIPTION, before)
 
     def total(self) -> float:
-        """Seconds since the beginning."""
+        """Seconds since the start."""
         return time.monotonic() - self.begun
 
     def _show_on(self) -> None:
@@ -114,7 +113,7 @@ class Progress:
 
     def _show(self) -> None:
         if self.stream.isatty():
-            text = self._text()[: shutil.get_terminal_size().columns - 1]  # a second line could not be taken back
+            text = self._text()[: shutil.get_terminal_size().columns - 1]  # a second line could not be overwritten
             self.stream.write(f"\r\x1b[K{text}")
             self.stream.flush()
 
@@ -130,7 +129,7 @@ class Progress:
             return []
         try:
             stages = [self._tracker.getStageInfo(number) for number in self._tracker.getActiveStageIds()]
-        except Exception:  # noqa: BLE001 - where the engine fails the run itself says so, and nothing is left to show
+        except Exception:  # noqa: BLE001 - if the engine fails, the run itself reports it
             self._tracker = None
             return []
         done, all_ = sum(one.numCompletedTasks for one in stages if one), sum(one.numTasks for one in stages if one)

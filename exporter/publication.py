@@ -1,6 +1,6 @@
-"""The folder that an export leaves: written beside its place and moved there when it is complete.
+"""Publish an export: its folder is written beside DIR and moved to DIR when it is complete.
 
-An old folder stays readable until the new one takes its place; a run that fails leaves nothing behind.
+The old folder stays readable until it is replaced. A run that fails leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 _MARKS: Final = ("manifest.json", "report.json")
 _BEGINNING: Final = 1 << 20
-"""Bytes of a file, where its beginning is asked for."""
+"""Bytes that are read for the beginning of a file."""
 _ENDINGS: Final = {EVENTS: "ndjson", QUARANTINE: "ndjson"}
 _COMPRESSED: Final = (EVENTS, GRAPH, DAILY)
-"""What grows with the rows, and is compressed where that is asked for."""
+"""Outputs that grow with the rows and are compressed with ``--compress gzip``."""
 
 
 def path_of(to: str, number: int, day: str = "", *, is_compressed: bool = False) -> str | None:
-    """Where the texts of an output are in DIR; None of what is no file of it. ``day``: whose they are, in a DIR that is
-    added to by days: a folder, or the beginning of a file's name in the quarantine. ``is_compressed``: whether events
-    and graph are.
+    """The path in DIR of a file of an output; None if the output is not a file in DIR. ``day``: in an update, the day;
+    it becomes a folder, or in the quarantine the beginning of the name. ``is_compressed``: whether events and graph
+    are compressed.
     """
     kind, _, name = to.partition("-")
     if kind == CATALOG:
@@ -44,14 +44,14 @@ def path_of(to: str, number: int, day: str = "", *, is_compressed: bool = False)
 
 
 class Publication:
-    """A folder in the making: ``with Publication(place, replace) as new: …; new.publish(manifest)``.
+    """A folder under construction: ``with Publication(place, replace) as new: …; new.publish(manifest)``.
 
-    ``folder``: the path or URI that it is made in; ``work`` below it is for the work alone. ``shown``, ``is_uri``: of
+    ``folder``: the path or URI in which it is made. ``work``: a temporary folder in it. ``shown``, ``is_uri``: as in
     its place.
     """
 
     def __init__(self, place: Place, *, replace: bool) -> None:
-        """``place`` must not be there, be empty, or (with ``replace``) be what an export left."""
+        """Raises UsageError unless ``place`` does not exist, is empty, or (with ``replace``) was made by an export."""
         self._place = place
         self.shown, self.is_uri = place.shown, place.is_uri
         if place.exists() and not self._may_take(replace=replace):
@@ -67,8 +67,8 @@ class Publication:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # The first failure is the one to tell; and once all is published nothing fails any more: what cannot be removed
-        # now the next run removes.
+        # An earlier error must not be hidden by one of the clean-up. After publishing, the clean-up must not fail the
+        # run: what cannot be removed now is removed by the next run.
         quiet = (Exception,) if error is not None else (Exception, KeyboardInterrupt) if self._is_published else ()
         with suppress(*quiet):
             self._place.delete(self.folder)
@@ -80,8 +80,8 @@ class Publication:
         return not names or (replace and any(mark in names for mark in _MARKS))
 
     def take(self, texts: str, day: str = "") -> None:
-        """Give the texts below ``texts`` their places: ``to=events/part-…`` becomes ``events/part-00000.ndjson``;
-        ``day``: as :func:`path_of` has it.
+        """Move the texts below ``texts`` to their places: ``to=events/part-…`` becomes ``events/part-00000.ndjson``.
+        ``day``: as in :func:`path_of`.
         """
         taken: set[str] = set()
         for folder in self._place.listed(texts):
@@ -95,16 +95,16 @@ class Publication:
                     self._place.move(part, f"{self.folder}/{path}")
 
     def plain_ones(self, texts: str) -> list[str]:
-        """The folders below ``texts`` of outputs whose parts are compressed there, and are not to be so in DIR."""
+        """The folders below ``texts`` whose parts are compressed but must not be compressed in DIR."""
         folders = [one for one in self._place.listed(texts) if _is_plain(one.rpartition("/")[2].removeprefix("to="))]
         return [one for one in folders if any(part.endswith(compressed.ENDING) for part in self._parts(one))]
 
     def drop_work(self, folder: str) -> None:
-        """Remove a folder of the work, by its whole path."""
+        """Remove a temporary folder, given by its full path."""
         self._place.delete(folder)
 
     def take_facts(self, table: str, folder: str) -> None:
-        """Give a table's files of Parquet in ``folder`` their places."""
+        """Move the Parquet files of a table from ``folder`` to their places."""
         for number, part in enumerate(self._parts(folder)):
             self._place.move(part, f"{self.folder}/facts/{table}/part-{number:05d}.parquet")
 
@@ -112,14 +112,14 @@ class Publication:
         return [part for part in self._place.listed(folder) if part.rpartition("/")[2].startswith("part-")]
 
     def take_changes(self, folder: str, number: int) -> None:
-        """Give the files of an update's changes their places: single files, or folders that Spark wrote one into."""
+        """Move the files of an update's changes to their places. An entry is a file, or a folder with one part."""
         for path in self._place.listed(folder):
             name = path.rpartition("/")[2]
             parts = self._parts(path)
             self._place.move(parts[0] if parts else path, f"{self.folder}/changes/{number}/{name}")
 
     def carry(self, name: str) -> None:
-        """Take over what the DIR before has under a name, where it has it; a ``*`` at the end stands for any."""
+        """Take over a file or folder of the old DIR, if it exists; ``*`` at the end of the name matches any ending."""
         above, _, last = name.rpartition("/")
         if last.endswith("*"):
             paths = self._place.listed(self._place.inside(above)) if self._place.exists() else []
@@ -131,44 +131,44 @@ class Publication:
             self._place.carry(name, self.folder)
 
     def drop(self, name: str) -> None:
-        """Remove what was taken over under a name."""
+        """Remove a file or folder that was taken over."""
         self._place.delete(f"{self.folder}/{name}")
 
     def has_before(self, name: str) -> bool:
-        """Whether the DIR before has something under a name, which may have a folder before it."""
+        """Whether the old DIR has a file or folder with this path."""
         return self._place.exists() and bool(self._place.listed(self._place.inside(name)))
 
     def is_there(self, path: str) -> bool:
-        """Whether there is something in a folder, by its whole path."""
+        """Whether a folder, given by its full path, has any content."""
         return bool(self._place.listed(path))
 
     def has(self, name: str) -> bool:
-        """Whether the new DIR has something in a folder already."""
+        """Whether a folder in the new DIR has any content yet."""
         return bool(self._place.listed(f"{self.folder}/{name}"))
 
     def numbered(self, name: str) -> int:
-        """How many folders that count from 1 the DIR before has below one."""
+        """The number of entries in a folder of the old DIR; 0 if it does not exist."""
         return len(self._place.listed(self._place.inside(name))) if self.has_before(name) else 0
 
     def before(self, name: str) -> str:
-        """The path of what the DIR before has under a name."""
+        """The path of a name in the old DIR."""
         return self._place.inside(name)
 
     def text_before(self, name: str) -> str | None:
-        """The text of a small file of the DIR before; None where it does not have it."""
+        """The text of a small file in the old DIR; None if it does not exist."""
         return self._place.read(name) if self._place.exists() else None
 
     def beginning(self, name: str) -> str:
-        """How the first file begins that is in a folder of the new one; empty where there is none."""
+        """The beginning of the first file in a folder of the new DIR; empty if there is none."""
         paths = self._place.listed(f"{self.folder}/{name}")
         return self._place.beginning(paths[0], _BEGINNING) if paths else ""
 
     def text(self, name: str, content: str) -> None:
-        """A small file."""
+        """Write a small file to the new DIR."""
         self._place.write(f"{self.folder}/{name}", content)
 
     def publish(self, manifest: dict[str, Any]) -> None:
-        """Drop what was only for the work, and move the folder to its place, with the manifest of its files."""
+        """Remove the temporary folder, complete the manifest with the list of files, and move the folder to DIR."""
         self._place.delete(self.work)
         listed = self._place.described(self.folder)
         self._place.swap(self.folder, {**manifest, "files": listed})
@@ -176,11 +176,11 @@ class Publication:
 
 
 def _is_plain(to: str) -> bool:
-    """Whether it is an output that is never compressed."""
+    """Whether it is an output that is never compressed in DIR."""
     return to.partition("-")[0] not in _COMPRESSED and path_of(to, 0) is not None
 
 
 def _refusal(shown: str, *, replace: bool) -> str:
     if replace:
-        return f"{shown}: is there already and is not what an export left, so it is not replaced; give another --out"
-    return f"{shown}: is there already; give --replace to put the new output in its place, or another --out"
+        return f"{shown}: exists and was not made by an export, so it is not replaced; give another --out"
+    return f"{shown}: exists already; give --replace to replace it by the new output, or another --out"

@@ -1,4 +1,4 @@
-"""What the runs of a DIR quarantined, by reason, and whether it was given again since: ``exporter quarantine``."""
+"""``exporter quarantine``: the quarantined rows of a DIR by reason, and whether they were exported again since."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SHOWN: Final = 300
-"""Characters of a row that a person is shown."""
+"""Most characters of a row that are shown."""
 _of_run: Final = re.compile(r"run=(\d+)-").match
-"""The run that a file is of, with rows that could not be read; the other files are of the present state."""
+"""Matches files with the unreadable rows of one run; the other files belong to the present state."""
 _DAYS: Final = "to=[0-9]*-[0-9]*-[0-9]*"
-"""The folders with the rows of a day, in the state of an update."""
+"""Pattern for the folders with the rows of a day in the state of an update."""
 
 
 class Aside(NamedTuple):
-    """A row that was quarantined. ``run``: of which update, 0 where it is not kept from run to run; ``query_id``: None
-    where it cannot be read.
+    """A quarantined row. ``run``: the run of an update, 0 if it belongs to the present state. ``query_id``: None if it
+    cannot be read.
     """
 
     told: dict[str, Any]
@@ -34,10 +34,10 @@ class Aside(NamedTuple):
 
 
 def reasons(folder: Path) -> list[dict[str, Any]]:
-    """What was quarantined, by reason, the commonest first: how many ``rows``; ``given_again``, of how many of them a
-    later run took a row of the same query; and an ``example``, the first that was not given again if there is one.
+    """The quarantined rows by reason, the most frequent first. ``rows``: their number. ``given_again``: how many of
+    their queries had a row that a later run accepted. ``example``: the first row, if possible one not given again.
 
-    Raises UsageError where no export left the folder.
+    Raises UsageError if the folder was not made by an export.
     """
     if not (folder / "report.json").is_file():
         raise UsageError(f"{folder}: {no_export(folder)}")
@@ -64,7 +64,7 @@ def _set_aside(folder: Path) -> Iterator[Aside]:
 
 
 def _query_id(text: str) -> str | None:
-    """The query that a row names; None where its text is no JSON object, or names none."""
+    """The query id in a row; None if the text is not a JSON object or has no query id."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
@@ -75,7 +75,7 @@ def _query_id(text: str) -> str | None:
 
 
 def _taken(folder: Path) -> dict[str, int]:
-    """Of the queries of which a row was quarantined: the last run that a row of theirs came with, and was taken."""
+    """Query id -> the last run that accepted a row of the query, for the queries of quarantined rows."""
     wanted = {one.query_id for one in _set_aside(folder) if one.query_id is not None}
     files = sorted((folder / STATE / "rows").glob(f"*/{_DAYS}/*.parquet")) if wanted else []
     found: dict[str, int] = {}
@@ -86,7 +86,7 @@ def _taken(folder: Path) -> dict[str, int]:
 
 
 def _rows_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
-    """The rows of these queries that are kept in a file: the query and the order of each, which tells its run."""
+    """The rows of these queries in a file of the state: query id, and order (which contains the run)."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import, and seldom needed
     import pyarrow.compute as pc  # noqa: PLC0415 - as above
     from pyarrow import parquet  # noqa: PLC0415 - as above
@@ -101,16 +101,16 @@ def _rows_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
 
 
 def shown(found: list[dict[str, Any]], folder: str) -> str:
-    """The reasons for a person, and what to do."""
+    """The reasons as text for people, and what to do."""
     if not found:
         return "Nothing was quarantined."
     told = [_reason(one) for one in found]
     is_done = all(one["rows"] == one["given_again"] for one in found)
     todo = (
-        f"All rows are in {folder}/quarantine as they came. Mend them, and give them again: with --update they are "
-        "added to what is there."
+        f"The original rows are in {folder}/quarantine. Correct them and export them again: with --update they are "
+        "added to the existing output."
     )
-    done = "All of these queries were given again since; there is nothing left to mend."
+    done = "Rows of all these queries were exported again since; nothing is left to correct."
     return "\n\n".join([*told, done if is_done else todo])
 
 

@@ -1,4 +1,6 @@
-"""What was made for things that came lately, by what they are: statements recur, and so do their contents."""
+"""A cache of the most recently used values, by the identity of their key. Statements recur, and so do their
+contents.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ Value = TypeVar("Value")
 
 
 class Recent(Generic[Value]):
-    """A value for each of the things that were asked for last, ``most`` at most. By identity: to hash a content takes
-    as long as to read it. Each thing is kept beside its value, so that its id stays its own.
+    """A cache of at most ``most`` values. Keys are compared by identity, because hashing a content takes as long as
+    reading it. Each key is kept with its value, so that its id is not reused.
     """
 
     def __init__(self, most: int) -> None:
@@ -18,7 +20,7 @@ class Recent(Generic[Value]):
         self._kept: OrderedDict[int, tuple[object, Value]] = OrderedDict()
 
     def get(self, thing: object) -> Value | None:
-        """The value that was kept for this very thing; None where there is none (any more)."""
+        """The cached value for this object; None if there is none (any more)."""
         key = id(thing)
         known = self._kept.get(key)
         if known is None or known[0] is not thing:
@@ -27,7 +29,7 @@ class Recent(Generic[Value]):
         return known[1]
 
     def keep(self, thing: object, value: Value) -> Value:
-        """Keep a value; the one that was asked for longest ago goes where there are too many."""
+        """Cache a value and return it. If there are too many, the least recently used one is removed."""
         self._kept[id(thing)] = thing, value
         self._kept.move_to_end(id(thing))
         if len(self._kept) > self._most:

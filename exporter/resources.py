@@ -1,4 +1,4 @@
-"""Where shapes, ontology and questions are: beside the code in a checkout, inside the package of a wheel."""
+"""The folders of shapes, ontology and questions: beside the code in a checkout, inside the package in a wheel."""
 
 from __future__ import annotations
 

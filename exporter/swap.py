@@ -1,4 +1,4 @@
-"""A folder is put in the place of another: the place always holds one of them whole, and is read so."""
+"""Replace a folder by another one, and read a folder that may be replaced meanwhile: it is always complete."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _HERE: Final = -100
-"""AT_FDCWD: a path that is not absolute begins at the working folder."""
+"""AT_FDCWD: relative paths start at the working folder."""
 _EXCHANGE: Final = 2
 """RENAME_EXCHANGE of renameat2(2)."""
 _UNKNOWN: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
-"""What a file system answers that cannot exchange."""
+"""The errors of a file system that cannot exchange folders."""
 _ASIDE: Final = ".old"
 
 
 def put(new: Path, place: Path) -> None:
-    """Put the folder ``new`` at ``place``; what was there is at ``new`` afterwards.
+    """Move the folder ``new`` to ``place``. A folder that was there is at ``new`` afterwards.
 
-    Linux exchanges the two in one step. Where the system cannot, the old one goes aside first: a process that is killed
-    at that moment leaves the place empty, and :func:`mend` puts the old one back.
+    Linux exchanges the two in one step. If the system cannot, the old folder is renamed first. A process that is killed
+    at that moment leaves ``place`` empty, and :func:`mend` restores the old folder.
     """
     if not os.path.lexists(place):
         new.rename(place)
@@ -40,15 +40,15 @@ def put(new: Path, place: Path) -> None:
 
 
 def mend(place: Path) -> None:
-    """Put back a folder that :func:`put` had moved aside when its process was killed."""
+    """Restore a folder that :func:`put` had renamed when its process was killed."""
     for left in left_behind(place):
         if left.name.endswith(_ASIDE) and not os.path.lexists(place):
             left.rename(place)
 
 
 def left_behind(place: Path) -> Iterator[Path]:
-    """The folders beside ``place`` that runs work in, ``.NAME.`` and twelve digits; those of dead runs, for who has the
-    lock.
+    """The work folders beside ``place`` (``.NAME.`` and twelve digits). For the process that holds the lock, these are
+    the folders of dead runs.
     """
     own = re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{12}}({re.escape(_ASIDE)})?")
     for path in sorted(place.parent.iterdir()) if place.parent.is_dir() else ():
@@ -57,8 +57,8 @@ def left_behind(place: Path) -> Iterator[Path]:
 
 
 def steady(place: Path, read: Callable[[], _T]) -> _T:
-    """What ``read`` makes of the files of a folder; made again where another folder took its place meanwhile, for some
-    of the files would be of the one and some of the other.
+    """The result of ``read`` on the files of a folder. If the folder is replaced meanwhile, ``read`` runs again,
+    because it may have read files of both folders.
     """
     while True:
         before = _identity(place)
@@ -81,7 +81,7 @@ def _identity(place: Path) -> tuple[int, int] | None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Whether the system has exchanged the two; Python has no call of its own for that."""
+    """Whether the system has exchanged the two, by renameat2(2), which Python's library does not offer."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:
         return False

@@ -1,4 +1,4 @@
-"""What the program says to a person: the summary at the end, advice, and the list of questions."""
+"""Texts for people: the summary at the end of an export, warnings, error messages, and the list of questions."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _WIDTH = 12
 
 
 def warn(lines: Iterable[str]) -> None:
-    """Each line on standard error."""
+    """Print each line on standard error."""
     for line in lines:
         print(f"exporter: {line}", file=sys.stderr)
 
 
 def fault(error: Exception, left: str) -> str:
-    """What a fault of the program, or of what it runs on, is told as: never a traceback. What Spark said is in a file
-    that only its owner can read, for it can hold values of the rows. ``left``: what the command leaves, if that is to
-    be said.
+    """The message for a fault of the program or its environment, never a traceback. Spark's own messages are in a file
+    that only its owner can read, because they can contain values of rows. ``left``: the state that the command leaves;
+    empty if there is nothing to say.
     """
-    around = faults.words(error, f"{left}, and what was there before is as it was" if left else "there is no result")
+    around = faults.words(error, f"{left}, and existing output is unchanged" if left else "there is no result")
     first = (str(error).splitlines() or [""])[0][:300]
     told = around or f"a fault of the program{left and f', {left}'}: {type(error).__name__}: {first}"
-    session = sys.modules.get("exporter.engine.session")  # a command without Spark has not loaded it
+    session = sys.modules.get("exporter.engine.session")  # loaded only if Spark was used
     said = session.said() if session else ""
     if said:
         told += f"\n{said}"
@@ -44,13 +44,13 @@ def fault(error: Exception, left: str) -> str:
 
 
 def advice(settings: Settings) -> list[str]:
-    """What is allowed and seldom meant."""
+    """Warnings about settings that are allowed but seldom intended."""
     of_account = account.advice(settings.account)
     return [*settings.privacy.advice, *([of_account] if of_account else [])]
 
 
 def summary(report: Report, settings: Settings) -> str:
-    """The account of an export, a line a number, and where to go from here."""
+    """The summary of an export, with one number on each line, and the next commands."""
     rows = [
         ("rows in", f"{report.rows_in:>{_WIDTH},}"),
         ("exported", f"{report.exported:>{_WIDTH},}   {_of_rows(report)}"),
@@ -78,29 +78,29 @@ def counted(number: int, one: str, several: str) -> str:
 
 
 def _of_rows(report: Report) -> str:
-    cut = f", {report.truncated:,} of them cut short by Snowflake" if report.truncated else ""
+    cut = f", {report.truncated:,} of them truncated by Snowflake" if report.truncated else ""
     return f"{counted(report.queries, 'query', 'queries')}{cut}"
 
 
 def _left_out(report: Report) -> list[tuple[str, str]]:
-    """What the filters left out, which does not count as rows in."""
+    """What the filters left out, which is not counted in ``rows in``."""
     if report.filtered is None:
         return []
     rows: dict[str, int] = report.filtered["rows"]
     told = [f"{name} {number:,}" for name, number in rows.items() if number]
     reduced = report.filtered["reduced"]
-    told += [f"and objects taken out of {counted(reduced, 'row', 'rows')} more"] if reduced else []
+    told += [f"objects removed from {counted(reduced, 'more row', 'more rows')}"] if reduced else []
     return [("filtered", f"{sum(rows.values()):>{_WIDTH},}   {', '.join(told) or 'nothing'}")]
 
 
 def _days(report: Report) -> list[tuple[str, str]]:
-    """Of an update, which days it made again, and why."""
+    """The days that an update made again, and their new rows."""
     if report.made is None:
         return []
     new = {day: rows for day, rows in (report.new or {}).items() if rows}
     told = ", ".join(f"{day} ({rows:,} new)" for day, rows in list(new.items())[:3]) + (" …" if len(new) > 3 else "")
     others = len(report.made) - len(new)
-    after = f"; {others} more that come after" if others else ""
+    after = f"; {counted(others, 'later day', 'later days')}" if others else ""
     return [("days made", f"{len(report.made):>{_WIDTH},}   {told or 'nothing is new'}{after}")]
 
 
@@ -123,18 +123,18 @@ def _skipped(report: Report) -> list[str]:
     if not report.skipped_files:
         return []
     named = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
-    files = counted(len(report.skipped_files), "file that is no rows or a link", "files that are no rows, or links")
-    return [f"  skipped {files} out of the input: {named}"]
+    files = counted(len(report.skipped_files), "file without rows or link", "files without rows or links")
+    return [f"  skipped {files} in the input: {named}"]
 
 
 def _shapes(report: Report) -> list[str]:
     refused = [f"  refused by {shape}: {count:,}" for shape, count in sorted(report.violations.items())]
-    warned = [f"  warning of {shape}: {count:,}" for shape, count in sorted(report.warnings.items())]
+    warned = [f"  warning by {shape}: {count:,}" for shape, count in sorted(report.warnings.items())]
     return [*refused, *warned, *([f"  all results are in {report.out}/shacl-report.ttl"] if refused or warned else [])]
 
 
 def _period(report: Report) -> list[tuple[str, str]]:
-    """When the first and the last query started."""
+    """The line with the start of the first and the last query."""
     if report.period is None:
         return []
     first, last = (_minute(report.period[name]) for name in ("first", "last"))
@@ -142,7 +142,7 @@ def _period(report: Report) -> list[tuple[str, str]]:
 
 
 def _minute(time: str) -> str:
-    """A time for people, in UTC as it is.
+    """An ISO time without seconds, for people.
 
     >>> _minute("2026-09-01T08:00:12.5Z")
     '2026-09-01 08:00'
@@ -151,19 +151,19 @@ def _minute(time: str) -> str:
 
 
 def _next(settings: Settings) -> list[str]:
-    """What to do next, as a command on a line of its own that can be pasted."""
+    """What to do next, with commands on separate lines that can be pasted."""
     if is_remote(settings.out):
-        return ["To ask it something, or to validate or push it: copy it to a folder of this machine."]
+        return ["To query, validate or push it, copy it to a folder on this machine."]
     if "graph" in settings.outputs and settings.graph_format != ("nquads",):
         asked = f"  {program()} query user-history --graph {shlex.quote(settings.out)}"
-        return ["To ask it something, and to list all questions:", asked, f"  {program()} queries"]
+        return ["To query it, and to list all questions:", asked, f"  {program()} queries"]
     if "events" in settings.outputs:
         return ["To send the events to a backend:", f"  {program()} push {shlex.quote(settings.out)}"]
     return []
 
 
 def program() -> str:
-    """The program as a shell finds it: by its name where that is on the path, else as it was started."""
+    """The program's name for a shell: its plain name if that is on the path, otherwise the path of this one."""
     started = Path(sys.argv[0])
     if started.name == "__main__.py" and started.parent.name == "exporter":
         return f"{_found(Path(sys.executable))} -m exporter"
@@ -171,7 +171,7 @@ def program() -> str:
 
 
 def _found(started: Path) -> str:
-    """The name of a program where a shell finds the same one by it, else its path."""
+    """The name of a program if a shell finds this same program by it, otherwise its path."""
     found = shutil.which(started.name)
     is_same = found is not None and Path(found).absolute() == started.absolute()
     return started.name if is_same else shlex.quote(str(started))

@@ -1,6 +1,6 @@
-"""A program that is killed, or that runs out of memory inside a library, cannot say so: a second process says it then.
+"""Report the end of a program that was killed or ran out of memory: a second process prints the message.
 
-It waits at a pipe that the system closes when the program is no more.
+The second process waits at a pipe, which the system closes when the program ends.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WORDS: Final = (
-    "exporter: ended from outside: killed, or no memory was left. An export's DIR is as it was, or the new one, whole; "
-    "what a push delivered is on record. Start it again, with more memory if that was it\n"
+    "exporter: was killed, or memory has run out. The DIR of an export is the complete old or the complete new one; "
+    "what a push delivered is recorded. Start it again, with more memory if memory has run out\n"
 )
 
 
 @contextmanager
 def ends_told() -> Iterator[None]:
-    """Tell on standard error, from a process of its own, where this one ends before the block does.
+    """Print a message on standard error, from a second process, if this process ends within the block.
 
-    To be entered while there is one thread, no open file of the work, and no lock: the other process has them all, too.
+    Enter the block while there is only one thread, no open file and no lock, because the second process inherits them.
     """
     said, say = os.pipe()
     try:
         watcher = os.fork()
-    except OSError:  # no more processes: what is told so is worth less than the work
+    except OSError:  # no further process is possible; the work itself is more important than this message
         watcher = None
     if watcher == 0:
         os.close(say)
@@ -46,7 +46,7 @@ def ends_told() -> Iterator[None]:
 
 
 def _wait(said: int) -> NoReturn:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a whole group may get them
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # sent to the whole process group
         signal.signal(number, signal.SIG_IGN)
     for file in (0, 1):
         with suppress(OSError):

@@ -60,7 +60,7 @@ def test_what_is_no_account_is_refused_with_where_to_find_it(given: str) -> None
 
 def test_names_are_told_that_may_not_meet() -> None:
     assert (advice("ACME-PROD"), advice("xy12345.us-east-2.aws")) == (None, None)
-    assert "names are below snowflake://local-account" in str(advice("local-account"))
+    assert "all names begin with snowflake://local-account" in str(advice("local-account"))
     assert "locator without a region" in str(advice("xy12345"))
 
 

@@ -226,13 +226,13 @@ def test_query_formats(capsys: pytest.CaptureFixture[str]) -> None:
         (["query", "who-accessed", "--graph", "nowhere", "--param", "object_id=1"], "nowhere"),
         (["query", "who-accessed", "--graph", str(EXAMPLE), "--param", "object_id"], "name=value"),
         (["query", "who-accessed", "--graph", str(EXAMPLE), "--param", "objectid=1"], "object_id"),
-        (["query", "who-accessed", "--graph", str(EXAMPLE), "--param", "object_id=T1"], "no id"),
+        (["query", "who-accessed", "--graph", str(EXAMPLE), "--param", "object_id=T1"], "not an id"),
         (
             ["query", "joins", "--graph", str(EXAMPLE), "--param", "since=2026-02-01", "--param", "until=2026-01-01"],
             "is after",
         ),
         (["validate", "nowhere"], "nowhere"),
-        (["validate", str(EXAMPLE / "events.json")], "no Turtle"),
+        (["validate", str(EXAMPLE / "events.json")], "not valid Turtle"),
     ],
 )
 def test_what_cannot_be_asked(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -347,11 +347,11 @@ def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("below", "why"),
     [
-        ("file/out", "{}/file is no folder"),
-        ("file/deep/out", "{}/file is no folder"),
-        ("/proc/out", "nothing can be made in /proc"),
-        ("/proc/deep/out", "nothing can be made in /proc"),
-        ("/dev/null/out", "/dev/null is no folder"),
+        ("file/out", "{}/file is not a folder"),
+        ("file/deep/out", "{}/file is not a folder"),
+        ("/proc/out", "nothing can be created in /proc"),
+        ("/proc/deep/out", "nothing can be created in /proc"),
+        ("/dev/null/out", "/dev/null is not a folder"),
         ("n" * 250, "{}: File name too long"),
     ],
 )

@@ -106,8 +106,8 @@ def test_memory(rows: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (OSError(errno.ENOSPC, "No space", "/disk/file"), "/disk/file: the disk is full; so far. To go on, make room"),
-        (PermissionError(errno.EACCES, "denied", "/file"), "/file: it is not allowed; so far"),
+        (OSError(errno.ENOSPC, "No space", "/disk/file"), "/disk/file: the disk is full; so far. To go on, free space"),
+        (PermissionError(errno.EACCES, "denied", "/file"), "/file: permission denied; so far"),
         (MemoryError(), "memory has run out; so far"),
         (RuntimeError("x: java.io.IOException: No space left on device\n\tat org"), "the disk is full; so far"),
         (RuntimeError("SparkException: Python worker exited unexpectedly (crashed)"), "a worker of Spark was lost"),

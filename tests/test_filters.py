@@ -61,7 +61,7 @@ def test_objects_that_are_left_out(form: str, tmp_path: Path, capsys: pytest.Cap
     adds_up(report, 4)
     kind = form.partition(" ")[0].partition("_")[2]
     assert report["filtered"] == {"rows": {kind: 1}, "reduced": 1, "objects": 4, "query_history": 0}
-    assert f"filtered               1   {kind} 1, and objects taken out of 1 row more" in capsys.readouterr().out
+    assert f"filtered               1   {kind} 1, objects removed from 1 more row" in capsys.readouterr().out
     queries = {one["query_id"]: one for one in exports.facts(tmp_path / "out", "queries")}
     assert set(queries) == {"q1", "q2", "q4"}
     places = ["base_objects_accessed UNNAMED", "direct_objects_accessed UNNAMED", "objects_modified UNNAMED"]

@@ -39,7 +39,7 @@ def test_rows_that_are_none_replace_nothing(out: Path, capsys: pytest.CaptureFix
     before = files(out)
     assert export(out, given) == 2
     said = capsys.readouterr().err
-    assert f"none of the 4 rows can be exported; {out} is as it was" in said
+    assert f"none of the 4 rows can be exported; {out} is unchanged" in said
     assert f"query_start_time cannot be read as a time ({given}, line 1)" in said
     assert "query_id is missing" in said
     assert "yesterday" not in said, "what a row had is not told"
@@ -53,7 +53,7 @@ def test_an_input_without_rows_replaces_nothing(out: Path, capsys: pytest.Captur
     (out.parent / "none.ndjson").write_text("\n")
     before = files(out)
     assert export(out, out.parent / "none.ndjson") == 2
-    assert f"there are no rows in {out.parent / 'none.ndjson'}; {out} is as it was" in capsys.readouterr().err
+    assert f"there are no rows in {out.parent / 'none.ndjson'}; {out} is unchanged" in capsys.readouterr().err
     assert files(out) == before
     assert export(out, out.parent / "none.ndjson", "--allow-empty") == 0
     assert exports.report(out)["rows_in"] == 0
@@ -78,7 +78,7 @@ def test_an_export_much_smaller_than_the_old_one_asks_for_force(
     assert export(out, rows(out.parent / "fewer.ndjson", count), *options) == code
     said = capsys.readouterr().err
     if code:
-        assert ("under half of the 10" in said) == (not options)
+        assert ("fewer than half of the 10" in said) == (not options)
         assert "--force" in said
         assert files(out) == before
     else:

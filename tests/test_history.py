@@ -94,7 +94,7 @@ def test_where_all_was_given_again_there_is_nothing_to_do(out: Path, capsys: pyt
     assert main(["quarantine", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "(given again since)" in shown
-    assert "nothing left to mend" in shown
+    assert "nothing is left to correct" in shown
 
 
 def test_nothing_that_was_set_aside_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,7 +109,7 @@ def test_a_folder_that_no_export_left_is_refused(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([command, str(tmp_path)]) == 2
-    assert "no export left it" in capsys.readouterr().err
+    assert "was not made by an export" in capsys.readouterr().err
 
 
 def exported(tmp_path: Path, *options: str, **row: Any) -> int:
@@ -124,12 +124,12 @@ def exported(tmp_path: Path, *options: str, **row: Any) -> int:
         (
             ["--account", "A-B", "--update"],
             ["--account", "A-C", "--update"],
-            "made with account A-B, and now it is A-C",
+            "made with account A-B, but now it is A-C",
         ),
         (
             ["--account", "A-B", "--update"],
             ["--account", "A-B", "--update", "--outputs", "graph"],
-            'made with outputs ["events", "graph"], and now it is ["graph"]',
+            'made with outputs ["events", "graph"], but now it is ["graph"]',
         ),
     ],
 )
@@ -146,8 +146,8 @@ def test_other_settings_are_refused_and_leave_all_as_it_was(
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        (["--outputs", "graph,catalog"], "catalog cannot be added to day by day"),
-        (["--outputs", "graph,facts"], "facts cannot be added to day by day"),
+        (["--outputs", "graph,catalog"], "catalog cannot be made by an update"),
+        (["--outputs", "graph,facts"], "facts cannot be made by an update"),
         (["--graph-format", "nquads"], "with --update use ntriples"),
     ],
 )

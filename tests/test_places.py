@@ -60,8 +60,8 @@ def test_a_uri_of_this_machine_is_where_it_says(scheme: str, rows: Path, tmp_pat
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        ("file://host/lineage", "names no file of this machine; write file:///path"),
-        ("file:lineage", "names no file of this machine"),
+        ("file://host/lineage", "is not a path on this machine; write file:///path"),
+        ("file:lineage", "is not a path on this machine"),
         ("/", "is the root of a file system; give a folder below it"),
         ("file:///", "is the root of a file system; give a folder below it"),
     ],
@@ -85,7 +85,7 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
 
 def test_where_a_disk_is_mounted_nothing_can_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os.path, "ismount", lambda path: path == tmp_path / "out")
-    with pytest.raises(UsageError, match="a disk is mounted there"):
+    with pytest.raises(UsageError, match="is a mount point"):
         publish(tmp_path / "out", NEW)
 
 
@@ -144,8 +144,8 @@ def test_a_second_run_is_refused_in_words_until_the_first_one_has_died(
     out = tmp_path / "out"
     assert exports.export([rows], out) == 2
     said = capsys.readouterr().err
-    assert f"{out}: another run is at work on it (process {holder.pid} on " in said
-    assert "wait for it to end" in said
+    assert f"{out}: another run is writing it (process {holder.pid} on " in said
+    assert "wait until it has ended" in said
     assert exports.export([rows], tmp_path / "other") == 0, "another folder beside it is free"
     assert not out.exists()
     holder.send_signal(signal.SIGKILL)

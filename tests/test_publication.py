@@ -81,7 +81,7 @@ def test_a_folder_of_somebody_else_is_never_replaced(
     out.mkdir()
     (out / "thesis.txt").write_text("years of work", encoding="utf-8")
     assert exports.export([rows], out, "--replace") == 2
-    assert "not what an export left" in capsys.readouterr().err
+    assert "was not made by an export" in capsys.readouterr().err
     assert files(out) == {"thesis.txt": b"years of work"}
     assert exports.export([rows], out / "thesis.txt", "--replace") == 2
 

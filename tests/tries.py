@@ -133,7 +133,7 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
         "export bad.ndjson --engine local --out out --allow-empty", lambda one: one.report["exported"] == 0
     ),
     ("export", "--min-rows"): Try(
-        f"{_EXPORT} --min-rows 3", lambda one: "--min-rows asks for 3" in one.err and not one.has("out"), 2
+        f"{_EXPORT} --min-rows 3", lambda one: "--min-rows requires 3" in one.err and not one.has("out"), 2
     ),
     ("export", "--force"): Try(f"{_EXPORT} --min-rows 3 --force", lambda one: one.report["exported"] == 2),
     ("export", "--forget-user"): Try(

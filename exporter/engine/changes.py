@@ -59,7 +59,7 @@ class Changed(Generic[Messages]):
         return _folders(new, output, self.days)
 
     def stays(self, new: Publication, output: str) -> list[str]:
-        """The folders of an output that are equal in both DIRs."""
+        """The folders of the other days, which are equal in both DIRs."""
         return _folders(new, output, self.same)
 
 
@@ -115,7 +115,7 @@ def _triples(folders: list[str], said: list[Message], of: Syntax) -> set[str]:
 
 
 def _said_still(gone: set[str], folders: list[str], of: Syntax) -> set[str]:
-    """Of triples that are gone from their days, those of shared nodes that other days have, too: there are few."""
+    """Of removed triples, those of shared nodes that other days still have; there are few."""
     shared = {one for one in gone if is_shared(one)}
     return {one for folder in folders if shared for one in shared & _triples([folder], [], of)}
 

@@ -64,7 +64,7 @@ def _triples(spark: SparkSession, folders: list[str], said: DataFrame, of: Synta
 
 
 def _without_shared(spark: SparkSession, gone: DataFrame, folders: list[str], of: Syntax) -> DataFrame:
-    """Triples that are gone from their days, without those of shared nodes that other days have, too."""
+    """Removed triples without those of shared nodes that other days still have."""
     is_shared = F.col("value").rlike(SHARED_SUBJECT)
     if not folders or gone.filter(is_shared).isEmpty():
         return gone

@@ -229,7 +229,7 @@ def test_killed_at_any_step_dir_is_the_old_or_the_new_one_and_the_next_run_takes
 
 
 def test_a_second_run_is_refused_until_the_first_one_has_ended(tmp_path: Path) -> None:
-    with place(tmp_path / "out").held(), pytest.raises(UsageError, match="another run is at work on it"):
+    with place(tmp_path / "out").held(), pytest.raises(UsageError, match="another run is writing it"):
         published(place(tmp_path / "out"), EVENTS)
     assert list(tmp_path.iterdir()) == []
     published(place(tmp_path / "out"), EVENTS)

@@ -61,7 +61,7 @@ def ended() -> int:
 def test_a_second_run_is_refused_in_words_and_may_work_afterwards(files: Kept) -> None:
     with (
         one(files).held(),
-        pytest.raises(UsageError, match=rf"hdfs://host/out: another run is at work .*process {os.getpid()} on"),
+        pytest.raises(UsageError, match=rf"hdfs://host/out: another run is writing it .*process {os.getpid()} on"),
         one(files).held(),
     ):
         pass

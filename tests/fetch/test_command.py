@@ -186,7 +186,7 @@ def test_two_fetches_do_not_write_one_folder(run: Callable[..., tuple[int, str, 
     with held(tmp_path / "rows" / ".lock", "rows"):
         code, _, err = run()
     assert code == 2
-    assert "another run is at work on it" in err
+    assert "another run is writing it" in err
 
 
 @pytest.mark.parametrize("page", ["docs/fetch.md", "docs/production.md"])

@@ -106,7 +106,7 @@ def test_where_a_file_has_one_name_only_an_export_waits_for_the_push(
         raise PermissionError
 
     monkeypatch.setattr(os, "link", refuse)
-    with pytest.raises(UsageError, match="a push is at work"):
+    with pytest.raises(UsageError, match="a push is running"):
         replaced(out, EVENTS[:5])
     assert len((out / "events" / "part-00000.ndjson").read_bytes().splitlines()) == len(EVENTS)
     ledger.close({})

@@ -68,7 +68,7 @@ def test_what_is_not_seen_at_once_is_told_at_the_end(
     monkeypatch.setattr(views, "check_files", lambda *_, **__: None)
     rows = exports.ndjson([GOOD, {**GOOD, "query_id": "other"}], tmp_path / "rows.ndjson")
     assert exports.export([rows], tmp_path / "out", "--query-history", str(rows)) == 2
-    assert f"none of the 2 rows of {rows} is of QUERY_HISTORY" in capsys.readouterr().err
+    assert f"none of the 2 rows of {rows} is a row of QUERY_HISTORY" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
