@@ -45,7 +45,7 @@ def test_the_commands_of_the_page(store: Endpoint, grown: tuple[Path, Path], tmp
     assert {"policy_name", "user_name"} <= set(answers)
 
     store.change("DROP ALL")
-    run("\n".join(blocks["Follow updates"]), tmp_path, url)
+    run("\n".join(blocks["Apply updates"]), tmp_path, url)
     assert store.triples() == store.triples(ACCOUNT) == expected
 
 
