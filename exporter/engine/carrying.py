@@ -1,4 +1,4 @@
-"""What the rounds ask of an engine, which carries messages between steps, and of a watch, which shows progress."""
+"""The interfaces that the rounds use: an engine, which passes messages between steps, and a watch for progress."""
 
 from __future__ import annotations
 

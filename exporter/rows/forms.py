@@ -60,7 +60,7 @@ def text_bytes(name: str, size: int) -> int:
 
 
 def form_by_name(name: str) -> str | None:
-    """The form that the ending of a name says; None for endings that rows do not have."""
+    """The form that belongs to the ending of a name; None for other endings."""
     lowered = name.lower().rstrip("/*")
     return ENDINGS.get(Path(lowered.removesuffix(".gz")).suffix)
 

@@ -1,4 +1,4 @@
-"""What there is to read: the files and tables that the user's names, folders and globs stand for."""
+"""Find the input: the files and tables that the user's names, folders and globs mean."""
 
 from __future__ import annotations
 

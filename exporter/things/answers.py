@@ -11,7 +11,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 Spelled = tuple[str, str | None, str | None]
-"""An object key, and the name and account beside it, as a row has them."""
+"""An object key, with the object's name and account as in the row."""
 
 
 class Ending(Struct, frozen=True, gc=False):

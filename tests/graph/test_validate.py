@@ -52,7 +52,7 @@ def test_what_does_not_conform(by: str, tmp_path: Path) -> None:
         assert one["shape"] == f"{AHS}Access-accessType"
         assert one["path"] == "https://w3id.org/access-history#accessType"
         assert (one["value"], one["severity"]) == ("SIDEWAYS", "Violation")
-        assert one["message"].startswith("An access is exactly one of DIRECT")
+        assert one["message"].startswith("The type of an access is exactly one of DIRECT")
         assert "/access/" in one["focus"]
 
 
@@ -68,7 +68,7 @@ def test_the_report_for_people(by: str, tmp_path: Path) -> None:
         "Results: 1",
         "",
         "https://example.org/user/A",
-        "  Violation: A user needs exactly one name that is not empty. Take it from the column user_name.",
+        "  Violation: A user needs exactly one non-empty name. Use the column user_name.",
         "    shape https://w3id.org/access-history/shapes#User-userName",
         "    path https://w3id.org/access-history#userName",
         "    value (empty)",
@@ -82,7 +82,7 @@ def test_warnings_are_told_and_do_not_count(by: str, tmp_path: Path) -> None:
     conforms, said = validate(tmp_path / "graph.ttl", by=by)
     assert conforms
     assert said.startswith("Conforms: True\nResults: 1\n")
-    assert "Warning: This operation is new" in said
+    assert "Warning: This operation is not known" in said
 
 
 @BY
