@@ -110,7 +110,7 @@ def test_where_nothing_can_be_written_it_is_temporary_and_says_so(graph: Path) -
 
 def test_a_graph_that_cannot_be_read_leaves_nothing(graph: Path) -> None:
     (graph / "graph" / "part-0.ttl").write_text("no turtle")
-    with pytest.raises(UsageError, match="no Turtle"), disk.kept(graph, lambda _: None):
+    with pytest.raises(UsageError, match="not valid Turtle"), disk.kept(graph, lambda _: None):
         pass
     (graph / "graph" / "part-0.ttl").write_text("")
     with pytest.raises(UsageError, match="no triples"), disk.kept(graph, lambda _: None):
