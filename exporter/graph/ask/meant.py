@@ -14,28 +14,34 @@ _LINES: Final = """\
 {
   # The objects that are meant, each from when until when: the same lines in every question (docs/graph.md, "Names").
   SELECT DISTINCT ?object ?from ?to ?at ?until WHERE {
+    # ?begin and ?here say nothing: they tell engines that guess sizes to begin here, and not with all that there is.
+    VALUES ?begin { 1 } { SELECT (1 AS ?begin) WHERE { } }
     {
       { VALUES ?object_name { UNDEF }  # param object_name
         FILTER(BOUND(?object_name)) }
       VALUES ?at { UNDEF }  # param at
       VALUES ?until { UNDEF }  # param until
-      BIND(IF(CONTAINS(?object_name, '"'), ?object_name, UCASE(?object_name)) AS ?match_name)
+      VALUES ?here { 1 } { SELECT (1 AS ?here) WHERE { } }
+      BIND(COALESCE(IF(CONTAINS(?object_name, '"'), ?object_name, UCASE(?object_name)), "") AS ?match_name)
       ?named ah:matchName ?match_name ; ah:validFrom ?valid_from .
       ?object ah:hasName ?named ; ah:domain ?own_domain .
       OPTIONAL { ?named ah:validUntil ?to }
       # What has the name last counts from the beginning, under its former names too.
-      BIND(IF(COALESCE(?valid_from <= ?at, ?valid_from < ?until, true)
-        && COALESCE(?to > ?at, ?to >= ?until, !BOUND(?to)) && NOT EXISTS {
-          ?named_later ah:matchName ?match_name ; ah:validFrom ?later .
-          ?other ah:hasName ?named_later ; ah:objectId ?other_id ; ah:domain ?other_domain .
-          OPTIONAL { ?named_later ah:validUntil ?later_to }
-          FILTER(?later > ?valid_from && COALESCE(?later <= ?at, ?later < ?until, true)
-            && COALESCE(?later_to > ?at, ?later_to >= ?until, !BOUND(?later_to))
-            && (?other_domain = ?own_domain
-              || (?other_domain IN ("Table", "View") && ?own_domain IN ("Table", "View")))
-            # Of the same account: what an IRI has before kind and id.
-            && REPLACE(STR(?other), "[^/]+/[^/]+$", "") = REPLACE(STR(?object), "[^/]+/[^/]+$", ""))
-        }, ?always, ?valid_from) AS ?from)
+      BIND(COALESCE(?valid_from <= ?at, ?valid_from < ?until, true)
+        && COALESCE(?to > ?at, ?to >= ?until, !BOUND(?to)) AS ?has_it)
+      BIND(COALESCE(IF(?has_it, ?match_name, ""), "") AS ?name_then)
+      OPTIONAL {
+        ?named_later ah:matchName ?name_then ; ah:validFrom ?later .
+        ?other ah:hasName ?named_later ; ah:objectId ?other_id ; ah:domain ?other_domain .
+        OPTIONAL { ?named_later ah:validUntil ?later_to }
+        FILTER(?later > ?valid_from && COALESCE(?later <= ?at, ?later < ?until, true)
+          && COALESCE(?later_to > ?at, ?later_to >= ?until, !BOUND(?later_to))
+          && (?other_domain = ?own_domain
+            || (?other_domain IN ("Table", "View") && ?own_domain IN ("Table", "View")))
+          # Of the same account: what an IRI has before kind and id.
+          && REPLACE(STR(?other), "[^/]+/[^/]+$", "") = REPLACE(STR(?object), "[^/]+/[^/]+$", ""))
+      }
+      BIND(IF(?has_it && !BOUND(?later), ?always, ?valid_from) AS ?from)
     } UNION {
       { VALUES ?object_name { UNDEF }  # param object_name
         VALUES ?object_id { UNDEF }  # param object_id
@@ -55,7 +61,8 @@ _LINES: Final = """\
     # The kind of object in any spelling: its domain, or its class (an external table is a table too).
     VALUES ?domain { UNDEF }  # param domain
     VALUES ?domain_of_id { @DOMAIN@ }
-    ?object a ?class ; ah:domain ?object_domain .
+    OPTIONAL { ?object ah:domain ?object_domain }
+    OPTIONAL { ?object a ?class }
     BIND(IF(BOUND(?domain), ?domain, IF(BOUND(?object_name), ?any, ?domain_of_id)) AS ?kind)
     FILTER(!BOUND(?kind) || REPLACE(LCASE(?kind), "[ _]", "")
       IN (REPLACE(LCASE(?object_domain), " ", ""), LCASE(STRAFTER(STR(?class), "#"))))
