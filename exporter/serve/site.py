@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _BESIDE: Final = 2
 """How many long questions run at once; fewer than there are processes, so that pages always find a free one."""
 _MOST_KEPT: Final = 200
-_MOST_OBJECTS: Final = 1_000_000
 _NONE: Final[Mapping[str, str]] = {}
 LATER: Final = "This is still being asked. Load the page again in a moment."
 MOST_ROWS: Final = 500
@@ -138,12 +137,6 @@ class Site:
             return None, answer
         others = [row for row in answer.rows if row[0] != iris[0]]
         return self.thing(iris[0]), Answer(answer.columns, others)
-
-    @cached_property
-    def objects(self) -> Mapping[str, tuple[str, str]]:
-        """Name and kind of every object, by IRI."""
-        rows = self.rows("page-objects", most=_MOST_OBJECTS)
-        return {row["object_iri"] or "": (row["name"] or "", row["kind"] or "") for row in rows}
 
     @cached_property
     def period(self) -> Mapping[str, str | None]:

@@ -14,7 +14,8 @@ from exporter.serve.lineage.edges import Place
 from exporter.serve.lineage.picture import Group, Opened
 
 if TYPE_CHECKING:
-    from exporter.serve.lineage.picture import Spot, Way
+    from exporter.serve.lineage.edges import Way
+    from exporter.serve.lineage.picture import Spot
     from exporter.serve.site import Site
 
 

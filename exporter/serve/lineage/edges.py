@@ -1,4 +1,6 @@
-"""The whole lineage of an object or a column, upstream and downstream, as edges between objects or columns."""
+"""The lineage of an object or a column, upstream and downstream. The versions that belong to it are read at once, the
+edges of a place when the picture shows it.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,17 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from exporter.serve.site import Site, Thing
 
 MOST: Final = 200_000
-"""The most steps between versions that are read; far more than a picture can show."""
+"""The most versions that are read; far more than a picture can show."""
+_MOST_NEIGHBOURS: Final = 100_000
+Way = Literal["up", "down"]
 
 
 class Place(NamedTuple):
@@ -42,12 +46,14 @@ class Flow:
 
 
 Flows = dict[Place, dict[Place, Flow]]
+Ends = dict[Place, list[str]]
 
 
 @dataclass
 class Lineage:
-    """``up``: from each place to its sources; ``down``: from each place to its targets. ``notes``: for the reader, such
-    as that the object was dropped by then.
+    """``up``: from each place to its sources; ``down``: from each place to its targets. Both have only the places whose
+    edges were read. ``named``: these places and their neighbours. ``notes``: for the reader, such as that the object
+    was dropped by then.
     """
 
     focus: Place
@@ -56,74 +62,84 @@ class Lineage:
     named: dict[Place, Named] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    def neighbours(self, way: Way, place: Place) -> Mapping[Place, Flow]:
+        """The sources (``up``) or targets (``down``) of a place."""
+        return (self.up if way == "up" else self.down).get(place, {})
 
-class _Version(NamedTuple):
-    """``query`` and ``time`` of the query that made it; empty where none is on record."""
 
-    place: Place
-    query: str
-    time: str
+@dataclass(kw_only=True)
+class _Asked(Lineage):
+    """A lineage that reads the edges of each place from the export when they are asked for.
+
+    ``ends``: for each place, the last version of each chain upstream, and the first version of each chain downstream.
+    All versions before the last, or after the first, also belong to the lineage.
+    """
+
+    site: Site
+    at: str | None
+    ends: dict[Way, Ends] = field(default_factory=dict)
+
+    def neighbours(self, way: Way, place: Place) -> Mapping[Place, Flow]:
+        known = self.up if way == "up" else self.down
+        if place not in known:
+            known[place] = self._found(way, place)
+        return known[place]
+
+    def _found(self, way: Way, place: Place) -> dict[Place, Flow]:
+        ends = self.ends.get(way, {}).get(place)
+        if not ends:
+            return {}
+        asked: dict[str, str | list[str]] = {"version": ends}
+        if way == "down" and self.at is not None:
+            asked["at"] = self.at
+        flows = {}
+        for row in self.site.rows("page-sources" if way == "up" else "page-targets", asked, _MOST_NEIGHBOURS):
+            other = Place(row["object_iri"] or "", (row["column_name"] or "") if place.column else "")
+            self.named.setdefault(other, Named(row["name"] or other.iri, row["kind"] or ""))
+            if other != place:
+                flows[other] = Flow(int(row["queries"] or 0), row["first"] or "", row["last"] or "")
+        return flows
 
 
 def lineage(site: Site, thing: Thing, column: str, day: date | None) -> Lineage:
     """The lineage of an object, or of its column, as of the end of a day; over all time where ``day`` is None."""
-    made = Lineage(Place(thing.iri, column))
-    made.named[made.focus] = Named(thing.name or thing.iri, thing.kind)
-    asked = {"object": thing.iri, **({"column_name": column} if column else {})}
     at = None if day is None else _end(day)
+    made = _Asked(focus=Place(thing.iri, column), site=site, at=at)
+    made.named[made.focus] = Named(thing.name or thing.iri, thing.kind)
     with ThreadPoolExecutor(1) as beside:  # both directions at once, by two of the processes for pages
-        downwards = beside.submit(
-            lambda: list(_edges(site, made, f"page-{'column-' if column else ''}down", asked, at))
-        )
-        _fill_up(site, made, asked, at)
-        for source, target, flow in downwards.result():
-            made.down[source][target] = flow
+        asked = {"object": thing.iri, **({"column_name": column} if column else {})}
+        downwards = beside.submit(_ends, made, f"page-{'column-' if column else ''}down", asked)
+        made.ends["up"] = _upwards(made, asked)
+        made.ends["down"] = downwards.result()
     return made
 
 
-def _fill_up(site: Site, made: Lineage, asked: Mapping[str, str], at: str | None) -> None:
+def _upwards(made: _Asked, asked: Mapping[str, str]) -> Ends:
     question = "page-column-up" if made.focus.column else "page-up"
-    if at is not None:
-        present = site.rows("page-present", {"object": made.focus.iri, "at": at})
+    if made.at is not None:
+        present = made.site.rows("page-present", {"object": made.focus.iri, "at": made.at})
         if not present or present[0]["is_gone"] == "true":
             gone, none = "It was dropped by then, so nothing was in it.", "Nothing was written to it by then."
             made.notes.append(gone if present else none)
-            return
+            return {}
         question += "-at"
         asked = {"version": present[0]["present"] or "", **{name: asked[name] for name in asked if name != "object"}}
-    for source, target, flow in _edges(site, made, question, asked):
-        made.up[target][source] = flow
+    return _ends(made, question, asked)
 
 
-def _edges(
-    site: Site, made: Lineage, question: str, asked: Mapping[str, str], at: str | None = None
-) -> Iterator[tuple[Place, Place, Flow]]:
-    """Source, target and flow of each edge; only of queries until ``at``, where it is given."""
-    rows = site.rows(question, asked, MOST)
+def _ends(made: _Asked, question: str, asked: Mapping[str, str]) -> Ends:
+    """The versions of the answer to ``question`` that have no other version of the answer ``beside`` them."""
+    rows = made.site.rows(question, asked, MOST)
     if len(rows) == MOST:
-        made.notes.append(f"There are more than {MOST:,} steps; the picture leaves some out. A day makes them fewer.")
-    versions = {
-        row["version"]: _Version(
-            Place(row["object_iri"] or "", row.get("column_name") or ""), row["query"] or "", row["time"] or ""
+        made.notes.append(
+            f"There are more than {MOST:,} versions; the picture leaves some out. A day makes them fewer."
         )
-        for row in rows
-    }
-    flows: dict[tuple[Place, Place], list[_Version]] = defaultdict(list)
+    versions = {row["version"] for row in rows}
+    found: Ends = defaultdict(list)
     for row in rows:
-        written, read = versions[row["version"]], versions.get(row["read"])
-        is_counted = written.query and (at is None or written.time <= at)
-        if read is not None and is_counted and read.place != written.place:
-            flows[read.place, written.place].append(written)
-    _name(site, made, {place for pair in flows for place in pair})
-    for (source, target), writes in flows.items():
-        times = [one.time for one in writes]
-        yield source, target, Flow(len({one.query for one in writes}), min(times), max(times))
-
-
-def _name(site: Site, made: Lineage, places: Iterable[Place]) -> None:
-    for place in places:
-        name, kind = site.objects.get(place.iri, (place.iri, ""))
-        made.named.setdefault(place, Named(name, kind))
+        if row["beside"] not in versions:
+            found[Place(row["object_iri"] or "", row.get("column_name") or "")].append(row["version"] or "")
+    return found
 
 
 def _end(day: date) -> str:

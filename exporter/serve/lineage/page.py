@@ -138,7 +138,7 @@ def _head(site: Site, found: Lineage, asked: Address) -> list[Any]:
         action=PATH + "/", method="GET", className="day",
     )  # fmt: skip
     said = [html.P(note, className="note") for note in found.notes]
-    if not found.up and not found.down:
+    if not found.neighbours("up", found.focus) and not found.neighbours("down", found.focus):
         said.append(html.P("No data came from or went elsewhere on record.", className="note"))
     return [html.H1(f"Lineage of {title(found, found.focus)}"), form, *said]
 

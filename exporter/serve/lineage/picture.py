@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.serve.lineage.edges import Place
+from exporter.serve.lineage.edges import Place, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,8 +20,7 @@ MOST_OF_GROUP: Final = 30
 """The most members of a group in the picture; the table has all."""
 _WIDTH: Final = 285
 _HEIGHT: Final = 64
-
-Way = Literal["up", "down"]
+_WAYS: Final[tuple[Way, ...]] = ("up", "down")
 
 
 class Opened(NamedTuple):
@@ -96,13 +95,13 @@ def picture(lineage: Lineage, opened: AbstractSet[Opened]) -> Picture:
 
 def _walk(lineage: Lineage, opened: AbstractSet[Opened], made: Picture, way: Way) -> None:
     """Adds what can be reached in one direction through opened places."""
-    flows, step = (lineage.up, -1) if way == "up" else (lineage.down, 1)
+    step = -1 if way == "up" else 1
     waiting = deque([lineage.focus])
     while waiting:
         place = waiting.popleft()
         if place != lineage.focus and Opened(way, place) not in opened:
             continue
-        neighbours = flows.get(place, {})
+        neighbours = lineage.neighbours(way, place)
         for spot in _shown(lineage, opened, place, neighbours, way):
             if spot not in made.spots:
                 layer = made.spots[place].layer + step
@@ -117,10 +116,10 @@ def _link(lineage: Lineage, opened: AbstractSet[Opened], made: Picture, seen: Se
     """Adds the edges of a place to all others in the picture, and counts its neighbours that are not shown."""
     if isinstance(seen.spot, Group):
         return
-    for way, flows in (("up", lineage.up), ("down", lineage.down)):
-        for one, flow in flows.get(seen.spot, {}).items():
+    for way in _WAYS:
+        for one, flow in lineage.neighbours(way, seen.spot).items():
             if one in made.spots:
-                made.join(seen.spot, one, flow, "up" if way == "up" else "down")
+                made.join(seen.spot, one, flow, way)
             elif way == seen.way and Opened(seen.way, seen.spot) not in opened:
                 seen.hidden += 1
 
