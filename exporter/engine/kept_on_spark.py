@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
@@ -16,12 +16,15 @@ from exporter.rows.paths import uri
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from exporter.publication import Publication
     from exporter.steps.job import Job
 
 _COLUMNS = ("to", "key", "order", "body")
+_IN_FILES: Final = "key string, order binary, body binary"
+_FILE: Final = "([^/]+)/to=([^/]+)/[^/]+$"
+"""The path of a file: the last part of the name that its messages are kept under, and to whom they go."""
 
 
 class SparkStore:
@@ -82,16 +85,21 @@ class SparkStore:
         take(self._spark, self._new, name, day)
 
     def _read(self, state: str, names: Sequence[str], to: Sequence[str]) -> DataFrame:
-        each = [
-            self._spark.read.schema(SCHEMA).parquet(uri(f"{state}/{name}")).withColumn("name", F.lit(name))
-            for name in names
-            if self._new.is_there(f"{state}/{name}")
-        ]
-        every = _all(each) if each else self._spark.createDataFrame([], f"{SCHEMA}, name string")
-        return every.filter(F.col("to").isin(list(to)))
+        paths = [uri(f"{state}/{name}") for name in names if self._new.is_there(f"{state}/{name}")]
+        if not paths:
+            return self._spark.createDataFrame([], f"{SCHEMA}, name string")
+        # All folders in one reading: a union of one for each would be a plan that grows with the days.
+        every = self._spark.read.schema(_IN_FILES).option("recursiveFileLookup", "true").parquet(*paths)
+        # Spark reads only the files whose paths pass the filter.
+        found = every.filter(_part_of_path(2).isin(list(to)))
+        return found.select(_part_of_path(2).alias("to"), *_COLUMNS[1:], _part_of_path(1).alias("name"))
 
     def _path(self, name: str) -> str:
         return f"{self._new.folder}/state/{name}"
+
+
+def _part_of_path(number: int) -> Column:
+    return F.regexp_extract("_metadata.file_path", _FILE, number)
 
 
 def _all(each: Sequence[DataFrame]) -> DataFrame:
