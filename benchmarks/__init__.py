@@ -1,1 +1,1 @@
-"""How fast, and how it was measured: a generator, a baseline, and one command that runs them all."""
+"""Benchmarks: a generator of rows, a baseline, and one command that measures and writes the page."""

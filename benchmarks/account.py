@@ -69,7 +69,7 @@ LAYERS: Final = ("RAW", "STAGING", "MART")
 
 @dataclass(eq=False)
 class Relation:
-    """A table or view; ``shapes`` are the jobs whose text holds its name, and is made anew when that changes."""
+    """A table or view; ``shapes``: the jobs whose text has its name, which is made again when the name changes."""
 
     domain: str
     object_id: int
@@ -124,7 +124,7 @@ def policy(kind: str, number: int) -> Json:
 
 @dataclass
 class Account:
-    """Relations and how many of the rest there are. ``hot``: the table that nearly every statement reads, if any."""
+    """Relations, and the numbers of other objects. ``hot``: the table that nearly every statement reads, or None."""
 
     tables: list[Relation]
     views: list[Relation]
@@ -144,7 +144,7 @@ class Account:
         return cls(made, views, max(2, tables // 25), functions, functions, names, hot)
 
     def others(self) -> list[Relation]:
-        """The tables, but for the hot one."""
+        """The tables except the hot one."""
         return [table for table in self.tables if table is not self.hot] if self.hot else self.tables
 
 
@@ -160,7 +160,7 @@ def _table(rng: Random, number: int) -> Relation:
 
 
 def _typical(tables: list[Relation]) -> Relation:
-    """A plain table with about as many columns as tables have."""
+    """A table with a usual number of columns."""
     mean = sum(len(table.columns) for table in tables) / len(tables)
     plain = [table for table in tables if not (table.masked or table.filtered)] or tables
     return min(plain, key=lambda table: abs(len(table.columns) - mean))

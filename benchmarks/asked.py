@@ -1,4 +1,4 @@
-"""What is asked of an export, and the figures that are held against it."""
+"""The required and the wanted values of each measurement."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 LARGE: Final = 1_000_000
-"""Rows from which on the start of Spark and of Python counts for little: more is asked."""
+"""From so many rows on the start of Spark and Python hardly matters, so more is required."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """``limit``: what must hold; ``aim``: what is wanted; ``is_least``: whether more is better."""
+    """``limit``: the required value; ``aim``: the wanted value; ``is_least``: whether these are minima."""
 
     limit: float
     aim: float
@@ -40,7 +40,7 @@ GIGABYTES: Final = Asked(3, 3)
 
 @dataclass(frozen=True)
 class Figure:
-    """``seen``: None where it was not measured; ``asked``: None where nothing is."""
+    """``seen``: None where it was not measured; ``asked``: None where nothing is required."""
 
     what: str
     seen: float | None
@@ -48,7 +48,7 @@ class Figure:
 
     @property
     def is_met(self) -> bool:
-        """Whether what must hold does; a figure of which nothing is asked always is."""
+        """Whether the required value is met; True where nothing is required."""
         return self.asked is None or (self.seen is not None and self.asked.holds(self.seen))
 
     def line(self) -> str:

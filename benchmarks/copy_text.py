@@ -1,6 +1,6 @@
-"""The floor: Spark reads the text of the input and writes it back, in a process of its own, and does nothing else.
+"""The lower bound: Spark reads the text of the input and writes it back, in a separate process, and does nothing else.
 
-``python -m benchmarks.copy_text FILE OUT``; the last line that it prints is JSON: its seconds.
+``python -m benchmarks.copy_text FILE OUT``; the last line of the output is JSON with the seconds.
 """
 
 from __future__ import annotations

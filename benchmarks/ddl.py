@@ -68,7 +68,7 @@ def add_column(rng: Random, account: Account) -> list[Json]:
 
 
 def drop_and_undrop(rng: Random, account: Account) -> list[Json]:
-    """Two statements: the table is gone and back."""
+    """Two statements: the table is dropped and restored."""
     identity = rng.choice(account.tables).identity()
     return [{**identity, "operationType": operation, "properties": {}} for operation in ("DROP", "UNDROP")]
 
@@ -89,7 +89,7 @@ def _call(table: Relation, name: str) -> None:
 
 
 def swap(rng: Random, account: Account) -> list[Json]:
-    """One statement, two rows: the names change places, the ids stay."""
+    """One statement, two rows: the names are exchanged, the ids stay."""
     pair = rng.sample(account.tables, 2)
     one, other = (table.identity() for table in pair)
     _call(pair[0], other["objectName"])

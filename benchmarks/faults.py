@@ -1,9 +1,9 @@
-"""What fails around the program, made to fail: ``python -m benchmarks.faults --kills 30`` prints a line for each fault.
+"""Causes the faults of docs/faults.md: ``python -m benchmarks.faults --kills 30`` prints one line for each.
 
-Exports, updates and pushes are killed at drawn moments; a worker of Spark and Spark itself are killed; a disk is full
-and another is read-only (in a mount namespace of its own, so Linux that allows one); memory is cut short. After each,
-DIR has to be the old or the new output by its manifest, and the next run has to take it up: where one of these does not
-hold, the program ends with what was found. docs/faults.md has what is promised and what was seen.
+Exports, updates and pushes are killed at random moments; a worker of Spark, and Spark itself, are killed; a disk is
+full and another is read-only (in a separate mount namespace, which needs a Linux that allows it); memory is limited.
+After each fault, DIR has to be the complete old or new output by its manifest, and the next run has to continue from
+it. If not, the program ends with an error that says what was found. docs/faults.md has the promises and the results.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MEMORY: Final = tuple(range(40, 260, 20))
-"""MB that an export may have."""
+"""MB of memory that an export may use."""
 
 
 def main() -> None:
@@ -89,7 +89,7 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def memory(given: Path, out: Path) -> str:
-    """An export that may have so much memory and no more."""
+    """An export with a limit of memory."""
     must(export(given, out))
     old, ends = output(out), dict[str, int]()
     for megabytes in MEMORY:
@@ -114,7 +114,7 @@ def _limited(command: list[str], size: int) -> subprocess.CompletedProcess[str]:
 
 
 def disk_full(given: Path, folder: Path) -> str:
-    """Export and push to a disk without room for them, and again when there is."""
+    """Export and push to a full disk, and again when it has room."""
     disk = folder / "disk"
     disk.mkdir(exist_ok=True)
     with backend() as (url, arrived):
@@ -164,8 +164,8 @@ def read_only(given: Path, folder: Path) -> str:
 
 
 def _apart(script: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """A script of the shell that may mount disks that nobody else sees; 77 where this machine lets nobody do so, as in
-    a container.
+    """Runs a shell script that can mount disks which no other process sees; exit code 77 where that is not allowed, for
+    example in a container.
     """
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
     command = ["unshare", "--mount", "--map-root-user", "sh", "-c", script]
@@ -184,7 +184,7 @@ def _words(command: list[str | Path] | list[str]) -> str:
 
 
 def spark(given: Path, out: Path, victim: str) -> str:
-    """Kill a process that works for an export on Spark, while it makes the outputs."""
+    """Kills a process that works for an export on Spark, while the outputs are written."""
     must(export(given, out, "--replace"))
     old = output(out)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

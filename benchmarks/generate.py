@@ -1,11 +1,13 @@
-"""Write synthetic ACCESS_HISTORY rows: ``python -m benchmarks.generate --rows 200000 --seed 1 --out FILE``.
+"""Generates ACCESS_HISTORY rows: ``python -m benchmarks.generate --rows 200000 --seed 1 --out FILE``.
 
-NDJSON with native arrays and lower-case keys, about 2 KB a row, the same for the same arguments. The statements mix as
-they do in a working account: mostly reads of views and tables, writes with column lineage, loads, procedures, some DDL.
-Tables, users and job shapes (statements that recur) grow more slowly than the rows, unless they are given; with as many
-``--shapes`` as rows no statement comes twice. ``--reads hot``: nine rows of ten read one and the same table, and one of
-twenty writes it; ``--reads even``: the same kinds of statements, each with tables of its own.
-Rows are streamed: the memory is that of the account and its shapes, or of a digest of each statement.
+The output is NDJSON with native arrays and lower-case keys, about 2 KB a row, always the same for the same arguments.
+The mix of statements is that of a working account: mostly reads of views and tables, writes with column lineage, loads,
+procedures, some DDL.
+
+The numbers of tables, users and job shapes (statements that recur) grow more slowly than the rows, unless they are
+given. With as many ``--shapes`` as rows, no statement recurs. ``--reads hot``: nine of ten rows read the same table,
+and one of twenty writes it; ``--reads even``: the same kinds of statements, each with its own tables. Rows are
+streamed: memory holds only the account and its shapes, or a digest of each statement.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ DDL_SHARE: Final = 0.045
 NO_ARRAYS: Final = '"direct_objects_accessed":[],"base_objects_accessed":[],"objects_modified":[]'
 EVEN, HOT = "even", "hot"
 _TRIES: Final = 20
-"""How often a statement that came before is drawn again, before it becomes a SELECT."""
+"""How often a statement is drawn again because it recurs, before a SELECT is taken."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,14 @@ class Sizes:
         shapes: int | None = None,
         reads: str | None = None,
     ) -> Sizes:
-        """What is not given grows with a root of the rows; with as many shapes as rows no statement recurs."""
+        """Sizes that are not given grow with a root of the rows; with as many shapes as rows no statement recurs."""
         grown = (int(4 * rows**0.45), int(2 * rows**0.35), int(10 * rows**0.55))
         once = shapes is not None and shapes >= rows
         return cls(rows, max(4, tables or grown[0]), users or grown[1], shapes or grown[2], reads, once)
 
 
 class Generator:
-    """Rows in the order of their times, but for a few that were delivered late."""
+    """Rows in the order of time, except a few that are delivered late."""
 
     def __init__(self, sizes: Sizes, seed: int) -> None:
         self._rng = Random(seed)
@@ -112,7 +114,7 @@ class Generator:
                 yield from self._inside(row)
 
     def _inside(self, called: Row) -> Iterator[Row]:
-        """What a procedure does: reads and writes, now and then through another procedure."""
+        """The statements of a procedure: reads and writes, sometimes through another procedure."""
         parent = called.query_id
         if self._rng.random() < 0.3:
             inner = self._shaped(shapes.call, parent, called.query_id)
@@ -133,7 +135,7 @@ class Generator:
         return self._row(shape.text(), (shape.kind, f"{kind.__name__} {number}"), user, parent, root)
 
     def _unseen(self, kind: Kind) -> Shape:
-        """A statement that did not come before; of another kind where this one has no more."""
+        """A new statement; of another kind where this kind has no more."""
         for tried in itertools.count():
             shape = (kind if tried < _TRIES else shapes.select)(self._rng, self._account)
             text = shape.text()
@@ -143,7 +145,7 @@ class Generator:
         return shape
 
     def _is_new(self, text: str) -> bool:
-        """Whether no statement did the same before; what Iceberg's catalog adds is not what was done, but how."""
+        """Whether no earlier statement did the same; what Iceberg's catalog adds does not count."""
         known, did = len(self._seen), text.partition(',"event_source":')[0]
         self._seen.add(hashlib.blake2b(did.encode(), digest_size=8).digest())
         return len(self._seen) > known
@@ -191,7 +193,7 @@ def _ddl_text(change: Json) -> str:
 
 
 def write(sizes: Sizes, seed: int, out: Path, query_history: Path | None = None) -> int:
-    """Write the rows (and their queries) and return how many bytes of rows there are."""
+    """Writes the rows (and their queries); returns the bytes of the rows."""
     written = 0
     with ExitStack() as files:
         rows = files.enter_context(out.open("w", encoding="utf-8", newline="\n"))

@@ -1,9 +1,10 @@
-"""A worker is killed in the middle of an export: ``python -m benchmarks.killed`` starts a standalone cluster of two
-workers on this machine, exports without harm, and then with one worker killed (SIGKILL, with its executor and all that
-it held) while rows are read, and while the outputs are written. It prints what was made again, and whether events and
-triples are those of ``--engine local``. Exit code 1 where they are not.
+"""Kills a worker during an export: ``python -m benchmarks.killed``.
 
-``--folder``: where DIR is made, a URI that Spark reaches: ``--folder hdfs://localhost:9000/tried`` tries HDFS.
+It starts a standalone cluster of two workers on this machine. It runs an export without faults, and then with one
+worker killed (SIGKILL, with its executor and all its data) while rows are read, and while the outputs are written. It
+prints how many tasks were repeated, and whether events and triples are those of ``--engine local``; exit code 1 if not.
+
+``--folder``: the URI, reachable for Spark, where DIR is made; ``--folder hdfs://localhost:9000/tried`` uses HDFS.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STAGES: Final = {"reading rows": "numActiveTasks", "validating and writing": "shuffleReadBytes"}
-"""What Spark calls the stages, and what is more than 0 in the middle of one."""
+"""Spark's names of the stages, and a counter that is above 0 in the middle of each."""
 _SAME: Final = {"events": "events", "triples": "graph"}
 _HOME: Final = Path(pyspark.__file__).parent
 _CLASSES: Final = "org.apache.spark.deploy"
@@ -63,7 +64,7 @@ def _port() -> int:
 
 @dataclass
 class Cluster:
-    """A master and two workers; what each keeps is in a folder of its own."""
+    """A master and two workers; each has its own folder."""
 
     work: Path
     master: int = field(default_factory=_port)
@@ -83,7 +84,7 @@ class Cluster:
             self.kill(name)
 
     def heal(self) -> None:
-        """Start the workers that are not there."""
+        """Starts the workers that do not run."""
         for name in ("one", "two"):
             if name not in self._running:
                 given = ("--cores", "1", "--memory", "2g", "--work-dir", str(self.work / name))
@@ -123,7 +124,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Tried:
-    """A run. ``tasks`` that ended well, of all; ``lost``: those that did not."""
+    """A run. ``tasks``: the number that succeeded; ``lost``: of those that failed."""
 
     code: int
     seconds: float
@@ -132,7 +133,7 @@ class Tried:
 
 
 def tried(cluster: Cluster, command: list[str], stage: str | None) -> Tried:
-    """Run the command; with a stage, kill a worker in the middle of it."""
+    """Runs the command; if a stage is given, kills a worker in the middle of it."""
     cluster.heal()
     began = time.perf_counter()
     process = subprocess.Popen(command, env=cluster.environment("driver"), cwd=cluster.work, stdout=subprocess.DEVNULL)
@@ -150,7 +151,7 @@ def tried(cluster: Cluster, command: list[str], stage: str | None) -> Tried:
 
 
 def _ends(log: Path) -> Iterator[str]:
-    """How tasks ended."""
+    """The reasons for the ends of tasks."""
     with log.open(encoding="utf-8") as lines:
         for event in map(json.loads, lines):
             if event["Event"] == "SparkListenerTaskEnd":
@@ -158,7 +159,7 @@ def _ends(log: Path) -> Iterator[str]:
 
 
 def content(spark: SparkSession, out: str) -> dict[str, Any]:
-    """How many events and triples, and the sums of their hashes: the same in whatever order and files."""
+    """The numbers of events and triples, and the sums of their hashes, which do not depend on order and files."""
     found = {}
     for name, folder in _SAME.items():
         lines = spark.read.text(f"{out}/{folder}")

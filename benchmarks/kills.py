@@ -1,4 +1,4 @@
-"""Runs that are killed (kill -9) at drawn moments, and whether the next run takes up what they left."""
+"""Kills runs (kill -9) at random moments, and tests whether the next run continues from what they left."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[1]
 EXPORTER: Final = [sys.executable, "-m", "exporter"]
 ANSWER: Final = 0.003
-"""Seconds that the backend of a push takes for an event, so that a push lasts about as long as an export."""
+"""Seconds that the backend takes for an event, so that a push takes about as long as an export."""
 Files = dict[str, str]
 
 
 class BrokenPromiseError(Exception):
-    """What was found is not what docs/faults.md says."""
+    """The result differs from docs/faults.md."""
 
 
 @dataclass
 class Killed:
-    """``found``: how often DIR was the old, the new or no output after a kill; ``untold``: how often nothing was said,
-    for Python had only begun to start; ``twice``: events that came twice.
+    """``found``: how often DIR was the old, the new or no output after a kill; ``untold``: how often there was no
+    message, because Python was still starting; ``twice``: events that arrived twice.
     """
 
     kills: int = 0
@@ -68,7 +68,7 @@ def run(given: list[str], **environ: str) -> subprocess.CompletedProcess[str]:
 
 
 def must(given: list[str], **environ: str) -> float:
-    """Run it to its end; returns the seconds that it took."""
+    """Runs it to its end; returns the seconds."""
     begun = time.monotonic()
     done = run(given, **environ)
     promise(done.returncode == 0, f"exit {done.returncode} of {' '.join(given)}: {done.stderr}")
@@ -81,12 +81,12 @@ def promise(kept: object, words: str) -> None:
 
 
 def drawn(whole: float, random: Random) -> float:
-    """Seconds after which to kill a run that takes ``whole``: of every two, about one in its last third."""
+    """Seconds after which to kill a run that takes ``whole`` seconds; about half of them are in its last third."""
     return random.uniform(random.choice((0, whole * 2 / 3)), whole)
 
 
 def killed(given: list[str], seconds: float, **environ: str) -> bool | None:
-    """Kill it after so many seconds; whether anybody was told of that, None where it had come to its end by then."""
+    """Kills it after so many seconds; returns whether a message reported it, None where it had already ended."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
     with subprocess.Popen(given, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -102,7 +102,7 @@ def killed(given: list[str], seconds: float, **environ: str) -> bool | None:
 
 
 def output(out: Path) -> Files:
-    """The files of events and graph, whole by the manifest, with their sums; empty where there is no DIR."""
+    """The files of events and graph with their checksums, complete by the manifest; empty where there is no DIR."""
     if not out.exists():
         return {}
     found = manifest.problems(out)
@@ -122,7 +122,7 @@ def rows(folder: Path, count: int) -> tuple[Path, Path]:
 
 
 def writing(folder: Path, before: list[list[str]], given: list[str], kills: int, random: Random) -> Killed:
-    """Kill ``given``, which writes ``folder/out``, at drawn moments after ``before`` was done."""
+    """Kills ``given``, which writes ``folder/out``, at random moments, each time after ``before`` was run."""
     out, made = folder / "out", folder / "made"
     for one in before:
         must(one)
@@ -156,7 +156,7 @@ def writing(folder: Path, before: list[list[str]], given: list[str], kills: int,
 
 
 def pushing(folder: Path, kills: int, random: Random) -> Killed:
-    """Kill pushes at drawn moments, until all has arrived; then start again with a ledger that knows nothing."""
+    """Kills pushes at random moments, until all events have arrived; then starts again with an empty ledger."""
     out, seen = folder / "pushed", Killed()
     events = push.write(out, 150, 30)
     with backend() as (url, arrived):
@@ -183,7 +183,7 @@ def pushing(folder: Path, kills: int, random: Random) -> Killed:
 
 @contextmanager
 def backend() -> Iterator[tuple[str, Counter[str]]]:
-    """A backend that takes everything: its URL, and how often each event has arrived."""
+    """A backend that accepts everything: its URL, and how often each event has arrived."""
     arrived = Counter[str]()
 
     class Taking(BaseHTTPRequestHandler):

@@ -1,7 +1,8 @@
-"""What ``push --runs latest`` leaves out, and that no edge is among it: ``python -m benchmarks.latest`` prints JSON.
+"""Tests that ``push --runs latest`` loses no edges, and counts what it leaves out: ``python -m benchmarks.latest``
+prints JSON.
 
 A history of so many rows with so many shapes of a job is exported and pushed twice, all runs and the latest of each
-job, to two small stand-in servers with Marquez's habits; then both are asked for their graphs and columns.
+job, to two small fake servers that behave like Marquez. Then the graphs and columns of both are compared.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def exported(scratch: Path, rows: int, kinds: int) -> Path:
 
 
 def pushed(folder: Path, runs: str) -> dict[str, Any]:
-    """Figures of one push, and what its server shows after it."""
+    """The numbers of one push, and what its server shows afterwards."""
     with standin.started() as server:
         os.environ["OPENLINEAGE_URL"] = server.url
         begun, said = time.monotonic(), io.StringIO()

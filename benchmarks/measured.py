@@ -1,4 +1,4 @@
-"""Programs, each measured from the shell in processes of its own: seconds from start to end, its own, and memory."""
+"""Runs programs in separate processes, as a shell does, and measures their seconds and memory."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ROOT: Final = Path(__file__).parents[1]
 
 
 class FailedRunError(Exception):
-    """A measured program did not end well; its last words."""
+    """A measured program failed; the message is the end of its output."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run. ``whole``: seconds from the process's start to its end; ``net``: those that count by its own account,
-    None where it gives none; ``peak``: bytes by kind of process, when they were most together.
+    """One run. ``whole``: seconds from the process's start to its end; ``net``: seconds that the program itself
+    reports, None where it does not; ``peak``: bytes by kind of process, when their sum was greatest.
     """
 
     whole: float
@@ -40,7 +40,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Result:
-    """What the runs of a program came to. ``all_rows``: of the history, where it ran on the first ``rows`` alone."""
+    """The results of a program's runs. ``all_rows``: of the history, where the program only read the first ``rows``."""
 
     name: str
     rows: int
@@ -60,12 +60,12 @@ class Result:
 
     @property
     def peak(self) -> dict[str, int]:
-        """Of the run that took most."""
+        """That of the run with the greatest peak."""
         return max((run.peak for run in self.runs), key=lambda one: sum(one.values()), default={})
 
     @property
     def for_all(self) -> float | None:
-        """Seconds for all rows: where it ran on the first of them, its start once and the rest in proportion."""
+        """Seconds for all rows; if it only read the first rows, extrapolated without its start."""
         if self.all_rows is None or self.whole is None or self.net is None:
             return self.whole
         return self.whole - self.net + self.net * self.all_rows / self.rows
@@ -78,8 +78,8 @@ class Result:
 
 @dataclass(frozen=True)
 class Program:
-    """``command``: run in ``folder``; ``out`` is removed before and after; ``net``: its own seconds, from the JSON
-    that ends what it prints.
+    """``command``: run in ``folder``; ``out``: removed before and after; ``net``: reads its own seconds from the JSON
+    at the end of its output.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Program:
 
 
 def measured(programs: Sequence[Program], runs: int, pause: float = 0) -> list[Result]:
-    """Each program's runs, in turn, with seconds to rest before each; none of a program that failed once."""
+    """Runs the programs in turn, with a pause before each; a program that failed is not run again."""
     found: dict[int, list[Run] | None] = {number: [] for number in range(len(programs))}
     for _ in range(runs):
         for number, program in enumerate(programs):
@@ -123,7 +123,7 @@ def measured(programs: Sequence[Program], runs: int, pause: float = 0) -> list[R
 
 
 def timed(command: Iterable[str], folder: Path) -> tuple[Run, str]:
-    """One run of a command, and what it printed; raises FailedRunError."""
+    """One run of a command, and its output; raises FailedRunError."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     started = time.perf_counter()
     process = subprocess.Popen(
@@ -150,7 +150,7 @@ def timed(command: Iterable[str], folder: Path) -> tuple[Run, str]:
 
 
 def _last_json(output: str) -> dict[str, Any]:
-    """The JSON object that ends the output: the whole of it, or its last line."""
+    """The JSON object at the end of the output: the whole output, or its last line."""
     for text in (output, *output.strip().splitlines()[-1:]):
         with suppress(ValueError):
             return dict(json.loads(text))

@@ -1,8 +1,8 @@
-"""Memory of a command's processes together, sampled from Linux's /proc while it runs.
+"""The memory of all processes of a command, sampled from Linux's /proc while it runs.
 
 The measure is PSS (proportional set size, ``smaps_rollup``): a page that several processes share is divided among them,
-so that the sum over all counts every page once. What is in the page cache alone is not counted. A peak between two
-samples is missed, and of a command that is over after a few nothing is said.
+so the sum over all processes counts each page once. Pages that are only in the page cache are not counted. A peak
+between two samples is missed, and a command that ends after a few samples has no value.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _SESSION: Final = 3  # of the fields of a process's stat that follow its name
 
 
 class Sampler:
-    """Looks at a session's processes every half second: ``with Sampler(session) as memory: …; memory.peak``."""
+    """Samples a session's processes every half second: ``with Sampler(session) as memory: …; memory.peak``."""
 
     def __init__(self, session: int) -> None:
-        """``session``: the number of the process that began it; what it starts belongs to it."""
+        """``session``: the id of the process that started it; its child processes belong to it."""
         self.peak: dict[str, int] = {}
         self._session = session
         self._done = Event()

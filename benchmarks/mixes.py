@@ -1,4 +1,4 @@
-"""What an account does: kinds of jobs with their share of the rows; DDL is the rest."""
+"""The mix of an account's work: kinds of jobs with their share of the rows; the rest is DDL."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ READING: Final[dict[Kind, float]] = {
     get: 0.003,
     call: 0.004,
 }
-"""The same where nearly every statement reads a table."""
+"""A mix in which nearly every statement reads a table."""

@@ -1,7 +1,8 @@
-"""The page of results, ``docs/benchmarks.md``: one part for each part of the benchmark, each measured when it was.
+"""The page of results, ``docs/benchmarks.md``: one section for each part of the benchmark, from when it was last
+measured.
 
-A part stands between two comments, the first of which holds the points of the plot; parts that are not measured anew
-stay as they are.
+A section is between two comments; the first has the points of the plot. Parts that are not measured again do not
+change.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ if TYPE_CHECKING:
 _HEAD: Final = """\
 # How fast
 
-`python -m benchmarks.run` measures everything here and writes this page; each part says which command made it, and on
-which machine. The rows are made by `benchmarks/generate.py`: about 2 KB each, from an account that grows with them.
+How fast is an export, and how much memory does it need? `python -m benchmarks.run` measures everything here and writes
+this page; each part names its command and its machine. `benchmarks/generate.py` generates the rows: about 2 KB each,
+from an account that grows with them.
 
-- *export*: `exporter export` with all its outputs that are made without being asked for, events and graph, everything
-  validated.
+- *export*: `exporter export` with its default outputs, events and graph, everything validated.
 - *copy*: Spark reads the text of the same rows and writes it back, and does nothing else.
-- *loop*: what a competent person writes first, a loop over the rows with rdflib that writes the same model in outline
-  as N-Triples (`benchmarks/rdflib_loop.py`): no events, no shapes, no history of names. It is run on the first rows
-  alone, and its time for all is its start once and the rest in proportion.
+- *loop*: a simple loop over the rows with rdflib, as a competent person would first write it. It writes a simplified
+  model as N-Triples (`benchmarks/rdflib_loop.py`), without events, shapes or a history of names. Only the first rows
+  are measured; the time for all rows is extrapolated, without its start.
 
-Seconds: *whole* is a process from its start to its end; *net* what it counts by itself, for the export the total of its
-`report.json` without the start of the session. Memory is that of all processes of a program together, at the half
-second when it was most: proportional set size (PSS), in MB of a million bytes.
+Seconds: *whole* is a process from its start to its end; *net* is what the program itself reports, for the export the
+total of its `report.json` without the start of the session. Memory is the greatest sum over all processes of a program,
+sampled every half second: proportional set size (PSS), in MB of a million bytes.
 
 ![rows a second, by rows](benchmarks.svg)
 """
@@ -47,7 +48,7 @@ def parts_of(page: str) -> dict[str, tuple[list[Point], str]]:
 
 
 def with_parts(page: str, measured: dict[str, tuple[list[Point], str]]) -> str:
-    """The page with these parts in place of older ones, in the order of the benchmark."""
+    """The page with these parts in the place of older ones, in the order of the benchmark."""
     every = {**parts_of(page), **measured}
     made = [
         f"<!-- part {name} {json.dumps(every[name][0])} -->\n{every[name][1]}<!-- end {name} -->\n"

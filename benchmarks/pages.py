@@ -1,9 +1,9 @@
-"""Time the pages of ``exporter serve`` on a large lineage: ``python -m benchmarks.pages [--objects N] [--edges N]``.
+"""Times the pages of ``exporter serve`` on a large lineage: ``python -m benchmarks.pages [--objects N] [--edges N]``.
 
-5,000 tables are made up, each written from earlier ones until there are 50,000 edges between tables, and as many
-between columns; one of them, the hub, is a source of a tenth of all. The rows are exported by the local
-engine, the pages are served as ``exporter serve`` does, and each page is asked for as a browser does: once when nobody
-asked before, and again five times. What a browser takes to draw it is not counted. Fails where a page takes too long.
+It generates 5,000 tables, each written from earlier ones, until there are 50,000 edges between tables, and as many
+between columns. One table, the hub, is a source of a tenth of all. The local engine exports the rows, the pages are
+served as ``exporter serve`` does, and each page is requested as a browser does: once before it was ever requested, and
+then five times. The time to draw it in the browser is not counted. Fails if a page takes too long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SECONDS: Final = 2.0
-"""No page may take longer, the first time or later."""
+"""The most seconds for a page, also the first time."""
 AGAIN: Final = 5
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 COLUMNS: Final = ("ID", "AMOUNT", "EMAIL", "NOTE")
@@ -50,7 +50,7 @@ def source(number: int, name: str) -> Json:
 
 
 def rows(objects: int, edges: int, seed: int = 1) -> Iterator[Json]:
-    """A write of each table, from earlier ones, and a read of each by one of forty users."""
+    """For each table, a write from earlier ones, and a read by one of forty users."""
     random = Random(seed)
     for number in range(objects):
         wanted = min(number, max(1, round(edges * (number + 1) / objects) - round(edges * number / objects)))
@@ -119,7 +119,7 @@ def got(address: str, data: bytes | None = None) -> bytes:
 
 
 def drawn(address: str, search: str) -> Callable[[], bytes]:
-    """What the page of the picture asks for when it is opened at ``search``."""
+    """The request of the lineage page when it is opened at ``search``."""
     told = json.loads(got(f"{address}lineage/_dash-dependencies"))
     show = next(one for one in told if one["inputs"][0]["id"] == "address")
     outputs = [

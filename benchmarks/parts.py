@@ -1,4 +1,4 @@
-"""The parts of the benchmark: what each measures, and which figures it holds against what is asked."""
+"""The parts of the benchmark: what each measures, and which results it compares with the required values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from benchmarks.measured import Program, Result
 
 Point = tuple[str, int, float]
-"""Of the plot: the program, rows, rows a second."""
+"""A point of the plot: the program, rows, rows a second."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """What a part came to."""
+    """The results of a part."""
 
     title: str
     words: str
@@ -32,13 +32,13 @@ class Section:
 
 
 def small(bench: Bench) -> Section:
-    """The least of the sizes, and what validation costs there."""
+    """The smallest size, and the cost of validation there."""
     rows = bench.rows[0]
     copy, loop, export, plain = bench.measured(*_three(bench, rows), bench.export(rows, is_validated=False))
     validation = Figure("seconds of the export, validated / not", ratio(export.whole, plain.whole), asked.VALIDATED)
     return Section(
         f"{rows:,} rows",
-        "Whole processes, the start of Python and Spark included. Validated, but for the last line.",
+        "Whole processes, including the start of Python and Spark. All but the last line are validated.",
         [*_against(rows, copy, loop, export), validation, _memory(export)],
         [copy, loop, export, plain],
         _points(rows, copy, loop, export),
@@ -46,7 +46,7 @@ def small(bench: Bench) -> Section:
 
 
 def scale(bench: Bench) -> Section:
-    """All sizes, and whether a row takes longer where there are more."""
+    """All sizes, and whether a row takes longer in larger inputs."""
     found = {rows: bench.measured(*_three(bench, rows)) for rows in bench.rows}
     figures = [
         one
@@ -60,8 +60,7 @@ def scale(bench: Bench) -> Section:
         figures.append(Figure(what, slower, asked.PER_ROW if less >= LARGE else None))
     return Section(
         "More rows",
-        "The same for larger inputs. From a million rows on the copy is compared by its work alone (net), with the "
-        "export's seconds without the start of its session.",
+        "The same for larger inputs. From a million rows on, net seconds are compared.",
         figures,
         [result for three in found.values() for result in three],
         [point for rows, three in found.items() for point in _points(rows, *three)],
@@ -69,13 +68,13 @@ def scale(bench: Bench) -> Section:
 
 
 def startup(bench: Bench) -> Section:
-    """How soon a person has something."""
+    """The time until the first result."""
     empty, export = bench.started(bench.session(), bench.export(100))
     figure = Figure("seconds, 100 rows / the empty session", ratio(export.whole, empty.whole), asked.FIRST_RESULT)
     return Section(
         "The first result",
-        "From the shell, in turn: a session with nothing set and one count of ten rows, and an export of 100 rows, "
-        "validated, both outputs. Medians.",
+        "From the shell, in turn: a session with default settings and one count of ten rows, and an export of 100 "
+        "rows, validated, with both outputs. Medians.",
         [figure],
         [empty, export],
     )
@@ -94,14 +93,15 @@ def local(bench: Bench) -> Section:
 
 
 def skew(bench: Bench) -> Section:
-    """One table that nearly everybody reads, and many write."""
+    """One table that nearly every statement reads, and many write."""
     rows = bench.rows[0]
     even, hot = bench.measured(bench.export(rows, EVEN), bench.export(rows, HOT))
     sizes = [megabytes(bench.history(rows, kind)) for kind in (EVEN, HOT)]
     return Section(
         f"One hot table, {rows:,} rows",
-        "Two histories of the same kinds of statements, nearly all of which read tables. In the one, each has its own; "
-        "in the other, nine rows of ten read the same table, directly or through a view, and one of twenty writes it. "
+        "Two histories of the same kinds of statements, nearly all of which read tables. In one, each statement has "
+        "its own tables; in the other, nine of ten rows read the same table, directly or through a view, and one of twenty "
+        "writes it. "
         f"{sizes[0]:.0f} and {sizes[1]:.0f} MB.",
         [Figure("seconds, hot / even", ratio(hot.whole, even.whole), asked.SKEW), _memory(hot)],
         [even, hot],
@@ -109,13 +109,13 @@ def skew(bench: Bench) -> Section:
 
 
 def fresh(bench: Bench) -> Section:
-    """Nothing recurs: what is remembered of statements helps nobody."""
+    """No statement recurs, so the cache of statements has no effect."""
     rows = bench.rows[0]
     plain, once = bench.measured(bench.export(rows), bench.export(rows, ONCE))
     return Section(
         f"No statement recurs, {rows:,} rows",
-        "A working account runs the same statements again and again, and what a statement says is made once. Here no "
-        "two rows have the same content.",
+        "A working account runs the same statements again and again, and the parts that follow from a statement are "
+        "made once. Here no two rows have the same content.",
         [Figure("seconds, none recurs / a working account", ratio(once.whole, plain.whole)), _memory(once)],
         [plain, once],
     )
@@ -136,8 +136,8 @@ def _three(bench: Bench, rows: int) -> tuple[Program, Program, Program]:
 
 
 def _against(rows: int, copy: Result, loop: Result, export: Result) -> list[Figure]:
-    """An export beside the loop and the copy. Where rows are few, the start of Spark is most of what a copy takes: both
-    are compared as whole processes there.
+    """An export compared with the loop and the copy. With few rows, the start of Spark is most of the time of a copy,
+    so whole processes are compared there.
     """
     faster = ratio(export.rate, loop.rate)
     rates, seconds = (f"{rows:,} rows: {what} of the export / of the " for what in ("rows/s", "seconds"))
@@ -155,7 +155,7 @@ def _against(rows: int, copy: Result, loop: Result, export: Result) -> list[Figu
 
 
 def _memory(export: Result) -> Figure:
-    """What is asked is asked of a million rows; with fewer there is no reason to take more."""
+    """The requirement is for a million rows; fewer rows must not take more memory."""
     gigabytes = sum(export.peak.values()) / 1e9 or None
     return Figure(f"{export.rows:,} rows: memory of all processes, GB", gigabytes, asked.GIGABYTES)
 

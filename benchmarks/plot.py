@@ -1,4 +1,4 @@
-"""A plot as SVG, drawn by hand: rows a second by rows, both in powers of ten."""
+"""A plot as SVG: rows a second by number of rows, both on logarithmic scales."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 80, 110, 40, 50
 SERIES: Final = {"copy": ("#4477aa", "Spark copy"), "export": ("#117733", "export"), "loop": ("#aa3377", "rdflib loop")}
-"""Colours that differ for everybody, and what stands beside the line."""
+"""Colours that everybody can distinguish, and the labels of the lines."""
 _STEPS: Final = (1, 2, 5)
 _SVG: Final = (
     f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
@@ -23,7 +23,7 @@ _SVG: Final = (
 
 
 class Axis:
-    """From values to places, in powers of ten."""
+    """Converts values to positions on a logarithmic scale."""
 
     def __init__(self, values: Iterable[float], start: float, end: float) -> None:
         logs = [math.log10(value) for value in values]
@@ -35,7 +35,7 @@ class Axis:
         return round(self._start + part * (self._end - self._start), 1)
 
     def ticks(self) -> list[int]:
-        """1, 2, 5, 10 …; powers of ten alone where those are many."""
+        """1, 2, 5, 10 …; only powers of ten if these would be too many."""
         exponents = range(math.floor(self.least), math.ceil(self.most) + 1)
         within = [
             step * 10**exponent

@@ -1,4 +1,4 @@
-"""What is measured: the programs with their commands, and the histories that they read."""
+"""The programs that are measured, with their commands, and the histories that they read."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _PAUSE: Final = 2.0  # seconds, in which the JVM of the start before goes away
 
 @dataclass
 class Bench:
-    """Measures programs, each on each history once. ``rows``: the sizes, least first; ``runs`` of each program, and of
-    each that only starts; ``loop_rows``: how many rows the loop is given; ``work``: a folder for histories and outputs.
+    """Measures programs, each on each history once. ``rows``: the sizes, smallest first; ``runs``: of each program, and
+    of each that only starts; ``loop_rows``: how many rows the loop reads; ``work``: a folder for histories and outputs.
     """
 
     rows: list[int]
@@ -40,11 +40,13 @@ class Bench:
 
     @property
     def out(self) -> Path:
-        """What each program writes, and what is removed then."""
+        """The output of each program, which is removed afterwards."""
         return self.work / "out"
 
     def history(self, rows: int, kind: str | None = None) -> Path:
-        """The history of so many rows, made if it is not there yet. ``kind``: None, ONCE, or what is read."""
+        """The history of so many rows, generated if it does not exist. ``kind``: None, ONCE, or the value of
+        --reads.
+        """
         history = self.work / f"history-{rows}-{self.seed}{f'-{kind}' if kind else ''}.ndjson"
         if not history.exists():
             say(f"making {history.name}")
@@ -60,7 +62,7 @@ class Bench:
         return Program("bare Spark copy of the text", rows, command, self.work, self.out, _own_seconds)
 
     def loop(self, rows: int) -> Program:
-        """The loop on the first rows: it takes as long for each."""
+        """The loop on the first rows; it takes the same time for each row."""
         sample = min(self.loop_rows, rows)
         command = (*_PYTHON, "benchmarks.rdflib_loop", str(self.history(rows)), "--rows", str(sample))
         written = ("--out", str(self.out), "--format", self.loop_format)
@@ -68,14 +70,14 @@ class Bench:
         return Program(name, sample, (*command, *written), self.work, self.out, _own_seconds, rows)
 
     def export(self, rows: int, kind: str | None = None, *, is_validated: bool = True) -> Program:
-        """Both outputs, as a whole."""
+        """The export with both outputs."""
         wanted = ("--outputs", "events,graph", *(() if is_validated else ("--no-validate",)))
         command = (*_PYTHON, "exporter", "export", str(self.history(rows, kind)), "--account", "BENCH-ACCOUNT")
         name = "exporter export" + (f", {_WORDS[kind]}" if kind else "") + ("" if is_validated else ", not validated")
         return Program(name, rows, (*command, *wanted, *_OUT, str(self.out)), self.work, self.out, _net)
 
     def session(self) -> Program:
-        """Spark with nothing set, and one count."""
+        """Spark with default settings, and one count."""
         return Program("an empty default session and one count", 0, (sys.executable, "-c", _EMPTY), self.work)
 
     def example(self) -> Program:
@@ -88,13 +90,13 @@ class Bench:
         return Program("the example, --engine local", lines, command, self.work, self.out, _net)
 
     def measured(self, *programs: Program) -> list[Result]:
-        """What their runs, in turn, came to; a program that was measured before is not measured again."""
+        """The results of the programs, run in turn; a program that was measured before is not measured again."""
         new = [program for program in programs if program not in self._known]
         self._known |= dict(zip(new, measured(new, self.runs), strict=True))
         return [self._known[program] for program in programs]
 
     def started(self, *programs: Program) -> list[Result]:
-        """The same of those that only start: more often, with a rest before each."""
+        """The same for programs that only start: run more often, with a pause before each."""
         return measured(programs, self.starts, _PAUSE)
 
 

@@ -1,9 +1,9 @@
-"""How fast events go out: ``python -m benchmarks.push`` prints a Markdown table, all from one run.
+"""Measures how fast events are sent: ``python -m benchmarks.push`` prints a Markdown table, all from one run.
 
-A bare loop of posts over one connection, then ``exporter push`` of the same events, of the latest runs alone, and of
-nothing new, each in a process of its own, to a server that takes everything (one more process), or to ``--url``.
-Seconds are those of the process, reading and ordering included; the rate is that of sending alone. Events are made
-here: ``--runs`` queries of ``--jobs`` jobs, START and COMPLETE, and the datasets.
+It measures a simple loop of POST requests over one connection, then ``exporter push`` of the same events, of the latest
+runs only, and with nothing new to send. Each runs in a separate process and sends to a server that accepts everything
+(one more process), or to ``--url``. Seconds are those of the process, with reading and ordering; the rate is that of
+sending alone. The events are generated: ``--runs`` queries of ``--jobs`` jobs, START and COMPLETE, and the datasets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A generated row with what QUERY_HISTORY says of its query."""
+"""A generated row, with the columns of QUERY_HISTORY for its query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ HISTORY: Final = (
 
 @dataclass(frozen=True)
 class Row:
-    """One row as a line of JSON, with what QUERY_HISTORY says of the query; ``job`` is the same each time it recurs."""
+    """One row as a line of JSON, with the columns of QUERY_HISTORY; ``job`` is the same each time the statement
+    recurs.
+    """
 
     line: str
     query_id: str
@@ -34,7 +36,7 @@ def stamp(moment: datetime) -> str:
 
 
 def history_line(row: Row) -> list[object]:
-    """What QUERY_HISTORY holds of a row's query."""
+    """The line of QUERY_HISTORY for a row's query."""
     elapsed = 100 + int(row.query_id[-4:], 16) % 20_000
     wrote = 10 * elapsed if row.kind in ("INSERT", "MERGE", "COPY", "CREATE_TABLE_AS_SELECT") else "\\N"
     shape = hashlib.md5(row.job.encode(), usedforsecurity=False).hexdigest()

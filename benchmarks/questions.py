@@ -1,9 +1,9 @@
-"""Time every shipped question on a large graph: ``python -m benchmarks.questions [--rows 10500] [--graph DIR]``.
+"""Times every shipped question on a large graph: ``python -m benchmarks.questions [--rows 10500] [--graph DIR]``.
 
-Rows of :mod:`benchmarks.generate` are exported (or ``--graph`` is taken as it is), the graph is loaded, and each
-question is asked as ``exporter query`` asks it after loading: with parameters taken from the graph that give it much to
-do, and once more without those that may be left out. Fails where the graph has too few triples or an answer takes too
-long; it is made in memory and by one thread, so the time that counts is that of its own work, other programs' left out.
+Rows of :mod:`benchmarks.generate` are exported (or ``--graph`` is used as it is) and the graph is loaded. Each question
+is asked as ``exporter query`` asks it after loading: with parameters from the graph that have large answers, and once
+more without the optional ones. Fails if the graph has too few triples or an answer takes too long. The time is CPU time
+of this process, since the answer is made in memory by one thread.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _VALUES: Final = {
     "parent": "SELECT ?value WHERE { ?query <http://purl.org/dc/terms/isPartOf>/ah:queryId ?value }",
     "time": "SELECT ?value WHERE { ?query prov:startedAtTime ?value }",
 }
-"""For each kind of value, the ones in question: the one that occurs most is taken, of times the one in the middle."""
+"""For each kind of value, the candidates: the most frequent one is taken; for times, the median."""
 _GIVEN: Final = {
     "who-accessed": {"object_id": "object_id"},
     "when-accessed": {"object_id": "object_id"},

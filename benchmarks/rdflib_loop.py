@@ -1,11 +1,11 @@
-"""The baseline: what a competent person writes first, a loop over the rows with rdflib.
+"""The baseline: a simple loop over the rows with rdflib, as a competent person would first write it.
 
-``python -m benchmarks.rdflib_loop FILE --rows 3000 --out graph.nt`` reads NDJSON line by line, adds the triples of the
-same model in outline (queries, users, objects, columns, versions, usages, derivations, policies, joins, DDL changes) to
-a graph, and serialises a graph of 1,000 rows at a time, as N-Triples or, several times as slow and better to look at,
-as Turtle like the export (``--format turtle``). IRIs are made once each, and a thing is described
-once in a graph. It checks nothing, keeps no history of names, and writes no events. The last line that it prints is
-JSON: rows, triples, seconds.
+``python -m benchmarks.rdflib_loop FILE --rows 3000 --out graph.nt`` reads NDJSON line by line, adds the triples of a
+simplified model (queries, users, objects, columns, versions, usages, derivations, policies, joins, DDL changes) to a
+graph, and serializes a graph of 1,000 rows at a time as N-Triples, or (several times slower, but easier to read) as
+Turtle like the export (``--format turtle``). Each IRI is made once, and a thing is described once in a graph. It does
+not validate, keeps no history of names, and writes no events. The last line of the output is JSON: rows, triples,
+seconds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def iri(*segments: str) -> URIRef:
 
 
 def key(element: Json) -> tuple[str, str]:
-    """An object's kind and what it is known by: its id, else its name, else its location."""
+    """An object's kind and its identifier: its id, else its name, else its location."""
     if "objectName" not in element:
         return "location", str(element.get("location"))
     kind = str(element.get("objectDomain", "object")).lower().split(" ")[-1].replace("_", "-")
@@ -46,7 +46,7 @@ def key(element: Json) -> tuple[str, str]:
 
 
 class Loop:
-    """The graph of the present chunk, and the latest version of each object over all chunks."""
+    """The graph of the current chunk, and the latest version of each object over all chunks."""
 
     def __init__(self) -> None:
         self._latest: dict[tuple[str, str], URIRef] = {}
@@ -84,7 +84,7 @@ class Loop:
             self.graph.add((subject, predicate, value))
 
     def _first(self, thing: object) -> bool:
-        """Whether the present graph does not describe the thing yet."""
+        """Whether the current graph does not describe the thing yet."""
         known = len(self._described)
         self._described.add(thing)
         return len(self._described) > known

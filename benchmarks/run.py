@@ -1,10 +1,9 @@
-"""How fast: ``python -m benchmarks.run`` measures an export beside a bare Spark copy and an rdflib loop, in one run.
+"""Measures an export beside a bare Spark copy and an rdflib loop: ``python -m benchmarks.run``.
 
-Everything is validated and both outputs are made; each program runs in processes of its own. The results become parts
-of docs/benchmarks.md, and a plot beside it; parts that are not measured stay as they are. All parts with the sizes that
-are given by default take about a quarter of an hour and 30 GB of disk; ``--parts small --rows 5000`` a minute. Three
-million rows are measured only when they are asked for: ``--parts scale --rows 1000000,3000000``. Exit code 1 where
-something that is asked does not hold.
+Everything is validated and both outputs are written; each program runs in separate processes. The results become
+sections of docs/benchmarks.md, with a plot; parts that are not measured do not change. All parts with the default sizes
+take about a quarter of an hour and 30 GB of disk; ``--parts small --rows 5000`` takes a minute. Three million rows are
+measured only on request: ``--parts scale --rows 1000000,3000000``. Exit code 1 if a required value is not met.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def _java() -> str:
 
 
 def command_of(given: argparse.Namespace, parser: argparse.ArgumentParser) -> str:
-    """The command as it can be given again: what is not as it is by default."""
+    """The command, with all arguments that differ from the defaults."""
     told = {name: value for name, value in vars(given).items() if value != parser.get_default(name)}
     words = [f"--{name.replace('_', '-')} {_word(value)}" for name, value in told.items() if name not in _NOT_SHOWN]
     return " ".join(["python -m benchmarks.run", *words])
@@ -123,7 +122,7 @@ def main() -> int:
 
 
 def write(file: Path, measured: dict[str, tuple[list[Point], str]]) -> None:
-    """Put the parts on the page, and all points that are on it then on the plot."""
+    """Writes the parts to the page, and all points of the page to the plot."""
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     whole = page.with_parts(before, measured)
     points = {(name, rows): rate for own, _ in page.parts_of(whole).values() for name, rows, rate in own}

@@ -1,4 +1,6 @@
-"""Job shapes: a statement that recurs, with the columns of its row as JSON text, made once and again after a rename."""
+"""Job shapes: a statement that recurs, with the columns of its row as JSON text; it is made once, and again after a
+rename.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 JOINS: Final = ("INNER_JOIN", "LEFT_OUTER_JOIN", "LEFT_OUTER_JOIN", "FULL_OUTER_JOIN")
 ARRAYS: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_modified", "policies_referenced")
 HOT_WRITES: Final = 0.21
-"""Of the writes, the part that goes into the hot table: a twentieth of the rows of such a mix."""
+"""The part of the writes that goes into the hot table: a twentieth of the rows of such a mix."""
 CUT: Final = [{"columnId": -1, "columnName": "TRUNCATED"}]
 
 
@@ -44,7 +46,7 @@ class Shape:
         self._text = None
 
     def forget(self) -> None:
-        """No table needs to tell it of a new name: it does not recur."""
+        """It does not recur, so it need not be updated after renames."""
         for relation in self._relations:
             relation.shapes.remove(self)
 
@@ -54,7 +56,7 @@ def _some(rng: Random, columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _bases(read: list[tuple[Relation, tuple[str, ...]]]) -> list[tuple[Relation, tuple[str, ...]]]:
-    """The tables below what is read, with the columns of the same names (or their first, as a filter would)."""
+    """The tables behind what is read, with the columns of the same names (or the first, as a filter would read)."""
     below: dict[Relation, dict[str, None]] = {}
     for relation, columns in read:
         for table in relation.tables():
@@ -87,7 +89,7 @@ def _enforced(table: Relation, columns: tuple[str, ...]) -> Json:
 def lineage(
     target: Relation, columns: tuple[str, ...], read: list[tuple[Relation, tuple[str, ...]]], via: Json | None
 ) -> Json:
-    """A write: each column from one column of what is read, directly and from the table below."""
+    """A write: each column from one column that is read, directly and from the table behind it."""
     element = target.read(columns)
     for place, column in enumerate(element["columns"]):
         source, names = read[place % len(read)]
@@ -102,7 +104,7 @@ def lineage(
 
 
 def _picked(rng: Random, account: Account, count: int) -> list[tuple[Relation, tuple[str, ...]]]:
-    """Views or tables to read; where there is a hot table it is the first of them, and below every view."""
+    """Views or tables to read; a hot table, if any, is the first of them and behind every view."""
     pool = account.views if rng.random() < 0.6 else account.tables
     chosen = rng.sample(pool, min(count, len(pool)))
     if account.hot and pool is account.tables:
@@ -229,7 +231,7 @@ def call(rng: Random, account: Account) -> Shape:
 
 
 def truncated(rng: Random, account: Account) -> Shape:
-    """A write too large for the view: column lineage is cut first, then columns of policies and base accesses."""
+    """A write too large for the view: column lineage is truncated first, then columns of policies and base accesses."""
     whole, phase = write(rng, account), rng.choice((1, 2, 3, 4))
     inner = whole._make
     cut = ("objects_modified", "policies_referenced", "base_objects_accessed", "direct_objects_accessed")[:phase]

@@ -1,9 +1,10 @@
-"""What an export moves: ``python -m benchmarks.shuffle --rows 20000`` runs one on this machine and prints, for each of
-its stages, the bytes a row that are exchanged between tasks, spilled and written; then what is in DIR, and the memory.
-The figures of docs/cluster.md are from it.
+"""Measures the data that an export moves: ``python -m benchmarks.shuffle --rows 20000``.
 
-Bytes are those of Spark's event log. ``--most-partitions 1`` makes all rows one partition of each exchange, to see what
-large partitions take. ``--log FILE --rows N`` reads the event log of a run that was made elsewhere, on a cluster say.
+It runs an export on this machine and prints, for each stage, the bytes for each row that are exchanged between tasks,
+spilled and written; then the content of DIR, and the memory. docs/cluster.md has these numbers.
+
+Bytes are those of Spark's event log. ``--most-partitions 1`` puts all rows into one partition of each exchange, to
+measure large partitions. ``--log FILE --rows N`` reads the event log of another run, for example on a cluster.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _NO_LIMIT: Final = 10_000
 
 @dataclass
 class Moved:
-    """What the tasks of a stage moved, in bytes."""
+    """The bytes that the tasks of a stage moved."""
 
     tasks: int = 0
     exchanged: int = 0
@@ -80,7 +81,7 @@ def table(stages: dict[str, Moved], rows: int) -> Iterator[str]:
 
 
 def left(out: Path, rows: int) -> Iterator[str]:
-    """What is in DIR, by folder."""
+    """The content of DIR, by folder."""
     files: defaultdict[str, list[int]] = defaultdict(list)
     for one in json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"]:
         files[one["path"].rpartition("/")[0] or "beside them"].append(one["bytes"])

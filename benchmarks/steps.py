@@ -1,9 +1,9 @@
-"""Where the time goes: ``python -m benchmarks.steps FILE --rows 20000`` prints CPU microseconds a row, by step.
+"""Measures where the time is spent: ``python -m benchmarks.steps FILE --rows 20000`` prints CPU microseconds for each
+row, by step.
 
-The rows (NDJSON) go through the local engine in this process, as a large input goes through Spark: what Spark itself
-takes, and what its workers take to get and give batches, is not in it. Within a step the time of a part is that of the
-part alone, without those that it calls and that have a line of their own; the last line of a step is all the rest. A
-clock is read so often that it takes about a tenth of it all itself.
+The rows (NDJSON) go through the local engine in this process, as a large input goes through Spark. The time of Spark
+itself, and of its workers for receiving and returning batches, is not included. The time of a part does not include
+other parts that it calls; the last line of a step is everything else. The clock itself takes about a tenth of the time.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _REST: Final = "the rest"
 
 @dataclass
 class Clock:
-    """CPU seconds of this process by step and part; each moment counts once, for the innermost that runs."""
+    """CPU seconds of this process by step and part; each moment counts once, for the innermost part that runs."""
 
     seconds: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
     _running: list[tuple[str, str]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Clock:
             self._end()
 
     def part(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, timed; what it yields is made at once."""
+        """The function with a timer; a generator's values are computed at once."""
         yields = inspect.isgeneratorfunction(function)
 
         @wraps(function)
@@ -106,7 +106,7 @@ class Clock:
 
 
 class Timed(local.LocalEngine):
-    """The local engine, with a clock: how long each step took, and the putting in order before it."""
+    """The local engine with a clock for each step, and for the sorting before it."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock

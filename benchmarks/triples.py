@@ -1,7 +1,8 @@
-"""What a graph is made of: ``python -m benchmarks.triples --rows 20000`` prints triples and bytes of Turtle a row, by
-class of node, for ``--reads full`` and ``--reads daily``; ``--graph DIR --rows N`` those of a graph that is there.
+"""Measures the size of a graph: ``python -m benchmarks.triples --rows 20000``.
 
-The rows are those of :mod:`benchmarks.generate` (seed 1), with lines of QUERY_HISTORY where ``--history`` is given.
+It prints triples and bytes of Turtle for each row, by class of node, for ``--reads full`` and ``--reads daily``;
+``--graph DIR --rows N`` does so for an existing graph. The rows are those of :mod:`benchmarks.generate` (seed 1), with
+lines of QUERY_HISTORY if ``--history`` is given.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MODES: Final = ("full", "daily")
 
 
 class Sizes:
-    """Nodes, triples and bytes by class. A kind of object, or of version, counts as one of all others."""
+    """Nodes, triples and bytes by class. All kinds of objects count as one class, and so do all kinds of versions."""
 
     def __init__(self) -> None:
         self.nodes: Counter[str] = Counter()
@@ -39,7 +40,7 @@ class Sizes:
         self.packed = 0
 
     def add(self, file: Path) -> None:
-        """Add what is in a file of Turtle."""
+        """Adds the nodes of a file of Turtle."""
         content = compressed.text(file).encode()
         self.packed += len(gzip.compress(content, 6)) if file.suffix != compressed.ENDING else file.stat().st_size
         for block in content.split(_BETWEEN):
@@ -80,7 +81,7 @@ def _group(name: str) -> str:
 
 
 def sizes_of(files: Iterable[Path]) -> Sizes:
-    """What the files of a graph hold."""
+    """The sizes of the files of a graph."""
     sizes = Sizes()
     for file in files:
         sizes.add(file)
@@ -95,7 +96,7 @@ def _exported(rows: Path, history: Path | None, folder: Path, mode: str, engine:
 
 
 def main() -> None:
-    """Make rows, export them in each mode, print the tables."""
+    """Generates rows, exports them in each mode, and prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--history", action="store_true")

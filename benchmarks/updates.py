@@ -1,8 +1,8 @@
-"""What an update costs: ``python -m benchmarks.updates`` adds one day to DIRs of 1, 7 and 30 days.
+"""Measures an update: ``python -m benchmarks.updates`` adds one day to DIRs of 1, 7 and 30 days.
 
-Each day has the rows of a large account's day. The last day is exported alone, in the way that a user would, and then
-added to each DIR; and to the largest one a row that is five days late. Prints a table for docs/updates.md. Exit code 1
-where the last day costs more than is asked. A run of 30 days of 20,000 rows makes 30 GB and takes most of an hour.
+Each day has the rows of a day of a large account. The last day is exported alone, as a user would do it, and then added
+to each DIR; to the largest DIR, a row that is five days late is added too. Prints a table for docs/updates.md. Exit
+code 1 if the last day costs more than allowed. A run with 30 days of 20,000 rows needs 30 GB and most of an hour.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LATE: Final = 5
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, and print."""
+    """Measures and prints."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.updates", description=__doc__.split("\n\n", maxsplit=1)[0]
     )
@@ -61,7 +61,7 @@ def _measure(given: argparse.Namespace, work: Path) -> int:
 
 
 def _days(given: argparse.Namespace, work: Path) -> dict[str, Path]:
-    """The rows of each day, in files; as many days as are asked for, and the last one."""
+    """Files with the rows of each day: as many days as requested, and the last one."""
     number = max(int(one) for one in given.days.split(",")) + 1
     folder = work / f"days-of-{given.rows}-rows-{given.seed}"
     if not folder.is_dir():
@@ -81,7 +81,7 @@ def _days(given: argparse.Namespace, work: Path) -> dict[str, Path]:
 
 
 def _late(day: Path, late: Path) -> Path:
-    """A row of that day that nobody has seen."""
+    """A row of that day that no file has."""
     with day.open(encoding="utf-8") as lines:
         late.write_text(next(lines).replace('"query_id":"', '"query_id":"late-', 1), encoding="utf-8")
     return late

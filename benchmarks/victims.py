@@ -1,4 +1,4 @@
-"""The processes that work for an export on Spark, by what they are, to kill one of them."""
+"""Finds the processes that work for an export on Spark by their role, to kill one of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 DAEMON, JAVA = "pyspark.daemon", "java"
 _WAIT: Final = 120.0
-"""Seconds in which one has to be seen."""
+"""Seconds in which such a process has to appear."""
 
 
 def seen(above: int, what: str, out: Path) -> int:
@@ -43,7 +43,7 @@ def _parent(number: int) -> int:
 
 
 def _name(number: int) -> str:
-    """What was started: the program, or the module of Python."""
+    """The program that was started, or the Python module."""
     try:
         words = Path(f"/proc/{number}/cmdline").read_bytes().decode("latin-1").split("\0")
     except OSError:
