@@ -100,8 +100,8 @@ def skew(bench: Bench) -> Section:
     return Section(
         f"One hot table, {rows:,} rows",
         "Two histories of the same kinds of statements, nearly all of which read tables. In one, each statement has "
-        "its own tables; in the other, nine of ten rows read the same table, directly or through a view, and one of twenty "
-        "writes it. "
+        "its own tables; in the other, nine of ten rows read the same table, directly or through a view, and one of "
+        "twenty writes it. "
         f"{sizes[0]:.0f} and {sizes[1]:.0f} MB.",
         [Figure("seconds, hot / even", ratio(hot.whole, even.whole), asked.SKEW), _memory(hot)],
         [even, hot],
