@@ -1,7 +1,7 @@
-"""How settings are read: the command line beats the environment, which beats the file; each is typed and checked once.
+"""Read and check the settings. The command line has priority over the environment, and the environment over the file.
 
-The file is TOML; ``${VAR}`` and ``${VAR:-default}`` stand for environment variables. In the environment a setting is
-``EXPORTER_`` and its name in capitals: ``EXPORTER_ACCOUNT``.
+The file is TOML, in which ``${VAR}`` and ``${VAR:-default}`` are replaced by environment variables. In the environment
+a setting is named ``EXPORTER_`` and its name in upper case: ``EXPORTER_ACCOUNT``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LONGEST_FILE: Final = 64 << 10
-"""Bytes of a file of settings at most: the time to read TOML grows with the square of what it is."""
+"""Largest settings file, in bytes: the time to parse TOML grows with the square of its size."""
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _TEXT, _TEXTS, _FLAG, _NUMBER = "a text", "a text or a list of texts", "true or false", "a whole number"
 _TIME: Final = "a day or a time"
@@ -70,7 +70,9 @@ _FROM_FILE: Final = {
 
 
 def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings from what the command line gave (None: not given), the environment and the file."""
+    """The settings from the command line (``given``; None: not given), the environment and the file. Raises
+    UsageError.
+    """
     _refuse_empty(given)
     file = _file(config, environ) if config else {}
     table = file.pop("openlineage", {})
@@ -94,24 +96,26 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
 
 
 def _refuse_empty(given: Mapping[str, Any]) -> None:
-    """An option without a text is most often a shell's variable that nobody has set: no pseudonyms, or other rows."""
+    """Raise UsageError for an empty option: usually a shell variable is not set, and ignoring the option would export
+    names in clear, or other rows.
+    """
     for name, value in given.items():
         if value == "" or (isinstance(value, list | tuple) and "" in value):
             raise UsageError(
-                f"{'INPUT' if name == 'inputs' else name}: is empty, as where a variable of the shell is not set; "
-                "give it a value, or leave it out"
+                f"{'INPUT' if name == 'inputs' else name}: is empty; perhaps a shell variable is not set. Give it a "
+                "value, or leave it out"
             )
 
 
 def load_push(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Choices:
-    """What is chosen of a push: by the command line (None: not given), else by the table ``[push]`` of the file."""
+    """The settings of a push from the command line (None: not given) and the table ``[push]`` of the file."""
     table = _file(config, environ).get("push", {}) if config else {}
     if not isinstance(table, dict):
-        raise UsageError(f"{config}: push is a table of settings, [push]")
+        raise UsageError(f"{config}: push must be a table of settings, [push]")
     values = _checked(table, tuple(_PUSH), config, "push.")
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, _PUSH[name]):
-            raise UsageError(f"{config}: push.{name} must be {_PUSH_WORDS[_PUSH[name]]}, and is {value!r}")
+            raise UsageError(f"{config}: push.{name} must be {_PUSH_WORDS[_PUSH[name]]}, but is {value!r}")
     return Choices(**{**values, **{name: value for name, value in given.items() if value is not None}})
 
 
@@ -120,38 +124,38 @@ _PUSH_WORDS: Final = {str: "a text", int: "a whole number", int | float: "a numb
 
 
 def _lists(table: Any, name: str, known: tuple[str, ...], config: Path | None) -> dict[str, tuple[str, ...]]:
-    """A table of the file whose settings are lists of texts."""
+    """The settings of a table in the file whose values are lists of texts. Raises UsageError."""
     if not isinstance(table, dict):
-        raise UsageError(f"{config}: {name} is a table of settings, [{name}]")
+        raise UsageError(f"{config}: {name} must be a table of settings, [{name}]")
     values = _checked(table, known, config, f"{name}.")
     for key, value in values.items():
         if not (isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))):
-            raise UsageError(f"{config}: {name}.{key} must be {_TEXTS}, and is {value!r}")
+            raise UsageError(f"{config}: {name}.{key} must be {_TEXTS}, but is {value!r}")
     return {key: (value,) if isinstance(value, str) else tuple(value) for key, value in values.items()}
 
 
 def _openlineage(table: Any, config: Path | None, *, query_text: bool) -> OpenLineageSettings:
     if not isinstance(table, dict):
-        raise UsageError(f"{config}: openlineage is a table of settings, [openlineage]")
+        raise UsageError(f"{config}: openlineage must be a table of settings, [openlineage]")
     values = _checked(table, tuple(_OF_EVENTS), config, "openlineage.")
     if values.get("sql") is True and not query_text:
         raise UsageError(
-            f"{config}: openlineage.sql sends the text of SQL statements, and none is kept without query_text; give "
-            "--query-text, too, or query_text = true"
+            f"{config}: openlineage.sql puts SQL text into events, which needs query_text; give --query-text too, or "
+            "query_text = true"
         )
     values.setdefault("sql", query_text)
     values = _typed(values, config, _OF_EVENTS, "openlineage.")
     if "job_name_from" in values:
         values["job_name_from"] = _names(values["job_name_from"])
     if values.get("letter_case", "upper") not in ("upper", "lower"):
-        raise UsageError(f"{config}: openlineage.letter_case must be upper or lower, and is {values['letter_case']!r}")
+        raise UsageError(f"{config}: openlineage.letter_case must be upper or lower, but is {values['letter_case']!r}")
     if "namespaces" in values:
         values["namespaces"] = {_spelled(name): to for name, to in values["namespaces"].items()}
     return OpenLineageSettings(**values)
 
 
 def _spelled(namespace: str) -> str:
-    """A dataset namespace, that of an account in its one spelling: or a mapping would meet no name, in silence."""
+    """A dataset namespace with its account in canonical form; otherwise a mapping would silently match no name."""
     scheme, is_account, account = namespace.partition("snowflake://")
     with suppress(UsageError):
         return f"{is_account}{spelled(account)}" if is_account and not scheme else namespace
@@ -165,7 +169,7 @@ def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"{config}: cannot be read: {error.strerror}") from None
     if len(content) > _LONGEST_FILE:
-        raise UsageError(f"{config}: has more than {_LONGEST_FILE >> 10} KiB, and settings are short")
+        raise UsageError(f"{config}: is larger than {_LONGEST_FILE >> 10} KiB, too large for a settings file")
     try:
         read: dict[str, Any] = _filled(tomllib.loads(content.decode("utf-8")), environ, f"{config}: ")
     except UnicodeDecodeError as error:
@@ -176,7 +180,9 @@ def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _filled(value: Any, environ: Mapping[str, str], where: str) -> Any:
-    """The value with its variables put in; an unset one without a default is an error that names the key."""
+    """The value with environment variables replaced. Raises UsageError for a variable that is not set and has no
+    default; the message names the key (``where``).
+    """
     if isinstance(value, dict):
         return {key: _filled(one, environ, f"{where}{key}: ") for key, one in value.items()}
     if isinstance(value, list):
@@ -197,11 +203,11 @@ def _filled(value: Any, environ: Mapping[str, str], where: str) -> Any:
 
 
 def _checked(values: dict[str, Any], known: tuple[str, ...], config: Path | None, prefix: str) -> dict[str, Any]:
-    """The values, unless a key is unknown: then an error with the nearest that is."""
+    """The values. Raises UsageError for an unknown key; the message names the most similar known one."""
     for key in values:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {prefix}{near[0]}?" if near else f"known are {', '.join(known)}"
+            hint = f"did you mean {prefix}{near[0]}?" if near else f"known settings are {', '.join(known)}"
             raise UsageError(f"{config}: there is no setting {prefix}{key}; {hint}")
     return dict(values)
 
@@ -218,7 +224,7 @@ def _typed(values: dict[str, Any], config: Path | None, known: Mapping[str, str]
             _TIME: isinstance(value, str | date),
         }
         if not kinds[known[key]]:
-            raise UsageError(f"{config}: {prefix}{key} must be {known[key]}, and is {value!r}")
+            raise UsageError(f"{config}: {prefix}{key} must be {known[key]}, but is {value!r}")
     return values
 
 
@@ -234,13 +240,13 @@ def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _flag(name: str, text: str) -> bool:
     if text.lower() not in ("1", "0", "true", "false", "yes", "no"):
-        raise UsageError(f"EXPORTER_{name.upper()} must be true or false, and is {text!r}")
+        raise UsageError(f"EXPORTER_{name.upper()} must be true or false, but is {text!r}")
     return text.lower() in ("1", "true", "yes")
 
 
 def _number(name: str, text: str) -> int:
     if not re.fullmatch(r"\d{1,15}", text):
-        raise UsageError(f"EXPORTER_{name.upper()} must be a whole number, and is {text!r}")
+        raise UsageError(f"EXPORTER_{name.upper()} must be a whole number, but is {text!r}")
     return int(text)
 
 

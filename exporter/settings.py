@@ -1,4 +1,4 @@
-"""The settings of an export: what they are, which values they may have, and what the manifest shows of them.
+"""The settings of an export: their meaning, their allowed values, and their form in the manifest.
 
 :mod:`exporter.configuration` reads them.
 """
@@ -30,15 +30,15 @@ _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
 
 @dataclass(frozen=True)
 class Settings:
-    """``inputs``: files, folders, globs or tables. ``account``: ORG-ACCOUNT, for rows that do not name their own.
-    ``base``: what IRIs begin with, ``snowflake://ACCOUNT/`` by default. ``compress``: how events and graph are
-    compressed. ``query_text``: whether SQL text, which can hold personal data, is kept. ``strict``: whether a
-    quarantined row makes the exit code 1. ``out``: the folder to write, a path or a URI. ``update``: whether the rows
-    are added to what DIR has; ``changes``: whether what that changes is written beside it; ``dry_run``: whether it is
-    only told; ``forget_user``, ``forget_before``: whose rows, and those from before which day, DIR is not to hold
-    any more. ``engine``: ``spark``, or ``local`` without it. ``shapes``: folders of the user's own SHACL shapes.
-    ``allow_empty``: whether an export of no row is published; ``min_rows``: under so many exported rows it is not,
-    None for half of what it replaces; ``force``: in any case. ``privacy``: pseudonyms and filters.
+    """``inputs``: files, folders, globs or tables. ``out``: the folder to write, a path or a URI. ``account``:
+    ORG-ACCOUNT, for rows without an account. ``base``: the beginning of IRIs, ``snowflake://ACCOUNT/`` by default.
+    ``compress``: compression of events and graph. ``query_text``: whether SQL text, which can contain personal data, is
+    exported. ``strict``: whether a quarantined row gives exit code 1. ``update``: whether rows are added to DIR.
+    ``changes``: whether an update writes ``changes/``. ``dry_run``: whether nothing is published. ``forget_user``,
+    ``forget_before``: users whose rows, and the day before which rows, are removed from DIR. ``engine``: ``spark`` or
+    ``local``. ``shapes``: folders with the user's SHACL shapes. ``allow_empty``: whether an export without rows is
+    published. ``min_rows``: fewer exported rows are not published; None means half of the rows in the old output.
+    ``force``: publish any number of rows. ``privacy``: pseudonyms and filters.
     """
 
     inputs: tuple[str, ...]
@@ -68,7 +68,7 @@ class Settings:
     privacy: Privacy = field(default_factory=Privacy)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be right, naming the setting."""
+        """Raise UsageError for values that are not allowed; the message names the setting."""
         object.__setattr__(self, "account", spelled(self.account))
         if not self.base:
             object.__setattr__(self, "base", f"snowflake://{self.account}/")
@@ -87,37 +87,37 @@ class Settings:
             if wrong or not given:
                 raise UsageError(f"{key}: {', '.join(wrong) or 'none'} is not one of {', '.join(known)}")
         if self.min_rows is not None and self.min_rows < 0:
-            raise UsageError(f"min_rows: {self.min_rows} is no number of rows; give 0 or more")
+            raise UsageError(f"min_rows: {self.min_rows} is not a number of rows; give 0 or more")
         if self.query_text and self.privacy.filters.of_objects:
             raise UsageError(
-                "query_text: SQL text names the objects that lists of databases or schemas leave out, so it cannot be "
-                "kept with them; leave out query_text, or the lists in [filter]"
+                "query_text: SQL text can name objects that the lists of databases or schemas leave out, so it must "
+                "not be exported with them; remove query_text, or the lists in [filter]"
             )
         self._check_forgotten()
         if self.engine == "local" and is_remote(self.out):
-            raise UsageError(f"out: {self.out}: without Spark only a folder of this machine can be written")
+            raise UsageError(f"out: {self.out}: without Spark only a folder on this machine can be written")
 
     def _check_forgotten(self) -> None:
         asked = self.forget_user or self.forget_before
         if asked and not self.update:
-            raise UsageError("forget: rows are taken out of what --update left, so give --update")
+            raise UsageError("forget: rows can be removed only from a DIR made with --update, so give --update too")
         if not asked and not self.inputs:
-            raise UsageError("INPUT: give the files, folders or table that hold the rows")
+            raise UsageError("INPUT: give the files, folders or table with the rows")
         if self.forget_before is not None:
             try:
                 date.fromisoformat(self.forget_before)
             except ValueError:
-                raise UsageError(f"forget_before: {self.forget_before!r} is no day like 2026-11-21") from None
+                raise UsageError(f"forget_before: {self.forget_before!r} is not a day such as 2026-11-21") from None
 
     @property
     def forgotten(self) -> tuple[str, ...]:
-        """The users whose rows are to go, as the rows name them."""
+        """The users whose rows are removed, as they are named in DIR's rows: with pseudonyms, their pseudonyms."""
         key = self.privacy.key
         return self.forget_user if key is None else tuple(key.pseudonym(name) for name in self.forget_user)
 
     def shown(self) -> dict[str, Any]:
-        """The settings for the manifest; none of them is a secret."""
-        apart = ("openlineage", "out", "privacy", "forget_user")  # a name that is to be forgotten
+        """The settings for the manifest, without secrets and without the names of users to be forgotten."""
+        apart = ("openlineage", "out", "privacy", "forget_user")
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
         events = {one.name: getattr(self.openlineage, one.name) for one in fields(self.openlineage)}
         return {

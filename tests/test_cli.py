@@ -318,7 +318,7 @@ def test_an_empty_folder_is_none(command: str, capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit) as ended:
         main([*command.split(), ""])
     assert ended.value.code == 2
-    assert "is empty, as where a variable" in capsys.readouterr().err
+    assert "is empty; perhaps a shell variable" in capsys.readouterr().err
 
 
 def test_pseudonyms_without_a_key_are_refused_wherever_they_are_asked_for(

@@ -282,7 +282,7 @@ def test_days_are_forgotten(of_two_users: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--forget-before", "yesterday"], "is no day like 2026-11-21"),
+        (["--forget-before", "yesterday"], "is not a day such as 2026-11-21"),
         ([], "give the files, folders or table"),
     ],
 )

@@ -38,7 +38,7 @@ def here(name: str) -> Path:
     from exporter.rows.paths import is_remote, local
 
     if not name:
-        raise argparse.ArgumentTypeError("is empty, as where a variable of the shell is not set")
+        raise argparse.ArgumentTypeError("is empty; perhaps a shell variable is not set")
     if is_remote(name):
         raise argparse.ArgumentTypeError(f"{name} is not on this machine: copy it to a folder here and give that")
     return Path(local(name))

@@ -283,13 +283,13 @@ def test_a_name_that_java_cannot_have_is_refused(tmp_path: Path, capsys: pytest.
     ("content", "words"),
     [
         (b'acount = "A-B"', "there is no setting acount; did you mean account?"),
-        (b'"\\u001b[2J" = 1', "there is no setting \\x1b[2J; known are account"),
+        (b'"\\u001b[2J" = 1', "there is no setting \\x1b[2J; known settings are account"),
         (b"[openlineage]\nnamspace = 1", "there is no setting openlineage.namspace"),
         (b'account = "A-B\xff"', "is not UTF-8"),
-        (b"account = 1", "account must be a text, and is 1"),
+        (b"account = 1", "account must be a text, but is 1"),
         (b"a = " + b"[" * 50_000, "is not TOML: maximum recursion depth"),
         (b"[" + b"a." * 5_000 + b"a]", "is not TOML: maximum recursion depth"),
-        (b"[" + b"a." * 100_000 + b"a]", "has more than 64 KiB"),
+        (b"[" + b"a." * 100_000 + b"a]", "is larger than 64 KiB"),
         (b'account = "${NOBODY_SET_THIS}"', "the environment variable NOBODY_SET_THIS is not set"),
     ],
 )

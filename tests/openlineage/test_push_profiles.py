@@ -267,11 +267,11 @@ def test_an_address_gives_its_backend_away(
         ('[push]\nprofile = "marques"', "there is no profile marques"),
         ("[push]\nrate = 0", "push.rate must be more than 0"),
         ("[push]\nconcurrency = 0", "push.concurrency must be from 1"),
-        ('[push]\nconcurrency = "8"', "push.concurrency must be a whole number, and is '8'"),
+        ('[push]\nconcurrency = "8"', "push.concurrency must be a whole number, but is '8'"),
         ("[push]\nrate = true", "push.rate must be a number"),
         ('[push]\nruns = "newest"', "push.runs must be all or latest"),
         ("[push]\nprofil = 1", "did you mean push.profile?"),
-        ("push = 1", "push is a table"),
+        ("push = 1", "push must be a table"),
     ],
 )
 def test_wrong_settings(text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
