@@ -1,8 +1,8 @@
-"""What ``bin/audit`` asks of what the lock files pin: known vulnerabilities, licences, a bill of materials.
+"""The checks of ``bin/audit`` on the lock files: known vulnerabilities, licences, a bill of materials.
 
 pip-audit asks a vulnerability service, cyclonedx-py writes the bill (SBOM) with the licences of each package, and this
-module judges what they said. A service that answers without knowing anything would look like a clean result, so each
-service is first asked about a package with well-known vulnerabilities: where it knows none of them, nothing was asked.
+module evaluates the results. A service without data would look like a clean result. So each service is first asked
+about a package with well-known vulnerabilities; if it reports none, it counts as not reached.
 """
 
 from __future__ import annotations

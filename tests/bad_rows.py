@@ -1,4 +1,4 @@
-"""Rows that cannot be read, as lines of NDJSON, each with words that the reason for setting it aside must hold."""
+"""Rows that cannot be read, as lines of NDJSON, each with words that the reason of its quarantine must contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in which every field of the documents says a word that no other says, so that it can be found in the output."""
+"""Rows in which every documented field has a unique value, so that it can be found in the output."""
 
 from __future__ import annotations
 

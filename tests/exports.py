@@ -1,4 +1,4 @@
-"""Whole exports for the tests: rows in, the folder that they leave; and one export of everything, made once a run."""
+"""Whole exports for the tests: from rows to the output folder; and one export of everything, made once in a run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Golden examples: a folder ``examples/NN-name/`` holds rows, and the events and the graph that they must become.
+"""Golden examples: a folder ``examples/NN-name/`` has rows, and the events and the graph that they must become.
 
-``python -m tests.golden examples/NN-name …`` makes ``events.json`` and ``graph.ttl`` anew by a plain export of each
-folder; read what changed before you commit it. The tests export all folders at once, each as an account of its own.
+``python -m tests.golden examples/NN-name …`` makes ``events.json`` and ``graph.ttl`` again by an export of each folder;
+read the changes before you commit them. The tests export all folders at once, each as a separate account.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DDL as ACCESS_HISTORY records it, over the same small world: what is renamed or swapped here is so afterwards."""
+"""DDL as ACCESS_HISTORY records it, in the same small account; renames and swaps change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The objects of a small, difficult account: names, ids and spellings that have broken readers of ACCESS_HISTORY."""
+"""The objects of a small, difficult account: names, ids and spellings that have caused errors in readers of
+ACCESS_HISTORY.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Rows of ACCESS_HISTORY that are well formed and hard: one function per statement, each returning its row or rows."""
+"""Rows of ACCESS_HISTORY that are valid but difficult: one function for each statement, which returns its row or
+rows.
+"""
 
 from __future__ import annotations
 

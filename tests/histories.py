@@ -1,7 +1,7 @@
-"""Small random histories of hard rows, for property and differential tests.
+"""Small random histories of difficult rows, for property tests and differential tests.
 
-Every row is well formed: an exporter must not set any of them aside. Rows that cannot be read are in ``BAD_ROWS``;
-``write_form`` writes the same rows in every form in which they leave Snowflake.
+Every row is valid: an exporter must not quarantine any of them. Rows that cannot be read are in ``BAD_ROWS``;
+``write_form`` writes the same rows in every format in which they leave Snowflake.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The same rows in every form in which they leave Snowflake: native or textual arrays, NDJSON, JSON, CSV, Parquet."""
+"""The same rows in every format in which they leave Snowflake: native or textual arrays, NDJSON, JSON, CSV, Parquet."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Java programs that tests hold ours against, from Maven Central: pinned in ``tests/jars/*.lock``, kept in ``.venv``.
+"""Java programs that the tests use as references, from Maven Central: pinned in ``tests/jars/*.lock``, kept in
+``.venv``.
 
 A lock file has a line ``group:artifact:version sha256`` for each jar; ``bin/jars NAME group:artifact:version …`` makes
-it anew. The jars come from ``MAVEN_REPOSITORY_URL``, else from the mirror of Maven Central in ``~/.m2/settings.xml``,
-else from Maven Central itself; what does not have the pinned hash is refused, wherever it came from.
+it again. The jars come from ``MAVEN_REPOSITORY_URL``, else from the mirror of Maven Central in ``~/.m2/settings.xml``,
+else from Maven Central itself. A jar without the pinned hash is refused.
 """
 
 from __future__ import annotations

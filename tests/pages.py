@@ -1,4 +1,4 @@
-"""The documents as the tests read them: their commands, sections and tables."""
+"""The documents for the tests: their commands, sections and tables."""
 
 from __future__ import annotations
 

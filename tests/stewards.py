@@ -1,5 +1,5 @@
-"""Rules that a data steward may give, each of which looks from an object at what different statements said of it; and
-some that look further.
+"""Rules of data stewards: shapes that look from an object at what several statements set on it; and some that look
+further.
 """
 
 from __future__ import annotations

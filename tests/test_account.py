@@ -1,4 +1,4 @@
-"""An account has one spelling, whoever names it and wherever the name was copied from."""
+"""An account has one spelling, whatever the spelling in the settings or rows."""
 
 from __future__ import annotations
 

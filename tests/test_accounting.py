@@ -1,4 +1,4 @@
-"""The program holds itself to its account: what does not add up is not published."""
+"""The program checks its own counts: an export whose counts do not add up is not published."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""bin/audit tells a clean result from a service that knows nothing, and a licence from a word about one.
+"""bin/audit distinguishes a clean result from a service without data, and compares licences exactly.
 
-The answers are those that pip-audit 2.10 printed: of the Python index's service through a mirror without
-vulnerabilities, of OSV where there was no network, and of one that told a vulnerability.
+The answers are those that pip-audit 2.10 printed: from the Python index's service through a mirror without
+vulnerabilities, from OSV without a network, and from a service that reported a vulnerability.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Bad input: a right row, one set aside with its place and reason, or a clear error before anything is written."""
+"""Bad input: a row is exported correctly, or quarantined with its place and reason, or there is a clear error before
+anything is written.
+"""
 
 from __future__ import annotations
 

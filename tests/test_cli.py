@@ -1,4 +1,4 @@
-"""The command line: exit codes, what goes to which stream, and words for people."""
+"""The command line: exit codes, output streams, and messages."""
 
 from __future__ import annotations
 

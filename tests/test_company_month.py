@@ -1,4 +1,4 @@
-"""The example of a company's month: its data is what its script makes, is consistent, and is as its README tells."""
+"""The example of a company's month: its script makes the same data, the data is consistent, and its README is true."""
 
 from __future__ import annotations
 

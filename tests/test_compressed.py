@@ -1,4 +1,4 @@
-"""``--compress gzip``: the same outputs, smaller, and read by every command and by other stores."""
+"""``--compress gzip``: the same outputs, smaller, and readable for every command and for other stores."""
 
 from __future__ import annotations
 

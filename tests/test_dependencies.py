@@ -1,4 +1,4 @@
-"""The page on dependencies names every pinned package, who asks for it, in which versions, and its licence."""
+"""The page on dependencies has every pinned package, with who requires it, its versions, and its licence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs every day: the script adds a day's rows once, and a day without rows is no success."""
+"""The daily script adds a day's rows once, and fails for a day without rows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The documents are true: their commands run and print what they show, and they name what is there and nothing else.
+"""The documents are true: their commands run and print what they show, and they name exactly what exists.
 
-A command that names the example's folder, out/company-month, is run on one export of the example, and what a console
-block shows must be what it prints (``...`` stands for anything on its line). Others are held against the parser alone.
-The export itself is run twice: as the page has it, on Spark, and by the local engine for all other commands.
+A command with the example's folder, out/company-month, is run on one export of the example, and the text of a console
+block must be its output (``...`` stands for anything on its line). Other commands are only parsed. The export itself is
+run twice: as on the page, on Spark, and by the local engine for all other commands.
 """
 
 from __future__ import annotations

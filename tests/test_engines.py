@@ -1,4 +1,4 @@
-"""The engines: the same lines whatever the order and the parts in which messages come, with Spark and without."""
+"""The engines write the same lines for every order and partitioning of messages, with Spark and without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples: what their rows become, and what the graph answers. A new folder is a new case; no code is needed."""
+"""The examples: the outputs of their rows, and answers from their graphs. A new folder is a new case without code."""
 
 from __future__ import annotations
 

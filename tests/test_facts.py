@@ -1,4 +1,4 @@
-"""The facts that an export of everything leaves as Parquet, against the rows."""
+"""The facts that an export writes as Parquet, compared with the rows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What fails around the program ends in words, and leaves a DIR that the next run takes up.
+"""Faults of the system end in a message, and the next run continues with the DIR that they leave.
 
-The faults are those of ``python -m benchmarks.faults``, which makes more of each.
+The faults are those of ``python -m benchmarks.faults``, which causes more of each.
 """
 
 from __future__ import annotations

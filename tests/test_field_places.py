@@ -1,4 +1,6 @@
-"""Every field of the rows is where docs/fields.md says it is, in the facts, the events and the graph of an export."""
+"""Every field of the rows is in the places that docs/fields.md gives, in the facts, the events and the graph of an
+export.
+"""
 
 from __future__ import annotations
 

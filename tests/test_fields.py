@@ -1,4 +1,4 @@
-"""docs/fields.md names every field of the rows, and every column, facet and term that is there, and no others."""
+"""docs/fields.md has exactly the fields of the rows, and the columns, facets and terms that exist."""
 
 from __future__ import annotations
 

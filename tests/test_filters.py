@@ -1,4 +1,4 @@
-"""Filters in whole exports: what is left out is counted, and nothing of it is in any output."""
+"""Filters in whole exports: excluded rows and objects are counted, and are in no output."""
 
 from __future__ import annotations
 

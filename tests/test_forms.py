@@ -1,4 +1,4 @@
-"""The same rows in every form, in any order, in any number of parts: the same triples and the same events."""
+"""The same rows in every format, order and number of files: the same triples and the same events."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The benchmarks: a generator that is deterministic, with the mix of a real account and well within its size and time;
-programs measured with all their processes; figures held against what is asked; a page whose parts are kept.
+"""The benchmarks: the generator is deterministic, has the mix of a real account, and stays within its size and time;
+programs are measured with all their processes, results compared with requirements, and parts of the page kept.
 """
 
 from __future__ import annotations

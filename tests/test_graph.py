@@ -1,4 +1,4 @@
-"""The graph as files: every one parses by itself, in two engines alike, without blank nodes, and conforms."""
+"""The graph as files: each one parses by itself in two engines, has no blank nodes, and conforms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An export that says nothing, or much less than what it would replace, replaces nothing unless somebody asks."""
+"""An export with no rows, or far fewer than the output that it would replace, replaces nothing unless it is forced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shapes refuse is in neither output: set aside by shape and line, and counted."""
+"""Queries that the shapes refuse are in neither output: they are quarantined by shape and line, and counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The histories that other tests lean on: the same each time, hard where they claim to be, alike in every form."""
+"""The random histories of other tests are reproducible, contain the difficult cases, and are equal in every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``exporter log`` and ``exporter quarantine``: the life of a DIR; and what an update refuses."""
+"""``exporter log`` and ``exporter quarantine``: the runs of a DIR; and what an update refuses."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Imports point one way: rows <- queries <- things <- {graph, openlineage} <- steps <- engine <- pipeline <-
-serve <- commands <- cli.
+"""Imports point one way: rows <- queries <- things <- {graph, openlineage} <- steps <- engine <- pipeline <- serve
+<- commands <- cli.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The session is made for all that it will read: rows and the query history beside them."""
+"""The session is sized for all of its input: the rows and the query history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``exporter validate DIR`` holds the files against the manifest, and says which are not as it has them."""
+"""``exporter validate DIR`` compares the files with the manifest, and names those that differ."""
 
 from __future__ import annotations
 

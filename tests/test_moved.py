@@ -1,4 +1,4 @@
-"""What benchmarks/shuffle.py reads in Spark's event log."""
+"""The values that benchmarks/shuffle.py reads from Spark's event log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command, option and exit code is tried: ``tests/tries.py`` says how, and here it is done."""
+"""Every command, option and exit code is tried: ``tests/tries.py`` has the command lines, and this module runs them."""
 
 from __future__ import annotations
 

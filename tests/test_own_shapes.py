@@ -1,4 +1,4 @@
-"""``export --shapes``: a user's own shapes stand beside the shipped ones, and refuse or warn as these do."""
+"""``export --shapes``: a user's own shapes are added to the shipped ones, and refuse or warn in the same way."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A built wheel is the whole program: installed in an environment of its own, it runs in another folder.
+"""A built wheel contains the whole program: installed in a separate environment, it runs in another folder.
 
-The environment sees the packages of this one and not the checkout, so that no network is asked.
+The environment uses the installed packages and not the checkout, so no network is needed.
 """
 
 from __future__ import annotations

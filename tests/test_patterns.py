@@ -1,7 +1,7 @@
 """Patterns that Python 3.11.0 to 3.11.4 match wrongly are not used: Debian 12 has such a Python.
 
-There a possessive group ends where its last, failing turn looked by an assertion or a repeat, and not where that turn
-began: ``(?:a|b(?!c))*+`` matches all of ``abc``. Mended in 3.11.5 (CPython's issue 106052).
+There a possessive group ends where its last, failing repetition looked with an assertion or a repeat, and not where
+that repetition began: ``(?:a|b(?!c))*+`` matches all of ``abc``. Fixed in 3.11.5 (CPython's issue 106052).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where an export goes: what --out names, who may write there, and one run at a time."""
+"""The place of an export: values of --out, permissions, and one run at a time."""
 
 from __future__ import annotations
 

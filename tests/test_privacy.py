@@ -1,4 +1,4 @@
-"""Pseudonyms: no output holds a user's name, whatever form the rows came in; one key gives one name one pseudonym."""
+"""Pseudonyms: no output has a user's name, whatever the input format; one key gives one name one pseudonym."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a terminal shows while the work goes on."""
+"""The progress that a terminal shows."""
 
 from __future__ import annotations
 

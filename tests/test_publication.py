@@ -1,4 +1,4 @@
-"""DIR appears whole or not at all; an older one is replaced only on demand; the manifest lists what is there."""
+"""DIR appears complete or not at all; an older one is replaced only on request; the manifest lists all files."""
 
 from __future__ import annotations
 

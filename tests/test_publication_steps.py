@@ -1,6 +1,6 @@
-"""DIR is the old or the new one, whole, at every moment: a run is killed (kill -9) at each of its steps.
+"""DIR is always the complete old or new output: a run is killed (kill -9) at each of its steps.
 
-The steps are what Python tells of before it changes a file or a folder, and the exchange of two folders.
+The steps are Python's audit events before each change of a file or folder, and the exchange of the two folders.
 """
 
 from __future__ import annotations

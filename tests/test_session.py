@@ -1,4 +1,4 @@
-"""The Spark session: one that is there, or one made for the size of the input, after what the user told Spark."""
+"""The Spark session: an existing one, or one that is made for the size of the input and the user's settings."""
 
 from __future__ import annotations
 

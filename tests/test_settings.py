@@ -1,4 +1,4 @@
-"""Settings: the command line beats the environment, which beats the file; a message names the key that is wrong."""
+"""Settings: the command line has priority over the environment, and that over the file; messages name the wrong key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation's site and its picture, as far as MkDocs is not needed; ``bin/docs`` makes the site."""
+"""The documentation site and its picture, without MkDocs; ``bin/docs`` builds the site."""
 
 from __future__ import annotations
 

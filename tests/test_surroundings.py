@@ -1,5 +1,5 @@
-"""A steward's rules that look around an object: an export finds what ``exporter validate`` finds in the whole graph,
-and holds back the statement that broke a rule.
+"""Shapes of a steward that look around an object: an export has the same results as ``exporter validate`` on the
+whole graph, and quarantines the statement that broke a rule.
 """
 
 from __future__ import annotations

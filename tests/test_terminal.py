@@ -1,4 +1,4 @@
-"""What the program says to a person."""
+"""The program's messages."""
 
 from __future__ import annotations
 

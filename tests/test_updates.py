@@ -1,4 +1,4 @@
-"""Updates: after any sequence of them DIR says what one export of all rows says."""
+"""Updates: after any sequence of them, DIR has the content of one export of all rows."""
 
 from __future__ import annotations
 

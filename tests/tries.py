@@ -1,11 +1,10 @@
-"""A small try of each option of each command, and what has to come of it. ``tests/test_options.py`` runs them, and
-fails for an option that has none: add it here.
+"""A small command line for each option of each command, with the expected result. ``tests/test_options.py`` runs them,
+and fails for an option without one: add it here.
 
-A try is a command line, as a person would type it in a folder that holds ``rows.ndjson`` (two rows, one of them twice,
-and one that cannot be read), ``bad.ndjson`` (one that cannot be read), ``later.ndjson`` (a row of another day),
-``history.csv``, ``made`` (an export of the rows), ``updated`` (the same with ``--update``), ``own/shapes.ttl``,
-``own.rq``, ``key``, ``settings.toml``, and an ``openlineage.yml`` that writes events to a file. Commands of a try that
-come before it are parted from it by ``&&``.
+The command line is run in a folder that has ``rows.ndjson`` (two rows, one of them twice, and one that cannot be read),
+``bad.ndjson`` (one that cannot be read), ``later.ndjson`` (a row of another day), ``history.csv``, ``made`` (an export
+of the rows), ``updated`` (the same with ``--update``), ``own/shapes.ttl``, ``own.rq``, ``key``, ``settings.toml``, and
+an ``openlineage.yml`` that writes events to a file. ``&&`` separates commands that have to run before it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A small try of each setting of the file, and what has to come of it. ``tests/test_options.py`` runs them in the
-folder of ``tests/tries.py``, and fails for a setting that has none: add it here.
+"""A small example of each setting of the file, with the expected result. ``tests/test_options.py`` runs them in the
+folder of ``tests/tries.py``, and fails for a setting without one: add it here.
 
-Settings that are options, too, are tried there: of those it is enough that the file, the environment and the command
+Settings that are also options are tried there; for these it is enough that the file, the environment and the command
 line mean the same.
 """
 

@@ -1,4 +1,4 @@
-"""Spark Connect: a server that is not there, or a client that is not installed, is told at once."""
+"""Spark Connect: a missing server or a missing client package is reported at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DIR by a URI: what goes through Hadoop's FileSystem, tried on this machine's files, which it has by ``file:``."""
+"""DIR as a URI: Hadoop's FileSystem, tested on this machine's files with ``file:``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lease keeps a second run away, ends with its process, and tells a run that was silent for too long."""
+"""A lease refuses a second run, ends with its process, and stops a run that did not renew it in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Into how many partitions a round goes."""
+"""The number of partitions of a round."""
 
 from __future__ import annotations
 

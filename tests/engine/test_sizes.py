@@ -1,4 +1,4 @@
-"""How much there is to read, asked of the file system that it is on."""
+"""The size of the input, as its file system reports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers that others start: what they miss is said before a row is read."""
+"""Workers of a cluster: missing packages are reported before a row is read."""
 
 from __future__ import annotations
 

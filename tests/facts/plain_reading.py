@@ -1,4 +1,4 @@
-"""The rows, read once more in plain Python and nothing else: what the facts and the graph are compared with.
+"""A second, simple reading of the rows in plain Python; the facts and the graph are compared with it.
 
 Written from the documents, not from the functions that it checks.
 """

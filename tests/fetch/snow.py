@@ -1,6 +1,6 @@
 """A fake Snowflake behind the real connector: fakesnow's server, with the two views as tables of a schema.
 
-Rows are put into its database directly; what a fetch asks goes over HTTP.
+Rows are put into its database directly; the queries of a fetch go over HTTP.
 """
 
 from __future__ import annotations

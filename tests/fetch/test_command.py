@@ -1,4 +1,4 @@
-"""``exporter fetch``: what a person sees, and what goes wrong in words."""
+"""``exporter fetch``: its output, and its error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The script of every day, with the rows straight from Snowflake."""
+"""The script ``deploy/daily`` with rows from Snowflake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a fake Snowflake, through the real connector, to files, to an export."""
+"""Rows of a fake Snowflake, through the real connector, to files and to an export."""
 
 from __future__ import annotations
 

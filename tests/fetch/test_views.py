@@ -1,4 +1,4 @@
-"""What is asked of the views: columns that an export reads, and no others."""
+"""The SQL for the views: only columns that an export reads."""
 
 from __future__ import annotations
 

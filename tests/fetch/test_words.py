@@ -1,4 +1,4 @@
-"""What the connector raises becomes words, and the exit code says whether starting again may help."""
+"""Errors of the connector become messages, and the exit code says whether starting again may help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes drawn at random from all that is compiled, and small graphs for them: what nobody thinks of writing."""
+"""Random shapes of all compiled components, and small graphs for them."""
 
 from __future__ import annotations
 

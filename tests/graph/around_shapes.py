@@ -1,6 +1,4 @@
-"""Shapes drawn at random that walk from node to node as the vocabulary leads: what stewards may ask, and what they may
-not.
-"""
+"""Random shapes with paths that follow the vocabulary from node to node, both supported and unsupported ones."""
 
 from __future__ import annotations
 

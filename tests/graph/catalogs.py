@@ -1,4 +1,4 @@
-"""What holds of every catalog and its tags, as rdflib reads them, beside the graph that they are made from."""
+"""The rules for every catalog and its tags, checked with rdflib beside the graph that they are made from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of nodes that reach one another: Tarjan's algorithm, without recursion."""
+"""Strongly connected components: Tarjan's algorithm, without recursion."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Small graphs that are wrong in one way or several: a node of the valid example, copied and changed, among the others.
+"""Small invalid graphs: a node of the valid example is copied and changed in one way or several.
 
-Many copies lie in one graph, each under a name of its own, so that pySHACL is started once for all of them.
-``python -m tests.graph.mutants 100000`` compares the engines on as many, with any seed as the second argument.
+Many copies are in one graph under different names, so that pySHACL is started once for all of them. ``python -m
+tests.graph.mutants 100000`` compares the engines on so many, with a seed as the second argument.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The constraints of PROV-CONSTRAINTS by their numbers: what makes a graph no history that can have happened.
+"""The constraints of PROV-CONSTRAINTS by their numbers: whether a graph is a possible history.
 
-A graph is valid if its statements can be merged (uniqueness, 22 to 29), if no cycle of events goes through one that
-strictly precedes another (ordering, 30 to 49), and if nothing impossible is said (50 to 56). Beyond the
-Recommendation, which leaves times alone, ``"times"``: what precedes has no later time.
+A graph is valid if its statements can be merged (uniqueness, 22 to 29), if no cycle of events contains one that
+strictly precedes another (ordering, 30 to 49), and if nothing impossible is stated (50 to 56). The Recommendation does
+not compare times; here ``"times"`` also requires that what precedes has no later time.
 
 Source: PROV-CONSTRAINTS (W3C Recommendation, 30 April 2013), section 6.
 """

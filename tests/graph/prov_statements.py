@@ -1,5 +1,5 @@
-"""A graph of PROV-O -> the statements of PROV-DM that it makes, with what PROV-CONSTRAINTS adds by definition and
-inference (sections 5.1 to 5.4): what nobody said, such as the start of an activity, is there as an unknown.
+"""A graph of PROV-O -> its statements of PROV-DM, with those that PROV-CONSTRAINTS adds by definition and inference
+(sections 5.1 to 5.4). What is not stated, such as the start of an activity, is an unknown value.
 
 Source: PROV-CONSTRAINTS (W3C Recommendation, 30 April 2013); the names of PROV-O.
 """

@@ -1,4 +1,4 @@
-"""The ontology and the shapes that are published, as rdflib reads them."""
+"""The published ontology and shapes, read by rdflib."""
 
 from __future__ import annotations
 

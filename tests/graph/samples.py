@@ -1,4 +1,4 @@
-"""Facts by hand for the tests of the graph: what a query, its answers and an object come to without any rows."""
+"""Facts written by hand for the tests of the graph: queries, answers and objects without rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The project's shapes, and the example graphs beside them, for the tests of this folder."""
+"""The project's shapes, and their example graphs, for the tests of this folder."""
 
 from __future__ import annotations
 

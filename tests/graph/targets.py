@@ -1,7 +1,7 @@
-"""The shapes in the form that pySHACL checks fastest, with the same results: for tests of many graphs.
+"""The shapes in a form that pySHACL validates faster, with the same results, for tests of many graphs.
 
-A property shape that hangs on a node shape is read and run anew for every focus node. With targets of its own it runs
-once over all of them.
+pySHACL reads and runs a property shape of a node shape again for every focus node. With targets of its own it runs once
+for all of them.
 """
 
 from __future__ import annotations

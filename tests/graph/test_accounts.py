@@ -1,4 +1,4 @@
-"""Accounts and organizations: one IRI each, from whichever account and under whichever base they are named."""
+"""Accounts and organizations: each has one IRI, whatever account names it and whatever the base."""
 
 from __future__ import annotations
 

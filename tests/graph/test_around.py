@@ -1,4 +1,4 @@
-"""Schemas and databases that objects are in, roles and warehouses that queries ran with, in the graph of an export."""
+"""Schemas and databases of objects, roles and warehouses of queries, in the graph of an export."""
 
 from __future__ import annotations
 

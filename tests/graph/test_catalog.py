@@ -1,4 +1,4 @@
-"""The catalog and the tags, as other programs read them."""
+"""The catalog and the tags, read by other programs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One small graph for each constraint component, path and target, in the manner of the W3C's suite: core/*.ttl.
+"""One small graph for each constraint component, path and target, like those of the W3C's suite: core/*.ttl.
 
-A file is shapes, data, and the report that is to come of them, in SHACL's own words for reports (a path that is no
-property stands there as SPARQL writes it). Both engines are to give it.
+A file has shapes, data, and the expected report in SHACL's terms (a path that is not a property is written as in
+SPARQL). Both engines must give this report.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every graph that comes out is a history that can have happened, by PROV-CONSTRAINTS; a graph that is none fails."""
+"""Every exported graph is a possible history by PROV-CONSTRAINTS; a graph that is not is rejected."""
 
 from __future__ import annotations
 

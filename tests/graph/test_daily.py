@@ -1,4 +1,4 @@
-"""``--reads daily``: what the nodes of days say is what the single reads come to, and nothing else changes."""
+"""``--reads daily``: the daily reads are the sums of the single reads, and nothing else changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--reads daily``: what each derivation says follows from the patterns that runs share and from the versions."""
+"""``--reads daily``: each derivation follows from the patterns that runs share and from the versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled shapes against pySHACL, on some twelve thousand graphs: the same results, as often, word for word."""
+"""The compiled shapes and pySHACL give exactly the same results on some twelve thousand graphs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The vocabulary table, the ontology, the shapes and the JSON-LD context say the same of every term.
+"""The vocabulary table, the ontology, the shapes and the JSON-LD context agree on every term.
 
-Each failure lists every place that was forgotten, so that "add a property" can be followed by running this file.
+Each failure lists every place that is missing, so that "add a property" can be followed by running this file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Grants in the graph: who was given what, from when until when, whether told at once or day by day."""
+"""Grants in the graph: to whom, on what, and for which period, whether exported at once or day by day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/graph.md shows is so: its Turtle is of the valid example, its SPARQL runs, its links lead somewhere."""
+"""docs/graph.md is true: its Turtle is from the valid example, its SPARQL runs, and its links exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Until when tags, policies and grants hold, where what they are on or what is set is dropped and brought back, too."""
+"""The ends of tags, policies and grants, also where the object or the tag is dropped and restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IRIs: two keys never meet in one, and every engine reads them as they are written."""
+"""IRIs: two keys never have the same one, and every engine reads them unchanged."""
 
 from __future__ import annotations
 

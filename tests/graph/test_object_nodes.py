@@ -1,4 +1,4 @@
-"""The nodes of an object: what it is, its names, its columns, and its versions that no query on record made."""
+"""The nodes of an object: its class, its names, its columns, and its versions that no recorded query made."""
 
 from __future__ import annotations
 

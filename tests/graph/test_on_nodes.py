@@ -1,4 +1,4 @@
-"""Shapes on nodes in memory: the same as on the graph of the same nodes, whatever the nodes and whatever the shapes."""
+"""Shapes on nodes in memory give the same results as on the graph of these nodes, for all nodes and shapes."""
 
 from __future__ import annotations
 

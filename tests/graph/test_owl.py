@@ -1,4 +1,4 @@
-"""The ontology and its alignments, alone and merged with PROV-O and DCAT, as OWL tools read them: by ROBOT and HermiT.
+"""The ontology and its alignments, alone and merged with PROV-O and DCAT, checked by ROBOT and HermiT.
 
 Neither PROV-O nor DCAT is in the profile OWL 2 DL by itself (tests/graph/w3c). Ours are, and add no violation.
 """

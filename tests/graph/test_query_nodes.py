@@ -1,4 +1,4 @@
-"""The nodes of a query: what it read and wrote, met and changed, and the versions that it made."""
+"""The nodes of a query: reads, writes, policies, changes, and the versions that it made."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How far shapes reach: those that stay around one object find there what they find in the whole graph, whatever they
-ask; the others are named.
+"""How far shapes look: those that stay around one object have the same results there as in the whole graph; the
+others are refused by name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What pySHACL is given, read by pyoxigraph's parser, is the graph that rdflib's own parser reads."""
+"""The graph that pySHACL gets, parsed by pyoxigraph, is the graph that rdflib's own parser reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reasoner over ontology, alignments and the valid example finds no contradiction, and concludes nothing absurd."""
+"""A reasoner finds no contradiction in ontology, alignments and the valid example, and infers nothing wrong."""
 
 from __future__ import annotations
 

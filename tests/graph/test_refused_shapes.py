@@ -1,4 +1,4 @@
-"""What is not compiled is refused by name, with the shape and the file; nothing is passed over."""
+"""Shapes that cannot be compiled are refused with the names of shape and file; nothing is ignored."""
 
 from __future__ import annotations
 

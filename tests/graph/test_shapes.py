@@ -1,4 +1,4 @@
-"""Every shape accepts the valid example, and refuses one small example that makes its mistake and no other."""
+"""Every shape accepts the valid example, and refuses one small example that only it refuses."""
 
 from __future__ import annotations
 

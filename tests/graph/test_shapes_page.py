@@ -1,4 +1,4 @@
-"""docs/shapes.md: its list of what is compiled is the code's, and its examples do what it says of them."""
+"""docs/shapes.md is true: its list of compiled components is that of the code, and its examples do what it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``prov:used``: the version that each query read of each object, against a second reading of the same rows."""
+"""``prov:used``: the version that each query read of each object, compared with a second reading of the same rows."""
 
 from __future__ import annotations
 

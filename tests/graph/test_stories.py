@@ -1,4 +1,4 @@
-"""The histories of ``tests/queries/test_stories.py``, each an account of its own in one export below another base."""
+"""The histories of ``tests/queries/test_stories.py``, each a separate account of one export with another base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Literals in every syntax: whatever a row holds comes out of every engine as it went in."""
+"""Literals in every syntax: every engine reads exactly the text of the row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``exporter validate``: the same word by either engine, of any Turtle, with one's own shapes beside the project's."""
+"""``exporter validate``: both engines give the same result for any Turtle, also with the user's own shapes."""
 
 from __future__ import annotations
 

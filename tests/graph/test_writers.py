@@ -1,4 +1,4 @@
-"""The graph in all syntaxes: the same triples in each, as other programs read them."""
+"""The graph in all syntaxes: the same triples in each, read by other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are made to break out of where they are written, and rows that have them in every field."""
+"""Names that try to break out of their syntax, and rows that have them in every field."""
 
 from __future__ import annotations
 

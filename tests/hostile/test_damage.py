@@ -1,5 +1,5 @@
-"""10,000 rows, of which 5 % are damaged in more than 20 ways: each is a right row, or set aside with a reason; none
-touches another.
+"""10,000 rows, of which 5 % are damaged in more than 20 ways: each is exported correctly or quarantined with a
+reason, without an effect on others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files that are made to hurt: packed gigabytes, links, pipes, odd names, settings that nobody knows."""
+"""Hostile files: gzip bombs, links, pipes, odd names, settings with unknown keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""100,000 pairs of different names, each pair nearly the same, never share an IRI: nothing is merged in silence."""
+"""100,000 pairs of nearly identical names never share an IRI: nothing is merged silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are made to break out: of Turtle, IRIs, JSON, SPARQL and CSV. Each comes out as itself alone."""
+"""Names that try to break out of Turtle, IRIs, JSON, SPARQL and CSV: each is exported unchanged, and adds nothing."""
 
 from __future__ import annotations
 

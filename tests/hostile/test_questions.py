@@ -1,4 +1,4 @@
-"""Questions that nobody has looked at: they read the graph and nothing else, and end."""
+"""Questions from unknown sources: they can read only the graph, and always end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Records that are too large: set aside with a reason before they cost much; what is taken costs in proportion."""
+"""Records that are too large are quarantined before they cost much; the cost of others is proportional to their
+size.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is printed, a terminal shows it and obeys none of it."""
+"""Terminals show control characters in printed names and never execute them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The eight phases in which Snowflake cuts a record that is too long: what is left goes out, and nothing is named after
-the sentinel.
+"""The eight phases in which Snowflake truncates a long record: the rest is exported, and nothing is named after the
+placeholder.
 """
 
 from __future__ import annotations

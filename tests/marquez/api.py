@@ -1,4 +1,4 @@
-"""A Marquez's API as a reader: what it shows, in sets that can be compared."""
+"""A reader of Marquez's API: its content as sets that can be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One export of the corpus, the example company and a history of repeating statements, made once a run."""
+"""One export of the corpus, the example company and a history with repeated statements, made once in a run."""
 
 from __future__ import annotations
 

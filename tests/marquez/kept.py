@@ -1,6 +1,6 @@
-"""What a Marquez keeps of events: datasets, jobs and runs in memory, with the habits that a real one was seen to have.
+"""The state of the fake Marquez: datasets, jobs and runs in memory, with the behaviour of a real one.
 
-Written from what a running Marquez 0.51.1 answered; ``test_habits.py`` holds it against a real one.
+Written from the answers of a running Marquez 0.51.1; ``test_habits.py`` compares it with a real one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The lineage of rows, read in plain Python and nothing else: what a Marquez must show, no more and no less.
+"""The lineage of rows, read in plain Python: exactly what Marquez must show.
 
-Datasets are named as docs/openlineage.md says; jobs are met through the runs of their queries, so no name of a job is
-spelled here.
+Datasets are named as in docs/openlineage.md; jobs are found through the runs of their queries, so no name of a job is
+needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a Marquez shows of the datasets and jobs that rows name, and what a plain reading of the rows says it must."""
+"""The datasets and jobs that Marquez shows for rows, and those that a plain reading of the rows expects."""
 
 from __future__ import annotations
 

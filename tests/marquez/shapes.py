@@ -1,4 +1,4 @@
-"""Rows of a history in which a few statements repeat: so many shapes of a job, each a table made from two others."""
+"""Rows of a history with repeated statements: so many shapes of a job, each a table made from two others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API of a Marquez shows of what it keeps, in the parts that the tests read."""
+"""The part of Marquez's API that the tests read, on the fake Marquez."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A small server in a Marquez's place: what it refuses, status by status, and what its API shows of what it took.
+"""A small fake Marquez: the events that it refuses, with their status, and the API for the events that it accepted.
 
-``with standin.started() as server: server.url``. It knows the calls that the tests make.
+``with standin.started() as server: server.url``. It implements the calls that the tests make.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The compose file pins its images and opens its ports on loopback only; without Docker the command says so."""
+"""The compose file pins its images and opens ports on loopback only; without Docker the command reports it."""
 
 from __future__ import annotations
 

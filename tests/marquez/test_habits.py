@@ -1,6 +1,6 @@
-"""What a Marquez refuses and keeps, asked of the stand-in and of the real one that MARQUEZ_URL names.
+"""What Marquez refuses and keeps, tested on the fake one and on the real one at MARQUEZ_URL.
 
-Each test has a namespace of its own, so that a Marquez that holds other things can be asked.
+Each test has its own namespace, so that a Marquez with other data can be used.
 """
 
 from __future__ import annotations

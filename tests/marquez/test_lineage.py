@@ -1,7 +1,7 @@
-"""The corpus and the example company, exported and pushed: Marquez shows the rows' lineage, no more and no less.
+"""The corpus and the example company, exported and pushed: Marquez shows exactly the lineage of the rows.
 
-What must be there is read off the rows in plain Python (:mod:`tests.marquez.rows`). The real Marquez, where
-MARQUEZ_URL names one, must not know these accounts yet: a job that an older version of the program sent would stay.
+The expected lineage is read from the rows in plain Python (:mod:`tests.marquez.rows`). A real Marquez at MARQUEZ_URL
+must not have these accounts yet, since jobs of an older version of the program would remain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Statements within statements within statements: a push names each parent as Marquez knows it."""
+"""Statements nested in several levels: a push names each parent as Marquez does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A push of 2,000 events that is killed and goes on, and the push of the latest runs alone."""
+"""A push of 2,000 events that is killed and continued, and a push of only the latest runs."""
 
 from __future__ import annotations
 

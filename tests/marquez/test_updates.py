@@ -1,7 +1,8 @@
-"""A history that grows day by day, pushed after each update: Marquez shows what it shows after one export and one push.
+"""A history that grows day by day, with a push after each update: Marquez shows the same as after one export and one
+push.
 
-Two accounts have the same history, so that one Marquez can show both: one is exported at once, one by updates. What is
-shown is compared with the account's name left out, and runs by their queries.
+Two accounts have the same history, so that one Marquez can show both: one is exported at once, the other by updates.
+The comparison ignores the account's name, and identifies runs by their queries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A server that takes events, or does any harm to those who send them; and folders of events to send to it."""
+"""A server that accepts events, or misbehaves in many ways; and folders of events to send to it."""
 
 from __future__ import annotations
 

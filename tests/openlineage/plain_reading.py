@@ -1,6 +1,6 @@
-"""What the facts say of a query, read in plain Python: what its event must hold.
+"""The expected event of a query, read from its facts in plain Python.
 
-Written from the mapping's description (docs/openlineage.md), not from the expressions that it checks.
+Written from the mapping's description (docs/openlineage.md), not from the functions that it checks.
 """
 
 from __future__ import annotations

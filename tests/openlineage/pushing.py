@@ -1,4 +1,4 @@
-"""Pushes in this process, and what they leave."""
+"""Pushes in this process, and their results."""
 
 from __future__ import annotations
 

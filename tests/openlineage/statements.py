@@ -1,4 +1,4 @@
-"""Small statements for tests: things, the datasets that they are, and the COMPLETE event of a query."""
+"""Small statements for tests: things, their datasets, and the COMPLETE event of a query."""
 
 from __future__ import annotations
 

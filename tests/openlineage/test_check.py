@@ -1,4 +1,4 @@
-"""Why an event must not go out."""
+"""The reasons why an event cannot be sent."""
 
 from __future__ import annotations
 

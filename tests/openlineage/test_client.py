@@ -1,4 +1,4 @@
-"""The client of OpenLineage as a reader: each event and facet of the specification becomes its class and comes back."""
+"""The OpenLineage client as a reader: it reads each event and facet of the specification and writes it unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The datasets that objects are: names, what is told of them, their events."""
+"""Datasets of objects: names, facets, events."""
 
 from __future__ import annotations
 

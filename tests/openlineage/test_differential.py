@@ -1,4 +1,4 @@
-"""The events of one export of everything, against a plain reading of the facts: no more and no less."""
+"""The events of one export of everything are exactly those of a plain reading of the facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event of a dataset that has new columns repeats what became of the dataset on the days before."""
+"""The event of a dataset with new columns repeats the last change of the dataset on earlier days."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real Kafka broker takes every event and gives it back."""
+"""A real Kafka broker accepts every event and returns it unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names: against the client's own naming classes, Python's uuid, and cases by hand."""
+"""Names, compared with the client's naming classes, Python's uuid, and cases written by hand."""
 
 from __future__ import annotations
 

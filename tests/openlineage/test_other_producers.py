@@ -1,4 +1,6 @@
-"""What dbt, Airflow and Spark say of the same tables, made with the client's own classes, and our events meet."""
+"""Events of dbt, Airflow and Spark about the same tables, made with the client's classes, use the same names as
+ours.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parents and roots: when they are told, and under which names."""
+"""Parents and roots: which events have them, and under which names."""
 
 from __future__ import annotations
 

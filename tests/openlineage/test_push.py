@@ -1,4 +1,4 @@
-"""The push against servers that answer, refuse, fail, hang and break: what arrives, what is set aside, what is left."""
+"""The push with servers that accept, refuse, fail, hang and break: which events arrive, are set aside, and are left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that is told again in other words is followed by its outputs, for backends that keep what they were before."""
+"""For backends that keep former versions, events of the outputs follow a run that is sent again with other content."""
 
 from __future__ import annotations
 

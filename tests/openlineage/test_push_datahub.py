@@ -1,4 +1,4 @@
-"""Names that meet in DataHub: they go into its URNs, and are those that its Snowflake source writes."""
+"""Names for DataHub: they are valid in its URNs, and the same as those of its Snowflake source."""
 
 from __future__ import annotations
 

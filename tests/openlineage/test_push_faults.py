@@ -1,4 +1,4 @@
-"""A fault of the program itself in the middle of a push: it ends as every other fault does, and nothing is lost."""
+"""A fault of the program during a push ends it like every other fault, and no event is lost."""
 
 from __future__ import annotations
 

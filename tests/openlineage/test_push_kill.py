@@ -1,4 +1,4 @@
-"""A push that is killed, and the next one that goes on where it was."""
+"""A push that is killed, and the next one, which continues where it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of events: as the index gives it, and as several at once keep it."""
+"""The order of events in the index, and while several are sent at once."""
 
 from __future__ import annotations
 

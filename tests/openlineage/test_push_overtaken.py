@@ -1,4 +1,4 @@
-"""What is sent again after an event that comes late: the last word on each dataset that it names, and no more."""
+"""Events that are sent again after a late one: the last one about each of its datasets, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a backend refuses is told before it is sent, and what is too large goes in parts that add up."""
+"""What a backend refuses is reported before sending, and events that are too large are split into parts that add up."""
 
 from __future__ import annotations
 

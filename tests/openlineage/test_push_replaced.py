@@ -1,4 +1,4 @@
-"""What was delivered is remembered by what an event says, also when another export takes the place of the folder."""
+"""Delivered events are recognized by their content, also after another export has replaced the folder."""
 
 from __future__ import annotations
 

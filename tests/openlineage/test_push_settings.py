@@ -1,4 +1,4 @@
-"""The client's own settings: each transport, headers, tokens, TLS; and no secret anywhere."""
+"""The client's settings: each transport, headers, tokens, TLS; and no secret in any output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same events in one file for each run, by a transport that the client's settings name."""
+"""The same events in one file for each run, by a transport in the client's settings."""
 
 from __future__ import annotations
 

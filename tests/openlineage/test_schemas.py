@@ -1,4 +1,4 @@
-"""Every event of every example and of random histories, against the specification's JSON Schemas and our own."""
+"""Every event of every example and of random histories is valid by the specification's JSON Schemas and ours."""
 
 from __future__ import annotations
 

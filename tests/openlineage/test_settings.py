@@ -1,4 +1,4 @@
-"""What the settings change in the events of everything."""
+"""The effects of the settings on the events of everything."""
 
 from __future__ import annotations
 

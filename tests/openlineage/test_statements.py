@@ -1,4 +1,4 @@
-"""What an event tells of a statement, part by part: what random histories hardly ever show."""
+"""The parts of an event that follow from its statement, including cases that random histories rarely contain."""
 
 from __future__ import annotations
 

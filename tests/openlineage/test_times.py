@@ -1,4 +1,4 @@
-"""Times of events as texts."""
+"""Times in events."""
 
 from __future__ import annotations
 

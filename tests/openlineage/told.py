@@ -1,4 +1,4 @@
-"""The events of one export of everything; of the same rows under other settings; and what QUERY_HISTORY adds."""
+"""The events of one export of everything; of the same rows with other settings; and with QUERY_HISTORY."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows with user names in every place where one can stand. Each name is a canary: none may be in any output."""
+"""Rows with user names in every possible place. None of these names may be in any output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of users, databases and schemas, and the period: what fits them, and what they take out of a row."""
+"""Lists of users, databases and schemas, and the period: which rows match, and what is removed from a row."""
 
 from __future__ import annotations
 

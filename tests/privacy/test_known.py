@@ -1,4 +1,4 @@
-"""Which names a record tells: those of users, and no other word."""
+"""The user names in a record: all of them, and no other words."""
 
 from __future__ import annotations
 

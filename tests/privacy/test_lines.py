@@ -1,4 +1,4 @@
-"""Names in lines: only what is said changes, and only where a name may stand."""
+"""Names in lines are replaced only in texts, and only where a name may be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a user's name stands in a text, and whose it is."""
+"""Where a user's name is found in a text, and which user it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screen on whatever may come: it never raises, and a row stays a row of the same query."""
+"""The screen never raises for any input, and a row stays a row of the same query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What objects are in, by their names, and what a query runs in, by its line of QUERY_HISTORY."""
+"""Schemas and databases of objects by their names, and the role and warehouse of a query by its line of
+QUERY_HISTORY.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of one query, brought together."""
+"""Several rows of one query become one query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one row says, field by field of the documents."""
+"""The content of one row, field by field of the documents."""
 
 from __future__ import annotations
 

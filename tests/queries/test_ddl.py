@@ -1,4 +1,4 @@
-"""DDL changes and what they say, by the shape of their properties."""
+"""DDL changes and their settings, by the structure of their properties."""
 
 from __future__ import annotations
 

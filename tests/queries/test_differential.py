@@ -1,4 +1,4 @@
-"""The facts of random histories, against a second reading of the same rows in plain Python."""
+"""The facts of random histories, compared with a second reading of the same rows in plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query does to objects: reads, versions, columns, names, settings."""
+"""The effects of a query on objects: reads, versions, columns, names, settings."""
 
 from __future__ import annotations
 

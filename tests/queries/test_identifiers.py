@@ -1,4 +1,4 @@
-"""Names and ids -> natural keys: against a plain reading, and so that two things never share a key."""
+"""Names and ids -> natural keys, compared with a plain reading; two things never share a key."""
 
 from __future__ import annotations
 

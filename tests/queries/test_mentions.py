@@ -1,4 +1,4 @@
-"""What queries add to what is known of objects."""
+"""What queries add to the profiles of objects."""
 
 from __future__ import annotations
 

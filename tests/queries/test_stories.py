@@ -1,4 +1,4 @@
-"""Short histories made by hand: renamed and swapped tables, things named beside others, records that were cut."""
+"""Short histories written by hand: renamed and swapped tables, things named together with others, truncated records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as plain JSON -> rows as the facts read them, and the facts of their queries, without Spark or files."""
+"""Rows as plain JSON -> rows as the facts use them, and the facts of their queries, without Spark or files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that hold a row in some spelling, drawn: well formed or not, with odd values in odd places."""
+"""Random lines with a row in some spelling: valid or not, with odd values in odd places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as lines and as plain values, for comparing what was read of one and the same row in several ways."""
+"""Rows as lines and as plain values, to compare several ways of reading the same row."""
 
 from __future__ import annotations
 

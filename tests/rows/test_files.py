@@ -1,4 +1,4 @@
-"""Files -> records with their places, without Spark: the same lines, records and numbers that Spark's readers give."""
+"""Files -> records with their positions, without Spark: the same lines, records and numbers as Spark's readers give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files there are to read, and in which form; and what is said of those that cannot be."""
+"""Which files are read and in which format, and the errors for files that cannot be read."""
 
 from __future__ import annotations
 

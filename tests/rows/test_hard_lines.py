@@ -1,4 +1,4 @@
-"""Lines that a JSON reader alone would lose: what Snowflake cut, JSON as some tools write it, sizes; and documents."""
+"""Lines that a simple JSON reader would lose: truncated rows, JSON of some tools, large sizes; and whole documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QUERY_HISTORY, line by line: what is joined to a query, and what could not be read of it."""
+"""QUERY_HISTORY, line by line: what is joined to a query, and which values cannot be read."""
 
 from __future__ import annotations
 

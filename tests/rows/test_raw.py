@@ -1,4 +1,4 @@
-"""JSON that is kept as JSON: one spelling, whatever form it came in."""
+"""JSON that is kept as JSON has one spelling, whatever its input format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line -> a row or the reason why not: every spelling of one row is the same row, and nothing is lost in silence."""
+"""A line -> a row, or the reason why not: every spelling of a row gives the same row, and nothing is lost silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times in every spelling in which they leave Snowflake, and as the outputs write them."""
+"""Times in every format in which they leave Snowflake, and in the outputs."""
 
 from __future__ import annotations
 

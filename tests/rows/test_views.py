@@ -1,4 +1,4 @@
-"""Rows of one view in the place of the other are refused, in whatever form they come."""
+"""Rows of one view that are given as those of the other are refused, in every format."""
 
 from __future__ import annotations
 

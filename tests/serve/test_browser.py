@@ -1,6 +1,6 @@
 """The pages in a real Chromium: from a search to the lineage of a column, by mouse and by keyboard, wide and narrow.
 
-Skipped where there is no Chromium (bin/setup --browser installs it), but never in CI.
+Skipped without Chromium (bin/setup --browser installs it), but never in CI.
 """
 
 from __future__ import annotations

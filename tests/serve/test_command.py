@@ -1,4 +1,4 @@
-"""``exporter serve`` as a person starts and ends it."""
+"""``exporter serve``: how it starts and ends."""
 
 from __future__ import annotations
 

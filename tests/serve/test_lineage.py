@@ -1,4 +1,4 @@
-"""Lineage as the picture shows it: held against the shipped questions, opened step by step, and in bounds."""
+"""The picture of lineage: compared with the shipped questions, opened step by step, and limited in size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages, as a browser gets them: what they say of the example, and that no name of a row becomes a part of them."""
+"""The pages as a browser gets them: their content for the example, and that names in rows cannot inject anything."""
 
 from __future__ import annotations
 

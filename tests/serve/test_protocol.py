@@ -1,4 +1,4 @@
-"""The SPARQL 1.1 Protocol at /sparql: what is asked and answered, and what is refused."""
+"""The SPARQL 1.1 Protocol at /sparql: requests, answers, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layer that renders a statement once changes nothing: with and without it, the same texts."""
+"""The cache that renders a statement once does not change any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A SPARQL store over HTTP, by the protocols of SPARQL 1.1 alone: queries, updates, the graph store."""
+"""A SPARQL store over HTTP, with the protocols of SPARQL 1.1: queries, updates, the graph store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores of their own on this machine's loopback, empty and in memory, which end with the block, or with this process.
+"""Stores on this machine's loopback, empty and in memory, which end with the block or with this process.
 
 Apache Jena Fuseki from the jars of ``tests/jars/fuseki.lock``, and the server of Oxigraph from its package.
 """

@@ -1,4 +1,4 @@
-"""A store that applies the changes of all updates in their order has the graph, by each of the ways of docs/stores."""
+"""A store that applies the changes of all updates in order has the same graph, in each of the ways of docs/stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of the stores' pages do what they say: docs/stores/fuseki.md and oxigraph.md, as they stand there."""
+"""The commands of docs/stores/fuseki.md and oxigraph.md run and do what the pages say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores take the graph as the export wrote it, and answer the shipped questions over HTTP as ``exporter query``."""
+"""Stores load the graph as exported, and answer the shipped questions over HTTP like ``exporter query``."""
 
 from __future__ import annotations
 

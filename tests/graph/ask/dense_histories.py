@@ -1,8 +1,8 @@
-"""Random histories of one small warehouse, dense enough that data goes in circles: for questions about lineage.
+"""Random histories of one small warehouse in which data moves in cycles, for questions about lineage.
 
-A few tables, views and stages are read, written, renamed, swapped, dropped, brought back, created anew, tagged and
-masked, by queries that start together or finish late. Every name is plain; hard names are the business of
-:mod:`tests.histories`. Where that has every form of row, this has every order of events.
+A few tables, views and stages are read, written, renamed, swapped, dropped, restored, created again, tagged and masked,
+by queries that start together or finish late. All names are simple; :mod:`tests.histories` has difficult names and all
+forms of rows, this module all orders of events.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One export of many random histories, each an account of its own, and the graph of each: made once a run."""
+"""One export of many random histories, each a separate account, and the graph of each; made once in a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to ask random histories for: with parameters that have an answer, and now and then with others."""
+"""Parameters for questions to random histories: most of them have an answer."""
 
 from __future__ import annotations
 

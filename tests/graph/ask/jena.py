@@ -1,4 +1,4 @@
-"""Apache Jena, driven from Python: a JVM of its own with the jars of ``tests/jars/jena.lock``."""
+"""Apache Jena, called from Python: a separate JVM with the jars of ``tests/jars/jena.lock``."""
 
 from __future__ import annotations
 

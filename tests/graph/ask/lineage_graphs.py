@@ -1,4 +1,4 @@
-"""Small graphs of reads and writes, in the exporter's own terms, for questions about lineage."""
+"""Small graphs of reads and writes, in the exporter's terms, for questions about lineage."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The answers to the shipped questions, each by a plain reading of the rows: a set of rows, as the question's columns.
+"""The answers to the shipped questions, each computed in plain Python from the rows: a set of rows with the question's
+columns.
 
-Written from the documents (``docs/graph.md``, "Questions", and Snowflake's guide), and from no query. Lists in a cell
-are sorted and joined by ``, ``; times are datetimes; None is an empty cell.
+Written from the documents (``docs/graph.md``, "Questions", and Snowflake's guide), not from the queries. Lists in a
+cell are sorted and joined by ``, ``; times are datetimes; None is an empty cell.
 """
 
 from __future__ import annotations

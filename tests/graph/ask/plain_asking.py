@@ -1,4 +1,4 @@
-"""How questions are asked of a history: times, names and kinds as ``docs/graph.md`` has them ("Questions")."""
+"""The parameters of questions for the plain answers: times, names and kinds, as in ``docs/graph.md`` ("Questions")."""
 
 from __future__ import annotations
 

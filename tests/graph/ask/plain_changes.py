@@ -1,5 +1,5 @@
-"""What changed between two times, by a plain reading: readers and copies that were not there before, policies and tags
-set and taken away, objects made and dropped.
+"""What changed between two times, computed in plain Python: new readers and copies, policies and tags set and unset,
+objects created and dropped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Everything where data of a column or an object ended up, by a plain reading.
+"""All objects that hold data of a column or an object, computed in plain Python.
 
-What is known of columns is what the rows say of each written column's sources. Where a query read the data and wrote
-something of which no column's source is told, the object alone is known, and from there on all that came of it.
+For columns, the sources in the rows are followed. If a query read the data and wrote something whose column sources are
+not in the rows, only the object is known, and everything that was derived from it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What stewards ask of columns: who read them, who in clear, which policies cover them; and former names."""
+"""The answers for stewards, computed in plain Python: readers of columns, unmasked reads, policies; and former
+names.
+"""
 
 from __future__ import annotations
 

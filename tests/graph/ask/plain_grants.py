@@ -1,4 +1,4 @@
-"""What grants open, by a plain reading: privileges on objects for shares, and shares for accounts."""
+"""What grants open, computed in plain Python: privileges on objects for shares, and shares for accounts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Rows of one account, read in plain Python: what each query read, made and ended, and in which state things were then.
+"""The rows of one account, read in plain Python: what each query read, created and ended, and the state of objects
+then.
 
-The order of events is the documented one: by time, then query id; a query reads before it ends or makes anything. What
-a query makes is there from its end where QUERY_HISTORY tells it. Nothing here is shared with the exporter.
+The order of events is the documented one: by time, then query id; a query reads before it ends or creates anything.
+What a query creates exists from its end, if QUERY_HISTORY has the end. This module shares no code with the exporter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The answers about where data came from and went, by a plain reading of the rows."""
+"""The answers about sources and targets of data, computed in plain Python from the rows."""
 
 from __future__ import annotations
 

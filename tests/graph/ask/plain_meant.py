@@ -1,4 +1,4 @@
-"""Whether an object is meant at a time; and what it was called then."""
+"""Which objects a name means at a time, and their names at that time, computed in plain Python."""
 
 from __future__ import annotations
 

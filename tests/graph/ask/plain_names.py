@@ -1,4 +1,4 @@
-"""What rows call things: every object, tag and policy that a row names, anywhere in it, and the names that each had."""
+"""All names in rows: every object, tag and policy that a row names, and the names that each had."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags and policies that rows set on objects and columns, each with the time for which it held."""
+"""Tags and policies that rows set on objects and columns, each with the period in which it held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dense histories with shares: what is granted to them and taken back, and the accounts that they are open to."""
+"""Dense histories with shares: grants to shares, revokes, and the accounts that shares are open to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories of a few queries each, as accounts of one export: made once, and asked one by one."""
+"""Histories of a few queries each, as accounts of one export, which is made once."""
 
 from __future__ import annotations
 

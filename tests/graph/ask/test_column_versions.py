@@ -1,6 +1,6 @@
-"""Lineage of columns on whole exports: what a column held when it was read, and not what came before or after.
+"""Lineage of columns in whole exports: the data of a column when it was read, not data from before or after.
 
-Each story is an account of its own in one export; its queries are a minute apart.
+Each history is a separate account of one export; its queries are a minute apart.
 """
 
 from __future__ import annotations

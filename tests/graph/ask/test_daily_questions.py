@@ -1,4 +1,6 @@
-"""Every shipped question asked of the same rows in full and by day: the same answers, but for single reads."""
+"""Every shipped question, asked of the same rows with full and with daily reads: the same answers, except for single
+reads.
+"""
 
 from __future__ import annotations
 

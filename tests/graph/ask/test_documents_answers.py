@@ -1,6 +1,7 @@
-"""What the documents answer in SQL, the graph answers in SPARQL: their rows through the whole export, and back.
+"""The questions that Snowflake's documents answer in SQL have the same answers in SPARQL, on a whole export of their
+rows.
 
-Each case is an account of its own in one export, since the documents' examples use the same ids for different things.
+Each case is a separate account of one export, since the documents' examples use the same ids for different objects.
 """
 
 from __future__ import annotations

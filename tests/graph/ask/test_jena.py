@@ -1,4 +1,4 @@
-"""Apache Jena reads the graph, and answers every question from the files as they are, as pyoxigraph does."""
+"""Apache Jena reads the graph, and answers every question from the unchanged files as pyoxigraph does."""
 
 from __future__ import annotations
 

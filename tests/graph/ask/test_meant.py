@@ -1,4 +1,4 @@
-"""The lines that say what a name means are the same wherever they stand."""
+"""The SPARQL lines that resolve names are the same in every place."""
 
 from __future__ import annotations
 

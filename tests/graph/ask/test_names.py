@@ -1,6 +1,6 @@
-"""The rule for names on whole exports, question by question: issues that were seen, each as a story of a few queries.
+"""The rule for names in whole exports, question by question, with the cases of known issues.
 
-Each story is an account of its own in one export; query ``qN`` starts at minute N.
+Each case is a separate account of one export; query ``qN`` starts at minute N.
 """
 
 from __future__ import annotations

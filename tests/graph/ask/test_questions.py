@@ -1,4 +1,4 @@
-"""The shipped questions: what they take, what they return, in two engines; and how a person asks them."""
+"""The shipped questions: their parameters and results, in two engines; and the command that asks them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of the questions: it asks all of them, and says what is too slow or too small."""
+"""The benchmark of the questions: it asks all of them, and reports what is too slow or too small."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every question, asked of random histories, against a plain reading of the same rows."""
+"""Every question on random histories, compared with a plain reading of the same rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A policy that was set before the record begins is no gap without a word."""
+"""A policy that was set before the record begins is reported in a note."""
 
 from __future__ import annotations
 
