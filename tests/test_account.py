@@ -58,7 +58,7 @@ def test_what_is_no_account_is_refused_with_where_to_find_it(given: str) -> None
         spelled(given)
 
 
-def test_names_are_told_that_may_not_meet() -> None:
+def test_ambiguous_names_cause_a_warning() -> None:
     assert (advice("ACME-PROD"), advice("xy12345.us-east-2.aws")) == (None, None)
     assert "all names begin with snowflake://local-account" in str(advice("local-account"))
     assert "locator without a region" in str(advice("xy12345"))

@@ -38,7 +38,7 @@ def test_an_account_that_adds_up_is_taken() -> None:
 
 @pytest.mark.parametrize("part", ["rows_in", "exported", "duplicates", "quarantined"])
 @pytest.mark.parametrize("by", [-1, 1])
-def test_one_row_too_many_or_too_few_is_told_with_all_numbers(part: str, by: int) -> None:
+def test_one_row_too_many_or_too_few_is_reported_with_all_numbers(part: str, by: int) -> None:
     wrong = replace(RIGHT, **{part: getattr(RIGHT, part) + by})
     with pytest.raises(ExporterError, match="nothing was written") as told:
         check(wrong)

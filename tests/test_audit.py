@@ -60,7 +60,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("asked", "code"), CASES.values(), ids=CASES)
-def test_what_was_not_asked_is_never_clean(asked: audit.Audit, code: int) -> None:
+def test_an_unreachable_service_is_never_a_clean_result(asked: audit.Audit, code: int) -> None:
     answer = audit.vulnerabilities(["six==2.4.1\n"], asked)
     assert audit.code([answer, Answer("licences")]) == code
 
@@ -73,7 +73,7 @@ def test_a_skipped_package_is_not_counted_among_the_asked() -> None:
     assert nothing.said == "no service could be asked, so nothing is known"
 
 
-def test_the_second_service_is_asked_where_the_first_knows_nothing() -> None:
+def test_the_second_service_is_asked_if_the_first_has_no_data() -> None:
     silent, asked = CASES["a service that knows nothing"][0], []
 
     def either(name: str, requirements: str) -> CompletedProcess[str]:
@@ -84,7 +84,7 @@ def test_the_second_service_is_asked_where_the_first_knows_nothing() -> None:
     assert asked == ["pypi", "osv", "osv"]
 
 
-def test_a_finding_names_the_package_and_what_mends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finding_names_the_package_and_the_fixed_version(monkeypatch: pytest.MonkeyPatch) -> None:
     told = answered(package("six", BAD, {**BAD, "id": "PYSEC-1", "aliases": [], "fix_versions": []}))
     assert audit.judged("osv", [told]).found == [
         "six 2.4.1: PYSEC-2019-217, fixed in 99.1",

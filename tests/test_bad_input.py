@@ -74,7 +74,7 @@ def mixed(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_bad_row_is_set_aside_with_its_place_and_reason(mixed: Path) -> None:
+def test_every_bad_row_is_quarantined_with_its_place_and_reason(mixed: Path) -> None:
     source = mixed / "rows.ndjson"
     lines = source.read_text(encoding="utf-8").split("\n")
     aside = exports.quarantine(mixed / "out")
@@ -94,7 +94,7 @@ def test_every_odd_row_is_exported(mixed: Path) -> None:
     assert report["violations"] == {}
 
 
-def test_odd_things_are_what_the_rows_say(mixed: Path) -> None:
+def test_odd_objects_are_exported_as_in_the_rows(mixed: Path) -> None:
     found = {
         (plain.Query(fact["account"], fact["query_id"]), fact["access"], fact["object_key"]): {
             (column["column_name"], column["column_id"]) for column in fact["columns"]
@@ -120,7 +120,7 @@ def test_odd_times_are_one_instant_each(mixed: Path) -> None:
     assert {moment.isoformat()[:16] for moment in odd} == {"2026-03-01T08:00", "2999-12-31T23:59"}
 
 
-def test_what_is_not_there_is_known_by_its_id(mixed: Path) -> None:
+def test_a_query_without_a_row_has_only_its_id(mixed: Path) -> None:
     said = {triple[0] for triple in exports.triples(mixed / "out") if triple[2].endswith("#UnrecordedQuery>")}
     assert said == {"<snowflake://T-ODD/query/not-there>", "<snowflake://T-ODD/query/not-there-either>"}
 
@@ -204,7 +204,7 @@ def _assert_clear(capsys: pytest.CaptureFixture[str], *words: str) -> None:
         assert word in printed.err
 
 
-def test_a_csv_record_that_is_cut_off_is_set_aside(engine: str, tmp_path: Path) -> None:
+def test_an_incomplete_csv_record_is_quarantined(engine: str, tmp_path: Path) -> None:
     """Too few and too many fields, text where an array belongs, a quote that is never closed."""
     values = [json.dumps(value) if isinstance(value, list) else value for value in GOOD.values()]
     good = ",".join("\\N" if value is None else '"' + str(value).replace('"', '""') + '"' for value in values)

@@ -84,7 +84,7 @@ def test_exit_codes(
 
 
 @pytest.mark.parametrize("command", [["push"], ["validate"], ["query", "user-history", "--graph"]])
-def test_a_dir_elsewhere_is_to_be_copied_here(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_remote_dir_has_to_be_copied_here(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([*command, "hdfs://host/lineage"])
     assert ended.value.code == 2
@@ -106,12 +106,12 @@ def test_a_dir_of_this_machine_may_be_given_by_its_uri(tmp_path: Path, capsys: p
         ({"graph_format": ("nquads", "turtle")}, ["exporter", "query", "user-history", "--graph", "my lineage"]),
     ],
 )
-def test_what_is_said_at_the_end_can_be_pasted(given: dict[str, Any], said: list[str]) -> None:
+def test_commands_in_the_summary_can_be_pasted(given: dict[str, Any], said: list[str]) -> None:
     told = terminal._next(Settings(inputs=("rows",), out="my lineage", **given))
     assert [shlex.split(line) for line in told if line.startswith("  ")][:1] == ([said] if said else [])
 
 
-def test_what_is_elsewhere_is_to_be_copied_first() -> None:
+def test_a_remote_graph_has_to_be_copied_first() -> None:
     assert "copy it to" in terminal._next(Settings(inputs=("rows",), out="s3a://b/lineage"))[0]
 
 
@@ -145,7 +145,7 @@ sys.exit(cli.main())
 """
 
 
-def test_what_another_program_ends_is_interrupted() -> None:
+def test_sigterm_is_an_interruption() -> None:
     """A manager of a cluster and a scheduler end a program by SIGTERM, which Python by itself dies of on the spot."""
     command = [sys.executable, "-c", _SLOW, "export", "rows.ndjson", "--out", "out", "--account", "A-B"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -193,7 +193,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.strip() == f"exporter {__version__}"
 
 
-def test_what_the_graph_does_not_know_is_told_beside_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_is_reported_with_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     """A program that reads the answer is not disturbed, and a person sees why it is empty."""
     asked = ["query", "who-accessed", "--graph", str(EXAMPLE / "graph.ttl"), "--format", "csv"]
     assert main([*asked, "--param", "object_name=governance.tables.t2"]) == 0
@@ -277,7 +277,7 @@ def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
     ("error", "words"),
     [(KeyboardInterrupt(), "exporter: interrupted\n"), (ZeroDivisionError("x"), "fault of the program: Z")],
 )
-def test_a_command_that_publishes_nothing_does_not_speak_of_it(
+def test_a_command_that_publishes_nothing_does_not_mention_publishing(
     error: BaseException, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:
@@ -329,13 +329,13 @@ def test_pseudonyms_without_a_key_are_refused_wherever_they_are_asked_for(
     assert "names would be exported in clear" in capsys.readouterr().err
 
 
-def test_a_name_that_is_nearly_there_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelt_name_gets_a_suggestion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exports.ndjson([GOOD], tmp_path / "rows.ndjson")
     assert exports.export([tmp_path / "rowz.ndjson"], tmp_path / "out") == 2
     assert f"did you mean {tmp_path / 'rows.ndjson'}?" in capsys.readouterr().err
 
 
-def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_reported_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without Spark, which would start for a table of that name, and leave a folder where it was started."""
     for name in ("rows.ndjson", "rows.ndjson.gz", "lake.rows.parquet"):
         started = time.monotonic()
@@ -355,7 +355,7 @@ def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path, capsys: pytest
         ("n" * 250, "{}: File name too long"),
     ],
 )
-def test_a_place_where_no_folder_can_be(
+def test_out_where_no_folder_can_be_made(
     below: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("a file", encoding="utf-8")

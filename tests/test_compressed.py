@@ -119,7 +119,7 @@ def test_what_is_damaged_is_named(
     assert "Traceback" not in said
 
 
-def test_another_word_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_value_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "settings.toml"
     config.write_text('compress = "zip"', encoding="utf-8")
     assert exports.export([MONTH / "access_history.ndjson"], tmp_path / "out", "--config", str(config)) == 2

@@ -56,7 +56,7 @@ def test_every_package_says_what_it_is_for() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ROWS.keys() & INSTALLED.keys()))
-def test_licences_are_those_that_the_packages_tell(name: str) -> None:
+def test_licences_are_those_in_the_packages(name: str) -> None:
     told = INSTALLED[name].metadata
     expression = told.get("License-Expression") or (told.get("License", "") if _is_known(told.get("License")) else "")
     classifiers = [one for one in told.get_all("Classifier") or [] if one.startswith("License :: ")]

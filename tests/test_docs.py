@@ -211,7 +211,7 @@ def test_examples_in_docstrings(path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_exist(page: Path) -> None:
     prose = BLOCK.sub("", page.read_text(encoding="utf-8"))
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", prose) if "://" not in link]
     assert [link for link in links if link and not (page.parent / link).exists()] == []

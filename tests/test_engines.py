@@ -208,7 +208,7 @@ def _results(made: Exported[list[Message]]) -> list[bytes]:
     return sorted(one.body for part in made.results for one in part if one.to == RESULT)
 
 
-def test_what_is_drawn_holds_back_and_sets_aside() -> None:
+def test_random_rows_are_held_back_and_quarantined() -> None:
     """Else the tests above would show less than they say."""
     rows = [*random_history(1, 12), *test_held_back.ROWS]
     lines = [json.dumps(row) for row in rows] + [BAD_ROWS[0][0]]

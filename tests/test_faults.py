@@ -114,7 +114,7 @@ def test_memory(rows: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.Mon
         (RuntimeError("java.lang.OutOfMemoryError: Java heap space 'a row'"), "Spark's memory has run out"),
     ],
 )
-def test_what_failed_around_the_program_is_said_and_what_helps(error: Exception, words: str) -> None:
+def test_a_fault_of_the_system_is_reported_with_what_helps(error: Exception, words: str) -> None:
     told = faults.words(error, "so far") or ""
     assert told.startswith(words)
     assert told.endswith("start it again")
@@ -122,7 +122,7 @@ def test_what_failed_around_the_program_is_said_and_what_helps(error: Exception,
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), ValueError("disk"), FileNotFoundError(errno.ENOENT, "no", "/a")])
-def test_a_fault_of_the_program_has_no_such_words(error: Exception) -> None:
+def test_a_fault_of_the_program_has_no_such_advice(error: Exception) -> None:
     assert faults.words(error, "so far") is None
 
 
@@ -139,7 +139,7 @@ WATCHED = "import os, signal, sys\nfrom exporter import watch\nwith watch.ends_t
         ("raise KeyError", 1, False),
     ],
 )
-def test_an_end_without_a_word_is_told_by_another_process(ends: str, code: int, *, is_told: bool) -> None:
+def test_a_silent_end_is_reported_by_another_process(ends: str, code: int, *, is_told: bool) -> None:
     env = {**os.environ, "PYTHONPATH": str(golden.ROOT)}
     done = subprocess.run([sys.executable, "-c", WATCHED + ends], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == code
@@ -153,7 +153,7 @@ class AskedOfJava(Exception):  # noqa: N818 - it stands for py4j's
         raise ConnectionRefusedError(111, "Connection refused")
 
 
-def test_an_exception_whose_words_ended_with_java_is_said() -> None:
+def test_an_exception_whose_message_is_lost_with_java_is_reported() -> None:
     told = faults.words(AskedOfJava(), "DIR is as it was")
     assert told is not None
     assert told.startswith("Spark's process has ended")

@@ -82,7 +82,7 @@ def test_users_and_the_period(tmp_path: Path) -> None:
     assert "CANARY_USER" not in "".join(exports.events(tmp_path / "out"))
 
 
-def test_the_command_line_beats_the_file_and_toml_has_days(tmp_path: Path) -> None:
+def test_the_command_line_has_priority_over_the_file_and_toml_has_days(tmp_path: Path) -> None:
     report = run(tmp_path, rows(), "since = 2026-03-02\nuntil = '2026-03-03'\n", "--since", "2026-03-01")
     adds_up(report, 3)
     assert report["filtered"]["rows"] == {"since": 0, "until": 2}

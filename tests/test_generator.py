@@ -178,12 +178,12 @@ def test_a_loop_over_the_first_rows_counts_for_all_of_them() -> None:
         (250.0, None, "| what |  |  | 250 |"),
     ],
 )
-def test_a_figure_says_what_is_asked_and_whether_it_holds(seen: float | None, asked: Asked | None, line: str) -> None:
+def test_a_figure_has_its_requirement_and_whether_it_is_met(seen: float | None, asked: Asked | None, line: str) -> None:
     assert Figure("what", seen, asked).line() == line
     assert Figure("what", seen, asked).is_met == (line.endswith((" 9.50 |", " 250 |")))
 
 
-def test_parts_of_the_page_that_are_not_measured_anew_stay() -> None:
+def test_parts_of_the_page_that_are_not_measured_again_stay() -> None:
     first, second = list(PARTS)[:2]
     old = page.with_parts("", {second: ([("export", 5, 2.5)], "as it was\n"), first: ([], "old\n")})
     new = page.parts_of(page.with_parts(old, {first: ([("copy", 7, 1.5)], "new\n")}))

@@ -32,7 +32,7 @@ def export(out: Path, given: Path, *options: str) -> int:
     return exports.export([given], out, "--replace", *options)
 
 
-def test_rows_that_are_none_replace_nothing(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_rows_replace_nothing(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As it was when it was tried: a file of other rows, exit code 0, and the good output gone."""
     given = out.parent / "other.ndjson"
     given.write_text(f"{BAD}\n" * 3 + '{"name": "Ada", "city": "London"}\n', encoding="utf-8")

@@ -64,7 +64,7 @@ def test_the_account_adds_up(folder: Path) -> None:
     }
 
 
-def test_the_rows_are_set_aside_as_they_came_with_shape_and_line(folder: Path) -> None:
+def test_the_rows_are_quarantined_unchanged_with_shape_and_line(folder: Path) -> None:
     lines = (folder / "rows.ndjson").read_text(encoding="utf-8").split("\n")
     aside = {one["line"]: one for one in exports.quarantine(folder / "out")}
     assert sorted(aside) == [2, 3, 4, 7, 8]
@@ -75,7 +75,7 @@ def test_the_rows_are_set_aside_as_they_came_with_shape_and_line(folder: Path) -
     assert "user" in aside[7]["reason"]
 
 
-def test_neither_output_tells_of_them(folder: Path) -> None:
+def test_neither_output_has_them(folder: Path) -> None:
     out = folder / "out"
     assert {fact["query_id"] for fact in exports.facts(out, "queries")} == {"before", "child"}
     told = [json.loads(event)["run"]["facets"] for event in exports.events(out) if "run" in json.loads(event)]
@@ -103,7 +103,7 @@ def test_the_report_is_of_shacl_and_names_the_queries(folder: Path) -> None:
         assert f"/query/{query_id}>" in report
 
 
-def test_query_history_is_told(folder: Path) -> None:
+def test_query_history_is_counted(folder: Path) -> None:
     facts = {fact["query_id"]: fact for fact in exports.facts(folder / "out", "queries")}
     assert facts["before"]["role_name"] == "LOADER"
     assert facts["before"]["rows_inserted"] == 3

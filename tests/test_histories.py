@@ -61,7 +61,7 @@ def test_every_row_says_which_query_when_and_who(rows: list[Json]) -> None:
         "L" * 300,
     ],
 )
-def test_the_hard_things_occur(mark: str) -> None:
+def test_the_difficult_cases_occur(mark: str) -> None:
     assert mark in _many()
 
 
@@ -118,5 +118,5 @@ def test_every_form_holds_the_same_rows(form: str, tmp_path: Path) -> None:
     assert [_lowered(row) for row in _read(path)] == [_lowered(row) for row in ROWS]
 
 
-def test_bad_rows_are_single_lines_with_a_word_to_look_for() -> None:
+def test_bad_rows_are_single_lines_with_expected_words() -> None:
     assert all("\n" not in line and words for line, words in BAD_ROWS + BAD_NESTED_ROWS)

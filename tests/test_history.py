@@ -51,7 +51,7 @@ def test_a_folder_that_was_not_added_to_has_one_run(tmp_path: Path) -> None:
     assert [(one["run"], one["rows_in"]) for one in runs(tmp_path / "out")] == [(1, 3)]
 
 
-def test_what_was_set_aside_is_listed_by_reason(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quarantined_rows_are_listed_by_reason(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (one,) = reasons(out)
     assert (one["rows"], one["example"]["line"], json.loads(one["example"]["as_it_came"])) == (1, 2, BAD)
     assert main(["quarantine", str(out)]) == 0
@@ -67,7 +67,7 @@ def aside(out: Path) -> list[tuple[int, int, str]]:
 
 
 @pytest.mark.parametrize("is_anew", [False, True])
-def test_a_row_that_was_mended_is_listed_as_given_again(
+def test_a_row_that_was_corrected_is_listed_as_given_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_anew: bool
 ) -> None:
     """Also where all rows were kept anew since: here, because a row moves its query to another day."""
@@ -97,7 +97,7 @@ def test_where_all_was_given_again_there_is_nothing_to_do(out: Path, capsys: pyt
     assert "nothing is left to correct" in shown
 
 
-def test_nothing_that_was_set_aside_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_quarantine_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exports.export([exports.ndjson(ROWS, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
     capsys.readouterr()
     assert main(["quarantine", str(tmp_path / "out")]) == 0
@@ -239,7 +239,7 @@ def test_lines_of_queries_without_a_row_do_not_say_whose_they_are(tmp_path: Path
 
 
 @pytest.mark.parametrize("options", [("--forget-user", "FORGET_ME"), ("--forget-before", "2026-03-02")])
-def test_a_store_that_was_made_of_what_is_forgotten_goes(options: tuple[str, ...], of_two_users: Path) -> None:
+def test_a_store_with_forgotten_data_is_removed(options: tuple[str, ...], of_two_users: Path) -> None:
     """``exporter serve`` and ``query`` find it beside DIR; it has the graph as it was."""
     with disk.kept(of_two_users, lambda _: None) as store:
         pass
@@ -249,7 +249,7 @@ def test_a_store_that_was_made_of_what_is_forgotten_goes(options: tuple[str, ...
     assert not store.exists()
 
 
-def test_a_store_of_what_is_replaced_goes_and_one_that_is_shown_is_told(
+def test_the_store_of_a_replaced_export_is_removed_or_reported_if_in_use(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows, out = exports.ndjson(ROWS, tmp_path / "rows.ndjson"), tmp_path / "out"
@@ -286,7 +286,7 @@ def test_days_are_forgotten(of_two_users: Path, tmp_path: Path) -> None:
         ([], "give the files, folders or table"),
     ],
 )
-def test_what_cannot_be_forgotten_is_said(
+def test_what_cannot_be_forgotten_is_reported(
     options: list[str], words: str, of_two_users: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert forget(of_two_users, *options) == 2

@@ -73,7 +73,7 @@ def test_each_damage_is_named_and_exit_1(
     assert set(json.loads(printed.out)) == {"conforms", "results"}
 
 
-def test_all_that_is_damaged_is_told_at_once(out: Path) -> None:
+def test_all_damage_is_reported_at_once(out: Path) -> None:
     for name in ("report.json", "shacl-report.ttl"):
         change(out / name)
     (out / "more").touch()
@@ -86,7 +86,7 @@ def test_turtle_that_no_export_left_has_no_manifest(exported: Path, tmp_path: Pa
     assert main(["validate", str(exported / "graph" / "part-00000.ttl"), "--by", "compiled"]) == 0
 
 
-def test_a_file_that_is_carried_on_is_not_read_again(out: Path, tmp_path: Path) -> None:
+def test_an_unchanged_file_of_an_update_is_not_read_again(out: Path, tmp_path: Path) -> None:
     new, carried = tmp_path / "new", "events/part-00000.ndjson"
     for name in (carried, "report.json"):
         (new / name).parent.mkdir(parents=True, exist_ok=True)

@@ -141,7 +141,7 @@ UNUSABLE: Final = {
 
 
 @pytest.mark.parametrize("name", UNUSABLE)
-def test_what_cannot_be_held_against_the_rows_is_refused_in_words(
+def test_a_shape_that_an_export_cannot_check_is_refused_with_a_message(
     name: str, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text, words = UNUSABLE[name]

@@ -115,7 +115,7 @@ def test_the_installed_program_exports_on_spark(installed: Path, tmp_path: Path)
         assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
 
 
-def test_without_pyspark_words_say_what_to_do(installed: Path, tmp_path: Path) -> None:
+def test_without_pyspark_a_message_says_what_to_do(installed: Path, tmp_path: Path) -> None:
     (hidden := next((installed.parent / "lib").glob("python*/site-packages")) / "pyspark.py").write_text(
         "raise ModuleNotFoundError('No module', name='pyspark')\n", encoding="utf-8"
     )

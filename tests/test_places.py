@@ -138,7 +138,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_a_second_run_is_refused_in_words_until_the_first_one_has_died(
+def test_a_second_run_is_refused_with_a_message_until_the_first_one_has_died(
     holder: subprocess.Popen[str], rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"

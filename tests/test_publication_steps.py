@@ -72,7 +72,7 @@ def told(texts: dict[str, str]) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_killed_at_any_step_dir_is_the_old_or_the_new_one_and_the_next_run_takes_it_up(
+def test_killed_at_any_step_dir_is_the_old_or_the_new_one_and_the_next_run_continues_from_it(
     *, is_there: bool, tmp_path: Path
 ) -> None:
     seen, step = set[str](), 0

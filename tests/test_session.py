@@ -28,7 +28,7 @@ def test_times_are_utc_whatever_the_machine_says(spark: SparkSession) -> None:
     assert read.t == "2024-02-01 07:00:00"
 
 
-def test_a_session_that_is_there_is_used(spark: SparkSession) -> None:
+def test_an_existing_session_is_used(spark: SparkSession) -> None:
     spark.conf.set("spark.sql.session.timeZone", "Asia/Kolkata")
     again = session.start(None)
     assert again is spark
@@ -105,13 +105,13 @@ def test_size_decides_how_the_session_is_tuned(sessions: Sessions) -> None:
     assert [session.is_small(size) for size in sizes] == [True, True, False, False, False, False]
 
 
-def test_a_local_session_listens_to_nobody(sessions: Sessions) -> None:
+def test_a_local_session_opens_no_port_to_others(sessions: Sessions) -> None:
     asked = asked_for(sessions, 0)
     assert asked["spark.driver.bindAddress"] == asked["spark.driver.host"] == "127.0.0.1"
     assert asked["spark.ui.enabled"] == "false"
 
 
-def test_what_the_user_told_spark_goes_first(
+def test_the_users_settings_of_spark_have_priority(
     sessions: Sessions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "spark-defaults.conf").write_text("# spark.log.level ALL\nspark.ui.enabled true\nspark.driver.host=h\n")
@@ -176,7 +176,7 @@ def test_a_session_that_the_environment_names_is_used_as_it_is(
         ("", "Spark does not answer: "),
     ],
 )
-def test_where_a_given_spark_does_not_answer_words_say_so(
+def test_a_spark_that_does_not_answer_is_reported(
     failure: str, words: str, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPARK_REMOTE", "local")
@@ -186,7 +186,7 @@ def test_where_a_given_spark_does_not_answer_words_say_so(
     assert str(told.value).endswith(words)
 
 
-def test_where_spark_does_not_start_words_say_what_to_do(sessions: Sessions) -> None:
+def test_a_spark_that_does_not_start_is_reported_with_what_to_do(sessions: Sessions) -> None:
     sessions.failure = RuntimeError("JAVA_GATEWAY_EXITED\nand more lines")
     with pytest.raises(UsageError) as told:
         session.start(0)
@@ -229,7 +229,7 @@ def test_what_spark_says_is_in_a_file_of_the_owner_and_not_on_the_terminal(
 
 
 @pytest.mark.parametrize("is_named", [True, False])
-def test_what_spark_said_is_kept_only_where_somebody_was_told_of_it(
+def test_sparks_log_is_kept_only_if_a_message_named_it(
     is_named: bool,  # noqa: FBT001 - a parametrised case
     sessions: Sessions,
     tmp_path: Path,

@@ -20,7 +20,7 @@ def config(tmp_path: Path) -> Path:
     return tmp_path / "exporter.toml"
 
 
-def test_the_command_line_beats_the_environment_which_beats_the_file(config: Path) -> None:
+def test_the_command_line_has_priority_over_the_environment_and_that_over_the_file(config: Path) -> None:
     config.write_text('account = "FILE-A"\nbase = "https://file/"\nstrict = true\n', encoding="utf-8")
     environ = {"EXPORTER_ACCOUNT": "ENV-A", "EXPORTER_BASE": "https://env/"}
     by_file = load(GIVEN, config, {})

@@ -82,7 +82,7 @@ def test_each_rule_is_kept_and_broken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FURTHER)
-def test_a_rule_that_looks_further_is_refused_in_words(
+def test_a_rule_that_looks_further_is_refused_with_a_message(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rule, words = FURTHER[name]
@@ -207,7 +207,7 @@ def test_without_validation_nothing_is_looked_at(tmp_path: Path) -> None:
     assert found == (0, {"read", "tagged"}, set())
 
 
-def test_rules_that_never_end_are_told_by_name(
+def test_rules_that_never_end_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each version is to come after one on record: the first does not, and without it the next is the first."""

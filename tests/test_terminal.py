@@ -31,7 +31,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("broken")
-def test_a_fault_is_told_in_words_and_what_spark_said_stays_where_it_is(
+def test_a_fault_is_a_message_that_names_sparks_log(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "spark.log").write_text("user JSMITH, 078-05-1120", encoding="utf-8")
@@ -55,7 +55,7 @@ def test_where_spark_was_not_started_no_file_is_named(
 
 
 @pytest.mark.usefixtures("broken")
-def test_who_asks_for_it_sees_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_traceback_is_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXPORTER_DEBUG", "1")
     with pytest.raises(ValueError, match="no such thing"):
         cli.main(["queries"])

@@ -72,7 +72,7 @@ def test_behind_a_proxy_nothing_is_known(server: socket.socket, monkeypatch: pyt
     connect.check()
 
 
-def test_packages_that_are_missing_are_told_with_what_to_do() -> None:
+def test_missing_packages_are_reported_with_what_to_do() -> None:
     missing = ImportError("[PACKAGE_NOT_INSTALLED] grpcio >= 1.48.1 must be installed; however, it was not found.")
     assert "pip install 'access-history-exporter[connect]'" in connect.remedy(missing)
     assert connect.remedy(ImportError("another")) == ""

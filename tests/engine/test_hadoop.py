@@ -199,7 +199,7 @@ def whole(out: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_killed_at_any_step_dir_is_the_old_or_the_new_one_and_the_next_run_takes_it_up(
+def test_killed_at_any_step_dir_is_the_old_or_the_new_one_and_the_next_run_continues_from_it(
     *, is_there: bool, dying: Dying, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HadoopPlace, "described", lambda _, folder: manifest.described(Path(folder.partition(":")[2])))
@@ -235,7 +235,7 @@ def test_a_second_run_is_refused_until_the_first_one_has_ended(tmp_path: Path) -
     published(place(tmp_path / "out"), EVENTS)
 
 
-def test_who_lost_the_lease_publishes_nothing(tmp_path: Path) -> None:
+def test_a_run_without_its_lease_publishes_nothing(tmp_path: Path) -> None:
     out = place(tmp_path / "out")
     with out.held(), Publication(out, replace=False) as new:
         (tmp_path / ".out.lock").write_text('{"id": "other"}')

@@ -58,7 +58,7 @@ def ended() -> int:
     return process.pid
 
 
-def test_a_second_run_is_refused_in_words_and_may_work_afterwards(files: Kept) -> None:
+def test_a_second_run_is_refused_with_a_message_and_may_work_afterwards(files: Kept) -> None:
     with (
         one(files).held(),
         pytest.raises(UsageError, match=rf"hdfs://host/out: another run is writing it .*process {os.getpid()} on"),
@@ -96,7 +96,7 @@ def test_a_lease_of_a_run_that_may_live_is_not(changed: dict[str, Any], files: K
     assert files.files[PATH] == left
 
 
-def test_a_file_without_content_is_of_a_run_that_died_at_once(files: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_lease_is_of_a_run_that_died_at_once(files: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "PATIENCE", 0.05)
     files.files[PATH] = ""
     with one(files).held():
@@ -113,7 +113,7 @@ def test_it_is_renewed_while_the_run_works(files: Kept, monkeypatch: pytest.Monk
             time.sleep(0.01)
 
 
-def test_who_lost_it_publishes_nothing_and_leaves_it_to_the_other(files: Kept) -> None:
+def test_a_run_that_lost_its_lease_publishes_nothing_and_leaves_the_other_one(files: Kept) -> None:
     mine = one(files)
     with mine.held():
         mine.check()

@@ -40,7 +40,7 @@ def test_sizes_are_those_of_the_files(paths: tuple[str, ...], bytes_: int, spark
     assert size(spark, [Source(forms.NDJSON, tuple(named))]) == bytes_
 
 
-def test_nobody_knows_the_size_of_a_table(spark: SparkSession, folder: Path) -> None:
+def test_the_size_of_a_table_is_unknown(spark: SparkSession, folder: Path) -> None:
     sources = [Source(forms.NDJSON, (f"{folder}/a.ndjson",)), Source(forms.TABLE, ("a_table",))]
     assert size(spark, sources) is None
 
@@ -53,6 +53,6 @@ def test_what_is_not_there_is_named(path: str, spark: SparkSession, folder: Path
     assert str(told.value).startswith(named)
 
 
-def test_packed_rows_are_more_than_their_file() -> None:
+def test_compressed_rows_are_more_than_their_file() -> None:
     assert forms.text_bytes("rows.ndjson", 100) == 100
     assert forms.text_bytes("rows.ndjson.GZ", 100) == forms.text_bytes("rows.parquet", 100) > 500

@@ -103,7 +103,7 @@ def test_a_view_without_rows_may_be_that_of_standard_edition(
     assert "it needs Enterprise Edition" in err
 
 
-def test_a_column_that_is_not_there_is_told(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:
+def test_a_missing_column_is_reported(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:
     gone = ("agents_info", "organization_name", "account_name")
     snowflake.make(ACCESS_HISTORY, [name for name in ACCESS_HISTORY.columns if name not in gone])
     snowflake.put(ACCESS_HISTORY, of_yesterday(1))
@@ -123,7 +123,7 @@ def test_a_view_that_is_not_there_names_the_grant(snowflake: Snow, run: Callable
     assert "grant select on GOVERNANCE.LINEAGE.ACCESS_HISTORY to role ROLE" in err
 
 
-def test_a_view_of_something_else_is_told(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:
+def test_another_view_is_reported(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:
     snowflake.run("create or replace table SNOWFLAKE.ACCOUNT_USAGE.ACCESS_HISTORY (USER_NAME varchar, CALLS number)")
     code, _, err = run()
     assert code == 2
@@ -143,7 +143,7 @@ def test_a_connection_that_is_not_there_names_the_nearest(
     assert not (tmp_path / "rows").exists()
 
 
-def test_nobody_who_answers_is_no_fault_of_the_program(
+def test_no_answer_is_not_a_fault_of_the_program(
     snowflake: Snow, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snowflake.connections(monkeypatch, port=9, login_timeout=1, password="s3cret-pass")
@@ -155,7 +155,7 @@ def test_nobody_who_answers_is_no_fault_of_the_program(
     assert "Traceback" not in err
 
 
-def test_a_file_of_connections_that_cannot_be_read_is_told(
+def test_a_connections_file_that_cannot_be_read_is_reported(
     run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuses() -> None:

@@ -112,7 +112,7 @@ def breaks_after(days: int) -> Iterator[Any]:
         yield session
 
 
-def test_a_fetch_that_breaks_keeps_whole_days_and_the_next_one_goes_on(snowflake: Snow, tmp_path: Path) -> None:
+def test_a_fetch_that_breaks_keeps_whole_days_and_the_next_one_continues(snowflake: Snow, tmp_path: Path) -> None:
     snowflake.put(ACCESS_HISTORY, rows())
     wanted = Wanted(tmp_path / "rows", Period(since=SINCE, overlap=0), query_history=False)
     with pytest.raises(ExporterError, match="the network is gone"):
@@ -146,7 +146,7 @@ def test_older_days_go_where_rows_are_not_to_be_kept(snowflake: Snow, tmp_path: 
     assert again.rows == {"access_history": {}}, "and are not fetched again"
 
 
-def test_a_column_that_the_account_lacks_is_left_out_and_told(snowflake: Snow, tmp_path: Path) -> None:
+def test_a_missing_column_is_left_out_and_reported(snowflake: Snow, tmp_path: Path) -> None:
     lacking = ("agents_info", "event_source")
     there = [name for name in ACCESS_HISTORY.columns if name not in lacking]
     snowflake.make(ACCESS_HISTORY, there, ["NEW_ONE varchar"])
@@ -195,7 +195,7 @@ def test_the_account_is_called_as_snowflake_itself_calls_it() -> None:
     assert connection.SnowflakeSession(Told(), views.SCHEMAS["account"]).account == "ACME-DATA_PROD"
 
 
-def test_rows_of_something_else_are_not_put_beside(snowflake: Snow, tmp_path: Path) -> None:
+def test_rows_of_another_source_are_refused(snowflake: Snow, tmp_path: Path) -> None:
     snowflake.put(ACCESS_HISTORY, rows(until=2))
     fetched(tmp_path / "rows", query_history=False)
     with pytest.raises(UsageError, match="was fetched with --query-text off, and now it is on"):
@@ -208,7 +208,7 @@ def test_rows_of_something_else_are_not_put_beside(snowflake: Snow, tmp_path: Pa
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"form": 1}', '{"form": 99}', '{"form": 1, "source": {}, "days": {}}'])
-def test_a_state_that_is_damaged_is_told(tmp_path: Path, text: str) -> None:
+def test_a_damaged_state_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / "fetch.json").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match="is damaged"):
         fetch(Wanted(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
@@ -220,7 +220,7 @@ def test_a_folder_with_other_files_is_not_written_to(tmp_path: Path) -> None:
         fetch(Wanted(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
 
 
-def test_who_else_is_on_the_machine_cannot_read_the_rows(
+def test_other_users_of_the_machine_cannot_read_the_rows(
     snowflake: Snow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the state says nothing of how somebody logged in."""

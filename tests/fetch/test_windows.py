@@ -62,7 +62,7 @@ def test_keep_leaves_older_days_out() -> None:
         (lambda: day_of("2026-11-21 08:00", "--until"), "by days of UTC"),
     ],
 )
-def test_what_cannot_be_right_is_said(make: object, words: str) -> None:
+def test_contradicting_options_are_refused(make: object, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         make()  # type: ignore[operator]
 

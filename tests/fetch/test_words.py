@@ -51,7 +51,7 @@ def words(error: Exception) -> tuple[type[ExporterError], str]:
         (errors.ProgrammingError("Something new", 999), "Snowflake says: 000999: Something new"),
     ],
 )
-def test_what_a_person_can_set_right(error: Exception, said: str) -> None:
+def test_errors_that_the_user_can_correct(error: Exception, said: str) -> None:
     kind, text = words(error)
     assert kind is UsageError
     assert said in text
@@ -69,7 +69,7 @@ def test_what_a_person_can_set_right(error: Exception, said: str) -> None:
         ConnectionResetError("Connection reset by peer"),
     ],
 )
-def test_what_may_be_over_when_it_is_tried_again(error: Exception) -> None:
+def test_errors_that_may_pass(error: Exception) -> None:
     kind, text = words(error)
     assert kind is ExporterError
     assert "Snowflake does not answer" in text

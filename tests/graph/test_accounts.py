@@ -108,7 +108,7 @@ def test_an_object_belongs_to_the_account_that_is_named_beside_it() -> None:
 
 @given(st.lists(TEXTS, min_size=1, max_size=100, unique=True))
 @example(["ACME", "ACME-PROD", "acme-prod", "A/account", "A%2Faccount", "é", "."])
-def test_two_never_meet_in_one_iri(names: list[str]) -> None:
+def test_two_accounts_never_share_an_iri(names: list[str]) -> None:
     paths = [account_iri(name) for name in names] + [organization_iri(name) for name in names]
     assert len(set(paths)) == 2 * len(names)
     assert_kept([path for path in paths if path is not None])

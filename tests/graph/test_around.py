@@ -69,7 +69,7 @@ def test_a_query_ran_as_a_role_on_a_warehouse(out: Path) -> None:
     assert found == [("q2", "ANALYST", "WH"), ("q3", "ANALYST", '"w h"')]
 
 
-def test_nothing_refers_to_what_is_not_there(out: Path) -> None:
+def test_there_are_no_dangling_references(out: Path) -> None:
     graph = load(out)
     told = {quad.subject for quad in graph}
     ours = {quad.object for quad in graph if isinstance(quad.object, NamedNode) and quad.object.value.startswith(BASE)}

@@ -169,7 +169,7 @@ def test_what_a_dataset_says_of_itself(catalog: Graph) -> None:
     assert catalog.value(nameless, DCTERMS.modified) is None
 
 
-def test_a_name_that_came_back_is_no_former_one() -> None:
+def test_a_present_name_is_not_also_a_former_one() -> None:
     names = [Named(1, "A", 2, 1), Named(2, "B", 3, 2), Named(3, "A", None, 3)]
     made = entry(Profile(ACCOUNT, "table/1"), Life(names))
     assert made is not None
@@ -238,7 +238,7 @@ def test_only_what_holds_data_and_tags_have_an_entry() -> None:
     assert {one.key for one in ENTRIES} == shown
 
 
-def test_remarks_come_to_the_same_in_any_order() -> None:
+def test_remarks_are_the_same_in_any_order() -> None:
     every = list(said())
     assert by_key(every) == by_key(reversed(every)) == by_key([*by_key(every[:2]).values(), *every[2:]])
     assert by_key(every)["table/501"].modified == TEN

@@ -112,7 +112,7 @@ def broken(text: str) -> set[Rule]:
         ":e prov:specializationOf :f . :f prov:specializationOf :g .",
     ],
 )
-def test_what_may_be_one_is_no_contradiction(text: str) -> None:
+def test_values_that_may_be_equal_are_no_contradiction(text: str) -> None:
     assert broken(text) == set()
 
 

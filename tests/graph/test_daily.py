@@ -79,7 +79,7 @@ def asked(store: Store, query: str) -> list[Told]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_days_say_what_the_single_reads_come_to(seed: int, tmp_path: Path) -> None:
+def test_daily_reads_are_the_sums_of_single_reads(seed: int, tmp_path: Path) -> None:
     """By user, role, object, day, version, kind, name, column; and by column how many queries, the first, the last."""
     rows = rows_of(seed)
     full, daily = (load(export(rows, tmp_path, mode)) for mode in ("full", "daily"))
@@ -124,7 +124,7 @@ def test_there_is_one_node_for_a_user_role_object_and_day(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_it_is_valid_and_could_have_happened(seed: int, tmp_path: Path) -> None:
+def test_it_conforms_and_is_a_possible_history(seed: int, tmp_path: Path) -> None:
     """By the shapes, by PROV-CONSTRAINTS, and nothing is referred to that is not there."""
     out = export(rows_of(seed), tmp_path, "daily")
     assert main(["validate", str(out), "--by", "compiled"]) == 0
@@ -214,7 +214,7 @@ def test_each_column_is_in_one_part_by_the_ways_in_which_it_was_read() -> None:
     assert [(one.ways, one.columns) for one in found] == [(("BASE", "DIRECT"), ("A",)), (("BASE",), ("B",))]
 
 
-def test_masked_columns_are_apart_from_those_that_are_not() -> None:
+def test_masked_and_unmasked_columns_are_in_different_parts() -> None:
     columns = [{"columnName": one} for one in "ABC"]
     table = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "columns": columns}
     mask = {"policyId": 7, "policyName": "D.S.P", "policyKind": "MASKING_POLICY"}
@@ -250,7 +250,7 @@ SELECT DISTINCT ?user ?day ?name ?role WHERE {
 }"""
 
 
-def test_a_read_by_day_leads_to_the_role_that_its_queries_ran_as(tmp_path: Path) -> None:
+def test_a_daily_read_refers_to_the_role_of_its_queries(tmp_path: Path) -> None:
     """Roles of the account and of a database can have one name, and are two."""
     read = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
     kinds = ["ROLE", "DATABASE_ROLE", None, "APPLICATION_ROLE"]

@@ -121,7 +121,7 @@ def test_every_property_is_in_ontology_context_and_shapes() -> None:
     assert not forgotten, "\n".join(["", *forgotten])
 
 
-def test_a_forgotten_property_is_named_with_each_place() -> None:
+def test_a_missing_property_is_reported_with_each_place() -> None:
     one = Property("ah:costCenter", "xsd:string")
     told = "\n".join(places_without(NODE_CLASSES[0], one))
     for place in ("ontology/access-history.ttl", "ontology/context.jsonld", "shapes/invalid/Query-costCenter.ttl"):
@@ -198,7 +198,7 @@ def test_a_kind_of_object_is_a_subclass_of_object_and_a_setting_of_setting() -> 
     assert not missing, f"state in ontology/access-history.ttl: {', '.join(missing)}"
 
 
-def test_no_shape_is_on_a_term_that_is_nowhere_defined() -> None:
+def test_no_shape_uses_an_undefined_term() -> None:
     graph = shapes()
     terms = {one.term for _, one in PAIRS} | {"rdf:type"}
     paths = {iri(term) for term in terms}

@@ -95,7 +95,7 @@ def told(out: Path) -> list[tuple[Any, ...]]:
     return rows
 
 
-def test_a_grant_holds_until_it_is_revoked_or_made_anew(tmp_path: Path) -> None:
+def test_a_grant_holds_until_it_is_revoked_or_created_again(tmp_path: Path) -> None:
     assert exports.export([exports.ndjson(ROWS, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
     assert told(tmp_path / "out") == GRANTS
 

@@ -99,14 +99,14 @@ def held(out: Path) -> list[tuple[int, int | None]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_holds_until(name: str, tmp_path: Path) -> None:
+def test_the_end_of_a_setting(name: str, tmp_path: Path) -> None:
     rows, expected = CASES[name]
     assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
     assert held(tmp_path / "out") == expected
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_holds_until_the_same_day_by_day(name: str, tmp_path: Path) -> None:
+def test_the_end_of_a_setting_day_by_day(name: str, tmp_path: Path) -> None:
     """One row an update, the last one late."""
     rows, expected = CASES[name]
     for row in [*rows[:-2], *rows[:-3:-1]]:
@@ -177,7 +177,7 @@ def said(change: Json) -> tuple[tuple[Any, ...], str]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_drawn_histories_hold_as_a_plain_reading_says(seed: int, tmp_path: Path) -> None:
+def test_random_histories_hold_as_a_plain_reading_says(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     rows = drawn(rng)
     assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "once", "--force") == 0

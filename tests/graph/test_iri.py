@@ -62,7 +62,7 @@ def test_places(urls: list[str]) -> None:
     )
 
 
-def test_a_place_outside_of_snowflake_is_itself() -> None:
+def test_a_location_outside_of_snowflake_is_its_own_iri() -> None:
     shown = {
         "s3://bucket/a b/ü%20.csv": "s3://bucket/a%20b/%C3%BC%2520.csv",
         "gcs://b/day=1,2+3": "gcs://b/day=1,2+3",

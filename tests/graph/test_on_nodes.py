@@ -79,7 +79,7 @@ def drawn(random: Random, of: NodeClass) -> Node:
 
 
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.iri)
-def test_a_sound_node_is_sound_by_itself(node: Node) -> None:
+def test_a_valid_node_conforms_by_itself(node: Node) -> None:
     """Each is checked without the rest of those that it refers to."""
     assert CHECKS.check(node, BASE) == []
 
@@ -271,7 +271,7 @@ def test_the_class_that_an_iri_says(path: str, name: str, base: str) -> None:
     assert class_of(f"s3://bucket/{path}", base) == "ah:Location"
 
 
-def test_what_passed_is_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_references_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exporter.graph.shapes.quick.REMEMBERED", 10)
     references = References(iri("ah:Query").value, BASE)
     assert all(references.one(f"query/{number}") for number in range(100))

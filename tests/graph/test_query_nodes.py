@@ -41,7 +41,7 @@ def setting(property_: str, key: str = A.key, **more: Any) -> Setting:
 # --- the query itself ---------------------------------------------------------------------------------------------
 
 
-def test_a_query_says_who_and_when_and_what_its_row_says() -> None:
+def test_a_query_has_the_values_of_its_row() -> None:
     facts = query(
         parent_query_id="p/1",
         root_query_id="r",
@@ -69,7 +69,7 @@ def test_a_query_says_who_and_when_and_what_its_row_says() -> None:
     }
 
 
-def test_a_query_says_what_its_history_says() -> None:
+def test_a_query_has_the_values_of_query_history() -> None:
     texts = {name: name for name in History.__struct_fields__[:11]}
     numbers = {name: number for number, name in enumerate(("bytes_scanned", "rows_produced", "rows_inserted"))}
     history = History(**texts, **numbers, end_time=TEN, total_elapsed_time=5, execution_status="SUCCESS")
@@ -178,7 +178,7 @@ def test_a_write_makes_a_version_that_comes_from_all_that_was_read() -> None:
     }
 
 
-def test_a_derivation_is_of_what_the_column_held() -> None:
+def test_a_derivation_refers_to_the_version_of_the_column() -> None:
     nodes = told(query(COPY), COPY_ANSWERS)
     assert nodes["table/2/version/q1/derivation/Z/direct/table/1/column/X"].values == {
         "prov:entity": ("table/1/version/q0",),
@@ -409,7 +409,7 @@ def test_a_renamed_column_comes_from_what_it_was() -> None:
     assert "ah:wroteColumn" not in nodes["table/1/version/q1"].values
 
 
-def test_an_added_column_begins_anew_and_a_dropped_one_has_no_version() -> None:
+def test_an_added_column_has_no_prior_version_and_a_dropped_one_has_no_version() -> None:
     columns_ = [
         setting("columns", column_name=name, element=name, sub_operation=what)
         for name, what in (("X", "ADD"), ("Y", "DROP"))

@@ -115,7 +115,7 @@ def test_any_shapes_find_the_same_around_objects_as_in_the_whole_graph(
     assert min(told[name] for name in (OWN, REFERRED, REFERRING, BEHIND, "refused")) > 10, told
 
 
-def test_what_belongs_to_an_object_is_said_of_the_vocabulary() -> None:
+def test_the_vocabulary_says_which_nodes_belong_to_an_object() -> None:
     known = {(of, one.term) for of in NODE_CLASSES for one in of.properties if not one.is_literal}
     assert known >= STAYS
     assert known >= LINKS.keys()
@@ -125,7 +125,7 @@ def test_what_belongs_to_an_object_is_said_of_the_vocabulary() -> None:
     assert {(of, term) for of, term in OBJECT_OF.items() if term is not None} <= STAYS
 
 
-def test_properties_that_stay_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_properties_that_stay_at_an_object_lead_to_its_own_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the vocabulary cannot say: nodes that are said to be of one object are of one."""
     exported, met = Exported(3, monkeypatch), Counter[tuple[str, str]]()
     owners: dict[str, set[str]] = {}

@@ -96,13 +96,13 @@ def test_a_shape_is_refused_by_name(turtle: str, words: str, tmp_path: Path) -> 
         assert "https://example.org/" in said or "file://" in said
 
 
-def test_the_error_tells_what_would_do(tmp_path: Path) -> None:
+def test_the_error_says_what_to_write_instead(tmp_path: Path) -> None:
     (tmp_path / "mine.ttl").write_text(PREFIXES + NOT_COMPILED[0][0], "utf-8")
     with pytest.raises(UsageError, match=r"docs/shapes\.md lists what is; `exporter validate --by pyshacl` checks it"):
         load([tmp_path])
 
 
-def test_words_for_people_and_forms_are_no_constraints(tmp_path: Path) -> None:
+def test_terms_for_people_and_forms_constrain_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine.ttl").write_text(
         PREFIXES
         + PROPERTY
@@ -114,7 +114,7 @@ def test_words_for_people_and_forms_are_no_constraints(tmp_path: Path) -> None:
     assert any(shape.name == "https://example.org/S" for shape in load([tmp_path]).every)
 
 
-def test_shapes_of_the_exporter_stay_as_they_are(tmp_path: Path) -> None:
+def test_shipped_shapes_cannot_be_changed(tmp_path: Path) -> None:
     """Nobody switches one off in passing, or adds to it; but it may be referred to."""
     own = "<https://w3id.org/access-history/shapes#Query>"
     (tmp_path / "mine.ttl").write_text(f"{PREFIXES} {own} sh:deactivated true .", "utf-8")

@@ -68,7 +68,7 @@ def test_an_invalid_example_fails_for_its_reason_and_no_other(path: Path) -> Non
     assert failing(triples(path)) == {path.name.split(".")[0]}
 
 
-def test_pyshacl_finds_the_very_same_in_every_example(tmp_path: Path) -> None:
+def test_pyshacl_finds_exactly_the_same_in_every_example(tmp_path: Path) -> None:
     """The same focus nodes, shapes, paths, values, severities and messages, as often."""
     graph = every_example(tmp_path)
     found = on_graph.validate(graph, shapes())

@@ -79,7 +79,7 @@ def test_a_query_reads_the_last_version_before_it(accounts: dict[str, list[plain
 
 
 @pytest.mark.parametrize("case", drawn.cases(), ids=lambda case: case.name)
-def test_a_version_is_there_from_the_end_of_the_query_that_made_it(case: drawn.Case) -> None:
+def test_a_version_begins_at_the_end_of_its_query(case: drawn.Case) -> None:
     """Where QUERY_HISTORY tells of it; else from its start."""
     found = drawn.store(case.name).quads_for_pattern(None, USED, None)
     assert {(quad.subject.value, quad.object.value) for quad in found} == {  # type: ignore[union-attr]

@@ -97,7 +97,7 @@ def test_a_thing_that_is_only_named_beside_others_keeps_all_its_names(key: str, 
     assert names(graph, "BESIDE", key) == [(f"{name}_NEW", "09:00", None), (f"{name}_OLD", "08:00", "09:00")]
 
 
-def test_what_snowflake_cut_away_is_on_record(graph: Store, out: Path) -> None:
+def test_what_snowflake_truncated_is_on_record(graph: Store, out: Path) -> None:
     """All but the first of the rows lack something."""
     said = {(quad.subject.value, quad.object.value)  # type: ignore[union-attr]
             for quad in graph.quads_for_pattern(None, NamedNode(full("ah:incomplete")), None)}  # fmt: skip
@@ -116,7 +116,7 @@ def test_nothing_is_named_after_a_sentinel(out: Path) -> None:
         assert not [one for one in every if one and '"name": "TRUNCATED"' in json.dumps(one)]
 
 
-def test_a_cut_row_keeps_what_is_left(graph: Store) -> None:
+def test_a_truncated_row_keeps_what_is_left(graph: Store) -> None:
     """Until the last phase its objects are known, if not their columns; then only query, time and user."""
     accesses = of_class(graph, "CUT", "Access")
     assert "query/phase-7/access/direct/table/1" in accesses

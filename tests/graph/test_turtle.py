@@ -37,7 +37,7 @@ any_texts = given(st.lists(st.text(min_size=1), min_size=1, max_size=100))
 
 @any_texts
 @example(HARD)
-def test_texts_come_out_as_they_went_in(texts: list[str]) -> None:
+def test_texts_are_read_back_unchanged(texts: list[str]) -> None:
     document = turtle.header(BASE) + "\n".join(turtle.render(node) for node in nodes(texts))
     assert found(document, RdfFormat.TURTLE) == expected(texts)
 
@@ -69,7 +69,7 @@ def test_in_json(texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "plain", "it's", "é 🦖 \u2028"])
-def test_what_needs_no_escape_stands_as_it_is(text: str) -> None:
+def test_text_without_special_characters_is_not_escaped(text: str) -> None:
     assert turtle.render(nodes([text])[0]) == f'<query/0> a ah:Query ;\n    ah:queryText "{text}" .'
 
 

@@ -76,7 +76,7 @@ def test_the_report_for_people(by: str, tmp_path: Path) -> None:
 
 
 @BY
-def test_warnings_are_told_and_do_not_count(by: str, tmp_path: Path) -> None:
+def test_warnings_are_reported_and_still_conform(by: str, tmp_path: Path) -> None:
     text = VALID.read_text("utf-8").replace('ah:operation "CREATE"', 'ah:operation "TRANSMUTE"')
     (tmp_path / "graph.ttl").write_text(text, "utf-8")
     conforms, said = validate(tmp_path / "graph.ttl", by=by)
@@ -94,7 +94,7 @@ def test_a_value_that_is_missing_is_null(by: str, tmp_path: Path) -> None:
 
 
 @BY
-def test_own_shapes_stand_beside_the_projects(by: str, tmp_path: Path) -> None:
+def test_own_shapes_are_added_to_the_shipped_ones(by: str, tmp_path: Path) -> None:
     """The steward's rule, in a graph with all that was ever set."""
     (tmp_path / "rules.ttl").write_text(PREFIXES + PII, "utf-8")
     tag = VALID.read_text("utf-8").replace(
@@ -152,7 +152,7 @@ def test_what_cannot_be_checked(by: str, name: str, text: str | None, words: str
         validate(tmp_path / name, by=by)
 
 
-def test_what_pyshacl_alone_knows(tmp_path: Path) -> None:
+def test_features_that_only_pyshacl_supports(tmp_path: Path) -> None:
     (tmp_path / "rules.ttl").write_text(
         PREFIXES
         + """ex:S a sh:NodeShape ; sh:targetClass ah:User ; sh:message "no" ;
@@ -165,7 +165,7 @@ def test_what_pyshacl_alone_knows(tmp_path: Path) -> None:
         check(VALID, by="compiled", shapes_dirs=[tmp_path])
 
 
-def test_what_pyshacl_cannot_put_in_order_the_compiled_shapes_refuse(tmp_path: Path) -> None:
+def test_compiled_shapes_refuse_values_that_pyshacl_cannot_order(tmp_path: Path) -> None:
     """A time that is none: pySHACL stops. By the recommendation, what cannot be compared is not in order."""
     text = VALID.read_text("utf-8").replace('ah:validFrom "2024-02-03T08:00:00Z"', 'ah:validFrom "on Saturday"', 1)
     (tmp_path / "graph.ttl").write_text(text, "utf-8")

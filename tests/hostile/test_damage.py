@@ -110,7 +110,7 @@ def test_every_kind_of_damage_is_there(exported: Exported) -> None:
     assert len({*HARMFUL, *HARMLESS}) >= 20
 
 
-def test_each_harmful_one_is_set_aside_with_its_place_and_reason(exported: Exported) -> None:
+def test_each_harmful_one_is_quarantined_with_its_place_and_reason(exported: Exported) -> None:
     out, damaged = exported
     aside = {one["line"] - 1: one for one in exports.quarantine(out)}
     assert aside.keys() == {number for number, (kind, _) in damaged.items() if kind in HARMFUL}

@@ -64,7 +64,7 @@ def test_a_gzip_bomb_is_refused_when_that_is_known(
     assert [one.name for one in tmp_path.iterdir()] == [file]
 
 
-def test_no_more_is_unpacked_than_it_takes_to_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_is_uncompressed_than_it_takes_to_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, "FREE", 4 * MIB)
     path = tmp_path / "a.ndjson.gz"
     path.write_bytes(gzip.compress(b"\n" * (8 * MIB)) + b"this is no gzip any more")
@@ -97,7 +97,7 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         unpacked(path)
 
 
-def test_so_is_one_of_a_file_that_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_is_one_of_a_file_that_is_not_compressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, "LONGEST_LINE", 3 * MIB)
     path = tmp_path / "a.ndjson"
     path.write_bytes(ROW + b"x" * (3 * MIB) + b"\n" + ROW)
@@ -107,7 +107,7 @@ def test_so_is_one_of_a_file_that_is_not_packed(tmp_path: Path, monkeypatch: pyt
         find([str(path)])
 
 
-def test_what_is_read_whole_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_read_as_a_whole_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forms, "DOCUMENT_LIMIT", 10_000)
     (tmp_path / "a.csv").write_text("query_id,query_start_time,user_name\n" + "1,2026-03-01 08:00:00,u\n" * 1000)
     with pytest.raises(UsageError, match="too much to read into memory"):
@@ -173,7 +173,9 @@ def test_bytes_that_are_not_utf_8_in_every_form(engine: str, tmp_path: Path) -> 
         ("a.ndjson.gz", b"\x1f\x8b\x08\x00" + b"\xff" * 100),
     ],
 )
-def test_rubbish_ends_in_words(name: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_random_bytes_end_in_a_message(
+    name: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / name).write_bytes(content)
     assert exports.export([tmp_path / name], tmp_path / "out") == 2
     told = capsys.readouterr().err
@@ -222,7 +224,7 @@ def test_links_do_not_lead_out_of_a_folder(folder: Path) -> None:
     assert _read(folder) == (["a.ndjson", "within.ndjson"], skipped)
 
 
-def test_patterns_do_not_go_round_in_circles(folder: Path) -> None:
+def test_patterns_do_not_follow_cycles(folder: Path) -> None:
     for name in ("one", "two", "three"):
         (folder / name).symlink_to(".")
     (folder / "deep").mkdir()
@@ -255,7 +257,7 @@ NAMES: Final = (
 )  # fmt: skip
 
 
-def test_files_may_be_called_what_they_like(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_may_have_any_name(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").mkdir()
     names = [name for name in NAMES if engine == "local" or b"\xff" not in name]
     for number, name in enumerate(names):
@@ -293,9 +295,7 @@ def test_a_name_that_java_cannot_have_is_refused(tmp_path: Path, capsys: pytest.
         (b'account = "${NOBODY_SET_THIS}"', "the environment variable NOBODY_SET_THIS is not set"),
     ],
 )
-def test_settings_that_nobody_knows(
-    content: bytes, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_settings(content: bytes, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "s.toml").write_bytes(content)
     rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
     given = [

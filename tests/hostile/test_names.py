@@ -68,7 +68,7 @@ def test_no_payload_becomes_a_statement(file: str, exported: Path) -> None:
         assert quad.predicate.value.startswith(tuple(PREFIXES.values())) or file != "graph/part-00000.ttl"
 
 
-def test_names_are_said_as_they_came(exported: Path) -> None:
+def test_names_are_exported_unchanged(exported: Path) -> None:
     """Each user, and each of their payloads, as a literal of its own."""
     quads = parse(path=exported / "graph" / "part-00000.ttl", format=RdfFormat.TURTLE)
     literals = {quad.object.value for quad in quads if isinstance(quad.object, Literal)}

@@ -73,7 +73,7 @@ REFUSED: Final = {
 
 
 @pytest.mark.parametrize("query", REFUSED)
-def test_what_reaches_further_is_refused_in_words(
+def test_a_question_that_reads_more_than_the_graph_is_refused_with_a_message(
     query: str, address: tuple[str, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url, asked = address
@@ -92,7 +92,7 @@ def test_what_reaches_further_is_refused_in_words(
         'SELECT ("it\'s \\" SERVICE" AS ?load) {}',
     ],
 )
-def test_the_same_words_elsewhere_are_no_matter(query: str, tmp_path: Path) -> None:
+def test_keywords_in_texts_and_names_are_allowed(query: str, tmp_path: Path) -> None:
     assert ask(query, tmp_path) == 0
 
 
@@ -143,14 +143,14 @@ def test_a_question_ends_when_its_time_is_over(tmp_path: Path, capsys: pytest.Ca
     [f"SELECT * {{ {CROSS} }} ORDER BY ?a", "SELECT (" + "(" * 50_000 + "1" + ")" * 50_000 + " AS ?x) {}"],
     ids=["memory", "depth"],
 )
-def test_a_question_that_takes_too_much_ends_alone(query: str, tmp_path: Path) -> None:
+def test_a_question_that_takes_too_much_memory_ends(query: str, tmp_path: Path) -> None:
     """The engine ends its own process where it gets no memory, and where its stack is at its end."""
     (tmp_path / "q.rq").write_text(query)
     with pytest.raises(UsageError, match=r"it takes more than 0.25 GiB of memory, or is nested too deep"):
         limited.answer(str(tmp_path / "q.rq"), VALID, {}, 60, 100, memory=256 << 20)
 
 
-def test_rows_have_an_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_are_limited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for form in ("table", "csv", "json"):
         assert ask(f"SELECT * {{ {ANY} }}", tmp_path, "--max-rows", "3", "--format", form) == 0
         told = capsys.readouterr()
@@ -212,9 +212,7 @@ def test_a_parameter_that_is_no_text_is_refused(tmp_path: Path, capsys: pytest.C
     assert "not UTF-8 text" in capsys.readouterr().err
 
 
-def test_modules_come_from_nowhere_but_where_the_program_has_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_modules_are_not_imported_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who may write into the folder that a question is asked in does not run code."""
     for name in ("exporter", "json", "pyoxigraph", "msgspec", "signal"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
@@ -223,7 +221,9 @@ def test_modules_come_from_nowhere_but_where_the_program_has_them(
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_fault_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(limited, "_told", lambda _: limited.Failed("KeyError: 'x'", is_usage=False))
     assert ask("ASK {}", tmp_path) == 4
     assert "a fault of the program: KeyError" in capsys.readouterr().err

@@ -48,7 +48,7 @@ def test_a_text_of_many_megabytes_is_no_name(size: int, column: str) -> None:
     assert why.startswith(of_column if size < limits.LONGEST_RECORD else "the record has more than")
 
 
-def test_names_inside_of_arrays_have_the_same_end() -> None:
+def test_names_inside_of_arrays_have_the_same_limit() -> None:
     longest = limits.LONGEST_NAME
     for name, wanted in (("N" * longest, None), ("N" * (longest + 1), f"objectName has {longest + 1:,} characters")):
         row = read_line(line(direct_objects_accessed=[thing(1), {"objectDomain": "Table", "objectName": name}]))
@@ -66,7 +66,7 @@ def test_kept_json_and_the_text_of_a_statement_may_be_long() -> None:
     assert found.history.query_text == "x" * MIB
 
 
-def test_a_line_of_query_history_has_an_end_too() -> None:
+def test_a_line_of_query_history_has_a_limit_too() -> None:
     assert read_history(json.dumps({"query_id": "q", "query_text": "x" * (33 * MIB)})) == UNREADABLE
 
 
@@ -104,7 +104,7 @@ def test_json_in_text_that_is_too_deep_is_kept_as_text() -> None:
     assert isinstance(read_line(line(object_modified_by_ddl=change)), Row)
 
 
-def test_a_document_that_is_no_strict_json_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_that_is_no_strict_json_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """To read it with patience takes many times its size."""
     monkeypatch.setattr(limits, "LONGEST_DOCUMENT", 1000)
     small, large = (f"[{','.join([line()] * times)},undefined]" for times in (1, 10))
@@ -112,7 +112,7 @@ def test_a_document_that_is_no_strict_json_has_an_end(monkeypatch: pytest.Monkey
     assert rows_of_document(large) == [large]
 
 
-def test_what_is_set_aside_is_kept_in_part(tmp_path: Path) -> None:
+def test_the_quarantine_keeps_the_beginning_of_a_long_record(tmp_path: Path) -> None:
     """40 MB in a line: the others go on, and the quarantine has its beginning."""
     path = tmp_path / "rows.ndjson"
     path.write_text(f"{line()}\n{line(query_id='x' * (40 * MIB))}\n{line(query_id='after')}\n")
@@ -152,7 +152,7 @@ GROWING: Final[dict[str, Callable[[int], Json]]] = {
 
 
 @pytest.mark.parametrize("what", GROWING)
-def test_what_a_row_costs_grows_with_the_row(what: str, tmp_path: Path) -> None:
+def test_the_cost_of_a_row_is_proportional_to_its_size(what: str, tmp_path: Path) -> None:
     """Calls of functions, which other work on the machine does not change: twice the row, about twice the calls."""
     first, second = (_calls(GROWING[what](size), tmp_path / str(size)) for size in (400, 800))
     assert second < 2.3 * first
@@ -205,7 +205,7 @@ def test_a_table_of_very_many_columns(tmp_path: Path) -> None:
     ],
     ids=["pairs", "objects", "sources"],
 )  # fmt: skip
-def test_a_query_that_does_too_much_is_set_aside(columns: Json, why: str, tmp_path: Path) -> None:
+def test_a_query_that_does_too_much_is_quarantined(columns: Json, why: str, tmp_path: Path) -> None:
     rows = exports.ndjson([{**GOOD, **columns}, {**GOOD, "query_id": "other"}], tmp_path / "rows.ndjson")
     assert exports.export([rows], tmp_path / "out") == 0
     assert [one["reason"] for one in exports.quarantine(tmp_path / "out")] == [why]

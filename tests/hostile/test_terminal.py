@@ -33,7 +33,7 @@ class Terminal(io.StringIO):
     "letter",
     [*map(chr, range(32)), "\x7f", "\x80", "\x9b", "\u202e", "\u2066", "\u2028", "\ufeff", "\udcff", "\U000e0041"],
 )
-def test_what_a_terminal_obeys_is_shown(letter: str) -> None:
+def test_control_characters_are_shown_escaped(letter: str) -> None:
     assert printable.visible(f"a{letter}b") == f"a{ascii(letter)[1:-1]}b"
     assert printable.visible_text(f"a{letter}b") == (f"a{letter}b" if letter in "\n\t" else f"a{ascii(letter)[1:-1]}b")
 
@@ -64,7 +64,7 @@ def test_progress_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "\r\x1b[K" in err.getvalue()
 
 
-def test_arguments_come_back_harmless(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_arguments_in_messages_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", f"{tmp_path}/{EVIL}", "--out", str(tmp_path / "out"), "--engine", "local"]) == 2
     with pytest.raises(SystemExit):
         main(["query", "x", "--graph", ".", f"--{EVIL}"])

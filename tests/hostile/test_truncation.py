@@ -109,7 +109,7 @@ def test_nothing_is_named_after_the_sentinel(exported: Path) -> None:
 
 
 @pytest.mark.parametrize("phase", range(1, 9))
-def test_each_query_says_where_it_is_cut(phase: int, exported: Path) -> None:
+def test_each_query_says_where_it_is_truncated(phase: int, exported: Path) -> None:
     quads = parse(path=exported / "graph" / "part-00000.ttl", format=RdfFormat.TURTLE)
     said = {
         quad.object.value
@@ -119,7 +119,7 @@ def test_each_query_says_where_it_is_cut(phase: int, exported: Path) -> None:
     assert said == {f"{place} {CUT}" for _, places in PHASES[:phase] for place in places}
 
 
-def test_what_is_left_goes_out(exported: Path) -> None:
+def test_the_rest_is_exported(exported: Path) -> None:
     """Objects outlive their columns; at the end the DDL change alone says which table it was."""
     quads = list(parse(path=exported / "graph" / "part-00000.ttl", format=RdfFormat.TURTLE))
     used = {(quad.subject.value[-1], str(quad.object)) for quad in quads if quad.predicate.value.endswith("prov#used")}

@@ -181,7 +181,7 @@ def test_fields_without_a_type_are_doubled(marquez: Marquez, space: str) -> None
     assert marquez.status("column-lineage", nodeId=f"datasetField:{space}:d:B") == 500
 
 
-def test_a_type_that_says_nothing_will_do(marquez: Marquez, space: str) -> None:
+def test_the_type_unknown_is_enough(marquez: Marquez, space: str) -> None:
     plain = {**dataset(space, "d"), "facets": {"schema": {**FACET, "fields": [{"name": "B", "type": ""}]}}}
     made(marquez, run(space, inputs=[plain]), run(space, inputs=[plain]))
     assert api.fields(marquez.dataset((space, "d"))) == ["B"]
@@ -409,7 +409,7 @@ def test_symlinks_lead_to_the_same_dataset_unless_the_name_is_one_already(marque
     assert api.fields(marquez.dataset((space, "known"))) == ["K"]
 
 
-def test_the_graph_of_a_dataset_is_all_that_hangs_together(marquez: Marquez, space: str) -> None:
+def test_the_graph_of_a_dataset_is_its_connected_component(marquez: Marquez, space: str) -> None:
     made(marquez, run(space, "one", inputs=[dataset(space, "a")], outputs=[dataset(space, "b")]))
     made(marquez, run(space, "two", inputs=[dataset(space, "b")], outputs=[dataset(space, "c")]))
     made(marquez, run(space, "three", inputs=[dataset(space, "z")]))
@@ -424,7 +424,7 @@ def test_the_graph_of_a_dataset_is_all_that_hangs_together(marquez: Marquez, spa
 
 
 @pytest.mark.parametrize(("name", "status"), [("a: 1", 200), ("1a", 500), ("1a: b", 404), ("//a", 500)])
-def test_of_what_begins_with_a_digit_there_is_no_graph(marquez: Marquez, space: str, name: str, status: int) -> None:
+def test_a_name_that_begins_with_a_digit_has_no_graph(marquez: Marquez, space: str, name: str, status: int) -> None:
     made(marquez, run(space, name, outputs=[dataset(space, name, "A")]))
     assert marquez.status("lineage", nodeId=f"job:{space}:{name}") == status
     assert marquez.status("lineage", nodeId=f"dataset:{space}:{name}") == status

@@ -36,7 +36,7 @@ def summary(folder: Path) -> dict[str, Any]:
     return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
-def test_a_push_that_is_killed_goes_on_and_all_is_visible(
+def test_a_push_that_is_killed_continues_and_all_is_visible(
     marquez: Marquez, history: tuple[Path, rows.Lineage], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, lineage = history

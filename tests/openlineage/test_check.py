@@ -28,11 +28,11 @@ YEAR_10000 = 253_402_300_800_000_000
         ({"time": -62_135_596_800_000_001}, "eventTime is in the year 0"),
     ],
 )
-def test_an_event_that_must_not_go_out_says_why(changes: dict[str, Any], reason: str) -> None:
+def test_an_event_that_cannot_be_sent_has_a_reason(changes: dict[str, Any], reason: str) -> None:
     assert problems(replace(SOUND, **changes), LIMITS) == [reason]
 
 
-def test_every_reason_is_told() -> None:
+def test_every_reason_is_reported() -> None:
     bad = Event(YEAR_10000, "START", "n" * 21, b"x" * 51)
     assert len(problems(bad, LIMITS)) == 3
 
@@ -47,7 +47,7 @@ def test_every_reason_is_told() -> None:
         {"time": YEAR_10000 - 1},
     ],
 )
-def test_a_sound_event_has_no_problems(changes: dict[str, Any]) -> None:
+def test_a_valid_event_has_no_problems(changes: dict[str, Any]) -> None:
     assert problems(replace(SOUND, **changes), LIMITS) == []
     assert problems(replace(SOUND, **changes)) == []
 

@@ -145,7 +145,7 @@ def test_a_place_is_a_file_in_no_hierarchy() -> None:
     assert "uri" not in local["dataSource"]
 
 
-def test_nothing_is_told_of_what_is_only_a_name() -> None:
+def test_an_object_with_only_a_name_has_no_facets() -> None:
     (dataset,) = (one for one in gathered(THIRD).values() if one.name == "D.S.T")
     assert set(facets_of(dataset, SETTINGS)) == {"dataSource", "schema"}
     told = json.loads(dataset_event(dataset, 0, SETTINGS).body)["dataset"]["facets"]

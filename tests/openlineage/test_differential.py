@@ -285,7 +285,7 @@ def test_changes_with_all_that_their_properties_say(
 SETTING = ("property", "field", "element", "objectId", "subOperation", "value")
 
 
-def test_who_asked_and_what_was_cut_away(facts: dict[str, list[Json]], runs: dict[plain.Query, Json]) -> None:
+def test_agents_and_truncated_places(facts: dict[str, list[Json]], runs: dict[plain.Query, Json]) -> None:
     for fact in facts["queries"]:
         facets = runs[fact["account"], fact["query_id"]]["run"]["facets"]
         assert facets["accessHistory_query"]["userName"] == fact["user_name"]

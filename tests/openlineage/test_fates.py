@@ -48,7 +48,7 @@ PREVIOUS: Final = {"previousIdentifier": {"namespace": SPACE, "name": "DB.S.T"}}
     ],
     ids=["created", "renamed", "renamed and written", "dropped"],
 )
-def test_what_became_of_it_last(first: list[Json], name: str, expected: Json | None, tmp_path: Path) -> None:
+def test_the_last_change_is_repeated(first: list[Json], name: str, expected: Json | None, tmp_path: Path) -> None:
     """A read on the next day shows a column more."""
     read = row("q9", 2, base_objects_accessed=[table(name, "A", "B")], direct_objects_accessed=[table(name, "A", "B")])
     for rows in (first[::-1], [read]):

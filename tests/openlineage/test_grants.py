@@ -36,10 +36,10 @@ def grants(word: str, value: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("word", "said", "expected"), CASES)
-def test_a_grant_tells_what_to_whom_and_on_what(word: str, said: Any, expected: list[dict[str, Any]]) -> None:
+def test_a_grant_has_privilege_grantee_and_object(word: str, said: Any, expected: list[dict[str, Any]]) -> None:
     assert grants(word, json.dumps(said)) == expected
 
 
 @pytest.mark.parametrize("value", ["x{", '{"PRIVILEGES":["A"]} and more', '[1,{"PRIVILEGES":["A"]}]', '{"A":1', ""])
-def test_what_is_no_such_json_tells_no_grant(value: str) -> None:
+def test_other_json_is_no_grant(value: str) -> None:
     assert grants("grant", value) == []

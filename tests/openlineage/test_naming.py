@@ -73,7 +73,7 @@ def test_places_have_the_names_of_the_naming_page() -> None:
         ("s3://b/a\nb", "s3://b", "a\nb"),
     ],
 )
-def test_places_that_the_naming_page_does_not_tell_of(url: str, namespace: str, name: str) -> None:
+def test_locations_that_the_naming_page_does_not_describe(url: str, namespace: str, name: str) -> None:
     assert place(url, OWN) == (namespace, name)
 
 
@@ -144,7 +144,7 @@ A, B = ("snowflake://O-A", "D.S.A"), ("snowflake://O-A", "D.S.B")
         ("statement", Job()),
     ],
 )
-def test_a_jobs_name_tells_what_it_does(expected: str, job: Job) -> None:
+def test_a_jobs_name_says_what_it_does(expected: str, job: Job) -> None:
     assert job_name(job).rsplit(" [", 1)[0] == expected
 
 

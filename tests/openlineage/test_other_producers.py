@@ -70,7 +70,7 @@ def meets(ours: told.Json, theirs: told.Json) -> bool:
     return all(set(told.names(ours[side])) == set(told.names(theirs[side])) for side in ("inputs", "outputs"))
 
 
-def test_airflow_and_spark_meet_ours_without_any_setting(tmp_path: Path) -> None:
+def test_airflow_and_spark_use_our_names_without_settings(tmp_path: Path) -> None:
     def table(schema: str, name: str) -> DatasetNaming:
         return Snowflake("ACME", "PROD", "ANALYTICS", schema, name)
 
@@ -81,7 +81,7 @@ def test_airflow_and_spark_meet_ours_without_any_setting(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("account", ["acme-prod", "xy12345.us-east-1.aws"])
-def test_dbt_meets_ours_by_letter_case_and_namespace(tmp_path: Path, account: str) -> None:
+def test_dbt_uses_our_names_with_letter_case_and_namespace(tmp_path: Path, account: str) -> None:
     """dbt spells names as its project does, in lower case, and the account as its profile does, often as a locator."""
 
     class Dbt(Snowflake):
@@ -100,7 +100,7 @@ def test_dbt_meets_ours_by_letter_case_and_namespace(tmp_path: Path, account: st
     assert not meets(found["model"], other([*sources, model("staging", "stg_other")], model("marts", "orders")))
 
 
-def test_what_differs_in_letter_case_does_not_meet(tmp_path: Path) -> None:
+def test_names_that_differ_in_letter_case_are_different(tmp_path: Path) -> None:
     """What the setting is there for."""
     theirs: Any = other([PLACE], Snowflake("ACME", "PROD", "analytics", "staging", "stg_orders"))
     assert not meets(sent(tmp_path)["load"], theirs)

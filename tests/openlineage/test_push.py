@@ -128,7 +128,9 @@ def test_one_run_that_breaks_or_hangs_the_backend_is_set_aside(
     assert all(words in one["answer"] for one in kept(events))
 
 
-def test_what_was_set_aside_is_tried_again_and_alone(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_events_that_were_set_aside_are_sent_again_and_no_others(
+    events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     is_ill = True
     with Hostile(lambda asked: Reply(422) if is_ill and asked.run == POISON else Reply()) as server:
         push(events, server.url, capsys)
@@ -175,7 +177,7 @@ def test_what_fails_once_is_tried_again(harm: Reply, events: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
-def test_retry_after_is_kept_to_by_all(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_retry_after_holds_for_all_requests(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where, asked_at = folder(tmp_path / "few", [dataset(f"T{n}") for n in range(10)]), list[float]()
 
     def reply(asked: Asked) -> Reply:
@@ -267,7 +269,7 @@ def test_no_server_at_all(events: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "refused" in said
 
 
-def test_a_body_that_never_ends_is_not_waited_for(
+def test_a_response_that_never_ends_is_abandoned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "READ", 0.1)
@@ -278,7 +280,7 @@ def test_a_body_that_never_ends_is_not_waited_for(
         assert time.monotonic() - begun < 10
 
 
-def test_a_few_poisoned_events_alone_are_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_events_that_always_fail_are_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = folder(tmp_path / "few", [dataset("T0")])
     with Hostile(lambda _: Reply(500, "ERROR: invalid byte sequence")) as server:
         assert push(where, server.url, capsys)[:2] == (3, counted(set_aside=1))

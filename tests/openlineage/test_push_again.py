@@ -50,7 +50,7 @@ def pushed(
     return [*server.taken[before:]]
 
 
-def test_its_outputs_follow_with_what_they_are_and_not_what_was_done(
+def test_events_of_its_outputs_follow_without_facets_of_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start, other = told(kind="START"), told("A", number=1)

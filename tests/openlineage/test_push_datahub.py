@@ -163,7 +163,7 @@ def test_a_dataset_that_cannot_be_is_left_out_with_its_columns() -> None:
     assert {column: [one["name"] for one in of["inputFields"]] for column, of in fields.items()} == {"A": ["R"]}
 
 
-def test_a_push_tells_before_it_sends_what_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_push_reports_what_is_left_out_before_it_sends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = folder(tmp_path / "out", run("q", 1, reads=["R", '"my table"'], writes=["T"]))
     with Hostile() as server:
         code, counts, said = push(where, server.url, capsys, "--profile", "datahub")

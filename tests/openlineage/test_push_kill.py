@@ -41,7 +41,7 @@ def wait_for(server: Hostile, count: int) -> None:
 
 
 @pytest.mark.parametrize("taken", [1, 25, 120])
-def test_killed_and_pushed_again_everything_arrives_and_what_came_twice_was_on_its_way(
+def test_after_a_kill_and_a_second_push_everything_has_arrived(
     taken: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = folder(tmp_path / "out", EVENTS)
@@ -98,7 +98,7 @@ def test_the_order_holds_over_a_kill(tmp_path: Path, capsys: pytest.CaptureFixtu
 MARKS: Final = [fingerprint({"n": n}) for n in range(5)]
 
 
-def test_a_ledger_with_a_torn_end(tmp_path: Path) -> None:
+def test_a_ledger_with_an_incomplete_last_line(tmp_path: Path) -> None:
     lines = [f"{SENDING} {MARKS[0]}", f"{TAKEN} {MARKS[0]}", f"{SENDING} {MARKS[1]}", f"{SENDING} {MARKS[2]}"]
     lines += [f"{NOT_TAKEN} {MARKS[2]}", f"{TAKEN} {MARKS[3][:-7]}"]
     for end in (0, 1, 5, 20):

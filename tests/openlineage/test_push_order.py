@@ -130,7 +130,7 @@ def test_of_equal_times_the_query_id_decides_and_no_run_is_torn(tmp_path: Path) 
     assert found == [(run_id(f"q{n:02d}"), kind) for n in range(20) for kind in ("START", "COMPLETE")]
 
 
-def test_a_circle_of_parents_is_sent_all_the_same(tmp_path: Path) -> None:
+def test_a_cycle_of_parents_is_sent_too(tmp_path: Path) -> None:
     events = [*run("a", 1, parent="b"), *run("b", 2, parent="a"), *run("c", 3, parent="c")]
     assert len(sent(folder(tmp_path / "out", events))) == 6
 

@@ -42,6 +42,6 @@ def test_before_an_event_nothing_is_overtaken() -> None:
     assert again(told(0, writes="u", late=True), told(1, writes="t"), told(2, writes="t", late=True)) == []
 
 
-def test_an_event_of_a_dataset_is_a_word_on_it() -> None:
+def test_an_event_of_a_dataset_counts_as_one_that_writes_it() -> None:
     alone = json.dumps({"dataset": {"namespace": "n", "name": "t"}}).encode()
     assert again(told(0, writes="t", late=True), told(1, writes="t"), Told(2, "e2", False, alone)) == ["e2"]

@@ -178,12 +178,12 @@ def test_parts_are_small_enough_and_add_up(inputs: int, outputs: int, fields: in
             assert {source["name"] for source in output["facets"]["lineage"]["inputs"]} == listed
 
 
-def test_a_small_event_goes_as_it_is() -> None:
+def test_a_small_event_is_sent_unchanged() -> None:
     event = wide(2, 2, 2)
     assert Fit(PROFILES["dataplex"]).fit(event, line(event), ITEM).bodies == (line(event),)
 
 
-def test_what_cannot_be_split_loses_what_can_be_spared_and_says_so() -> None:
+def test_an_event_that_cannot_be_split_loses_facets_and_records_them() -> None:
     event = end(**BOTH)
     event["run"]["facets"]["accessHistory_query"] = {"text": "x" * 3_000}
     event["run"]["facets"]["accessHistory_joins"] = {"text": "x" * 30}
@@ -227,7 +227,7 @@ def test_a_push_by_a_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert aside["tries"] == 0
 
 
-def test_facets_left_away_are_on_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_removed_facets_are_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     event = end(**BOTH)
     event["run"]["facets"]["accessHistory_query"] = {"text": "x" * 400_000}
     where = folder(tmp_path / "out", [event])

@@ -69,7 +69,7 @@ def test_another_backend_gets_all(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert push(replaced(out, EVENTS), other.url, capsys).counts == counted(delivered=len(EVENTS))
 
 
-def test_the_words_of_a_backend_do_not_outlive_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_of_a_backend_are_removed_with_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They can hold what the new output leaves out."""
     out = tmp_path / "out"
     with Hostile(lambda _: Reply(422, "no")) as server:
@@ -79,7 +79,7 @@ def test_the_words_of_a_backend_do_not_outlive_the_output(tmp_path: Path, capsys
     assert {path.name for path in (out / "push").rglob("*") if path.is_file()} == {"ledger.txt"}
 
 
-def test_a_push_that_is_at_work_goes_on_and_what_it_delivers_is_known(
+def test_a_running_push_continues_and_its_deliveries_are_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = replaced(tmp_path / "out", EVENTS)

@@ -218,7 +218,7 @@ def test_each_part_of_a_composite_is_pushed_to_by_itself(
         assert len(one.asked) == 6
 
 
-def test_a_composite_that_stands_in_is_the_clients_own(
+def test_a_fallback_composite_is_left_to_the_client(
     events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Hostile(lambda _: Reply(500)) as one, Hostile() as other:
@@ -336,7 +336,7 @@ def test_settings_that_send_nowhere(
     assert said.out == ""
 
 
-def test_disabled_is_no_success(
+def test_a_disabled_client_is_an_error(
     events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")

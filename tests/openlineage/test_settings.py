@@ -44,7 +44,7 @@ def test_without_base_objects_no_base_is_left_and_every_edge_has_its_input() -> 
                 assert set(told.names(column["inputFields"])) <= inputs
 
 
-def test_reads_alone_stay_at_home_by_switch() -> None:
+def test_queries_that_only_read_are_left_out_by_a_setting() -> None:
     found = completes(sent(reads=False))
     every = completes(list(told.events()))
     assert found
@@ -55,7 +55,7 @@ def test_dataset_events_by_switch() -> None:
     assert not [event for event in sent(dataset_events=False) if "dataset" in event]
 
 
-def test_the_text_of_a_query_goes_out_only_by_switch() -> None:
+def test_the_text_of_a_query_is_sent_only_by_a_setting() -> None:
     hidden, shown = sent(history=history()), told.events_with_history()
     assert json.dumps(HISTORY["query_text"]).strip('"') not in json.dumps(hidden)
     assert not [key for event in hidden for key, _ in told.facets(event) if key == "sql"]

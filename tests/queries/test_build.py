@@ -133,7 +133,7 @@ def test_of_two_spellings_of_a_thing_the_least_is_kept_and_their_columns_joined(
     assert [(one.name, one.column_id) for one in access.columns] == [("A", None), ("A", "1"), ("B", None)]
 
 
-def test_nothing_comes_before_something() -> None:
+def test_none_sorts_first() -> None:
     named, nameless = TABLE, {**TABLE, "objectName": None}
     (access,) = facts_of(row(base_objects_accessed=[named, nameless])).content.accesses
     assert access.thing.name is None

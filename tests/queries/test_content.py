@@ -144,7 +144,7 @@ def test_joins_in_both_spellings(fields: dict[str, Any], kind: str | None) -> No
 
 
 @pytest.mark.parametrize("node", [None, {}, {"objectName": "TRUNCATED"}])
-def test_a_join_with_nobody_is_none(node: dict[str, Any] | None) -> None:
+def test_a_join_without_a_partner_is_ignored(node: dict[str, Any] | None) -> None:
     assert facts_of(row(**join(joinType="X", node=node))).content.joins == ()
 
 
@@ -198,7 +198,7 @@ def test_a_function_is_a_source_without_a_column() -> None:
         ({"object_modified_by_ddl": {**TABLE, "operationType": "TRUNCATED"}}, []),
     ],
 )  # fmt: skip
-def test_what_is_left_unnamed_or_was_cut(columns: dict[str, Any], places: list[str]) -> None:
+def test_what_is_left_unnamed_or_was_truncated(columns: dict[str, Any], places: list[str]) -> None:
     assert list(facts_of(row(**columns)).content.incomplete) == places
 
 

@@ -116,7 +116,7 @@ def test_columns_are_elements_and_hold_properties_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("columns", ["TRUNCATED", None])
-def test_columns_that_were_cut_are_none(columns: str | None) -> None:
+def test_columns_that_were_truncated_are_none(columns: str | None) -> None:
     assert settings({"columns": columns, "comment": "c"}) == [atom("comment", "c")]
 
 
@@ -172,7 +172,7 @@ def test_operations_are_in_upper_case(word: str | None, operation: str) -> None:
     "also",
     [{"operationType": "TRUNCATED"}, {"objectId": None, "objectName": "TRUNCATED"}, {"objectId": 0, "objectName": ""}],
 )
-def test_what_was_cut_away_is_no_change(also: Any) -> None:
+def test_what_was_truncated_is_no_change(also: Any) -> None:
     assert facts_of(altered({}, **also)).content.changes == ()
 
 

@@ -197,7 +197,7 @@ def of_account(rows: Iterable[plain.Json], name: str) -> list[plain.Json]:
 @pytest.mark.parametrize("check", CHECKS)
 @given(rows=histories())
 @settings(max_examples=25)
-def test_facts_of_drawn_histories(check: Check, rows: list[plain.Json]) -> None:
+def test_facts_of_random_histories(check: Check, rows: list[plain.Json]) -> None:
     rows = of_account(rows, "drawn")
     check(rows, queries_of(rows))
 

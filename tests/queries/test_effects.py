@@ -56,7 +56,7 @@ def test_sources_are_read_and_so_are_routines() -> None:
     }
 
 
-def test_a_policy_is_met_and_is_no_data() -> None:
+def test_a_policy_is_used_but_is_not_a_source_of_data() -> None:
     reference = PolicyReference(T, "C", None, "masking-policy/4", "MASKING_POLICY", "4", None, provider=False)
     assert effects(Content(policies=(reference,))) == {"masking-policy/4": Effect(is_read=True)}
 

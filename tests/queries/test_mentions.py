@@ -144,7 +144,7 @@ def test_merged_profiles_share_nothing() -> None:
     assert known(facts) == second
 
 
-def test_nothing_depends_on_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_depend_on_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     queries = [
         facts_of(row(query_id=str(number), base_objects_accessed=[{**TABLE, "objectName": f"T{number % 7}"}]))
         for number in range(50)

@@ -163,7 +163,7 @@ def truncated(phase: int) -> Json:
 
 
 @pytest.mark.parametrize("phase", range(9))
-def test_what_snowflake_cut_away_is_on_record(phase: int) -> None:
+def test_what_snowflake_truncated_is_on_record(phase: int) -> None:
     (query,) = queries_of([truncated(phase)])
     cut = set(PHASES) if phase == 8 else set(PHASES[:phase])
     assert query.content.incomplete == tuple(sorted(f"{name} TRUNCATED" for name in cut))
@@ -180,7 +180,7 @@ def test_nothing_is_named_after_a_sentinel(phase: int) -> None:
     assert "TRUNCATED" not in str(profiles(rows))
 
 
-def test_a_cut_row_keeps_what_is_left() -> None:
+def test_a_truncated_row_keeps_what_is_left() -> None:
     """Until the last phase its objects are known, if not their columns; then only query, time and user."""
     queries = queries_of([truncated(phase) for phase in range(9)])
     reads = {(fact["query_id"], fact["access"], fact["object_key"]) for fact in tables(queries)["accesses"]}

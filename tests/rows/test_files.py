@@ -97,7 +97,7 @@ def test_each_file_has_its_own_numbers(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_that_is_gone(tmp_path: Path) -> None:
+def test_a_file_that_was_removed(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_text('{"query_id":"1"}\n')
     [source] = find([str(path)]).sources
@@ -106,7 +106,7 @@ def test_a_file_that_is_gone(tmp_path: Path) -> None:
         list(records(source))
 
 
-def test_a_packed_file_that_ends_early(tmp_path: Path) -> None:
+def test_a_compressed_file_that_ends_early(tmp_path: Path) -> None:
     lines = "".join(f'{{"query_id":"{hash(str(number))}"}}\n' for number in range(50_000))
     (tmp_path / "a.ndjson.gz").write_bytes(gzip.compress(lines.encode())[:-1000])
     with pytest.raises(UsageError, match=r"a\.ndjson\.gz: cannot be read"):
@@ -203,7 +203,7 @@ def test_columns_are_named_as_in_the_header(tmp_path: Path) -> None:
     assert record.text == ('{"Query_ID":"1","QUERY_start_TIME":"2","USER_NAME":"3","unnamed 4":"4 \\u001F\x7f/🦖"}')
 
 
-def test_a_record_that_is_cut_off_is_flagged(tmp_path: Path) -> None:
+def test_a_record_that_is_incomplete_is_flagged(tmp_path: Path) -> None:
     """Too few and too many fields; whatever it says, it is no row. One of blanks alone counts as a blank line."""
     (tmp_path / "a.csv").write_text(f"{HEADER}\n1,2,3,4\nonly,three,fields\n{json.dumps(GOOD)}\n  \n", encoding="utf-8")
     found = [(record.number, record.unit, record.is_record) for record in _records(tmp_path / "a.csv")]

@@ -42,7 +42,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_form_is_told_from_what_is_in_the_file(form: str, tmp_path: Path) -> None:
+def test_the_format_is_detected_from_the_content(form: str, tmp_path: Path) -> None:
     path = write_form(random_history(1, 5), tmp_path, form)
     found = find([str(path)])
     assert [(source.form, source.paths) for source in found.sources] == [(KINDS[form], (str(path),))]

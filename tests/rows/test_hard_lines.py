@@ -22,12 +22,12 @@ SENTINEL: Final = [{"objectDomain": "TRUNCATED", "objectId": "-1", "objectName":
 
 @pytest.mark.parametrize("name", ARRAYS)
 @pytest.mark.parametrize("value", ["TRUNCATED", '"TRUNCATED"', [{**THING, "objectId": -1, "objectName": "TRUNCATED"}]])
-def test_a_column_that_was_cut_is_the_sentinel(name: str, value: Any) -> None:
+def test_a_column_that_was_truncated_is_the_sentinel(name: str, value: Any) -> None:
     cut = read(line_of(**{name: value}))[name]
     assert cut in (SENTINEL, [{**SENTINEL[0], "objectDomain": "Table"}])
 
 
-def test_agents_that_were_cut_are_one_that_says_nothing() -> None:
+def test_agents_that_were_truncated_are_one_that_says_nothing() -> None:
     assert read(line_of(agents_info="TRUNCATED"))["agents_info"] == [{}]
 
 
@@ -57,12 +57,12 @@ def test_agents_that_were_cut_are_one_that_says_nothing() -> None:
         ),
     ],
 )
-def test_a_list_that_was_cut_is_one_element_that_says_so(column: str, value: Any, expected: Any) -> None:
+def test_a_list_that_was_truncated_is_one_element_that_says_so(column: str, value: Any, expected: Any) -> None:
     for text in (line_of(**{column: [value]}), line_of(**{column: json.dumps([value])})):
         assert read(text)[column] == [expected]
 
 
-def test_the_properties_of_a_change_stay_cut() -> None:
+def test_the_properties_of_a_change_stay_truncated() -> None:
     for properties in ("TRUNCATED", {"columns": "TRUNCATED"}):
         change = {"operationType": "CREATE", "properties": properties}
         kept = properties if isinstance(properties, str) else '{"columns":"TRUNCATED"}'

@@ -83,13 +83,13 @@ def test_numbers(value: Any, number: int) -> None:
     ["x", "NaN", "Infinity", "inf", "1e19", "-1e19", str(2**63), "1_000", "0x10", "1,000", "1 2", "\uff11", " ", True,
      {"a": 1}, "1e400", "9" * 5000],
 )  # fmt: skip
-def test_a_number_that_cannot_be_read_is_left_out_and_told(value: Any) -> None:
+def test_a_number_that_cannot_be_read_is_left_out_and_reported(value: Any) -> None:
     line = read_history(json.dumps({"query_id": "q", "rows_produced": value, "query_type": "SELECT"}))
     assert line == HistoryLine("q", History(query_type="SELECT"), is_unreadable=True)
 
 
 @pytest.mark.parametrize("value", ["yesterday", " ", "undefined", 12])
-def test_a_time_that_cannot_be_read_is_left_out_and_told(value: Any) -> None:
+def test_a_time_that_cannot_be_read_is_left_out_and_reported(value: Any) -> None:
     line = read_history(json.dumps({"query_id": "q", "end_time": value, "query_type": "SELECT"}))
     assert line == HistoryLine("q", History(query_type="SELECT"), is_unreadable=True)
 

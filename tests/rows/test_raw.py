@@ -122,7 +122,7 @@ def test_more_is_read_than_the_standard_allows(text: str, expected: str) -> None
         "[" * 1_000_000,
     ],
 )
-def test_what_is_no_json_even_with_patience(text: str) -> None:
+def test_text_that_is_not_even_lenient_json(text: str) -> None:
     with pytest.raises(NotJsonError):
         parse(text)
 

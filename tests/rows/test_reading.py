@@ -25,7 +25,7 @@ LONG: Final = "L" * 10_000
 
 
 @pytest.mark.parametrize(("text", "words"), BAD_ROWS + BAD_NESTED_ROWS)
-def test_every_bad_row_is_set_aside_with_its_reason(text: str, words: str) -> None:
+def test_every_bad_row_is_quarantined_with_its_reason(text: str, words: str) -> None:
     assert words in "; ".join(problems(text))
 
 
@@ -73,7 +73,7 @@ def test_every_bad_row_is_set_aside_with_its_reason(text: str, words: str) -> No
         ),
     ],
 )  # fmt: skip
-def test_the_reasons_word_for_word(text: str, expected: list[str]) -> None:
+def test_the_reasons_exactly(text: str, expected: list[str]) -> None:
     assert problems(text) == expected
 
 
@@ -258,12 +258,12 @@ def test_json_that_is_kept_has_one_spelling(value: str, text: str | None) -> Non
 
 
 @pytest.mark.parametrize("word", ["\\N", "null", "undefined", "", " ", '"null"', '""', "\ufeff"])
-def test_words_for_nothing_where_an_array_belongs(word: str) -> None:
+def test_words_for_null_where_an_array_is_expected(word: str) -> None:
     row = read(line_of(**dict.fromkeys((*ARRAYS, "agents_info", "object_modified_by_ddl"), word)))
     assert all(row[name] is None for name in STRUCTURED)
 
 
-def test_words_for_nothing_where_a_text_belongs() -> None:
+def test_words_for_null_where_a_text_is_expected() -> None:
     """Where arrays are text, or names are not in the documents' case: CSV, and JSON that some tools write."""
     words = {"parent_query_id": "\\N", "root_query_id": "null", "account_name": "", "event_source": "NULL"}
     as_text = read(line_of(**words, direct_objects_accessed="[]"))

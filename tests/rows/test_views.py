@@ -61,7 +61,7 @@ def test_query_history_is_no_input(form: str, tmp_path: Path, capsys: pytest.Cap
     assert exports.export([rows], tmp_path / "out", "--query-history", str(given)) == 0
 
 
-def test_what_is_not_seen_at_once_is_told_at_the_end(
+def test_wrong_rows_that_are_not_detected_at_once_are_reported_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As with files of another file system, whose first bytes are not looked at."""
@@ -81,6 +81,6 @@ def test_what_is_not_seen_at_once_is_told_at_the_end(
         ({"QUERY_ID": "q", "OBJECTS_MODIFIED": None}, False),
     ],
 )
-def test_a_line_of_the_other_view_is_none_of_this(line: dict[str, Any], *, is_read: bool) -> None:
+def test_a_line_of_the_other_view_is_not_read(line: dict[str, Any], *, is_read: bool) -> None:
     found = read_history(json.dumps(line))
     assert (found != UNREADABLE) == is_read

@@ -55,7 +55,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path, by: signal.Signals) -
         assert not [path for path in workers if path.exists()]
 
 
-def test_others_are_warned_of(tmp_path: Path) -> None:
+def test_an_address_that_others_can_reach_causes_a_warning(tmp_path: Path) -> None:
     with served(tmp_path, "--host", "0.0.0.0") as (server, address):
         assert address.startswith("http://0.0.0.0:")
         server.send_signal(signal.SIGINT)

@@ -62,7 +62,7 @@ def test_a_changed_manifest_is_another_export(graph: Path) -> None:
     assert disk.key(graph) != before
 
 
-def test_what_somebody_has_open_stays(graph: Path) -> None:
+def test_an_open_store_is_not_removed(graph: Path) -> None:
     with disk.kept(graph, lambda _: None) as old:
         (graph / "graph" / "part-0.ttl").write_text(TWO)
         with disk.kept(graph, lambda _: None) as new:
@@ -90,7 +90,7 @@ def test_two_at_once_make_one(graph: Path) -> None:
     assert found == stores(graph) * 5
 
 
-def test_what_a_dead_process_left_half_made_is_removed(graph: Path) -> None:
+def test_an_unfinished_store_of_a_dead_process_is_removed(graph: Path) -> None:
     left = graph.with_name(".lineage.store") / "0123456789ab.making"
     left.mkdir(parents=True)
     (left / "CURRENT").write_text("nothing")
@@ -149,7 +149,7 @@ def test_the_store_of_what_is_there_stays(graph: Path) -> None:
     assert stores(graph) == []
 
 
-def test_a_store_that_is_shown_is_told_and_goes_when_that_ends(graph: Path) -> None:
+def test_a_store_in_use_is_reported_and_removed_when_its_server_ends(graph: Path) -> None:
     said: list[str] = []
     with disk.kept(graph, lambda _: None) as old:
         (graph / "graph" / "part-0.ttl").write_text(TWO)
@@ -159,7 +159,7 @@ def test_a_store_that_is_shown_is_told_and_goes_when_that_ends(graph: Path) -> N
     assert stores(graph) == []
 
 
-def test_a_store_that_cannot_be_removed_is_told(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_removed_is_reported(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with disk.kept(graph, lambda _: None) as old:
         pass
     (graph / "graph" / "part-0.ttl").write_text(TWO)

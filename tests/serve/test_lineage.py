@@ -131,7 +131,7 @@ def test_as_of_a_day_is_what_the_question_answers(month: Site, day: date) -> Non
     assert compared >= 1
 
 
-def test_nothing_is_in_what_was_dropped(month: Site) -> None:
+def test_a_dropped_object_has_no_lineage(month: Site) -> None:
     thing, _ = month.named("SANDBOX.MARIA.CUSTOMER_EMAILS")
     before, after = (lineage(month, thing, "", date(2026, 9, day)) for day in (27, 28))
     assert walked(before, "up")

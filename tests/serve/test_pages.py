@@ -78,7 +78,7 @@ def got(client: FlaskClient, path: str, status: int = 200) -> Page:
 # --- what they say ----------------------------------------------------------------------------------------------------
 
 
-def test_the_first_page_says_what_a_steward_looks_for(client: FlaskClient) -> None:
+def test_the_first_page_has_the_answers_for_stewards(client: FlaskClient) -> None:
     for _ in range(20):
         page = got(client, "/")
         if "still being asked" not in page.text:
@@ -118,7 +118,7 @@ def test_a_name_leads_to_the_object_that_had_it_last_and_names_the_others(client
     assert "/object?id=table/2051" in page.links
 
 
-def test_what_is_not_there_says_so_and_what_is_near(client: FlaskClient) -> None:
+def test_an_unknown_name_is_reported_with_similar_ones(client: FlaskClient) -> None:
     assert "RAW.CRM.CUSTOMERS" in got(client, "/object?name=RAW.CMR.CUSTOMERS", 404).text
     for path in (
         "/object",
@@ -176,12 +176,12 @@ def test_an_answer_is_a_table_and_csv_as_the_command_prints_it(
     assert {"value": "2026-09-20T00:00:00", "type": "datetime-local"}.items() <= since.items()
 
 
-def test_a_wrong_parameter_is_answered_in_words(client: FlaskClient) -> None:
+def test_a_wrong_parameter_is_answered_with_a_message(client: FlaskClient) -> None:
     assert "not a time" in got(client, "/ask/writers?object_name=A&domain=Table&since=soon", 400).text
     assert "not a time" in client.get("/ask/writers.csv?object_name=A&domain=Table&since=soon").text
 
 
-def test_a_query_of_ones_own(client: FlaskClient) -> None:
+def test_a_users_own_query(client: FlaskClient) -> None:
     def asked(query: str, status: int = 200) -> Page:
         return got(client, f"/write?query={quote(query)}", status)
 

@@ -99,7 +99,7 @@ def test_each_update_is_applied_once_to_the_named_graph(
     assert (len(store.triples("urn:others")), store.triples()) == (1, set())
 
 
-def test_a_store_that_refuses_is_told_and_has_the_rest_later(
+def test_a_refused_update_is_reported_and_applied_later(
     oxigraph: Endpoint, grown: tuple[Path, Path], tmp_path: Path
 ) -> None:
     oxigraph.change("DROP ALL")
@@ -111,7 +111,7 @@ def test_a_store_that_refuses_is_told_and_has_the_rest_later(
     assert oxigraph.triples() == triples(grown[1])
 
 
-def test_changes_that_have_begun_anew_are_not_added_to_the_old_ones(oxigraph: Endpoint, tmp_path: Path) -> None:
+def test_changes_that_have_started_again_are_not_added_to_the_old_ones(oxigraph: Endpoint, tmp_path: Path) -> None:
     out, rows = tmp_path / "out", exports.all_rows()
     oxigraph.change("DROP ALL")
     for number, (options, said) in enumerate([((), ""), (("--no-changes",), "has no changes"), ((), "started again")]):

@@ -49,7 +49,7 @@ def test_the_commands_of_the_page(store: Endpoint, grown: tuple[Path, Path], tmp
     assert store.triples() == store.triples(ACCOUNT) == expected
 
 
-def test_a_store_that_was_loaded_goes_on_from_there(
+def test_a_store_that_was_loaded_gets_the_next_updates(
     oxigraph: Endpoint, grown: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """As docs/stores/README.md says it: the changes that the graph has already are not sent."""

@@ -88,7 +88,7 @@ def asked(question: str, graph: Store, **given: str) -> set[str]:
 
 
 @pytest.mark.parametrize("story", COPIES)
-def test_copies_are_of_what_the_column_held(story: str, whole: Store) -> None:
+def test_a_copy_derives_from_the_version_of_the_column(story: str, whole: Store) -> None:
     found = asked("column-copies", stories.of(story, whole), object_name="S", column_name="C")
     assert found == COPIES[story]
 
@@ -100,7 +100,7 @@ def test_the_root_cause_is_the_same_from_the_other_end(story: str, whole: Store)
     assert ("S.C" in above) is ("B.Z" in COPIES[story])
 
 
-def test_what_came_beside_it_is_no_root_cause(whole: Store) -> None:
+def test_data_of_other_columns_is_no_root_cause(whole: Store) -> None:
     assert asked("root-cause", stories.of("beside", whole), object_name="B", column_name="Z") == {"A.X", "S.C"}
 
 
@@ -124,7 +124,7 @@ def test_a_renamed_column_is_linked_to_what_it_was(whole: Store) -> None:
     assert ("table/2/version/q2/column/Y", "table/2/version/q1/column/X", "query/q2") in versions
 
 
-def test_a_column_begins_anew_where_it_was_added(whole: Store) -> None:
+def test_a_column_has_no_prior_version_where_it_was_added(whole: Store) -> None:
     """Two versions of A.X, of which neither comes after the other; what was there before the first is not on record."""
     prior = answers(stories.of("dropped", whole), "?now ah:priorColumnVersion ?before ; dcterms:isPartOf ?version")
     assert prior == [

@@ -146,7 +146,7 @@ def test_the_last_name_at_a_time_is_the_one_before_until(whole: Store) -> None:
     assert told("who-accessed", graph, object_name="D.S.NEW", until=at(3)) == set()
 
 
-def test_a_table_that_is_made_anew_each_night_is_one(whole: Store) -> None:
+def test_a_table_that_is_created_again_each_night_is_one(whole: Store) -> None:
     graph = stories.of("nightly", whole)
     assert told("who-accessed", graph, object_name="D.S.A") == {"BEN", "CLEO"}
     assert {row[1] for row in asked("writers", graph, object_name="D.S.A").rows} == {"q1", "q4"}
@@ -155,7 +155,7 @@ def test_a_table_that_is_made_anew_each_night_is_one(whole: Store) -> None:
     assert ("CLEO", "D.S.A", at(5)) in users
 
 
-def test_swapped_tables_are_each_what_had_the_name_then(whole: Store) -> None:
+def test_a_name_of_swapped_tables_means_each_in_its_period(whole: Store) -> None:
     graph = stories.of("swapped", whole)
     assert told("who-accessed", graph, object_name="D.S.A") == {"BEN", "CLEO", "ETL"}
     assert told("who-accessed", graph, object_name="D.S.A_NEXT") == {"BEN"}, (
@@ -164,7 +164,7 @@ def test_swapped_tables_are_each_what_had_the_name_then(whole: Store) -> None:
     assert {row[1] for row in asked("writers", graph, object_name="D.S.A").rows} == {"q1", "q3"}
 
 
-def test_a_name_that_was_given_up_counts_for_its_time_and_says_what_it_is_now(whole: Store) -> None:
+def test_a_former_name_counts_for_its_period_with_a_note_on_the_present_name(whole: Store) -> None:
     graph = stories.of("given-up", whole)
     middle = asked("writers", graph, object_name="D.S.MIDDLE")
     assert middle.rows == []
@@ -172,7 +172,7 @@ def test_a_name_that_was_given_up_counts_for_its_time_and_says_what_it_is_now(wh
     assert told("writers", graph, object_name="D.S.NEW") == {"ETL"}
 
 
-def test_what_is_shown_is_the_name_of_then(whole: Store) -> None:
+def test_answers_show_the_name_at_that_time(whole: Store) -> None:
     graph = stories.of("renamed", whole)
     found = asked("downstream-users", graph, object_name="D.S.NEW").rows
     assert [(user, name) for user, name, _ in found if user != "ETL"] == [("BEN", "D.S.OLD"), ("CLEO", "D.S.NEW")]
@@ -254,7 +254,7 @@ def test_a_name_is_enough_where_it_says_which_thing_is_meant(whole: Store) -> No
     assert told("who-accessed", graph, object_name="D.S.LOAD") == {"ETL"}
 
 
-def test_what_a_name_leaves_open_is_told_to_choose_from(whole: Store) -> None:
+def test_an_ambiguous_name_lists_the_choices(whole: Store) -> None:
     graph = stories.of("kinds", whole)
     with pytest.raises(
         UsageError, match=r"D\.S\.BOTH is the name of several kinds of things\. Say which by --param domain"
@@ -268,7 +268,7 @@ def test_what_a_name_leaves_open_is_told_to_choose_from(whole: Store) -> None:
     )
 
 
-def test_an_id_of_several_kinds_is_a_table_where_the_question_says_so(whole: Store) -> None:
+def test_an_ambiguous_id_has_the_default_kind_of_the_question(whole: Store) -> None:
     graph = stories.of("kinds", whole)
     assert told("who-accessed", graph, object_id="7") == {"ETL"}
     assert told("who-accessed", graph, object_id="7", domain="View") == {"ANA"}
@@ -294,7 +294,7 @@ def test_an_id_of_several_kinds_is_a_table_where_the_question_says_so(whole: Sto
         ("lineage-as-of", {"object_name": "D.S.A", "at": "2025-01-01"}, "No object was called D.S.A at 2025-01-01."),
     ],
 )  # fmt: skip
-def test_what_the_graph_does_not_know_is_told(question: str, given: dict[str, str], note: str, whole: Store) -> None:
+def test_an_unknown_name_is_reported(question: str, given: dict[str, str], note: str, whole: Store) -> None:
     answer = asked(question, stories.of("nightly", whole), **given)
     assert answer.rows == []
     assert any(told_to_person.startswith(note) for told_to_person in answer.notes), answer.notes

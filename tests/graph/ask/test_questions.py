@@ -161,12 +161,12 @@ def test_a_step_before_the_one_that_brought_the_data_does_not_count(tmp_path: Pa
     assert paths(copies, tmp_path) == ["S1-->T1", "S1-->T1-->T2"]
 
 
-def test_a_path_goes_on_from_any_later_version(tmp_path: Path) -> None:
+def test_a_path_continues_from_any_later_version(tmp_path: Path) -> None:
     copies = [Copy("S1", "T1"), Copy("T9", "T1"), Copy("T1", "T2")]
     assert paths(copies, tmp_path) == ["S1-->T1", "S1-->T1-->T2"]
 
 
-def test_data_does_not_outlive_a_table_that_is_created_anew(tmp_path: Path) -> None:
+def test_data_does_not_outlive_a_table_that_is_created_again(tmp_path: Path) -> None:
     copies = [Copy("S1", "T1"), Copy("T9", "T1", anew=True), Copy("T1", "T2")]
     assert paths(copies, tmp_path) == ["S1-->T1"]
 
@@ -183,7 +183,7 @@ def test_no_object_stands_twice_on_a_path(tmp_path: Path) -> None:
     assert paths(copies, tmp_path) == ["S1-->T1", "S1-->T1-->T2"]
 
 
-def test_a_table_that_is_created_anew_from_itself_keeps_the_data(tmp_path: Path) -> None:
+def test_a_table_that_is_created_again_from_itself_keeps_the_data(tmp_path: Path) -> None:
     copies = [Copy("S1", "T1"), Copy("T1", "T1", anew=True), Copy("T1", "T2")]
     assert paths(copies, tmp_path) == ["S1-->T1", "S1-->T1-->T1", "S1-->T1-->T1-->T2"]
 
@@ -280,7 +280,7 @@ def test_copies_of_a_column_are_those_of_a_plain_reading_of_the_rows(copies: lis
     assert [row[0] for row in found.rows] == sorted(targets - {"S1"})
 
 
-def test_too_many_paths_are_cut_and_the_person_is_told(tmp_path: Path) -> None:
+def test_too_many_paths_are_truncated_with_a_note(tmp_path: Path) -> None:
     """Ten tables that are all copied to one another have ten million simple paths."""
     tables = [f"T{number}" for number in range(1, 11)]
     copies = [Copy("S1", table) for table in tables]
@@ -361,7 +361,7 @@ def test_a_parameter_that_is_needed_is_asked_for_before_the_graph_is_read(tmp_pa
 
 
 @pytest.mark.parametrize("time", ["yesterday", "2026-13-01", "0001-01-01T00:00:00+10:00", ""])
-def test_a_time_that_is_none_is_refused(time: str) -> None:
+def test_an_invalid_time_is_refused(time: str) -> None:
     with pytest.raises(UsageError, match=r"is not a time\. Write 2026-09-30"):
         answer("unused-objects", VALID, {"since": time})
 
@@ -432,7 +432,7 @@ def test_a_query_that_does_not_parse_names_the_place(tmp_path: Path) -> None:
         answer(str(own), VALID, {})
 
 
-def test_what_the_engine_says_of_a_query_is_kept(tmp_path: Path) -> None:
+def test_the_engines_message_about_a_query_is_kept(tmp_path: Path) -> None:
     own = tmp_path / "own.rq"
     own.write_text("SELECT ?x WHERE { ?x foo:bar ?y }", encoding="utf-8")
     with pytest.raises(UsageError, match=r"^own is not valid SPARQL 1\.1: error at 1:29: Prefix not found$"):
@@ -473,7 +473,7 @@ def test_a_folder_of_an_export_and_one_of_turtle_are_read_alike(tmp_path: Path) 
         ("a.ttl", "<urn:a> <urn:b> '\udcff' .", r"a\.ttl is not valid Turtle: "),
     ],
 )
-def test_what_is_no_graph_is_named(name: str | None, content: str | None, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_graph_is_named(name: str | None, content: str | None, message: str, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     if name is not None and content is not None:
         folder.mkdir()
@@ -507,7 +507,7 @@ def test_csv_and_json_hold_the_values_as_they_are() -> None:
     ]
 
 
-def test_no_rows_are_said_so() -> None:
+def test_an_answer_without_rows_says_so() -> None:
     nothing = Answer(("name",), [])
     assert render(nothing, "table") == "name\n----\n(0 rows)\n"
     assert (render(nothing, "csv"), render(nothing, "json")) == ("name\n", "[]\n")

@@ -26,7 +26,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_it_asks_every_question(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_asks_every_question(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert benchmark.run(graph, limit=60, triples=TRIPLES)
     asked = [line.split(" | ")[0].removeprefix("| ") for line in capsys.readouterr().out.splitlines()]
     assert {question.name for question in questions()} <= set(asked)

@@ -38,7 +38,7 @@ def _typed(column: str, cell: str | None) -> Any:
 
 
 @pytest.mark.parametrize("question", ANSWERS)
-def test_a_question_is_answered_as_the_rows_tell(question: str) -> None:
+def test_a_question_has_the_answer_of_a_plain_reading(question: str) -> None:
     full = 0
     for case in drawn.cases():
         for given in drawn_parameters(question, case.name):

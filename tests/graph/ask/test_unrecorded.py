@@ -31,12 +31,12 @@ def told(*parts: str, question: str = QUESTION) -> list[str]:
     return notes(store, question)
 
 
-def test_a_policy_that_was_enforced_and_that_nobody_set_is_told() -> None:
+def test_an_enforced_policy_without_a_recorded_setting_is_reported() -> None:
     (note,) = told(ENFORCED, TAGGED)
     assert note.endswith("not among the policies: D.S.MASK on D.S.T.A.")
 
 
-def test_one_that_a_statement_set_is_not() -> None:
+def test_a_policy_that_a_statement_set_is_not_reported() -> None:
     assert told(ENFORCED, TAGGED, SET) == told(ENFORCED, TAGGED, SET_ON_TAG) == []
 
 
@@ -44,11 +44,11 @@ def test_what_has_no_tag_is_not_in_the_answer_anyway() -> None:
     assert told(ENFORCED) == []
 
 
-def test_other_questions_tell_nothing_of_it() -> None:
+def test_other_questions_do_not_report_it() -> None:
     assert told(ENFORCED, TAGGED, question="writers") == []
 
 
-def test_a_tag_on_a_column_is_none_on_its_table() -> None:
+def test_a_tag_on_a_column_is_not_on_its_table() -> None:
     of_table = ENFORCED.replace(" ; ah:protectedColumn <table/1/column/A>", "")
     assert told(of_table, TAGGED) == []
     (note,) = told(of_table, TAGGED.replace(" ; ah:onColumn <table/1/column/A>", ""))
