@@ -95,7 +95,7 @@ def killed(given: list[str], seconds: float, **environ: str) -> bool | None:
             process.kill()
         said = process.communicate()[1]
     promise("Traceback" not in said, said)
-    return "ended from outside" in said if process.returncode == -signal.SIGKILL else None
+    return "was killed, or memory has run out" in said if process.returncode == -signal.SIGKILL else None
 
 
 # --- export and update ------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def test_a_uri_is_no_folder_of_this_machine(
     """It made a local folder s3a:, once."""
     monkeypatch.chdir(tmp_path)
     assert exports.export([rows], Path("unused"), "--out", out) == 2
-    assert f"{out}: without Spark only a folder of this machine can be written" in capsys.readouterr().err
+    assert f"{out}: without Spark only a folder on this machine can be written" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [rows]
 
 

@@ -105,7 +105,7 @@ def test_a_file_that_is_not_whole_is_no_file_of_the_manifest() -> None:
     batch = pa.RecordBatch.from_pydict({"file": ["file:/a", "file:/a"], "line": [b"one", b"two"]})
     (whole,) = sums._sums({"file:/a": 8}, iter([batch]))
     assert whole.to_pylist() == [{"path": "file:/a", "sha256": hashlib.sha256(b"one\ntwo\n").hexdigest()}]
-    with pytest.raises(ExporterError, match="has 20 bytes, and 8"):
+    with pytest.raises(ExporterError, match="has 20 bytes, but 8"):
         list(sums._sums({"file:/a": 20}, iter([batch])))
 
 
@@ -128,7 +128,7 @@ def test_what_no_export_left_stays(tmp_path: Path) -> None:
     (tmp_path / "out" / "thesis.txt").write_text("years of work")
     (tmp_path / "file").write_text("a file")
     for name in ("out", "file"):
-        with pytest.raises(UsageError, match="not what an export left"):
+        with pytest.raises(UsageError, match="was not made by an export"):
             Publication(place(tmp_path / name), replace=True)
     assert content(tmp_path) == {"file": b"a file", "out/thesis.txt": b"years of work"}
 
