@@ -78,7 +78,7 @@ class Report:
         }
 
 
-def summarise(  # noqa: PLR0913, PLR0917 - all that an account is made of
+def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
     settings: Settings, found: Inputs, left: Earlier, outcome: Outcome, new: Publication, progress: Progress
 ) -> Report:
     """Make the report from the counts, and write it and the SHACL report to DIR."""

@@ -74,7 +74,7 @@ def _tidy(place: Place, say: Callable[[str], None]) -> None:
         return
     out = Path(place.beside(place.name))
     if stores.beside(out).is_dir():
-        from exporter.graph.ask import disk  # noqa: PLC0415 - an export has no store, unless somebody looked at DIR
+        from exporter.graph.ask import disk  # noqa: PLC0415 - needed only if exporter serve made a store
 
-        with suppress(KeyboardInterrupt):  # all is published: what is not removed now the next run removes
+        with suppress(KeyboardInterrupt):  # DIR is published; what is not removed now is removed by the next run
             disk.tidy(out, say)

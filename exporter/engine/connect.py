@@ -10,7 +10,7 @@ from urllib.request import getproxies
 
 from exporter.errors import UsageError
 
-_PORT: Final = 15002  # of a URL that names none: Spark's documentation, "Client Connection String"
+_PORT: Final = 15002  # the default port: Spark's documentation, "Client Connection String"
 _PATIENCE: Final = 10.0  # seconds
 _PROXIES: Final = {"grpc", "http", "https"}
 """Schemes of proxies that gRPC uses; if one is set, the server cannot be checked directly."""

@@ -110,7 +110,7 @@ class Updated(Generic[Messages]):
     is_anew: bool = False
 
 
-def update(  # noqa: PLR0913, PLR0917 - what an update is
+def update(  # noqa: PLR0913, PLR0917 - the input of an update
     engine: Engine[Messages], store: Store[Messages], read: Messages, job: Job, given: Given, watch: Watch
 ) -> Updated[Messages]:
     """Add the messages of the first step (``read``) to DIR."""

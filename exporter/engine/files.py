@@ -109,7 +109,7 @@ class HadoopFiles:
             self.write(path, content)
             return
         self.write(aside, content)
-        if scheme == "file":  # rename(2) replaces
+        if scheme == "file":  # rename(2) replaces an existing file
             self.rename(aside, path)
         else:
             self.overwrite(aside, path)
@@ -146,6 +146,6 @@ def _reached(spark: SparkSession, where: str) -> tuple[Any, Any, Any]:
         path = java.Path(where)
         files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001 - see above
         files.exists(path)  # the first call that contacts a server
-    except Exception as error:  # noqa: BLE001 - whatever Java raises, by whichever connector
+    except Exception as error:  # noqa: BLE001 - connectors raise any exception of Java
         raise UsageError(f"{where}: Spark cannot reach it: {session.cause(error)}") from None
     return gateway, java, files

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("to", "key", "order", "body")
 _IN_FILES: Final = "key string, order binary, body binary"
 _FILE: Final = "([^/]+)/to=([^/]+)/[^/]+$"
-"""The path of a file: the last part of the name that its messages are kept under, and to whom they go."""
+"""Matches the path of a file: the last part of its messages' name, and their receiver."""
 
 
 class SparkStore:

@@ -71,7 +71,7 @@ def size(spark: SparkSession, sources: Iterable[forms.Source]) -> int | None:
         files = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(paths)
         ending, length = F.regexp_extract("path", r"\.\w+$", 0).alias("ending"), F.sum("length").alias("bytes")
         return sum(forms.text_bytes(row["ending"], row["bytes"]) for row in files.groupBy(ending).agg(length).collect())
-    except Exception as error:  # noqa: BLE001 - whatever Java raises, by whichever connector
+    except Exception as error:  # noqa: BLE001 - connectors raise any exception of Java
         raise UsageError(f"{', '.join(paths[:3])}: Spark cannot reach it: {session.cause(error)}") from None
 
 

@@ -89,7 +89,7 @@ class Before(Generic[Messages]):
     due: Messages
 
 
-class NotByDay(Exception):  # noqa: N818 - no error: it is made otherwise
+class NotByDay(Exception):  # noqa: N818 - not an error: the caller reports it
     """The shapes refuse a node of a thing. All queries that mention it, also on other days, must be quarantined, so the
     days cannot be made one by one.
     """
@@ -99,7 +99,7 @@ def export(
     engine: Engine[Messages],
     read: Sequence[Messages],
     job: Job,
-    watch: Watch = Nobody(),  # noqa: B008 - it holds nothing
+    watch: Watch = Nobody(),  # noqa: B008 - it has no state
     before: Before[Messages] | None = None,
 ) -> Exported[Messages]:
     """Run all rounds, repeatedly until the shapes refuse nothing. ``read``: the messages of the first step. ``before``:
@@ -180,7 +180,7 @@ def _catalogue(engine: Engine[Messages], answered: Messages, stored: Messages, j
     return {"catalog": engine.stored([engine.together(told, engine.output(catalogue), job)], "catalog")}
 
 
-def _by_day(  # noqa: PLR0913, PLR0917 - what the round is made from, and what it adds to
+def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it extends
     engine: Engine[Messages], stored: Messages, job: Job, turn: int, counts: Counts, results: list[Messages]
 ) -> dict[str, Messages]:
     """The nodes of reads by day and the nodes that they share, by the name under which they are stored.

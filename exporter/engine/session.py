@@ -86,7 +86,7 @@ def start(input_bytes: int | None, *, app_name: str = "access-history-exporter")
     try:
         for name, value in _MEANING.items():
             spark.conf.set(name, value)
-    except Exception as error:  # noqa: BLE001 - PySpark, py4j and gRPC raise all kinds
+    except Exception as error:  # noqa: BLE001 - PySpark, py4j and gRPC raise many types
         raise UsageError(f"Spark does not answer: {cause(error)}") from None
     return spark
 

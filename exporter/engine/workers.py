@@ -32,7 +32,7 @@ def check(spark: SparkSession, new: Publication) -> None:
         )
     try:
         (theirs,) = (row["version"] for row in spark.range(1).mapInArrow(_version, "version string").collect())
-    except Exception as error:  # noqa: BLE001 - Spark's, Java's or gRPC's: whatever comes of a worker that cannot work
+    except Exception as error:  # noqa: BLE001 - a failing worker raises any exception of Spark, Java or gRPC
         raise UsageError(f"Spark's workers cannot run this program ({_cause(error)}); {_REMEDY}") from None
     if theirs != __version__:
         raise UsageError(f"Spark's workers have version {theirs} of this program, but this is {__version__}; {_REMEDY}")

@@ -117,7 +117,7 @@ def known_columns(
     every = [_column(one.column_name, one.column_id) for one in documents if one is not None]
     columns = [one for one in every if one is not None]
     by_name = {one.name: one for one in columns}
-    if len(by_name) < len(columns):  # the same again, or with another id
+    if len(by_name) < len(columns):  # a name occurs several times, perhaps with different ids
         return tuple(sorted(set(columns), key=_column_rank))
     return tuple([by_name[name] for name in sorted(by_name)])
 

@@ -81,7 +81,7 @@ def _texts(line: str) -> dict[str, str | None] | None:
         given = texts_of(line)
     except NOT_DECODED:
         return _texts_patiently(line)
-    if not _OF_ROWS.isdisjoint(given):  # a row of ACCESS_HISTORY would be a query that tells nothing of itself
+    if not _OF_ROWS.isdisjoint(given):  # rows of ACCESS_HISTORY would give empty lines
         return None
     return {name: text for spelt, text in given.items() if (name := lower_name(spelt)) in _KNOWN}
 

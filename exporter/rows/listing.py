@@ -49,7 +49,7 @@ def matching(pattern: str) -> list[str]:
     """
     parts = Path(pattern).parts
     if "**" not in parts:
-        return glob.glob(pattern)  # noqa: PTH207 - a pattern that a person gives may be absolute
+        return glob.glob(pattern)  # noqa: PTH207 - a pattern may be absolute
     plain = next(number for number, part in enumerate(parts) if glob.has_magic(part))
     root = Path(*parts[:plain])
     found = root.glob("/".join(parts[plain:])) if root.is_dir() else ()

@@ -83,5 +83,5 @@ def _offset(text: str) -> int | None:
 def _zone(name: str) -> ZoneInfo | None:
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a path that leads out, no such zone
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a path outside it, an unknown zone
         return None

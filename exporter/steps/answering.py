@@ -117,7 +117,7 @@ def _answers(account: str, told: Iterable[tuple[Asker, Answer]]) -> Iterator[Mes
         yield Message(WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(one))
 
 
-def _of_day(  # noqa: PLR0913, PLR0917 - what is said of an object on a day
+def _of_day(  # noqa: PLR0913, PLR0917 - the state and nodes of an object
     key: str, said: list[Node], over: list[Node], heard: _Heard, now: _Before, saying: Saying
 ) -> Iterator[Message]:
     """The nodes of an object on a day. Lasting statements are written once. Statements that may change are kept in the
