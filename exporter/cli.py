@@ -32,7 +32,7 @@ _EPILOG: Final = """examples:
   OPENLINEAGE_URL=http://localhost:5000 exporter push lineage
 
 exit codes: 0 done; 1 the shapes refused some of the output, or rows were quarantined under --strict; 2 usage, settings
-or input that cannot be used; 3 the backend did not take all events; 4 a fault of the program; 130 interrupted"""
+or input that cannot be used; 3 the backend did not accept all events; 4 a fault of the program; 130 interrupted"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
