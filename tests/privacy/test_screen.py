@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from random import Random
 from typing import Final
 
@@ -22,7 +23,11 @@ from tests.histories import random_history
 from tests.rows import noise
 
 KEY: Final = Key(b"a key of 24 bytes, ASCII")
-LINES: Final = [noise.line(Random(seed)) for seed in range(1000)]
+
+
+@cache
+def lines() -> list[str]:
+    return [noise.line(Random(seed)) for seed in range(1000)]
 
 
 def histories() -> list[str]:
@@ -32,12 +37,16 @@ def histories() -> list[str]:
     return [re.sub(r"\bDB\.SCH\b", lambda _: rng.choice(("D.S", "E.S")), json.dumps(row)) for row in rows]
 
 
-RUBBISH: Final = [
-    *(line for line, _ in BAD_ROWS + BAD_NESTED_ROWS),
-    *("[" * 100_000, '{"user_name":' * 5_000, '"' * 9_999, "\\" * 9_999, "\x00", "\ufeff", "{'a': '\\'\"'}"),
-    *(json.dumps({**GOOD, "x": "[" * 100_000}), json.dumps({**GOOD, "user_name": "[" * 999})),
-    *histories(),
-]
+@cache
+def rubbish() -> list[str]:
+    return [
+        *(line for line, _ in BAD_ROWS + BAD_NESTED_ROWS),
+        *("[" * 100_000, '{"user_name":' * 5_000, '"' * 9_999, "\\" * 9_999, "\x00", "\ufeff", "{'a': '\\'\"'}"),
+        *(json.dumps({**GOOD, "x": "[" * 100_000}), json.dumps({**GOOD, "user_name": "[" * 999})),
+        *histories(),
+    ]
+
+
 SCREENS: Final = {
     "names": Screen(Filters(), KEY, query_text=True),
     "earlier": Screen(Filters(), KEY).knowing([], map(KEY.pseudonym, ("u", "A", "D", "JSMITH"))),
@@ -49,7 +58,7 @@ SCREENS: Final = {
 
 @pytest.mark.parametrize("name", SCREENS)
 def test_whatever_comes(name: str) -> None:
-    records = [Record("/f", 0, "line", line) for line in LINES + RUBBISH]
+    records = [Record("/f", 0, "line", line) for line in lines() + rubbish()]
     screen = SCREENS[name]
     if name in {"names", "all"}:
         screen = screen.knowing(told for record in records for told in screen.told(record))
@@ -70,7 +79,7 @@ def test_whatever_comes(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCREENS)
 def test_whatever_comes_of_query_history(name: str) -> None:
-    for line in LINES[:300] + RUBBISH:
+    for line in lines()[:300] + rubbish():
         assert isinstance(list(SCREENS[name].told(Record("/f", 0, "line", line, is_history=True))), list)
         kept = SCREENS[name].line(History(query_text=line, query_tag=line, database_name="D", schema_name=line), line)
         assert kept is None or kept.role_name is None
@@ -78,7 +87,7 @@ def test_whatever_comes_of_query_history(name: str) -> None:
 
 def test_without_names_a_line_stays_as_it_came() -> None:
     screen = replace(SCREENS["names"], names=frozenset({"NOBODY HERE"}))
-    for line in LINES:
+    for line in lines():
         seen = screen.look(Record("/f", 0, "line", line))
         if isinstance(seen.row, Row):
             assert seen.text == line

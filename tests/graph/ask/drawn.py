@@ -26,6 +26,10 @@ DENSE: Final = (*range(80), 1155)
 HARD: Final = (*range(100, 118), 6008, 8072)
 """Seeds; the last ones are of histories that told of a fault, found among two thousand."""
 SHARED: Final = range(12)
+NAMES: Final = tuple(
+    f"{kind}-{seed}" for kind, seeds in (("dense", DENSE), ("hard", HARD), ("shared", SHARED)) for seed in seeds
+)
+"""Of all cases; to draw their histories takes a moment, which those who run other tests do not wait for."""
 _ACCOUNT: Final = "DRAWN"
 
 
@@ -46,6 +50,12 @@ class Case:
 def cases() -> tuple[Case, ...]:
     """Dense histories, every other one with the ends of its queries; histories of hard rows; and some with shares."""
     return (*(_dense(seed) for seed in DENSE), *(_hard(seed) for seed in HARD), *(_shared(seed) for seed in SHARED))
+
+
+@cache
+def named() -> dict[str, Case]:
+    """The cases by their names."""
+    return {case.name: case for case in cases()}
 
 
 def _dense(seed: int) -> Case:
@@ -101,7 +111,7 @@ def _base(term: object) -> str:
 @cache
 def store(case_name: str) -> Store:
     """The graph of one case: its own things, and the places that none of the others made."""
-    case = next(one for one in cases() if one.name == case_name)
+    case = named()[case_name]
     found = Store()
     found.bulk_extend([*_quads().get(case.base, []), *_places(case.base)])
     return found

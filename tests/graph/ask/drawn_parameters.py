@@ -26,7 +26,7 @@ found = cache(find)
 
 @cache
 def history(case: str) -> History:
-    told = next(one for one in drawn.cases() if one.name == case)
+    told = drawn.named()[case]
     return History(told.rows, told.ends)
 
 
