@@ -138,7 +138,7 @@ FURTHER: Final = {
     ),
     "a table that may be absent": (
         "my:One a sh:PropertyShape ; sh:targetNode <snowflake://A/table/1> ; sh:path ah:hasName ; sh:minCount 1 .",
-        "my:One: sh:targetNode, for the node may be absent",
+        "my:One: sh:targetNode, since the node may be absent",
     ),
     "what a setting is on": (
         "my:On a sh:NodeShape ; sh:targetObjectsOf ah:settingOn ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ] .",

@@ -208,7 +208,7 @@ CODES: Final[dict[int, tuple[Callable[[Path], tuple[int, str]], str]]] = {
     0: (lambda folder: run(folder, *EXPORT), ""),
     1: (refused, ""),
     2: (wrong, "nowhere.ndjson: there is no such file"),
-    3: (not_delivered, "did not take all events: 401"),
+    3: (not_delivered, "did not accept all events: 401"),
     4: (broken, "a file has become larger than the system allows"),
     130: (interrupted, "interrupted; what was delivered is recorded"),
 }

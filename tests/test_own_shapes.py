@@ -132,7 +132,7 @@ UNUSABLE: Final = {
             sh:sparql [ sh:select "SELECT $this WHERE { $this ?p ?o }" ] .""",
         (f"{MY}Asked", "sh:sparql", "own.ttl"),
     ),
-    "no Turtle": ("my:Asked a", ("own.ttl", "no Turtle")),
+    "invalid Turtle": ("my:Asked a", ("own.ttl", "not valid Turtle")),
     "a shipped shape said anew": (
         "<https://w3id.org/access-history/shapes#User> sh:deactivated true .",
         ("own.ttl", "shape of the exporter"),

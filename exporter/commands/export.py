@@ -63,7 +63,7 @@ def add(commands: Any) -> None:
         "--pseudonyms", metavar="KEYFILE", help="replace user names by pseudonyms, made with the key in this file"
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML")
-    parser.add_argument("--strict", action="store_true", default=None, help="exit 1 where any row was quarantined")
+    parser.add_argument("--strict", action="store_true", default=None, help="exit 1 if any row was quarantined")
     parser.add_argument(
         "--replace", action="store_true", default=None, help="put the new output in place of an older one"
     )
@@ -84,7 +84,7 @@ def add(commands: Any) -> None:
         help="do everything except publish, and report what the export would be",
     )
     parser.add_argument(
-        "--allow-empty", action="store_true", default=None, help="publish even where no row can be exported"
+        "--allow-empty", action="store_true", default=None, help="publish even if no row can be exported"
     )
     parser.add_argument(
         "--min-rows",

@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
         "--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)"
     )
     parser.add_argument(
-        "--port", type=_port, default=7878, metavar="N", help="port to listen at (default 7878; 0 for any free one)"
+        "--port", type=_port, default=7878, metavar="N", help="port to listen on (default 7878; 0 for any free one)"
     )
 
 

@@ -83,4 +83,4 @@ def day_of(text: str, option: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"{option} {text}: is no day like 2026-11-21; rows are fetched by days of UTC") from None
+        raise UsageError(f"{option} {text}: is not a day such as 2026-11-21; rows are fetched by days of UTC") from None

@@ -15,12 +15,14 @@ from exporter.errors import ExporterError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_RIGHTS: Final = "the role may not read it, or it is not there: {grant}, or name another role in the connection"
+_RIGHTS: Final = (
+    "the role has no privilege on it, or it does not exist: {grant}, or name another role in the connection"
+)
 _WAREHOUSE: Final = (
     "name a warehouse in the connection that the role may use (grant usage on warehouse W to role ROLE), and let it "
     "start by itself (alter warehouse W set auto_resume = true)"
 )
-_KEY: Final = "the key of the connection is not the one that the user has: alter user NAME set rsa_public_key = '…'"
+_KEY: Final = "the key of the connection does not match the user's public key: alter user NAME set rsa_public_key = '…'"
 _ROLE: Final = "name a role in the connection that the user has: grant role ROLE to user NAME"
 _POLICY: Final = (
     "the account's network policy does not allow this machine's address: have it allowed, or use another machine"
@@ -32,7 +34,7 @@ _BY_NUMBER: Final = {
     3001: _RIGHTS,  # insufficient privileges
     90073: "the resource monitor of the warehouse has no credit left: raise it, or name another warehouse",
     290403: "the account or its region is misspelt in the connection, or a proxy does not let the request through",
-    290404: "there is no such account: look at account in the connection (ORG-ACCOUNT)",
+    290404: "there is no such account: check account in the connection (ORG-ACCOUNT)",
     390144: _KEY,
     390189: _ROLE,
     390422: _POLICY,
@@ -43,7 +45,7 @@ _LOGIN: Final = {
     "jwt": _KEY,
     "role": _ROLE,
     "not allowed to access snowflake": _POLICY,
-    "": "look at account, user, role and how it logs in, in the connection",
+    "": "check account, user, role and authenticator in the connection",
 }
 """A text in the message of a refused login -> what to do; the first that fits is used."""
 _NETWORK: Final = frozenset({14, 250001, 250003, 250005, 251011, 251012, 252010, 290400, 290503, 290504})
@@ -92,8 +94,8 @@ def unread(file: str) -> Iterator[None]:
         yield
     except errors.Error as error:
         raise UsageError(
-            f"{file}: the connector does not read its connections: {_said(error)}. To go on: look whether the file is "
-            f"valid TOML, and let nobody else write it (chmod 600 {file})"
+            f"{file}: the connector does not read its connections: {_said(error)}. What to do: check that the "
+            f"file is valid TOML, and that nobody else can write it (chmod 600 {file})"
         ) from None
 
 
@@ -102,12 +104,12 @@ def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
     said = _said(error)
     is_network = type(error).__name__ in {"OperationalError", "InterfaceError"} or number in _NETWORK
     if number in _BY_NUMBER:
-        return UsageError(f"{doing}: Snowflake says: {said}. To go on: {_BY_NUMBER[number].format(grant=grant)}")
+        return UsageError(f"{doing}: Snowflake says: {said}. What to do: {_BY_NUMBER[number].format(grant=grant)}")
     if is_network and not any(word in said.lower() for word in _REFUSED):
         return _silent(doing, said)
     if number in _NETWORK or 390000 <= number < 400000:
         helps = next(helps for mark, helps in _LOGIN.items() if mark in said.lower())
-        return UsageError(f"{doing}: Snowflake refuses the login: {said}. To go on: {helps}")
+        return UsageError(f"{doing}: Snowflake refuses the login: {said}. What to do: {helps}")
     return UsageError(f"{doing}: Snowflake says: {said}")
 
 

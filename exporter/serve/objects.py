@@ -102,8 +102,8 @@ def _of_object(site: Site, thing: Thing) -> list[Section]:
         return lambda _: site.ask(question, {"object": thing.iri})
 
     parts = [
-        Part("Names", "names", own("page-names"), "The rows show no name of it."),
-        Part("Columns", "columns", own("page-columns"), "The rows name no columns of it."),
+        Part("Names", "names", own("page-names"), "No row has its name."),
+        Part("Columns", "columns", own("page-columns"), "No row has columns of it."),
         Part("Readers", "readers", own("page-readers"), "Nobody read it."),
         Part("Writers", "writers", own("page-writes"), "Nobody wrote to it."),
         Part("Tags and policies, and when they held", "settings", own("page-settings"), "None were set."),

@@ -56,13 +56,13 @@ LOOKS: Final = (
     ),
     Look(
         "Tagged columns without a policy",
-        "They carry a tag, and nothing masks or filters them.",
+        "They have a tag, and no policy masks or filters them.",
         "policy-coverage",
         is_shown=lambda row: not row.get("policies"),
     ),
     Look(
         "What changed in the last week on record",
-        "New readers and copies, tags and policies set and taken away, objects made and dropped.",
+        "New readers and copies, tags and policies set and unset, objects created and dropped.",
         "changes",
         _CHANGED_DAYS,
     ),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST: Final = 100
 _WAIT: Final = 1.5
 """Seconds that a page waits for answers that may take long."""
-_OF_USER: Final = (("Queries", "user-history"), ("Policies that the user met", "policy-access"))
+_OF_USER: Final = (("Queries", "user-history"), ("Policies that were enforced for the user", "policy-access"))
 _PARTS: Final = (
     ("Read", "page-query-reads"),
     ("Wrote", "page-query-writes"),

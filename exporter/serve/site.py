@@ -31,7 +31,7 @@ _BESIDE: Final = 2
 """How many long questions run at once; fewer than there are processes, so that pages always find a free one."""
 _MOST_KEPT: Final = 200
 _NONE: Final[Mapping[str, str]] = {}
-LATER: Final = "This is still being asked. Load the page again in a moment."
+LATER: Final = "The answer is not ready yet. Load the page again in a moment."
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
 

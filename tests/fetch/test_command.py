@@ -224,7 +224,7 @@ def test_without_the_connector_it_says_what_to_install(
     ("arguments", "words"),
     [
         (["--view", "everything"], "--view everything: is not account, organization or DATABASE.SCHEMA"),
-        (["--until", "2026-11-21T08:00"], "--until 2026-11-21T08:00: is no day like 2026-11-21"),
+        (["--until", "2026-11-21T08:00"], "--until 2026-11-21T08:00: is not a day such as 2026-11-21"),
         (["--until", str(YESTERDAY)], "there is no day between them"),
         (["--keep", "2"], "keep 4 days or more"),
         (["--out", "s3://bucket/rows"], "is not on this machine"),

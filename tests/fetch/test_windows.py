@@ -58,7 +58,7 @@ def test_keep_leaves_older_days_out() -> None:
         (lambda: Period(date(2026, 9, 2), date(2026, 9, 2)), "no day between"),
         (lambda: Period(keep=3), "keep 4 days or more"),
         (lambda: Period(since=TODAY - 9 * DAY, keep=7).days(NOW, {}), "keeps no day before 2026-11-15"),
-        (lambda: day_of("yesterday", "--since"), "--since yesterday: is no day like 2026-11-21"),
+        (lambda: day_of("yesterday", "--since"), "--since yesterday: is not a day such as 2026-11-21"),
         (lambda: day_of("2026-11-21 08:00", "--until"), "by days of UTC"),
     ],
 )

@@ -11,7 +11,7 @@ from exporter.fetch.words import told
 
 GRANT = "grant database role SNOWFLAKE.GOVERNANCE_VIEWER to role ROLE"
 
-RIGHT = f"the role may not read it, or it is not there: {GRANT}, or name another role in the connection"
+RIGHT = f"the role has no privilege on it, or it does not exist: {GRANT}, or name another role in the connection"
 
 
 def words(error: Exception) -> tuple[type[ExporterError], str]:
@@ -27,7 +27,7 @@ def words(error: Exception) -> tuple[type[ExporterError], str]:
             errors.ProgrammingError(
                 "SQL compilation error:\nDatabase 'SNOWFLAKE' does not exist or not authorized.", 2003, "02000"
             ),
-            f"ACCESS_HISTORY: Snowflake says: Database 'SNOWFLAKE' does not exist or not authorized. To go on: {RIGHT}",
+            f"Snowflake says: Database 'SNOWFLAKE' does not exist or not authorized. What to do: {RIGHT}",
         ),
         (
             errors.ProgrammingError("No active warehouse selected in the current session.", 606, "57P03"),

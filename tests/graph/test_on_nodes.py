@@ -196,7 +196,7 @@ def test_shapes_that_look_further_are_named_and_not_checked(tmp_path: Path) -> N
     words = [one.replace("https://example.org/", "ex:").replace(AH, "ah:") for one in checks.needs_graph]
     assert words == [
         "ex:Objects: sh:targetObjectsOf",
-        "ex:Named: sh:targetNode, for the node may be absent",
+        "ex:Named: sh:targetNode, since the node may be absent",
         "ex:Who (ex:Tag): the path ah:queryTag goes on from an ah:Query, beyond an object's surroundings",
     ]
     assert all(checks.check(node, BASE) == [] for node in NODES)

@@ -69,8 +69,8 @@ ILL_FORMED: Final = [
     (PROPERTY + "sh:qualifiedValueShape [ sh:nodeKind sh:IRI ] .", "sh:qualifiedValueShape has no meaning without"),
     (NODE + "sh:property [ sh:nodeKind sh:IRI ] .", "sh:property takes a shape with sh:path"),
     (NODE + "sh:node [ sh:path ex:p ; sh:minCount 1 ] .", "sh:node takes a shape without sh:path"),
-    (NODE + "sh:node ex:Nowhere .", "a shape that is nowhere described: https://example.org/Nowhere"),
-    (NODE + 'sh:not "x" .', "a shape that is nowhere described: x"),
+    (NODE + "sh:node ex:Nowhere .", "a shape that no file describes: https://example.org/Nowhere"),
+    (NODE + 'sh:not "x" .', "a shape that no file describes: x"),
     (NODE + "sh:property [ sh:path ( ex:p ) ] .", "sh:path takes a list of 2 at least, and has 1"),
     (
         NODE + "sh:property [ sh:path [ sh:alternativePath ( ex:p ) ] ] .",

@@ -56,12 +56,12 @@ def ask(query: str, folder: Path, *options: str) -> int:
 
 
 REFUSED: Final = {
-    "SELECT * {{ SERVICE <{0}> {{ ?s ?p ?o }} }}": "q asks a SERVICE",
-    "SELECT * {{ service silent<{0}>{{ ?s ?p ?o }} }}": "q asks a SERVICE",
-    "PREFIX : <{0}> SELECT * {{ SERVICE:x {{ ?s ?p ?o }} }}": "q asks a SERVICE",
-    "PREFIX : <{0}> SELECT * {{ ?s ?p 1SERVICE : {{ ?s ?p ?o }} }}": "q asks a SERVICE",
-    "SELECT * {{ ?s ?p ?o FILTER EXISTS {{ SERVICE <{0}> {{ ?s ?p ?o }} }} }}": "q asks a SERVICE",
-    "SELECT * {{ BIND(<{0}> AS ?e) SERVICE ?e {{ ?s ?p ?o }} }}": "q asks a SERVICE",
+    "SELECT * {{ SERVICE <{0}> {{ ?s ?p ?o }} }}": "q has a SERVICE",
+    "SELECT * {{ service silent<{0}>{{ ?s ?p ?o }} }}": "q has a SERVICE",
+    "PREFIX : <{0}> SELECT * {{ SERVICE:x {{ ?s ?p ?o }} }}": "q has a SERVICE",
+    "PREFIX : <{0}> SELECT * {{ ?s ?p 1SERVICE : {{ ?s ?p ?o }} }}": "q has a SERVICE",
+    "SELECT * {{ ?s ?p ?o FILTER EXISTS {{ SERVICE <{0}> {{ ?s ?p ?o }} }} }}": "q has a SERVICE",
+    "SELECT * {{ BIND(<{0}> AS ?e) SERVICE ?e {{ ?s ?p ?o }} }}": "q has a SERVICE",
     "SELECT * FROM <file:///etc/passwd> {{ ?s ?p ?o }}": "q reads FROM somewhere",
     "SELECT * FROM NAMED <{0}> {{ GRAPH ?g {{ ?s ?p ?o }} }}": "q reads FROM somewhere",
     "ASK FROM<{0}>{{ ?s ?p ?o }}": "q reads FROM somewhere",

@@ -170,9 +170,9 @@ def test_a_push_reports_what_is_left_out_before_it_sends(tmp_path: Path, capsys:
     assert (code, counts["delivered"], counts["set_aside"]) == (0, 2, 0)
     assert [one["name"] for event in server.taken for one in event.get("inputs", ())] == ["r"]
     assert "1 dataset left out of the events (profile datahub)" in said.splitlines()[0]
-    assert "\"my table\": its name holds ' '" in said.splitlines()[0]
+    assert "\"my table\": its name has ' '" in said.splitlines()[0]
     assert {one["left_away"][0] for one in kept(where, "reduced.ndjson")} == {
-        "the dataset \"my table\": its name holds ' ' where a URI cannot"
+        "the dataset \"my table\": its name has ' ', which a URI cannot have"
     }
 
 

@@ -55,7 +55,7 @@ REFUSED: Final = [
     ("marquez", end(writes=["a\0b"]), "NUL"),
     ("marquez", dataset("T", ["c" * 256]), "256 characters, more than 255"),
     ("dataplex", end(reads=["n" * 4001], writes=["T"]), "4,001 characters, more than 4,000"),
-    ("snowflake", with_unlisted(), "R is the source of a column and no input"),
+    ("snowflake", with_unlisted(), "R is the source of a column but no input"),
 ]
 TAKEN: Final = [
     ("marquez", with_namespace("wasbs://box@acc.dfs.core.windows.net")),

@@ -81,7 +81,7 @@ def got(client: FlaskClient, path: str, status: int = 200) -> Page:
 def test_the_first_page_has_the_answers_for_stewards(client: FlaskClient) -> None:
     for _ in range(20):
         page = got(client, "/")
-        if "still being asked" not in page.text:
+        if "not ready yet" not in page.text:
             break
     assert "336 queries" in " ".join(page.text.split())
     assert any(row[0] == "RAW.CRM.STORE_VISITS_2019" for row in page.rows if row)

@@ -54,7 +54,7 @@ def kept(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
     folder = stores.beside(graph)
     lock = stores.locked(folder)
     if lock is None:
-        say(f"{folder.parent} cannot be written, so the store is made in a temporary folder, and anew at each start.")
+        say(f"{folder.parent} cannot be written, so the store is made in a temporary folder, again at each start.")
         with TemporaryDirectory(prefix="exporter-store-") as temporary:
             made = Path(temporary, "store")
             _made(graph, made)

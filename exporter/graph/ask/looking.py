@@ -144,11 +144,11 @@ def _of_id(known: Known, ident: str, kinds: list[str], looked: Looked) -> list[T
     found = [turn for turn in things if not kinds or any(known.is_of_kind(turn.iri, kind) for kind in kinds)]
     if not found:
         looked.notes.append(
-            f"There is no {' or '.join(kinds)} with the id {ident}. Say the kind by --param domain=KIND:"
+            f"There is no {' or '.join(kinds)} with the id {ident}. Give the kind with --param domain=KIND:"
             + _listed(things)
         )
     elif not kinds and len(found) > 1:
-        raise UsageError(f"Several things have the id {ident}. Say which by --param domain=KIND:{_listed(found)}")
+        raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(found)}")
     return found
 
 
@@ -160,11 +160,12 @@ def _choose(domain: Parameter | None, found: list[Turn], names: list[str], looke
     if domain.default in spaces and domain.default != "Table":
         looked.given[domain.name] = [str(domain.default)]
         looked.notes.append(
-            f"{' and '.join(names)}: the {domain.default} is taken. Say another by --param domain=KIND:{_listed(found)}"
+            f"{' and '.join(names)}: the {domain.default} is used. Choose another with --param domain=KIND:"
+            f"{_listed(found)}"
         )
         return
     raise UsageError(
-        f"{' and '.join(names)} is the name of several kinds of things. Say which by --param {domain.name}=KIND:"
+        f"{' and '.join(names)} is the name of several kinds of things. Choose one with --param {domain.name}=KIND:"
         + _listed(found)
     )
 

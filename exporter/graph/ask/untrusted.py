@@ -49,9 +49,9 @@ def refuse(query: str, name: str) -> None:
         raise UsageError(f"{name} has {len(query):,} characters, more than {LONGEST:,}; ask several questions.")
     words = list(_words(query))
     if "SERVICE" in words:
-        raise ForbiddenError(f"{name} asks a SERVICE; a question reads the graph alone, so take that part out.")
+        raise ForbiddenError(f"{name} has a SERVICE; a question can only read the graph, so remove that part.")
     if "FROM" in words:
-        raise UsageError(f"{name} reads FROM somewhere; a question reads the graph of --graph alone, so take FROM out.")
+        raise UsageError(f"{name} reads FROM somewhere; a question can only read the graph of --graph, so remove FROM.")
     first = next((word for word in words if word not in _PROLOGUE), "")
     if first in _UPDATES:
         raise ForbiddenError(f"{name} is an update ({first}); a question is a SELECT, ASK, CONSTRUCT or DESCRIBE.")

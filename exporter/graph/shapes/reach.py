@@ -44,7 +44,7 @@ class _Look:
         """The nodes that the shape targets."""
         targets = self._shape.targets
         if targets.nodes:
-            raise TooFarError("sh:targetNode, for the node may be absent")
+            raise TooFarError("sh:targetNode, since the node may be absent")
         if targets.objects_of:
             raise TooFarError("sh:targetObjectsOf")
         found: Places = {}
@@ -54,7 +54,7 @@ class _Look:
             )
         for predicate in targets.subjects_of:
             if predicate == SUBCLASS:
-                raise TooFarError(f"sh:targetSubjectsOf {predicate.value}, which the ontology alone says")
+                raise TooFarError(f"sh:targetSubjectsOf {predicate.value}, which only the ontology has")
             having = [of for of in NODE_CLASSES if predicate == TYPE or property_of(of, predicate)]
             focus = self._focus(f"sh:targetSubjectsOf {predicate.value}", having)
             self.ways.step(focus, predicate)

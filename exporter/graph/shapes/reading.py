@@ -112,7 +112,7 @@ class _Reader:
             around = " > ".join(text(one) for one in [*self._open[self._open.index(subject) :], subject])
             raise self._source.refused(subject, f"a shape that refers to itself is not compiled: {around}")
         if not self._is_described(subject):
-            raise self._source.refused(self._open[-1], f"refers to a shape that is nowhere described: {text(subject)}")
+            raise self._source.refused(self._open[-1], f"refers to a shape that no file describes: {text(subject)}")
         self._open.append(subject)
         self._shapes[subject] = shape = self._read(subject)
         self._open.pop()

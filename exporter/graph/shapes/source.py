@@ -103,7 +103,7 @@ class Source:
         while head != _NIL:
             firsts, rests = self.graph.objects(head, _FIRST), self.graph.objects(head, _REST)
             if head in seen or len(firsts) != 1 or len(rests) != 1:
-                raise self.refused(subject, f"sh:{name} takes a list, and has none that is whole")
+                raise self.refused(subject, f"sh:{name} takes a list, and has an incomplete one")
             seen.add(head)
             found.extend(firsts)
             head = next(iter(rests))

@@ -149,7 +149,10 @@ class _Push:
     def _say_why(self, *, interrupted: bool) -> None:
         if self._delivery.why and not interrupted:
             why = self._backend.secrets.hide(self._delivery.why)
-            say(f"{self._backend.name} did not take all events: {why}; {self.counts.left:,} are left for the next push")
+            say(
+                f"{self._backend.name} did not accept all events: {why}; {self.counts.left:,} are left for the next "
+                "push"
+            )
         if self._problem:
             say(f"{self._backend.name}: {self._problem}")
         if self._delivery.reduced:

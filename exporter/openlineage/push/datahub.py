@@ -61,13 +61,13 @@ def dataset_name(name: str) -> str:
 def unfit(namespace: str, name: str) -> str | None:
     """Why DataHub can make no URN of a dataset, or only that of another dataset; None where it can."""
     if found := _in_urn(name):
-        return f"its name holds {found[0]!r}, which separates the parts of a URN"
+        return f"its name has {found[0]!r}, which separates the parts of a URN"
     if "://" in namespace or "://" in name:
         illegal = _LEGAL.sub("", name) or name[name.find("#") + 1 :].partition("#")[1]
         if illegal:
-            return f"its name holds {illegal[0]!r} where a URI cannot"
+            return f"its name has {illegal[0]!r}, which a URI cannot have"
         if not namespace.startswith("snowflake://") and (end := _ends_path(name)):
-            return f"its name holds {end[0]!r}, which ends the path of a URI"
+            return f"its name has {end[0]!r}, which ends the path of a URI"
     if _encoded_length(_DATASET_URN.format(namespace.partition("://")[0], name)) > _LONGEST:
         return f"its name is too long: a URN has {_LONGEST} bytes at most"
     return None

@@ -36,7 +36,7 @@ _LONGEST_ANSWER: Final = 1 << 16
 _NAME: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 """The valid names and values of headers: RFC 9110, 5.1 and 5.5."""
-_NO_HEADER: Final = "has characters that no header may have; look for the end of a line, quotes, dashes"
+_NO_HEADER: Final = "has characters that are not allowed in a header; look for line breaks, quotes, dashes"
 
 
 class HttpSender:

@@ -69,7 +69,7 @@ class Ledger:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UsageError(f"{folder}: another push of these events is at work; wait for it to end") from None
+            raise UsageError(f"{folder}: another push of these events is running; wait for it to end") from None
         for name in ("set-aside.ndjson", "reduced.ndjson"):
             (folder / name).unlink(missing_ok=True)
         self.unfinished, self.refused = self._read()

@@ -110,7 +110,7 @@ def problems(event: Json, line: bytes, rules: Profile) -> list[str]:
     if rules.unique_keys and (twice := _twice(line)):
         found.append(f"an object has the key {twice!r} twice")
     if rules.sources_are_inputs and (source := _unlisted(event)):
-        found.append(f"{source} is the source of a column and no input")
+        found.append(f"{source} is the source of a column but no input")
     return found
 
 
@@ -120,7 +120,7 @@ def _of_names(event: Json, rules: Profile) -> Iterator[str]:
         space, name = thing["namespace"], thing["name"] if thing is not event.get("job") else ""
         if rules.namespace and not rules.namespace.fullmatch(space):
             yield (
-                f"the namespace {space[:80]!r} has characters that the backend does not take, or too many: "
+                f"the namespace {space[:80]!r} has characters that the backend does not accept, or too many: "
                 "map it with openlineage.namespaces"
             )
         if rules.max_name and len(name) > rules.max_name:

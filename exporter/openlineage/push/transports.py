@@ -74,7 +74,7 @@ class TransportSender:
 
     def close(self) -> str | None:
         try:
-            return None if self._transport.close() else "the transport closed before all events had gone"
+            return None if self._transport.close() else "the transport closed before all events were sent"
         except Exception as error:  # noqa: BLE001 - as above
             return self._hidden(error)
 

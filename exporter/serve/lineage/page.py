@@ -95,7 +95,7 @@ def _layout() -> html.Div:
         boxSelectionEnabled=False,
         responsive=True,
     )
-    label = "The lineage as a picture; the tables below say the same"
+    label = "The lineage as a picture; the tables below have the same content"
     return html.Div([
         dcc.Location(id="address", refresh="callback-nav"),
         html.Div(id="head"),

@@ -257,14 +257,14 @@ def test_a_name_is_enough_where_it_says_which_thing_is_meant(whole: Store) -> No
 def test_an_ambiguous_name_lists_the_choices(whole: Store) -> None:
     graph = stories.of("kinds", whole)
     with pytest.raises(
-        UsageError, match=r"D\.S\.BOTH is the name of several kinds of things\. Say which by --param domain"
+        UsageError, match=r"D\.S\.BOTH is the name of several kinds of things\. Choose one with --param domain"
     ):
         asked("who-accessed", graph, object_name="D.S.BOTH")
     assert told("who-accessed", graph, object_name="D.S.BOTH", domain="stage") == {"ETL"}
     moved = asked("sensitive-data-movement", graph, object_name="d.s.both")
     assert [row[0] for row in moved.rows] == ["D.S.BOTH-->D.S.B"]
     assert moved.notes[0].startswith(
-        "d.s.both: the Stage is taken. Say another by --param domain=KIND:\n  Table 7, D.S.BOTH"
+        "d.s.both: the Stage is used. Choose another with --param domain=KIND:\n  Table 7, D.S.BOTH"
     )
 
 
@@ -275,7 +275,7 @@ def test_an_ambiguous_id_has_the_default_kind_of_the_question(whole: Store) -> N
     with pytest.raises(UsageError, match="Several things have the id 7"):
         asked("writers", graph, object_id="7")
     assert asked("who-accessed", graph, object_id="5").notes == [
-        f"There is no Table with the id 5. Say the kind by --param domain=KIND:\n  Stage 5, D.S.LOAD, from {at(1)}"
+        f"There is no Table with the id 5. Give the kind with --param domain=KIND:\n  Stage 5, D.S.LOAD, from {at(1)}"
     ]
 
 
