@@ -12,8 +12,11 @@ import pytest
 from pyoxigraph import RdfFormat, Store, parse
 
 from exporter import compressed
-from exporter.engine import run
+from exporter.engine import changes_on_spark, run
+from exporter.engine.changes import syntax
+from exporter.steps.job import Job
 from tests import exports
+from tests.bad_rows import GOOD
 from tests.histories import Json, history
 
 if TYPE_CHECKING:
@@ -107,6 +110,31 @@ def applied(out: Path) -> set[str]:
     return {str(quad.triple) for quad in store}
 
 
+def copy(number: int, *ways: str) -> Json:
+    """A query of a day of its own that fills U.B from T.A, told as a source in these ways."""
+    source = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "columnName": "A"}
+    column = {"columnName": "B", **{way: [source] for way in ways}}
+    written = {"objectDomain": "Table", "objectId": 2, "objectName": "D.S.U", "columns": [column]}
+    return {
+        **GOOD,
+        "query_id": f"q-{number}",
+        "query_start_time": f"2026-03-0{number}T10:00:00Z",
+        "objects_modified": [written],
+    }
+
+
+def test_what_days_share_stays_while_one_of_them_says_it(tmp_path: Path) -> None:
+    """A late row tells more of the second day's query, so that it shares nothing with the first day's any more."""
+    out, late = tmp_path / "out", copy(2, "directSources", "baseSources")
+    rows = [copy(1, "directSources"), copy(2, "directSources")]
+    for part in (rows, [late]):
+        export(part, [], out, "--reads", "daily", *UPDATE)
+    export([*rows, late], [], tmp_path / "once", "--reads", "daily")
+    assert sum("#DerivationPattern" in one for one in triples(out)) == 2
+    assert triples(out) == triples(tmp_path / "once")
+    assert applied(out) == triples(out)
+
+
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_the_changes_have_the_events_that_were_not_there_before(seed: int, tmp_path: Path) -> None:
     rng, out, before = Random(seed), tmp_path / "out", set[str]()
@@ -141,3 +169,17 @@ def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: 
             given = "--query-history", str(files[1]), "--force", "--compress", compress, "--reads", "daily", *UPDATE
             assert exports.export([files[0]], tmp_path / name, *given, engine=engine) == 0
     assert triples(tmp_path / "spark") == triples(tmp_path / "here") == applied(tmp_path / "spark")
+
+
+def test_spark_knows_what_other_days_share(spark: SparkSession, tmp_path: Path) -> None:
+    job = Job("ACME-PROD", "snowflake://ACME-PROD/", daily=True)
+    of, about = syntax(job), "<snowflake://ACME-PROD/derived/0a1b2c3d4e5f60718293> <urn:term>"
+    assert of is not None
+    (tmp_path / "part-00000.ttl").write_text(
+        f"{of.opening}\n\n{about} <urn:said> .\n\n<urn:other> <urn:term> <urn:said> .\n"
+    )
+    gone = [f"{about} <urn:said> .", f"{about} <urn:of-no-day> .", "<urn:other> <urn:term> <urn:said> ."]
+    found = changes_on_spark._without_shared(
+        spark, spark.createDataFrame([(one,) for one in gone], "value string"), [str(tmp_path)], of
+    )
+    assert sorted(row.value for row in found.collect()) == sorted(gone[1:])
