@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from exporter.serve.site import Site
 
 _MOST_OF_CSV: Final = 100_000
+_WAIT: Final = 1.5
+"""The most seconds that a page waits for an answer before it says so, and loads again by itself."""
 _EXAMPLE: Final = """PREFIX ah: <https://w3id.org/access-history#>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 
@@ -63,7 +65,9 @@ def forms(site: Site) -> Blueprint:
         if not (params or "ask" in request.args or not question.parameters):
             return render_template("ask.html", question=question, fields=fields)
         try:
-            found = table(site, site.ask(name, params))
+            found = table(site, site.ask_meanwhile(name, params, _WAIT, of_form=True))
+        except TimeoutError:
+            return render_template("ask.html", question=question, fields=fields, is_asked=True)
         except ExporterError as error:
             return render_template("ask.html", question=question, fields=fields, problem=error), status_of(error)
         csv = ask_href(name, params, "questions.as_csv")

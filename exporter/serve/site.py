@@ -62,6 +62,7 @@ class Site:
         self._beside_pages = beside or pages
         self._key = disk.key(graph)
         self._beside = ThreadPoolExecutor(_BESIDE)
+        self._forms = ThreadPoolExecutor(1)  # one process for pages stays free of what forms ask
         self._asked: OrderedDict[tuple[Any, ...], tuple[Future[Answer], float]] = OrderedDict()
         self._lock = Lock()
         self.questions: Mapping[str, Question] = {one.name: one for one in questions()}
@@ -103,24 +104,33 @@ class Site:
         told = rows[0]
         return Thing(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
 
-    def ask_meanwhile(self, question: str, params: Params, wait: float) -> Answer:
+    def ask_meanwhile(self, question: str, params: Params, wait: float, *, of_form: bool = False) -> Answer:
         """The answer to a question that may take long. It is asked in the background, and its answer or error is
-        cached. Raises TimeoutError where there is no answer ``wait`` seconds after it was first asked.
+        cached. Raises TimeoutError where there is no answer ``wait`` seconds after it was first asked. ``of_form``: the
+        user asks it by itself, so it comes before those, and its error is not cached.
         """
-        key = question, *sorted((name, str(value)) for name, value in params.items())
+        key = of_form, question, *sorted((name, str(value)) for name, value in params.items())
+        runs, pool = (self._forms, self._pages) if of_form else (self._beside, self._beside_pages)
         with self._lock:
             if key not in self._asked:
-                future = self._beside.submit(self._answered, self._beside_pages, question, params)
+                future = runs.submit(self._answered, pool, question, params)
                 self._asked[key] = future, monotonic()
             self._asked.move_to_end(key)
             if len(self._asked) > _MOST_KEPT:
                 self._asked.popitem(last=False)
             future, since = self._asked[key]
-        return future.result(max(0.0, since + wait - monotonic()))
+        try:
+            return future.result(max(0.0, since + wait - monotonic()))
+        except ExporterError:
+            if of_form:  # who asks once more wants it tried once more
+                with self._lock:
+                    self._asked.pop(key, None)
+            raise
 
     def close(self) -> None:
         """Stops asking questions in the background."""
-        self._beside.shutdown(wait=False, cancel_futures=True)
+        for runs in (self._beside, self._forms):
+            runs.shutdown(wait=False, cancel_futures=True)
 
     def rows(self, question: str, params: Params = _NONE, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
         """The rows of an answer, each by column."""

@@ -12,7 +12,7 @@ import pytest
 
 from exporter import cli
 from exporter.graph.ask.questions import questions
-from exporter.serve import app
+from exporter.serve import app, forms
 from tests.hostile.payloads import PAYLOADS
 from tests.serve.conftest import sited
 
@@ -174,6 +174,20 @@ def test_an_answer_is_a_table_and_csv_as_the_command_prints_it(
     assert [row[0] for row in page.rows[1:]] == names != []
     since = next(one for one in page.inputs if one.get("name") == "since")
     assert {"value": "2026-09-20T00:00:00", "type": "datetime-local"}.items() <= since.items()
+
+
+def test_a_form_does_not_wait_for_a_long_answer(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says so, loads again by itself, and has the answer then."""
+    monkeypatch.setattr(forms, "_WAIT", 0.0)
+    address = "/ask/who-accessed?object_name=MART.SALES.DIM_CUSTOMER"
+    first = client.get(address)
+    assert first.status_code == 200
+    assert "still being asked" in first.text
+    assert 'http-equiv="refresh"' in first.text
+    monkeypatch.setattr(forms, "_WAIT", 20.0)
+    then = client.get(address)
+    assert "<h2>Answer" in then.text
+    assert 'http-equiv="refresh"' not in then.text
 
 
 def test_a_wrong_parameter_is_answered_with_a_message(client: FlaskClient) -> None:
