@@ -1,8 +1,8 @@
-"""The folder of stores on disk that is beside a DIR, and who has which of them open.
+"""The folder of stores on disk beside a DIR, with locks that mark the stores that are open.
 
-The stores of DIR are in ``.DIR.store/``, each in a folder named by the sum of what was exported
-(:mod:`exporter.graph.ask.disk` makes them). A file for each, ``SUM.use``, is locked by who has the store open; the file
-``lock`` by who makes or removes stores. A lock ends with its process (flock(2)).
+The stores of DIR are in ``.DIR.store/``, each in a folder named by the checksum of its export
+(:mod:`exporter.graph.ask.disk` makes them). The file ``SUM.use`` of a store is locked by each process that has it open;
+the file ``lock`` by a process that makes or removes stores. A lock ends with its process (flock(2)).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def beside(graph: Path) -> Path:
-    """Where the stores of a DIR are; it need not be there."""
+    """The folder of the stores of a DIR; it need not exist."""
     return graph.with_name(f".{graph.name}.store")
 
 
 def locked(folder: Path, *, waits: bool = True) -> int | None:
-    """A lock on the stores of a DIR, to be closed: two that start at once make one store. None where nothing can be
-    written, or, unless it ``waits``, where another process has the lock.
+    """A lock on the stores of a DIR, which the caller closes: two processes that start at once make one store. None
+    where the folder cannot be written.
     """
     try:
         folder.mkdir(exist_ok=True)
@@ -34,20 +34,20 @@ def locked(folder: Path, *, waits: bool = True) -> int | None:
 
 
 def in_use(store: Path) -> int:
-    """A lock that says that a store is open, to be closed; others may have it, too."""
+    """A shared lock that marks a store as open; the caller closes it."""
     use = _lock(_use_of(store), fcntl.LOCK_SH)
     assert use is not None, "a shared lock is waited for"
     return use
 
 
 def has_others(folder: Path, stays: Path | None) -> bool:
-    """Whether there are stores beside one."""
+    """Whether there are stores other than ``stays``."""
     return folder.is_dir() and any(path != stays and path.is_dir() for path in folder.iterdir())
 
 
 def tidied(folder: Path, stays: Path | None, say: Callable[[str], None]) -> None:
-    """Remove all stores but one, and what dead processes left half made; for who has the lock. ``say``: is told of each
-    that is of an earlier export and that stays.
+    """Removes all stores except ``stays``, and unfinished ones of dead processes; the caller holds the lock. ``say``:
+    called with a message for each store that stays.
     """
     for path in sorted(folder.iterdir()):
         if path == stays or not path.is_dir():
@@ -63,7 +63,7 @@ def tidied(folder: Path, stays: Path | None, say: Callable[[str], None]) -> None
 
 
 def _removed(store: Path) -> bool:
-    """Whether nobody has a store open; then it is removed, as far as the system lets it."""
+    """Removes a store if no process has it open, as far as the system allows it; returns whether none had."""
     use = _lock(_use_of(store), fcntl.LOCK_EX | fcntl.LOCK_NB)
     if use is None:
         return False
@@ -75,7 +75,7 @@ def _removed(store: Path) -> bool:
 
 
 def _lock(path: Path, how: int) -> int | None:
-    """A lock on a file, which is made; None where others have it. Raises OSError where it cannot be opened."""
+    """A lock on a file, which is created; None where others hold it. Raises OSError where it cannot be opened."""
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(file, how)

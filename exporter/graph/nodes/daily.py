@@ -35,7 +35,7 @@ _DIGEST: Final = 10
 _OF_ACCOUNT: Final = "role"
 """The kind of a role of the account."""
 SHARED_SUBJECT: Final = rf"^<[^>]*/(access|enforced|derived)/[0-9a-f]{{{2 * _DIGEST}}}> "
-"""The beginning of a line of N-Triples about a shared node; of others perhaps, too."""
+"""The beginning of a line of N-Triples about a shared node; it may also match other nodes."""
 _has_shared_subject: Final = re.compile(SHARED_SUBJECT).match
 
 
@@ -201,12 +201,12 @@ def shared_enforcements(told: Told) -> list[Node]:
 
 
 def shared_iri(kind: str, iris: Iris, *what: Any) -> str:
-    """``KIND/DIGEST``: of what a shared node says, so that nodes that say the same are one."""
+    """``KIND/DIGEST``: a digest of the content of a shared node, so that nodes with the same content are one node."""
     return iris.path(f"{kind}/{_digest(*what)}")
 
 
 def is_shared(triple: str) -> bool:
-    """Whether a triple, as a line of N-Triples, is of a node that several queries and days may share."""
+    """Whether a triple, as a line of N-Triples, belongs to a node that several queries and days may share."""
     return bool(_has_shared_subject(triple))
 
 

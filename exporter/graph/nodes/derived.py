@@ -1,9 +1,9 @@
-"""With ``--reads daily``: which column was filled from which, said once for all runs of statements that derive alike.
+"""With ``--reads daily``: the sources of columns, written once for all runs of statements with the same derivations.
 
-A version of a column leads to its patterns and, as with ``--reads full``, to the versions that it was filled from and
-to its query. So all that a derivation of one run says follows: of a pattern's source column it is the version with
-``prov:wasDerivedFrom``, for a query meets each column in one version; of a pattern without a source column it is the
-version of the source that the query used.
+A version of a column refers to its patterns and, as with ``--reads full``, to the versions that it was filled from and
+to its query. So everything in the derivation of one run can be found: for a pattern's source column, it is the version
+in ``prov:wasDerivedFrom`` (a query uses only one version of each column); for a pattern without a source column, it is
+the version of the source that the query used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TYPES: Final = DERIVATION_PATTERN.types
 
 
 def patterns(content: Content, iris: Iris) -> dict[Target, list[Node]]:
-    """``derived/DIGEST``: by what was written, from which columns and through which functions a statement filled it,
+    """``derived/DIGEST``: for each written column, the columns and functions that the statement filled it from,
     sorted by IRI.
     """
     alike: dict[tuple[Any, ...], list[Derivation]] = defaultdict(list)
@@ -62,15 +62,15 @@ def _values(derivation: Derivation, ways: tuple[str, ...], iris: Iris) -> Values
 
 
 def sharing_nodes(told: Told) -> tuple[list[Node], Links]:
-    """What :func:`exporter.graph.nodes.queries.statement_nodes` gives, as it is written: without derivations, whose
-    patterns are nodes of no one statement.
+    """The result of :func:`exporter.graph.nodes.queries.statement_nodes` without derivations: their patterns belong to
+    several statements.
     """
     nodes, links = statement_nodes(told)
     return leading_to_patterns(nodes, told), links._replace(derivations={})
 
 
 def leading_to_patterns(nodes: list[Node], told: Told) -> list[Node]:
-    """The nodes of a statement without derivations; versions of columns lead to their patterns."""
+    """The nodes of a statement without derivations; versions of columns refer to their patterns."""
     found = {
         told.iris.column_state(key, told.version, column): tuple([node.iri for node in each])
         for (key, column), each in patterns(told.content, told.iris).items()
