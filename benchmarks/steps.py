@@ -40,7 +40,7 @@ _INSIDE: Final[dict[str, tuple[tuple[Any, str], ...]]] = {
     "facts": ((carried.Told, "facts"), (writing, "read_told")),
     "mentions": ((telling, "said"), (telling, "add")),
     "answers": ((writing, "_together"),),
-    "nodes": ((writing, "statement_nodes"), (writing, "run_nodes"), (recurring, "statement_nodes")),
+    "nodes": ((writing, "statement_nodes"), (writing, "run_nodes")),
     "checks": ((Saying, "checked"),),
     "text": (
         (Saying, "rendered"),
