@@ -30,7 +30,16 @@ _varies: Final = re.compile(r"_:genid\d+| in annotation .*| in OntologyID.*")
 def robot(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run ROBOT; the exit code is for who calls to look at."""
     main = "org.obolibrary.robot.CommandLineInterface"
-    command = [jars.java(), "-Xmx1g", "-cp", jars.class_path("robot"), main, *map(str, arguments)]
+    command = [
+        jars.java(),
+        "-Xmx1g",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-cp",
+        jars.class_path("robot"),
+        main,
+        *map(str, arguments),
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _PY4J: Final = next(Path(pyspark.__file__).parent.glob("jars/py4j-*.jar"))
-_OPTIONS: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8")
+_OPTIONS: Final = (
+    "-Xmx1g",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Duser.timezone=UTC",
+    "-Dfile.encoding=UTF-8",
+)
 Row = tuple[str | None, ...]
 
 
