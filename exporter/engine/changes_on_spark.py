@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Batches = Iterator[pa.RecordBatch]
 
 _LINE: Final = "value string"
+_DIFFER: Final = "value string, is_added boolean"
 _BOTH: Final = ("is_added", "value")
 _LINES: Final = 10_000
 
@@ -35,7 +36,8 @@ def write(changed: Changed[DataFrame], job: Job, new: Publication, spark: SparkS
     if of:
         before = _triples(spark, changed.before(new, "graph"), changed.said, of)
         now = _triples(spark, changed.after(new, "graph"), changed.now, of)
-        removed, added = before.subtract(now), now.subtract(before)
+        differ = _kept(_differences(before, now), f"{new.work}/differ", spark)
+        removed, added = (differ.filter(which).select("value") for which in (~F.col("is_added"), F.col("is_added")))
         if job.daily:
             removed = _without_shared(spark, removed, changed.stays(new, "graph"), of)
         _write(removed, f"{folder}/{REMOVED}")
@@ -46,6 +48,19 @@ def write(changed: Changed[DataFrame], job: Job, new: Publication, spark: SparkS
         known = _parts(spark, changed.before(new, "events"), "\n", "ndjson")
         _write(_parts(spark, changed.after(new, "events"), "\n", "ndjson").subtract(known), f"{folder}/{EVENTS}")
     new.take_changes(folder, changed.number)
+
+
+def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
+    """The lines of one graph only, once each, and whether they were added; each graph is parsed once."""
+    both = before.withColumn("is_now", F.lit(False)).unionByName(now.withColumn("is_now", F.lit(True)))
+    seen = both.groupBy("value").agg(F.min("is_now").alias("first"), F.max("is_now").alias("last"))
+    return seen.filter(F.col("first") == F.col("last")).select("value", F.col("last").alias("is_added"))
+
+
+def _kept(differ: DataFrame, path: str, spark: SparkSession) -> DataFrame:
+    """Several files are made from them, and Spark would parse both graphs for each."""
+    differ.write.parquet(uri(path))
+    return spark.read.schema(_DIFFER).parquet(uri(path))
 
 
 def _parts(spark: SparkSession, folders: list[str], separator: str, ending: str) -> DataFrame:
