@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     """A service and a text of pinned requirements -> how pip-audit ended, and its JSON."""
 
 ROOT: Final = Path(__file__).parents[1]
-LOCKS: Final = ("requirements.lock", "requirements-build.lock", "requirements-audit.lock")
+LOCKS: Final = ("requirements.lock", "requirements-build.lock", "requirements-audit.lock", "requirements-docs.lock")
 TOOLS: Final = ROOT / ".venv" / "audit" / "bin"
 OUT: Final = ROOT / "out" / "audit"
 
