@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,36 @@ def test_it_is_what_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     told(again(random_history(1, 20), 4), replace(JOB, in_order=False))
     remembered = sum(found is not None for found in filled)
     assert remembered > len(filled) / 3
+
+
+def test_sources_are_in_one_order_whatever_versions_they_have() -> None:
+    """A statement fills one column from two of a table, of which some runs see one recorded version, others two."""
+    table = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.ORDERS"}
+    sources = [{**table, "columnName": name} for name in ("AMOUNT", "VAT")]
+    total = {"columnName": "TOTAL", "columnId": 20, "directSources": sources}
+    target = {"objectDomain": "Table", "objectId": 2, "objectName": "D.S.TOTALS", "columns": [total]}
+
+    def row(number: int, read: list[Json], written: Json) -> Json:
+        return {
+            "query_id": f"q-{number}",
+            "query_start_time": f"2026-04-01 08:00:{number:02}",
+            "user_name": "ETL",
+            "direct_objects_accessed": read,
+            "base_objects_accessed": read,
+            "objects_modified": [written],
+        }
+
+    def loads(column: str) -> Json:
+        return {**table, "columns": [{"columnName": column, "columnId": 10}]}
+
+    read = [{**table, "columns": [{"columnName": name} for name in ("AMOUNT", "VAT")]}]
+    rows = [row(0, [], loads("AMOUNT")), *(row(number, read, target) for number in (1, 2, 3)), row(4, [], loads("VAT"))]
+    rows += [row(number, read, target) for number in (5, 6)]
+    assert told(rows, replace(JOB, in_order=False)) == told(rows, JOB)
+    turtle = "\n".join(told(rows, JOB)[f"{GRAPH}-ttl"])
+    derived = re.findall(r"prov:wasDerivedFrom <(table/1/\S+)> , <(table/1/\S+)>", turtle)
+    assert derived
+    assert {tuple(iri.rpartition("/")[2] for iri in pair) for pair in derived} == {("AMOUNT", "VAT")}
 
 
 def test_a_text_with_its_marks_is_not_remembered() -> None:

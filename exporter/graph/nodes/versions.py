@@ -123,13 +123,13 @@ def column_versions(told: Told, derivations: Sequence[Node]) -> Iterator[Node]:
             yield _column_version(key, column, told, filled, _renamed_to(column, effect))
 
 
-def _filled(derivations: Sequence[Node]) -> Mapping[Value, list[Value]]:
-    """The IRIs of column versions -> those that they derive from."""
-    filled = defaultdict(list)
+def _filled(derivations: Sequence[Node]) -> Mapping[Value, dict[Value, Value]]:
+    """The IRIs of column versions -> the columns that they derive from, each with its version."""
+    filled: dict[Value, dict[Value, Value]] = defaultdict(dict)
     for node in derivations:
         source = node.values.get("ah:sourceColumnVersion")
         if source is not None:
-            filled[node.values["ah:targetColumnVersion"][0]].append(source[0])
+            filled[node.values["ah:targetColumnVersion"][0]][node.values["ah:sourceColumn"][0]] = source[0]
     return filled
 
 
@@ -138,7 +138,7 @@ def _renamed_to(column: str, effect: Effect) -> list[str]:
 
 
 def _column_version(
-    key: str, column: str, told: Told, filled: Mapping[Value, list[Value]], former: Sequence[str]
+    key: str, column: str, told: Told, filled: Mapping[Value, dict[Value, Value]], former: Sequence[str]
 ) -> Node:
     thing, name = f"{told.iris.below}{key}", segment(column)
     version = f"{thing}/{told.version}"
@@ -151,10 +151,14 @@ def _column_version(
     prior = told.answers.column_priors.get((key, column))
     if prior is not None:
         values["ah:priorColumnVersion"] = (f"{thing}/{prior}/column/{name}",)
-    sources = set(filled.get(iri, ()))
-    sources.update([told.iris.column_state(key, told.answers.columns[key, one], one) for one in former])
+    sources = dict(filled.get(iri, {}))
+    for one in former:
+        sources[f"{thing}/column/{segment(one)}"] = told.iris.column_state(key, told.answers.columns[key, one], one)
     if sources:
-        values["prov:wasDerivedFrom"] = tuple(sorted(sources, key=str))
+        # By column, which is the same in all runs of a statement; by version, it would not be.
+        values["prov:wasDerivedFrom"] = tuple(
+            [version for _, version in sorted(sources.items(), key=lambda each: str(each[0]))]
+        )
     return Node(COLUMN_VERSION, iri, _COLUMN_MADE, values)
 
 
