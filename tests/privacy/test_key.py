@@ -57,6 +57,7 @@ def test_white_space_around_a_key_does_not_count(tmp_path: Path) -> None:
         (b"", "openssl rand"),
         (b"s3cret" * 9999, "larger than 4096"),
     ],
+    ids=["short", "spaces", "empty", "long"],  # else the key would be in the name of the folder, and so in the message
 )
 def test_what_is_no_key(content: bytes, words: str, tmp_path: Path) -> None:
     path = tmp_path / "key"
