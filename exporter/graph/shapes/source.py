@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from exporter.errors import UsageError
 from exporter.graph.ask.store import FORMATS
@@ -48,13 +48,14 @@ class Source:
 
     def _add(self, triples: Iterable[Triple], file: Path, known: set[Term] | None = None) -> None:
         for one in triples:
-            if known and one.subject in known:
+            subject = cast("Term", one.subject)  # typed wider by pyoxigraph, for RDF-star, which is not parsed here
+            if known and subject in known:
                 raise UsageError(
-                    f"{file}: {text(one.subject)} is a shape of the exporter, which cannot be changed. "  # type: ignore[arg-type]
+                    f"{file}: {text(subject)} is a shape of the exporter, which cannot be changed. "
                     "Give your shape another IRI"
                 )
             self.triples.append(one)
-            self._files.setdefault(one.subject, file)  # type: ignore[arg-type]
+            self._files.setdefault(subject, file)
 
     def file_of(self, subject: Term) -> str:
         """The file that first describes the subject."""
