@@ -67,6 +67,18 @@ def scale(bench: Bench) -> Section:
     )
 
 
+def large(bench: Bench) -> Section:
+    """Whether a row takes longer among three million than among one million."""
+    less, more = bench.measured(*(bench.export(number * LARGE, is_compressed=True) for number in (1, 3)))
+    slower = ratio(_per_row(more), _per_row(less))
+    return Section(
+        "Three million rows",
+        "With compressed outputs (`--compress gzip`): plain, those of three million rows are 45 GB.",
+        [Figure(f"seconds a row, {more.rows:,} rows / {less.rows:,}", slower, asked.PER_ROW), _memory(more)],
+        [less, more],
+    )
+
+
 def startup(bench: Bench) -> Section:
     """The time until the first result."""
     empty, export = bench.started(bench.session(), bench.export(100))
@@ -128,7 +140,10 @@ PARTS: Final[dict[str, Callable[[Bench], Section]]] = {
     "local": local,
     "skew": skew,
     "fresh": fresh,
+    "large": large,
 }
+DEFAULT: Final = [name for name in PARTS if name != "large"]
+"""The parts that are measured if none is named."""
 
 
 def _three(bench: Bench, rows: int) -> tuple[Program, Program, Program]:
