@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from exporter import __version__, printable, watch
@@ -88,8 +89,15 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"exporter {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser.set_defaults(command=partial(_without_command, parser), left="", is_watched=False)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for one in (fetch, export, validate, push, query, queries, serve, quarantine, log):
         one.add(commands)
     help_.add(commands, parser)
     return parser
+
+
+def _without_command(program: argparse.ArgumentParser, _: argparse.Namespace) -> int:
+    """``exporter`` alone: an error for a script, and for a person the commands that there are."""
+    program.print_help(sys.stderr)
+    return 2

@@ -159,7 +159,6 @@ def test_sigterm_is_an_interruption() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["exprot"],
         ["export"],
         ["export", "rows.ndjson"],
@@ -262,6 +261,14 @@ def test_the_questions_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "object_id" in printed
     assert main(["queries", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) >= 21
+
+
+def test_without_a_command_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """An error for a script, which reads nothing from it, and what a person looks for."""
+    assert main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "exporter export rows.ndjson.gz" in err
 
 
 def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
