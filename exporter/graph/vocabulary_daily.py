@@ -10,12 +10,12 @@ from exporter.graph.terms import NodeClass, Property, many, maybe, one
 
 _PROPERTIES: Final = (
     one("prov:startedAtTime", "xsd:dateTime"),
-    one("ah:lastStartedAtTime", "xsd:dateTime"),
+    maybe("ah:lastStartedAtTime", "xsd:dateTime"),
     one("ah:queryCount", "xsd:integer"),
     Property("prov:wasAssociatedWith", "prov:Agent", required=True, many=True),
     maybe("ah:roleName"),
     maybe("ah:role", "ah:SnowflakeObject"),
-    one("ah:accessedObject", "ah:SnowflakeObject"),
+    maybe("ah:accessedObject", "ah:SnowflakeObject"),
     many("prov:used", "ah:Version"),
     maybe("ah:accessPattern", "ah:AccessPattern"),
     many("ah:enforced", "ah:PolicyEnforcement"),

@@ -17,6 +17,7 @@ from exporter.queries.facts import NO_HISTORY
 from exporter.queries.reads import only_reads, reads
 from exporter.rows.reading import read_line
 from exporter.rows.row import Row
+from exporter.serve.app import OWN_QUESTIONS
 from tests import exports
 from tests.bad_rows import GOOD
 from tests.graph.prov_constraints import violations
@@ -45,8 +46,10 @@ SELECT DISTINCT ?query ?user ?role ?time ?object ?version ?type ?name ?column WH
 }"""
 DAILY: Final = """PREFIX ah: <https://w3id.org/access-history#> PREFIX prov: <http://www.w3.org/ns/prov#>
 SELECT DISTINCT ?read ?count ?user ?role ?first ?last ?object ?version ?type ?name ?column WHERE {
-  ?read ah:accessPattern ?pattern ; ah:queryCount ?count ; prov:startedAtTime ?first ; ah:lastStartedAtTime ?last ;
-    prov:wasAssociatedWith ?user ; prov:used ?version ; ah:accessedObject ?object .
+  ?read ah:accessPattern ?pattern ; ah:queryCount ?count ; prov:startedAtTime ?first ;
+    prov:wasAssociatedWith ?user ; prov:used ?version .
+  OPTIONAL { ?read ah:lastStartedAtTime ?later }
+  BIND(COALESCE(?later, ?first) AS ?last)
   ?user a ah:User .
   OPTIONAL { ?read ah:roleName ?role }
   ?pattern ah:accessedObject ?object ; ah:accessType ?type .
@@ -113,14 +116,47 @@ def test_there_is_one_node_for_a_user_role_object_and_day(tmp_path: Path) -> Non
     found = asked(store, """PREFIX ah: <https://w3id.org/access-history#> PREFIX prov: <http://www.w3.org/ns/prov#>
         PREFIX dcterms: <http://purl.org/dc/terms/>
         SELECT ?read ?time ?user ?object ?count (COUNT(?part) AS ?parts) WHERE {
-          ?read a ah:DailyRead ; prov:startedAtTime ?time ; prov:wasAssociatedWith ?user ; ah:accessedObject ?object ;
-            ah:queryCount ?count .
+          ?read a ah:DailyRead ; prov:startedAtTime ?time ; prov:wasAssociatedWith ?user ; ah:queryCount ?count ;
+            ah:accessedObject|(ah:accessPattern/ah:accessedObject) ?object .
           OPTIONAL { ?read dcterms:hasPart ?part }
         } GROUP BY ?read ?time ?user ?object ?count""")  # fmt: skip
     keys = [(time[:10], user, thing) for _, time, user, thing, _, _ in found if time]
     assert len(keys) == len(set(keys)) > 10
     assert {parts for *_, parts in found} > {"0"}, "some are not alike"
     assert max(int(count or 0) for *_, count, _ in found) > 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_page_of_an_object_has_the_same_readers(seed: int, tmp_path: Path) -> None:
+    """Users, their numbers of queries, the first and the last, though parts of a day have several sets of columns."""
+    rows = rows_of(seed)
+    full, daily = (load(export(rows, tmp_path, mode)) for mode in ("full", "daily"))
+    question = (OWN_QUESTIONS / "page-readers.rq").read_text("utf-8")
+    read = asked(full, "SELECT DISTINCT ?o WHERE { ?a <https://w3id.org/access-history#accessedObject> ?o }")
+    for (thing,) in read:
+        query = question.replace("?object { UNDEF }", f"?object {{ <{thing}> }}")
+        assert sorted(asked(daily, query), key=str) == sorted(asked(full, query), key=str) != [], thing
+
+
+def test_a_daily_read_leaves_out_what_follows(tmp_path: Path) -> None:
+    """The object, which its pattern has, and a last time that is the first."""
+    read = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
+    row = {**GOOD, "base_objects_accessed": [read], "objects_modified": []}
+    times = {"q-1": "2026-03-01T10:00:00Z", "q-2": "2026-03-02T10:00:00Z", "q-3": "2026-03-02T11:00:00Z"}
+    rows = [{**row, "query_id": one, "query_start_time": time} for one, time in times.items()]
+    store = load(export(rows, tmp_path, "daily"))
+    found = asked(store, """PREFIX ah: <https://w3id.org/access-history#> PREFIX prov: <http://www.w3.org/ns/prov#>
+        SELECT ?first ?last ?count ?object ?of_pattern WHERE {
+          ?read a ah:DailyRead ; prov:startedAtTime ?first ; ah:queryCount ?count .
+          ?read ah:accessPattern/ah:accessedObject ?of_pattern .
+          OPTIONAL { ?read ah:lastStartedAtTime ?last }
+          OPTIONAL { ?read ah:accessedObject ?object }
+        } ORDER BY ?first""")  # fmt: skip
+    thing = f"snowflake://{exports.ACCOUNT}/table/1"
+    assert found == [
+        ("2026-03-01T10:00:00Z", None, "1", None, thing),
+        ("2026-03-02T10:00:00Z", "2026-03-02T11:00:00Z", "2", None, thing),
+    ]
 
 
 @pytest.mark.parametrize("seed", range(3))

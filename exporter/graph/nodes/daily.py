@@ -148,17 +148,20 @@ def _part_iri(iri: str, part: Part) -> str:
 
 
 def _values(read: Read, told: Read | Part, part: Part | None) -> Values:
+    """Without what follows: the object from the pattern, and the last time from the first if they are equal."""
     values: Values = {
         "prov:startedAtTime": (told.first,),
-        "ah:lastStartedAtTime": (told.last,),
         "ah:queryCount": (told.count,),
         "prov:wasAssociatedWith": tuple(sorted(read.agents)),
     }
+    if told.last != told.first:
+        values["ah:lastStartedAtTime"] = (told.last,)
     if read.role is not None:
         values["ah:roleName"] = (read.role,)
     if read.runs_as is not None:
         values["ah:role"] = (read.runs_as,)
-    values["ah:accessedObject"] = (read.thing,)
+    if part is None or part.pattern is None:
+        values["ah:accessedObject"] = (read.thing,)
     if part is not None:
         if part.versions:
             values["prov:used"] = tuple(sorted(part.versions))
