@@ -123,8 +123,8 @@ def _skipped(report: Report) -> list[str]:
     if not report.skipped_files:
         return []
     named = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
-    files = counted(len(report.skipped_files), "file without rows or link", "files without rows or links")
-    return [f"  skipped {files} in the input: {named}"]
+    files = counted(len(report.skipped_files), "file", "files")
+    return [f"  skipped {files} of the input (links, or not rows): {named}"]
 
 
 def _shapes(report: Report) -> list[str]:
