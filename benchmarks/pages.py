@@ -1,7 +1,8 @@
 """Times the pages of ``exporter serve`` on a large lineage: ``python -m benchmarks.pages [--objects N] [--edges N]``.
 
 It generates 5,000 tables, each written from earlier ones, until there are 50,000 edges between tables, and as many
-between columns. One table, the hub, is a source of a tenth of all. The local engine exports the rows, the pages are
+between columns. One table, the hub, is a source of a tenth of all. One column in 500 tables is tagged and masked, and
+its table is opened to a share. The local engine exports the rows, the pages are
 served as ``exporter serve`` does, and each page is requested as a browser does: once before it was ever requested, and
 then five times. The time to draw it in the browser is not counted. Fails if a page takes too long.
 """
@@ -32,6 +33,9 @@ SECONDS: Final = 2.0
 AGAIN: Final = 5
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 COLUMNS: Final = ("ID", "AMOUNT", "EMAIL", "NOTE")
+GOVERNED: Final = 500
+"""One table in so many has a tag and a masking policy on EMAIL, and a share that opens it."""
+POLICY: Final = {"policyName": "GOVERNANCE.POLICIES.EMAIL_MASK", "policyId": 2, "policyKind": "MASKING_POLICY"}
 Json = dict[str, Any]
 
 
@@ -60,6 +64,8 @@ def rows(objects: int, edges: int, seed: int = 1) -> Iterator[Json]:
             sources.add(random.randrange(number))
         moment = START + timedelta(minutes=number)
         yield _write(number, sorted(sources), moment)
+        if number % GOVERNED == 0:
+            yield from _governed(number, moment)
         yield _query(f"read-{number:06}", f"USER_{number % 40}", moment + timedelta(seconds=30), [table(number)], [])
 
 
@@ -74,6 +80,30 @@ def _write(number: int, sources: list[int], moment: datetime) -> Json:
     ]
     read = [table(one) for one in sources]
     return _query(f"write-{number:06}", "LOADER", moment, read, [table(number, filled)])
+
+
+def _governed(number: int, moment: datetime) -> Iterator[Json]:
+    """The statements of a steward who protects EMAIL of a new table, and opens the table to a share; and a read."""
+    thing = {key: value for key, value in table(number).items() if key != "columns"}
+    tag = {"subOperationType": "ADD", "objectId": {"value": 1}, "tagValue": {"value": "yes"}}
+    mask = {"subOperationType": "ADD", "objectId": {"value": POLICY["policyId"]}}
+    on_table = {f"SECURABLE_OBJECT_{key.removeprefix('object').upper()}": value for key, value in thing.items()}
+    share = {"objectDomain": "Share", "objectId": 3, "objectName": "PARTNERS"}
+    changes = (
+        {**thing, "operationType": "ALTER", "properties": _of_email("tags", {"GOVERNANCE.TAGS.PII": tag})},
+        {**thing, "operationType": "ALTER", "properties": _of_email("maskingPolicies", {POLICY["policyName"]: mask})},
+        {**share, "operationType": "GRANT", "properties": {"grant": {"value": {"PRIVILEGES": ["SELECT"], **on_table}}}},
+    )
+    for place, change in enumerate(changes):
+        row = _query(f"steward-{number:06}-{place}", "STEWARD", moment + timedelta(seconds=10 + place), [], [])
+        yield {**row, "object_modified_by_ddl": change}
+    enforced = [{**thing, "columns": [{**column(number, "EMAIL"), "policies": [POLICY]}]}]
+    row = _query(f"masked-{number:06}", "ANALYST", moment + timedelta(seconds=20), [table(number)], [])
+    yield {**row, "policies_referenced": enforced}
+
+
+def _of_email(name: str, given: Json) -> Json:
+    return {"columns": {"EMAIL": {name: given}}}
 
 
 def _query(query_id: str, user: str, moment: datetime, read: list[Json], modified: list[Json]) -> Json:
