@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import time
 from typing import TYPE_CHECKING
@@ -18,18 +19,74 @@ settings.register_profile("ci", settings.get_profile("local"), derandomize=True,
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+SHARED = ("tests/fetch/", "tests/serve/", "tests/stores/")
+"""Folders whose tests share a server or an export, which one process makes once."""
+LONGEST = (
+    "spark",
+    "tests/graph/ask/test_daily_questions.py",
+    "tests/graph/ask/test_questions_random.py",
+    "tests/graph/ask/test_questions.py",
+    "tests/graph/ask/test_jena.py",
+    "tests/serve/",
+    "tests/stores/",
+    "tests/fetch/",
+    "tests/test_faults.py",
+    "tests/test_updates.py",
+    "tests/test_surroundings.py",
+    "tests/graph/test_owl.py",
+    "tests/openlineage/test_kafka.py",
+)
+"""Groups of tests in the order in which they begin; the others follow in the order of their names. The last groups are
+short, so that all processes end at about the same time.
+"""
+LONG_ID = 120
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What uses the Spark session starts a JVM; other tests that start one say so by the same mark.
 
-    In several processes, the JVM's tests are one process's, and the others stay with their module. First of all hooks:
-    pytest-xdist reads the groups in a hook of the same name, and would find none.
+    In several processes, a group of tests is run by one of them. First of all hooks: pytest-xdist reads the groups in a
+    hook of the same name, and would find none. bin/test tells it to keep the order of the groups.
     """
-    for item in items:
+    groups = {item: group(item) for item in items}
+    for item, name in groups.items():
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.jvm)
-        is_jvm = item.get_closest_marker("jvm") is not None
-        item.add_marker(pytest.mark.xdist_group("jvm" if is_jvm else item.nodeid.partition("::")[0]))
+        item.add_marker(pytest.mark.xdist_group(name))
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(groups[item], len(places)))
+
+
+def group(item: pytest.Item) -> str:
+    """All that use the Spark session; what shares something in a folder; the tests of a module."""
+    drawn = getattr(item, "callspec", None)
+    if "spark" in getattr(item, "fixturenames", ()) or (drawn and drawn.params.get("engine") == "spark"):
+        return "spark"
+    module = item.nodeid.partition("::")[0]
+    return next((folder for folder in SHARED if module.startswith(folder)), module)
+
+
+def pytest_collection_finish() -> None:
+    """What the tests have imported stays until the end: the garbage collector need not look at it again and again."""
+    gc.freeze()
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Short names for tests of long texts: pytest writes the name of each test into its environment, and
+    pytest-xdist sends it from process to process.
+    """
+    if isinstance(val, str | bytes) and len(val) > LONG_ID:
+        return f"{val[: LONG_ID // 2]!r} and {len(val) - LONG_ID // 2} more"
+    return None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _without_waiting_for_the_disk() -> Iterator[None]:
+    """What the tests write need not survive a power failure, which takes a millisecond and more for each file."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture(scope="session")

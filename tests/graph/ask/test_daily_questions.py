@@ -20,11 +20,11 @@ from exporter.cli import main
 from exporter.graph.ask import by_day, movement
 from exporter.graph.ask.answers import Answer
 from exporter.graph.ask.parameters import bind
-from exporter.graph.ask.questions import find, questions, select
+from exporter.graph.ask.questions import questions, select
 from exporter.graph.ask.store import load
 from tests.exports import export, ndjson
 from tests.graph.ask import dense_histories
-from tests.graph.ask.drawn_parameters import given_of, values_of
+from tests.graph.ask.drawn_parameters import found, given_of, values_of
 from tests.graph.ask.plain_history import History
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def told(store: Store, question: str, given: Given) -> Told:
 
 def answered(store: Store, question: str, given: Given) -> Answer:
     """What the graph answers, without a look at what the parameters name."""
-    asked = find(question)
+    asked = found(question)
     if question == movement.QUESTION:
         return Answer(movement.COLUMNS, *movement.rows(store, asked.parameters, given, limit=10**6))
     return select(store, bind(asked.query, asked.parameters, given), question)
@@ -220,7 +220,7 @@ ASKED_OF_MONTH: Final[dict[str, Any]] = {
 @pytest.mark.parametrize("question", SAME)
 def test_company_month_answers_the_same(question: str, month: dict[str, Path]) -> None:
     stores = {mode: _month(out) for mode, out in month.items()}
-    required = {one.name: [ASKED_OF_MONTH[one.name]] for one in find(question).parameters if one.required}
+    required = {one.name: [ASKED_OF_MONTH[one.name]] for one in found(question).parameters if one.required}
     full, daily = (told(stores[mode], question, required) for mode in ("full", "daily"))
     assert full == daily
 
