@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DENSE: Final = (*range(80), 1155)
 HARD: Final = (*range(100, 118), 6008, 8072)
 """Seeds; the last ones are of histories that told of a fault, found among two thousand."""
+TOLD_OF_A_FAULT: Final = ("dense-1155", "hard-6008", "hard-8072")
 SHARED: Final = range(12)
 NAMES: Final = tuple(
     f"{kind}-{seed}" for kind, seeds in (("dense", DENSE), ("hard", HARD), ("shared", SHARED)) for seed in seeds

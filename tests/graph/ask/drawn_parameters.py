@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from exporter.graph.ask.parameters import Parameter
 
 ASKED: Final = 4
-"""How often a question with parameters is asked of one history."""
+ASKED_OF_DENSE: Final = 2
+"""How often a question with parameters is asked of one history; less often of the dense ones, which are many."""
 Given = dict[str, list[str]]
 found = cache(find)
 """A question, looked for once."""
@@ -35,8 +36,9 @@ def _values_of(case: str) -> dict[str, list[str]]:
     return values_of(history(case))
 
 
-def drawn_parameters(question: str, case: str, asked: int = ASKED) -> list[Given]:
+def drawn_parameters(question: str, case: str) -> list[Given]:
     """With nothing that may be left out, and then with values that the rows have: one of each, or several."""
+    asked = ASKED_OF_DENSE if case.startswith("dense-") and case not in drawn.TOLD_OF_A_FAULT else ASKED
     return given_of(question, case, _values_of(case), asked)
 
 
