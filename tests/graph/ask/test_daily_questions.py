@@ -5,6 +5,7 @@ reads.
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 from datetime import UTC, datetime, timedelta
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from tests.histories import Json
 
 MONTH: Final = Path(__file__).parents[3] / "examples" / "company-month"
-SEEDS: Final = range(40)
+SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_SEEDS", "24")))
+"""More of them: ``EXPORTER_TEST_SEEDS=100 bin/test tests/graph/ask/test_daily_questions.py``."""
 ASKED: Final = 3
 ALL: Final = [question.name for question in questions()]
 SAME: Final = sorted(by_day.ANSWERED)
