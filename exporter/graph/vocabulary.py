@@ -29,6 +29,7 @@ QUERY: Final = NodeClass(
         many("prov:used", "ah:Version"),
         many("ah:madeVersion", "ah:Version"),
         many("prov:qualifiedUsage", "ah:Access"),
+        many("ah:accessPattern", "ah:AccessPattern"),
         many("ah:enforced", "ah:PolicyEnforcement"),
         many("ah:hasJoin", "ah:Join"),
         many("ah:hasChange", "ah:Change"),

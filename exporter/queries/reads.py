@@ -50,6 +50,21 @@ def reads(content: Content) -> list[Alike]:
     return [one for key in keys for one in _of_object(key, accesses.get(key, []), policies.get(key, []))]
 
 
+def accessed(content: Content) -> list[Alike]:
+    """The accesses of a statement, sorted by object. Those of one object that list it under the same name and with the
+    same columns are one, with several ways; nothing else is merged, so each access can be told.
+    """
+    ways: dict[tuple[str, str | None, tuple[str, ...]], set[str]] = {}
+    for access in content.accesses:
+        columns = tuple(sorted({column.name for column in access.columns}))
+        ways.setdefault((access.thing.key, access.thing.name, columns), set()).add(access.access)
+    found = (
+        Alike(key, () if name is None else (name,), tuple(sorted(each)), columns)
+        for (key, name, columns), each in ways.items()
+    )
+    return sorted(found)
+
+
 def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]) -> Iterator[Alike]:
     on_object = [one for one in policies if one.column_name is None]
     found: dict[tuple[How, frozenset[Rule]], list[tuple[str, list[PolicyReference]]]] = {}

@@ -3,7 +3,7 @@
 A query that only reads is validated as with ``--reads full``, and its events and facts are the same. Its nodes are not
 written: it sends its reads to the days instead (:class:`Sharing`), which add them up in a separate round
 (:func:`by_day`). The day of a query is that of its start in UTC, as in an update. A query that writes keeps its nodes,
-and sends only its derivation patterns to the days.
+and sends only the patterns of its accesses and derivations to the days.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from exporter.graph.nodes import daily, derived
+from exporter.graph.nodes import daily
 from exporter.graph.nodes.agents import agent_path
 from exporter.graph.nodes.daily import Part, Read
+from exporter.graph.nodes.sharing import patterns
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import POLICY_ENFORCEMENT
 from exporter.graph.vocabulary_daily import ACCESS_PATTERN, DERIVATION_PATTERN
@@ -51,7 +52,7 @@ class Sharing:
         self._reads: dict[str, Read] = {}
         self._shared: dict[str, Node] = {}
         self._alike: dict[str, Recent[list[tuple[Alike, Node | None]]]] = {}
-        self._derived: dict[str, Recent[dict[str, Node]]] = {}
+        self._written: dict[str, Recent[dict[str, Node]]] = {}
 
     @staticmethod
     def is_by_day(content: Content) -> bool:
@@ -105,14 +106,12 @@ class Sharing:
         return [node.iri for node in nodes]
 
     def note(self, told: Told) -> None:
-        """Note the derivation patterns of a query that writes, to be sent to the days."""
-        if not told.content.derivations:
-            return
-        recent = self._derived.setdefault(told.iris.account, Recent(_CONTENTS))
+        """Note the patterns of a query that writes, to be sent to the days."""
+        recent = self._written.setdefault(told.iris.account, Recent(_CONTENTS))
         known = recent.get(told.content)
         if known is None:
-            found = derived.patterns(told.content, told.iris).values()
-            known = recent.keep(told.content, {node.iri: node for nodes in found for node in nodes})
+            found = patterns(told.content, told.iris)
+            known = recent.keep(told.content, {node.iri: node for node in found})
         self._shared.update(known)
 
     def messages(self) -> Iterator[Message]:

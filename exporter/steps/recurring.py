@@ -170,7 +170,7 @@ class _Template:
             return tuple([iri.replace(mark, query) for iri in iris])
 
         derived = {key: own(iris) for key, iris in links.derivations.items()}
-        return Links(own(links.usages), own(links.enforcements), own(links.joins), derived)
+        return Links(own(links.usages), own(links.enforcements), own(links.joins), derived, links.patterns)
 
 
 def _pieces(text: str, find: re.Pattern[str]) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:

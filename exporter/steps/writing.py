@@ -10,9 +10,9 @@ import orjson
 
 from exporter.graph.catalog_entries import remarks
 from exporter.graph.iri import Iris
-from exporter.graph.nodes.derived import sharing_nodes
 from exporter.graph.nodes.endings import ended
 from exporter.graph.nodes.queries import run_nodes, statement_nodes
+from exporter.graph.nodes.sharing import sharing_nodes, without_shared
 from exporter.graph.nodes.told import Told
 from exporter.messages import (
     EVENTS,
@@ -162,8 +162,8 @@ class _Writer:
         nodes = list(run_nodes(told, links))
         whole = nodes + of_statement
         results = saying.checked(whole)
-        if self.sharing and told.content.derivations:
-            of_statement, links = sharing_nodes(told)
+        if self.sharing and not self.sharing.is_by_day(told.content):
+            of_statement, links = without_shared(of_statement, links, told)
             nodes = list(run_nodes(told, links))
             results += [one for one in saying.checked(nodes + of_statement) if one not in results]
         if self._recurring is None:

@@ -1,4 +1,6 @@
-"""``--reads daily``: each derivation follows from the patterns that runs share and from the versions."""
+"""``--reads daily``: each derivation and access of a query that writes follows from the patterns that runs share and
+from the versions.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.graph.ask.store import load
+from exporter.queries.reads import accessed
 from tests import exports
 from tests.bad_rows import GOOD
 from tests.graph.ask import dense_histories
-from tests.graph.test_daily import asked, export
+from tests.graph.test_daily import asked, content, export
 from tests.histories import Json, random_history
 
 if TYPE_CHECKING:
@@ -55,6 +58,23 @@ _OTHERS: Final = f"""{_PREFIXES}SELECT ?version ?term ?value WHERE {{
   {{ ?version a ah:Version }} UNION {{ ?version a ah:ColumnVersion }}
   ?version ?term ?value FILTER(?term NOT IN (prov:qualifiedDerivation, ah:derivationPattern))
 }}"""
+_NAMED_AND_COLUMN: Final = """
+  OPTIONAL { ?told ah:objectName ?name }
+  OPTIONAL { ?told ah:readColumn ?column }
+"""
+FULL_ACCESSES: Final = f"""{_PREFIXES}SELECT ?query ?version ?type ?object ?name ?column WHERE {{
+  ?query prov:qualifiedUsage ?told .
+  ?told prov:entity ?version ; ah:accessType ?type ; ah:accessedObject ?object .
+  {_NAMED_AND_COLUMN}
+}}"""
+DAILY_ACCESSES: Final = f"""{_PREFIXES}SELECT ?query ?version ?type ?object ?name ?column WHERE {{
+  ?query a ah:Query ; ah:accessPattern ?told ; prov:used ?version .
+  ?told ah:accessType ?type ; ah:accessedObject ?object .
+  ?version prov:specializationOf ?object .
+  {_NAMED_AND_COLUMN}
+}}"""
+_QUERIES: Final = f"{_PREFIXES}SELECT ?query WHERE {{ ?query a ah:Query }}"
+_ACCESSES: Final = f"{_PREFIXES}SELECT ?one WHERE {{ ?one a ah:Access }}"
 _DERIVED: Final = f"{_PREFIXES}SELECT ?one WHERE {{ ?one a ah:ColumnDerivation }}"
 _PATTERNS: Final = f"{_PREFIXES}SELECT ?one WHERE {{ ?one a ah:DerivationPattern }}"
 
@@ -96,6 +116,35 @@ def test_each_derivation_follows_from_a_pattern_and_a_version(
     assert 0 < len(asked(daily, _PATTERNS)) <= len(derivations)
     assert asked(full, _PATTERNS) == []
     assert sorted(asked(daily, _OTHERS), key=str) == sorted(asked(full, _OTHERS), key=str)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("history", [any_form, any_order])
+def test_each_access_follows_from_a_pattern_and_a_version(
+    history: Callable[[int], list[Json]], seed: int, tmp_path: Path
+) -> None:
+    full, daily = both(history(seed), tmp_path)
+    kept = {query for (query,) in asked(daily, _QUERIES)}
+    accesses = [one for one in asked(full, FULL_ACCESSES) if one[0] in kept]
+    assert len(accesses) > 5
+    assert sorted(asked(daily, DAILY_ACCESSES), key=str) == sorted(accesses, key=str)
+    assert asked(daily, _ACCESSES) == []
+
+
+def test_accesses_are_merged_only_if_nothing_is_lost() -> None:
+    """The ways of an object with the same name and columns."""
+
+    def table(name: str, *columns: str) -> Json:
+        named = [{"columnName": one} for one in columns]
+        return {"objectDomain": "Table", "objectId": 1, "objectName": name, "columns": named}
+
+    def told(direct: Json, base: Json) -> list[tuple[Any, ...]]:
+        row = {**GOOD, "direct_objects_accessed": [direct], "base_objects_accessed": [base]}
+        return [(one.names, one.ways, one.columns) for one in accessed(content(**row))]
+
+    assert told(table("T", "B", "A"), table("T", "A", "B")) == [(("T",), ("BASE", "DIRECT"), ("A", "B"))]
+    assert told(table("T", "A"), table("T", "B")) == [(("T",), ("BASE",), ("B",)), (("T",), ("DIRECT",), ("A",))]
+    assert told(table("T", "A"), table("U", "A")) == [(("T",), ("DIRECT",), ("A",)), (("U",), ("BASE",), ("A",))]
 
 
 def copies(times: int, **also: Any) -> list[Json]:

@@ -12,15 +12,12 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.graph.nodes.daily import shared_iri
-from exporter.graph.nodes.queries import statement_nodes
 from exporter.graph.terms import Node
-from exporter.graph.vocabulary import COLUMN_DERIVATION
 from exporter.graph.vocabulary_daily import DERIVATION_PATTERN
 from exporter.queries.identifiers import ROUTINE_KINDS
 
 if TYPE_CHECKING:
     from exporter.graph.iri import Iris
-    from exporter.graph.nodes.queries import Links
     from exporter.graph.nodes.told import Told
     from exporter.graph.terms import Values
     from exporter.queries.facts import Content, Derivation
@@ -61,21 +58,13 @@ def _values(derivation: Derivation, ways: tuple[str, ...], iris: Iris) -> Values
     return values
 
 
-def sharing_nodes(told: Told) -> tuple[list[Node], Links]:
-    """The result of :func:`exporter.graph.nodes.queries.statement_nodes` without derivations: their patterns belong to
-    several statements.
-    """
-    nodes, links = statement_nodes(told)
-    return leading_to_patterns(nodes, told), links._replace(derivations={})
-
-
 def leading_to_patterns(nodes: list[Node], told: Told) -> list[Node]:
-    """The nodes of a statement without derivations; versions of columns refer to their patterns."""
+    """The nodes, with references from versions of columns to their patterns."""
     found = {
         told.iris.column_state(key, told.version, column): tuple([node.iri for node in each])
         for (key, column), each in patterns(told.content, told.iris).items()
     }
-    return [_leading(node, found.get(node.iri)) for node in nodes if node.of is not COLUMN_DERIVATION]
+    return [_leading(node, found.get(node.iri)) for node in nodes]
 
 
 def _leading(node: Node, iris: tuple[str, ...] | None) -> Node:

@@ -49,13 +49,15 @@ _HISTORY: Final = {
 
 class Links(NamedTuple):
     """The IRIs of the nodes that a query and its versions refer to, each list sorted: ``usages``, ``enforcements`` and
-    ``joins`` of the query, ``derivations`` by the key of the object written.
+    ``joins`` of the query, ``derivations`` by the key of the object written; with ``--reads daily``, ``patterns`` in
+    place of the usages.
     """
 
     usages: tuple[str, ...]
     enforcements: tuple[str, ...]
     joins: tuple[str, ...]
     derivations: dict[str, tuple[str, ...]]
+    patterns: tuple[str, ...] = ()
 
 
 def of_query(facts: QueryFacts, answers: Answers, iris: Iris) -> Iterator[Node]:
@@ -93,6 +95,7 @@ def run_nodes(told: Told, links: Links) -> Iterator[Node]:
     changed = list(changes(told)) if told.content.changes else []
     parts = {
         "prov:qualifiedUsage": links.usages,
+        "ah:accessPattern": links.patterns,
         "ah:enforced": links.enforcements,
         "ah:hasJoin": links.joins,
         "ah:hasChange": _iris([change for change, _ in changed]),
