@@ -3,7 +3,7 @@
 A query that only reads is validated as with ``--reads full``, and its events and facts are the same. Its nodes are not
 written: it sends its reads to the days instead (:class:`Sharing`), which add them up in a separate round
 (:func:`by_day`). The day of a query is that of its start in UTC, as in an update. A query that writes keeps its nodes,
-and sends only the patterns of its accesses and derivations to the days.
+and sends only what its runs share to the days: patterns of accesses and derivations, settings.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import msgspec
 
 from exporter.graph.nodes import daily
 from exporter.graph.nodes.agents import agent_path
+from exporter.graph.nodes.changes import setting_types
 from exporter.graph.nodes.daily import Part, Read
 from exporter.graph.nodes.sharing import patterns
 from exporter.graph.terms import Node
-from exporter.graph.vocabulary import POLICY_ENFORCEMENT
+from exporter.graph.vocabulary import POLICY_ENFORCEMENT, SETTING
 from exporter.graph.vocabulary_daily import ACCESS_PATTERN, DERIVATION_PATTERN
 from exporter.messages import READ, SHARED, Message, by_key, decode, encode
 from exporter.queries.around import role_of
@@ -41,7 +42,7 @@ _CONTENTS: Final = 6_000
 """Contents whose reads are cached, because statements recur."""
 REFUSED: Final = "refused_days"
 """Name of a count: nodes of days that a shape refuses."""
-_CLASSES: Final = {of.name: of for of in (ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT)}
+_CLASSES: Final = {of.name: of for of in (ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING)}
 _read: Final = msgspec.msgpack.Decoder(tuple[str, Read]).decode
 
 
@@ -105,8 +106,9 @@ class Sharing:
         self._shared.update({node.iri: node for node in nodes})
         return [node.iri for node in nodes]
 
-    def note(self, told: Told) -> None:
-        """Note the patterns of a query that writes, to be sent to the days."""
+    def note(self, told: Told, settings: Iterable[Node]) -> None:
+        """Note the patterns and shared settings of a query that writes, to be sent to the days."""
+        self._shared.update({node.iri: node for node in settings})
         recent = self._written.setdefault(told.iris.account, Recent(_CONTENTS))
         known = recent.get(told.content)
         if known is None:
@@ -150,4 +152,5 @@ def by_day(messages: Iterable[Message], job: Job) -> Iterator[Message]:
 
 def _node(iri: str, name: str, values: dict[str, Any]) -> Node:
     of = _CLASSES[name]
-    return Node(of, iri, of.types, {term: tuple(each) for term, each in values.items()})
+    types = setting_types(values["ah:property"][0], is_plain="ah:element" not in values) if of is SETTING else of.types
+    return Node(of, iri, types, {term: tuple(each) for term, each in values.items()})

@@ -12,8 +12,9 @@ from exporter.graph.catalog_entries import remarks
 from exporter.graph.iri import Iris
 from exporter.graph.nodes.endings import ended
 from exporter.graph.nodes.queries import run_nodes, statement_nodes
-from exporter.graph.nodes.sharing import sharing_nodes, without_shared
+from exporter.graph.nodes.sharing import sharing_nodes, with_shared_settings, without_shared
 from exporter.graph.nodes.told import Told
+from exporter.graph.terms import Node
 from exporter.messages import (
     EVENTS,
     NAMED_FOR_QUERY,
@@ -44,8 +45,8 @@ from exporter.things.stories import Answer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from exporter.graph.nodes.queries import Links
     from exporter.graph.shapes.results import Result
-    from exporter.graph.terms import Node
     from exporter.openlineage.events import Event
     from exporter.queries.facts import QueryFacts
     from exporter.steps.job import Job
@@ -156,30 +157,40 @@ class _Writer:
         saying = self.saying
         known = self._recurring.filled(told) if self._recurring else None
         if known:
-            nodes = list(run_nodes(told, known.links))
-            return saying.checked(nodes), self._texts(told, nodes, known.texts, known.nodes)
+            nodes, settings = self._of_run(told, known.links)
+            return saying.checked(nodes + settings), self._texts(told, nodes, settings, known.texts, known.nodes)
         of_statement, links = statement_nodes(told)
-        nodes = list(run_nodes(told, links))
+        nodes, settings = list(run_nodes(told, links)), list[Node]()
         whole = nodes + of_statement
         results = saying.checked(whole)
         if self.sharing and not self.sharing.is_by_day(told.content):
             of_statement, links = without_shared(of_statement, links, told)
-            nodes = list(run_nodes(told, links))
-            results += [one for one in saying.checked(nodes + of_statement) if one not in results]
+            nodes, settings = self._of_run(told, links)
+            results += [one for one in saying.checked(nodes + settings + of_statement) if one not in results]
         if self._recurring is None:
-            return results, chain(self._texts(told, nodes + of_statement), self._around.of_query(told.facts, whole))
+            texts_of = self._texts(told, nodes + of_statement, settings)
+            return results, chain(texts_of, self._around.of_query(told.facts, whole))
         texts = saying.rendered(of_statement)
         if not results:
             self._recurring.met(told, texts, links)
-        return results, self._texts(told, nodes, texts, len(of_statement))
+        return results, self._texts(told, nodes, settings, texts, len(of_statement))
 
-    def _texts(self, told: Told, nodes: list[Node], texts: Sequence[str] = (), number: int = 0) -> Iterator[Message]:
-        """The texts of a query: ``nodes``, and ``number`` further ones in ``texts``; or its reads for the days."""
+    def _of_run(self, told: Told, links: Links) -> tuple[list[Node], list[Node]]:
+        """The other nodes of a query, and its settings that other runs share."""
+        nodes = list(run_nodes(told, links))
+        return with_shared_settings(nodes, told.iris) if self.sharing else (nodes, [])
+
+    def _texts(
+        self, told: Told, nodes: list[Node], settings: list[Node], texts: Sequence[str] = (), number: int = 0
+    ) -> Iterator[Message]:
+        """The texts of a query: ``nodes``, and ``number`` further ones in ``texts``; or its reads for the days. Shared
+        ``settings`` are sent to the days.
+        """
         if self.sharing and self.sharing.is_by_day(told.content):
             yield from self.sharing.hear(told)
             return
         if self.sharing:
-            self.sharing.note(told)
+            self.sharing.note(told, settings)
         yield from self.saying.texts(nodes)
         yield from self.saying.joined(list(texts), number)
 

@@ -1,9 +1,10 @@
-"""``--reads daily``: each derivation and access of a query that writes follows from the patterns that runs share and
-from the versions.
+"""``--reads daily``: the derivations, accesses and settings of a query that writes follow from what runs share and from
+the versions.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -73,6 +74,9 @@ DAILY_ACCESSES: Final = f"""{_PREFIXES}SELECT ?query ?version ?type ?object ?nam
   ?version prov:specializationOf ?object .
   {_NAMED_AND_COLUMN}
 }}"""
+_SETTINGS: Final = (
+    f"{_PREFIXES}SELECT ?change ?one ?term ?value WHERE {{ ?change ah:hasSetting ?one . ?one ?term ?value }}"
+)
 _QUERIES: Final = f"{_PREFIXES}SELECT ?query WHERE {{ ?query a ah:Query }}"
 _ACCESSES: Final = f"{_PREFIXES}SELECT ?one WHERE {{ ?one a ah:Access }}"
 _DERIVED: Final = f"{_PREFIXES}SELECT ?one WHERE {{ ?one a ah:ColumnDerivation }}"
@@ -129,6 +133,35 @@ def test_each_access_follows_from_a_pattern_and_a_version(
     assert len(accesses) > 5
     assert sorted(asked(daily, DAILY_ACCESSES), key=str) == sorted(accesses, key=str)
     assert asked(daily, _ACCESSES) == []
+
+
+def settings(store: Store) -> Counter[tuple[str | None, frozenset[tuple[str | None, ...]]]]:
+    """By change, what each of its settings has."""
+    found = defaultdict(set)
+    for change, setting, *said in asked(store, _SETTINGS):
+        found[change, setting].add(tuple(said))
+    return Counter((change, frozenset(said)) for (change, _), said in found.items())
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("history", [any_form, any_order])
+def test_each_change_has_the_same_settings(history: Callable[[int], list[Json]], seed: int, tmp_path: Path) -> None:
+    full, daily = both(history(seed), tmp_path)
+    assert settings(daily) == settings(full)
+    assert settings(full)
+
+
+def test_changes_that_set_the_same_share_a_setting_unless_it_has_a_period(tmp_path: Path) -> None:
+    columns = {"columns": {"A": {"objectId": {"value": 7}, "subOperationType": "ADD"}}}
+    tags = {"tags": {"D.S.PII": {"value": "yes", "objectId": {"value": 5}, "subOperationType": "ADD"}}}
+    change = {"objectDomain": "Table", "objectId": 2, "objectName": "D.S.U", "operationType": "ALTER"}
+    change["properties"] = {**columns, **tags}
+    row = {**GOOD, "object_modified_by_ddl": change}
+    rows = [{**row, "query_id": f"q-{day}", "query_start_time": f"2026-03-0{day}T10:00:00Z"} for day in range(1, 4)]
+    store = load(export(rows, tmp_path, "daily"))
+    nodes = f"{_PREFIXES}SELECT DISTINCT ?one WHERE {{ ?one a ah:%s }}"
+    assert (len(asked(store, nodes % "ColumnSetting")), len(asked(store, nodes % "TagSetting"))) == (1, 3)
+    assert len(asked(store, f"{_PREFIXES}SELECT ?c WHERE {{ ?c ah:hasSetting/a ah:ColumnSetting }}")) == 3
 
 
 def test_accesses_are_merged_only_if_nothing_is_lost() -> None:

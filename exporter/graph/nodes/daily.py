@@ -34,7 +34,7 @@ _DIGEST: Final = 10
 """Bytes of the digest that names a shared node."""
 _OF_ACCOUNT: Final = "role"
 """The kind of a role of the account."""
-SHARED_SUBJECT: Final = rf"^<[^>]*/(access|enforced|derived)/[0-9a-f]{{{2 * _DIGEST}}}> "
+SHARED_SUBJECT: Final = rf"^<[^>]*/(access|enforced|derived|setting)/[0-9a-f]{{{2 * _DIGEST}}}> "
 """The beginning of a line of N-Triples about a shared node; it may also match other nodes."""
 _has_shared_subject: Final = re.compile(SHARED_SUBJECT).match
 

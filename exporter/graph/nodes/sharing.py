@@ -2,8 +2,9 @@
 
 Accesses and derivations are not written. The query refers to patterns of accesses
 (:func:`exporter.graph.nodes.daily.pattern`), its versions of columns to patterns of derivations
-(:mod:`exporter.graph.nodes.derived`). What an access of one run has follows: its version is the one of the pattern's
-object in ``prov:used`` of the query, since a query uses only one version of each object.
+(:mod:`exporter.graph.nodes.derived`), its changes to shared settings. What an access of one run has follows: its
+version is the one of the pattern's object in ``prov:used`` of the query, since a query uses only one version of each
+object.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.graph.nodes import daily, derived
 from exporter.graph.nodes.queries import statement_nodes
-from exporter.graph.vocabulary import ACCESS, COLUMN_DERIVATION
+from exporter.graph.vocabulary import ACCESS, CHANGE, COLUMN_DERIVATION, SETTING
 from exporter.queries.reads import accessed, only_reads
 
 if TYPE_CHECKING:
@@ -49,3 +50,26 @@ def without_shared(nodes: list[Node], links: Links, told: Told) -> tuple[list[No
     used = tuple(sorted(node.iri for node in _of_accesses(told.content, told.iris)))
     left = derived.leading_to_patterns([node for node in nodes if node.of not in _NOT_WRITTEN], told)
     return left, links._replace(usages=(), derivations={}, patterns=used)
+
+
+def with_shared_settings(nodes: list[Node], iris: Iris) -> tuple[list[Node], list[Node]]:
+    """The nodes of a run without settings that other runs share, and these: ``setting/DIGEST``. Tags and policies are
+    not shared, since each time that one is set has a period.
+    """
+    shared = {
+        node.iri: node._replace(iri=daily.shared_iri("setting", iris, *sorted(node.values.items())))
+        for node in nodes
+        if node.of is SETTING and "ah:elementObject" not in node.values
+    }
+    if not shared:
+        return nodes, []
+    left = [_referring(node, shared) for node in nodes if node.iri not in shared]
+    return left, list({node.iri: node for node in shared.values()}.values())
+
+
+def _referring(node: Node, shared: dict[str, Node]) -> Node:
+    """The node with references to the shared settings."""
+    if node.of is not CHANGE or "ah:hasSetting" not in node.values:
+        return node
+    settings = {shared[one].iri if one in shared else one for one in map(str, node.values["ah:hasSetting"])}
+    return node._replace(values={**node.values, "ah:hasSetting": tuple(sorted(settings))})

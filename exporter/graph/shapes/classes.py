@@ -44,6 +44,7 @@ _SHARED: Final = {
     "access": "ah:AccessPattern",
     "derived": "ah:DerivationPattern",
     "enforced": "ah:PolicyEnforcement",
+    "setting": "ah:Setting",
 }
 """With ``--reads daily``: the class of ``reads/DAY/…``, and of nodes that are named by a digest alone."""
 _SINGLE: Final = {"account": "ah:Account", "organization": "ah:Organization"}
