@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 # A first Spark job takes seconds, whatever the example: time says nothing about a property.
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
-# Background jobs of a shell ignore Ctrl-C, and so do their children: a test that interrupts one would wait for ever.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
@@ -45,6 +41,19 @@ LONGEST = (
 short, so that all processes end at about the same time.
 """
 LONG_ID = 120
+"""Characters; longer texts are cut in the names of tests."""
+
+
+def pytest_configure() -> None:
+    let_programs_be_interrupted()
+
+
+def let_programs_be_interrupted() -> None:
+    """Background jobs of a shell ignore Ctrl-C, and so do their children: a test that interrupts one would wait until
+    its time is up.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
