@@ -179,6 +179,11 @@ def pages(address: str, objects: int) -> Iterator[tuple[str, Callable[[], bytes]
         ("query", f"query?id=write-{middle:06}"),
         ("question: writers, by id", f"ask/writers?object_id={middle + 1}&domain=Table"),
         ("question: writers, by name", f"ask/writers?object_name={name}&domain=Table"),
+        ("question: column-lineage of one", f"ask/column-lineage?target_object_name={name}"),
+        ("question: downstream-users of the hub", "ask/downstream-users?object_id=1&domain=Table"),
+        ("question: end-up of the hub", "ask/end-up?object_id=1&domain=Table"),
+        ("question: changes, everything", f"ask/changes?since={START:%Y-%m-%d}"),
+        ("question: unmasked-copies", "ask/unmasked-copies"),
         ("user", "user?name=USER_1"),
         ("page of the picture", f"lineage/?id=table/{middle}"),
     ):
