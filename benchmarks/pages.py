@@ -183,7 +183,7 @@ def pages(address: str, objects: int) -> Iterator[tuple[str, Callable[[], bytes]
         ("question: downstream-users of the hub", "ask/downstream-users?object_id=1&domain=Table"),
         ("question: end-up of the hub", "ask/end-up?object_id=1&domain=Table"),
         ("question: changes, everything", f"ask/changes?since={START:%Y-%m-%d}"),
-        ("question: unmasked-copies", "ask/unmasked-copies"),
+        ("question: unmasked-copies", "ask/unmasked-copies?ask=1"),
         ("user", "user?name=USER_1"),
         ("page of the picture", f"lineage/?id=table/{middle}"),
     ):

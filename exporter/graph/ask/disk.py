@@ -141,7 +141,7 @@ def _made(graph: Path, folder: Path) -> str:
     def once() -> str:
         shutil.rmtree(folder, ignore_errors=True)
         made = key(graph)
-        fill(Store(str(folder)), graph).optimize()  # two seconds for a million triples, and answers in half the time
+        fill(Store(str(folder)), graph).optimize()  # a second for a million triples; answers take half the time
         return made
 
     try:
