@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from exporter.serve.tables import Table
 
 _MOST: Final = 100
-_WAIT: Final = 1.5
-"""Seconds that a page waits for answers that may take long."""
+_WAIT: Final = 0.75
+"""Seconds that a page waits for each of the answers that may take long: there are two, one after the other."""
 _OF_USER: Final = (("Queries", "user-history"), ("Policies that were enforced for the user", "policy-access"))
 _PARTS: Final = (
     ("Read", "page-query-reads"),
