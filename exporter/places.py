@@ -54,6 +54,9 @@ class Place(Protocol):
     def move(self, path: str, to: str) -> None:
         """Move a file; the parent folder of its new path is made."""
 
+    def join(self, parts: list[str], to: str) -> None:
+        """Make one file of several, in their order, which are gone then; the parent folder of the file is made."""
+
     def write(self, path: str, content: str) -> None:
         """Write a small file."""
 
@@ -125,6 +128,15 @@ class LocalPlace:
     def move(self, path: str, to: str) -> None:
         Path(to).parent.mkdir(parents=True, exist_ok=True)
         Path(path).rename(to)
+
+    def join(self, parts: list[str], to: str) -> None:
+        first, *others = parts
+        self.move(first, to)
+        with Path(to).open("ab") as file:
+            for part in others:
+                with Path(part).open("rb") as more:
+                    shutil.copyfileobj(more, file)
+                Path(part).unlink()
 
     def write(self, path: str, content: str) -> None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -112,11 +112,11 @@ class Publication:
         return [part for part in self._place.listed(folder) if part.rpartition("/")[2].startswith("part-")]
 
     def take_changes(self, folder: str, number: int) -> None:
-        """Move the files of an update's changes to their places. An entry is a file, or a folder with one part."""
+        """Move the files of an update's changes to their places. An entry is a file, or a folder with parts of one."""
         for path in self._place.listed(folder):
             name = path.rpartition("/")[2]
             parts = self._parts(path)
-            self._place.move(parts[0] if parts else path, f"{self.folder}/changes/{number}/{name}")
+            self._place.join(parts or [path], f"{self.folder}/changes/{number}/{name}")
 
     def carry(self, name: str) -> None:
         """Take over a file or folder of the old DIR, if it exists; ``*`` at the end of the name matches any ending."""

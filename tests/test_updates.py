@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -14,16 +15,21 @@ from pyoxigraph import RdfFormat, Store, parse
 from exporter import compressed
 from exporter.engine import changes_on_spark, run
 from exporter.engine.changes import syntax
+from exporter.engine.hadoop import HadoopPlace
+from exporter.places import LocalPlace
+from exporter.publication import Publication
+from exporter.rows.paths import local
 from exporter.steps.job import Job
 from tests import exports
 from tests.bad_rows import GOOD
 from tests.histories import Json, history
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Callable, Iterable
 
     from pyspark.sql import SparkSession
+
+    from exporter.places import Place
 
 BASE: Final = datetime(2026, 3, 1, tzinfo=UTC)
 UPDATE: Final = ("--update", "--allow-empty")
@@ -183,3 +189,39 @@ def test_spark_knows_what_other_days_share(spark: SparkSession, tmp_path: Path) 
         spark, spark.createDataFrame([(one,) for one in gone], "value string"), [str(tmp_path)], of
     )
     assert sorted(row.value for row in found.collect()) == sorted(gone[1:])
+
+
+@pytest.mark.parametrize("place", [LocalPlace, lambda out: HadoopPlace(f"file://{out}")], ids=["folder", "URI"])
+def test_spark_writes_the_changes_in_parts_that_are_joined(
+    spark: SparkSession, tmp_path: Path, place: Callable[[str], Place]
+) -> None:
+    """Each file is one, sorted, whatever number of tasks wrote it."""
+    each = [(f"<urn:{number:04}> <urn:is> <urn:{number % 7}> .", number % 3 > 0) for number in range(2_000)]
+    both = spark.createDataFrame(each, changes_on_spark._DIFFER)
+    removed, added = (sorted(one for one, is_added in each if is_added is which) for which in (False, True))
+    settings = {"spark.sql.shuffle.partitions": "4", "spark.sql.adaptive.coalescePartitions.enabled": "false"}
+    before = {name: spark.conf.get(name) for name in settings}
+    with Publication(place(str(tmp_path / "out")), replace=False) as new:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        try:
+            changes_on_spark._write(both.select("value"), f"{new.work}/changes/added.nt.gz")
+            changes_on_spark._write(both, f"{new.work}/changes/update.ru.gz", is_update=True)
+        finally:
+            for name, was in before.items():
+                spark.conf.set(name, was)
+        parts = [path.name for path in Path(local(new.work)).glob("changes/update.ru.gz/part-*")]
+        new.take_changes(f"{new.work}/changes", 1)
+        whole, update = (
+            _text(Path(local(new.folder)) / f"changes/1/{name}") for name in ("added.nt.gz", "update.ru.gz")
+        )
+    assert len(parts) > 1
+    assert whole.splitlines() == sorted(one for one, _ in each)
+    store = Store()
+    store.update("INSERT DATA {" + "\n".join(removed) + "}")
+    store.update(update)
+    assert sorted(f"{quad.triple} ." for quad in store) == added
+
+
+def _text(path: Path) -> str:
+    return gzip.decompress(path.read_bytes()).decode()

@@ -6,6 +6,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import functions as F
 
 from exporter.engine.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, syntax
@@ -94,18 +95,19 @@ def _read(ending: str, opening: str, batches: Batches) -> Batches:
 
 
 def _write(lines: DataFrame, path: str, *, is_update: bool = False) -> None:
-    """Write the lines as one file, because stores load single files."""
-    if is_update:
-        lines = lines.repartition(1).sortWithinPartitions(*_BOTH).mapInArrow(_updates, _LINE)
-    else:
-        lines = lines.repartition(1).sortWithinPartitions("value")
+    """Write the lines, sorted. Each part is compressed by itself, and together they are one gzip file, which they
+    become when they are published: stores load single files.
+    """
+    lines = lines.sort(*_BOTH).mapInArrow(_updates, _LINE) if is_update else lines.sort("value")
     lines.write.option("compression", "gzip").text(uri(path))
 
 
 def _updates(batches: Batches) -> Batches:
     changes = (one for batch in batches for one in zip(*(batch[name].to_pylist() for name in _BOTH), strict=True))
+    # The operations of an update are separated by semicolons. Only the first part, which has the least line, begins it.
+    task = TaskContext.get()
     lines: list[str] = []
-    for line in update(changes):
+    for line in update(changes, is_begun=task is not None and task.partitionId() > 0):
         lines.append(line)
         if len(lines) >= _LINES:
             yield _batch(lines)

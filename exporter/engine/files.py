@@ -18,6 +18,10 @@ _HDFS: Final = ("hdfs", "viewfs", "webhdfs", "swebhdfs")
 """File systems that can rename a file over an existing one in one step."""
 
 
+_BYTES: Final = 1_000_000
+"""Bytes that are copied at once."""
+
+
 class HadoopFiles:
     """The file system of a URI. Paths are URIs too."""
 
@@ -93,6 +97,27 @@ class HadoopFiles:
         """Copy a file or a folder; an existing file is replaced."""
         configuration = self._files.getConf()
         self._java.FileUtil.copy(self._files, self._path(path), self._files, self._path(to), False, configuration)
+
+    def join(self, parts: list[str], to: str) -> None:
+        """Make one file of several, in their order, which are gone then."""
+        self.make(to.rpartition("/")[0])
+        if len(parts) == 1:
+            self.rename(parts[0], to)
+            return
+        stream = self._files.create(self._path(to), True)
+        try:
+            for part in parts:
+                self._append(part, stream)
+        finally:
+            stream.close()
+
+    def _append(self, part: str, stream: Any) -> None:
+        opened = self._files.open(self._path(part))
+        try:
+            self._gateway.jvm.org.apache.hadoop.io.IOUtils.copyBytes(opened, stream, _BYTES, False)
+        finally:
+            opened.close()
+        self.delete(part)
 
     def rename(self, path: str, to: str) -> None:
         """Move a file or a folder to a new path; its parent folder is made. Raises OSError if that fails."""

@@ -39,7 +39,8 @@ class HadoopPlace:
         self._files = HadoopFiles(self._out)
         self._lease: Lease | None = None
         self.make, self.listed, self.delete = self._files.make, self._files.listed, self._files.delete
-        self.move, self.write, self.beginning = self._files.rename, self._files.write, self._files.beginning
+        self.move, self.join = self._files.rename, self._files.join
+        self.write, self.beginning = self._files.write, self._files.beginning
 
     @contextmanager
     def held(self) -> Iterator[None]:

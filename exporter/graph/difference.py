@@ -36,17 +36,18 @@ def parts_of(text: str, ending: str) -> list[str]:
     return text.split(SEPARATORS[ending])
 
 
-def update(changes: Iterable[tuple[bool, str]]) -> Iterator[str]:
+def update(changes: Iterable[tuple[bool, str]], *, is_begun: bool = False) -> Iterator[str]:
     """An update, line by line, from triples that are added (True) or removed (False); removed ones have to come
-    first.
+    first. ``is_begun``: the lines follow those of other changes.
     """
     count, was_added = 0, None
     for is_added, triple in changes:
         if is_added is not was_added or count == _TRIPLES:
             if was_added is not None:
-                yield "} ;"
-            yield "INSERT DATA {" if is_added else "DELETE DATA {"
-            count, was_added = 0, is_added
+                yield "}"
+            operation = "INSERT DATA {" if is_added else "DELETE DATA {"
+            yield f"; {operation}" if is_begun else operation
+            count, was_added, is_begun = 0, is_added, True
         yield triple
         count += 1
     if was_added is not None:
