@@ -74,7 +74,7 @@ def large(bench: Bench) -> Section:
     return Section(
         "Three million rows",
         "With compressed outputs (`--compress gzip`): plain, those of three million rows are 45 GB.",
-        [Figure(f"seconds a row, {more.rows:,} rows / {less.rows:,}", slower, asked.PER_ROW), _memory(more)],
+        [Figure(f"seconds a row, {more.rows:,} rows / {less.rows:,}", slower, asked.PER_ROW)],
         [less, more],
     )
 
