@@ -1,10 +1,10 @@
 """Times the pages of ``exporter serve`` on a large lineage: ``python -m benchmarks.pages [--objects N] [--edges N]``.
 
 It generates 5,000 tables, each written from earlier ones, until there are 50,000 edges between tables, and as many
-between columns. One table, the hub, is a source of a tenth of all. One column in 500 tables is tagged and masked, and
-its table is opened to a share. The local engine exports the rows, the pages are
-served as ``exporter serve`` does, and each page is requested as a browser does: once before it was ever requested, and
-then five times. The time to draw it in the browser is not counted. Fails if a page takes too long.
+between columns. One table, the hub, is a source of a tenth of all. In one of 500 tables a
+column is tagged and masked, and the table is opened to a share. The local engine exports the rows, the pages are served
+as ``exporter serve`` does, and each page is requested as a browser does: once before it was ever requested, and then
+five times. The time to draw it in the browser is not counted. Fails if a page takes too long.
 """
 
 from __future__ import annotations

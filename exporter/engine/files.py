@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 _HDFS: Final = ("hdfs", "viewfs", "webhdfs", "swebhdfs")
 """File systems that can rename a file over an existing one in one step."""
-
-
 _BYTES: Final = 1_000_000
 """Bytes that are copied at once."""
 

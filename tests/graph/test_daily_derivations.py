@@ -18,7 +18,6 @@ from tests.graph.test_daily import asked, content, export
 from tests.histories import Json, random_history
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from pyoxigraph import Store
@@ -92,11 +91,6 @@ def said(store: Store, query: str) -> list[tuple[str | None, ...]]:
     )
 
 
-def both(rows: list[Json], folder: Path) -> tuple[Store, Store]:
-    full, daily = (load(export(rows, folder, mode)) for mode in ("full", "daily"))
-    return full, daily
-
-
 def any_form(seed: int) -> list[Json]:
     """Every form of row."""
     return random_history(seed, 60)
@@ -107,12 +101,17 @@ def any_order(seed: int) -> list[Json]:
     return dense_histories.history(seed, 60)[0]
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("history", [any_form, any_order])
-def test_each_derivation_follows_from_a_pattern_and_a_version(
-    history: Callable[[int], list[Json]], seed: int, tmp_path: Path
-) -> None:
-    full, daily = both(history(seed), tmp_path)
+@pytest.fixture(scope="module", params=[(history, seed) for history in (any_form, any_order) for seed in range(6)])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
+    """The graphs of a history, full and daily."""
+    history, seed = request.param
+    rows, folder = history(seed), tmp_path_factory.mktemp("both")
+    full, daily = (load(export(rows, folder, mode)) for mode in ("full", "daily"))
+    return full, daily
+
+
+def test_each_derivation_follows_from_a_pattern_and_a_version(both: tuple[Store, Store]) -> None:
+    full, daily = both
     derivations = said(full, FULL)
     assert len(derivations) == len(asked(full, _DERIVED)) > 5
     assert said(daily, DAILY) == derivations
@@ -122,12 +121,8 @@ def test_each_derivation_follows_from_a_pattern_and_a_version(
     assert sorted(asked(daily, _OTHERS), key=str) == sorted(asked(full, _OTHERS), key=str)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("history", [any_form, any_order])
-def test_each_access_follows_from_a_pattern_and_a_version(
-    history: Callable[[int], list[Json]], seed: int, tmp_path: Path
-) -> None:
-    full, daily = both(history(seed), tmp_path)
+def test_each_access_follows_from_a_pattern_and_a_version(both: tuple[Store, Store]) -> None:
+    full, daily = both
     kept = {query for (query,) in asked(daily, _QUERIES)}
     accesses = [one for one in asked(full, FULL_ACCESSES) if one[0] in kept]
     assert len(accesses) > 5
@@ -143,10 +138,8 @@ def settings(store: Store) -> Counter[tuple[str | None, frozenset[tuple[str | No
     return Counter((change, frozenset(said)) for (change, _), said in found.items())
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("history", [any_form, any_order])
-def test_each_change_has_the_same_settings(history: Callable[[int], list[Json]], seed: int, tmp_path: Path) -> None:
-    full, daily = both(history(seed), tmp_path)
+def test_each_change_has_the_same_settings(both: tuple[Store, Store]) -> None:
+    full, daily = both
     assert settings(daily) == settings(full)
     assert settings(full)
 
