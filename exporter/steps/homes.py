@@ -62,6 +62,11 @@ def written_of(key: str) -> tuple[str, str]:
     return account, rest.partition(HOME_END)[2][_SHELF:]
 
 
+def statement_of(key: str) -> str:
+    """The part of a key from :func:`written_at` that is equal for queries of one statement: the address."""
+    return key[: key.index(HOME_END) + 1 + _SHELF]
+
+
 def asking(query_id: str, address: str) -> str:
     """A query id with the address for answers, as one text that sorts by query id."""
     return f"{query_id}{HOME_END}{address}"

@@ -2,8 +2,8 @@
 
 This is a layer around functions that do not depend on it, and it does not change their results. The nodes of a
 statement are rendered once as a template, with marks in place of the query id and of the states that it used. Each run
-only fills in these values. A statement is cached when it occurs for the second time, if its nodes are valid and the
-template, filled in for that run, gives exactly its text.
+only fills in these values. A statement is cached if another run of it follows (queries of one statement are written one
+after the other), its nodes are valid, and the template, filled in for the first run, gives exactly its text.
 """
 
 from __future__ import annotations
@@ -63,12 +63,9 @@ class Recurring:
         return known.filled(told) if known else None
 
     def met(self, told: Told, texts: list[str], links: Links) -> None:
-        """Note a statement with valid nodes and their texts in this run. The second time it is cached."""
+        """Cache a statement with valid nodes; ``texts`` and ``links``: of them, in this run."""
         known, content = self._of(told.iris.account), told.content
         if known.templates.get(content) is not None:
-            return
-        if known.seen.get(content) is None:
-            known.seen.keep(content, True)
             return
         marked = _Marked(told)
         nodes, marked_links = self._made(marked.told)
@@ -96,7 +93,6 @@ class _OfAccount:
     """The cached statements of an account. A template is False if none can be made."""
 
     def __init__(self) -> None:
-        self.seen: Recent[bool] = Recent(_STATEMENTS)
         self.templates: Recent[_Template | Literal[False]] = Recent(_STATEMENTS)
         self.statements: Recent[Statement] = Recent(_STATEMENTS)
 

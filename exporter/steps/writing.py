@@ -32,7 +32,7 @@ from exporter.steps.carried import ANSWER, FACTS_OF, read_told
 from exporter.steps.cataloguing import of_query as to_catalog
 from exporter.steps.daily import Sharing
 from exporter.steps.hearing import held
-from exporter.steps.homes import written_of
+from exporter.steps.homes import statement_of, written_of
 from exporter.steps.reading import AS_PARENT
 from exporter.steps.recurring import recurring_of
 from exporter.steps.saying import Saying, refusal
@@ -58,22 +58,32 @@ _KINDS: Final = {"START": 0, "COMPLETE": 1}
 def write(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     """The nodes and events of each query, or the message that quarantines it. Other messages pass through."""
     writer, spellings = _Writer(job), Spellings()
-    for to, key, group in by_key(messages):
+    for to, key, group, recurs in _looking_ahead(messages):
         if to == NAMED_FOR_QUERY:
             for message in group:
                 spellings.hear(key, message.body)
         elif to == WRITTEN:
-            told = list(group)
-            if job.day and rank(told[0]) == ANSWER:
-                yield from writer.ended(key, [_read_answer(message.body) for message in told])
+            if job.day and rank(group[0]) == ANSWER:
+                yield from writer.ended(key, [_read_answer(message.body) for message in group])
                 continue
-            facts, answers, new = _together(told, job.run)
+            facts, answers, new = _together(group, job.run)
             answers.datasets = spellings.of(facts.account)
-            yield from writer.query(facts, answers, new)
+            yield from writer.query(facts, answers, new, recurs=recurs)
         else:
             yield from group
     yield from writer.sharing.messages() if writer.sharing else ()
     yield writer.saying.tally.message()
+
+
+def _looking_ahead(messages: Iterable[Message]) -> Iterator[tuple[str, str, list[Message], bool]]:
+    """Receiver, key, messages, and whether the next receiver is a query of the same statement."""
+    before: tuple[str, str, list[Message]] | None = None
+    for to, key, group in by_key(messages):
+        if before is not None:
+            yield *before, to == WRITTEN == before[0] and statement_of(key) == statement_of(before[1])
+        before = to, key, list(group)
+    if before is not None:
+        yield *before, False
 
 
 def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, int]:
@@ -127,12 +137,13 @@ class _Writer:
         self.sharing = Sharing() if job.daily else None
         self._iris: dict[str, Iris] = {}
 
-    def query(self, facts: QueryFacts, answers: Answers, new: int) -> Iterator[Message]:
-        """A query's nodes and events, or the reason why it is quarantined. ``new``: how many of its rows are
-        counted.
+    def query(self, facts: QueryFacts, answers: Answers, new: int, *, recurs: bool) -> Iterator[Message]:
+        """A query's nodes and events, or the reason why it is quarantined. ``new``: how many of its rows are counted;
+        ``recurs``: whether its statement is written again next.
         """
         saying, job = self.saying, self._job
-        results, texts = self._nodes(Told(facts, answers, self._of(facts.account))) if saying.is_asked else ([], ())
+        told = Told(facts, answers, self._of(facts.account))
+        results, texts = self._nodes(told, recurs=recurs) if saying.is_asked else ([], ())
         yield from saying.results(results)
         events = self._events(facts, answers) if job.events else []
         reason = refusal(results) or _fault(events)
@@ -152,7 +163,7 @@ class _Writer:
         account, query_id = written_of(key)
         yield from self.saying.more(list(ended(query_id, told, self._of(account))))
 
-    def _nodes(self, told: Told) -> tuple[list[Result], Iterable[Message]]:
+    def _nodes(self, told: Told, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
         """The results of validating a query's nodes, and their texts."""
         saying = self.saying
         known = self._recurring.filled(told) if self._recurring else None
@@ -171,7 +182,7 @@ class _Writer:
             texts_of = self._texts(told, nodes + of_statement, settings)
             return results, chain(texts_of, self._around.of_query(told.facts, whole))
         texts = saying.rendered(of_statement)
-        if not results:
+        if recurs and not results:
             self._recurring.met(told, texts, links)
         return results, self._texts(told, nodes, settings, texts, len(of_statement))
 
