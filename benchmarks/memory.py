@@ -20,7 +20,7 @@ FEW: Final = 4  # samples that tell nothing of a peak
 JVM, PYTHON, WORKERS = "driver JVM", "Python", "Python workers"
 KINDS: Final = (JVM, PYTHON, WORKERS)
 _PROC: Final = Path("/proc")
-_SESSION: Final = 3  # of the fields of a process's stat that follow its name
+_PARENT, _SESSION = 1, 3  # of the fields of a process's stat that follow its name
 
 
 class Sampler:
@@ -54,21 +54,32 @@ class Sampler:
 
 
 def by_kind(session: int) -> dict[str, int]:
-    """Bytes of the processes of a session now, by kind; empty where there is no /proc."""
-    found: dict[str, int] = {}
+    """Bytes of the processes of a session now, by kind; empty where there is no /proc.
+
+    A process that Java starts shares Java's memory and command for a moment. It is not counted.
+    """
+    sizes, kinds, parents = {}, {}, {}
     for process in _PROC.glob("[0-9]*"):
         try:
-            if _session_of(process) == session:
-                kind = _kind((process / "cmdline").read_bytes().decode(errors="replace").split("\0"))
-                found[kind] = found.get(kind, 0) + _bytes((process / "smaps_rollup").read_text())
+            number, parent, of_session = _numbers(process)
+            if of_session == session:
+                kinds[number] = _kind((process / "cmdline").read_bytes().decode(errors="replace").split("\0"))
+                sizes[number] = _bytes((process / "smaps_rollup").read_text())
+                parents[number] = parent
         except OSError:  # it has ended meanwhile
             continue
+    found: dict[str, int] = {}
+    for number, size in sizes.items():
+        if not kinds[number] == JVM == kinds.get(parents[number]):
+            found[kinds[number]] = found.get(kinds[number], 0) + size
     return found
 
 
-def _session_of(process: Path) -> int:
+def _numbers(process: Path) -> tuple[int, int, int]:
+    """The ids of a process, of its parent and of its session."""
     stat = (process / "stat").read_text(errors="replace")
-    return int(stat.rpartition(")")[2].split()[_SESSION])
+    fields = stat.rpartition(")")[2].split()
+    return int(process.name), int(fields[_PARENT]), int(fields[_SESSION])
 
 
 def _kind(command: list[str]) -> str:

@@ -32,13 +32,35 @@ LONGEST = (
     "tests/stores/",
     "tests/fetch/",
     "tests/test_faults.py",
+    "tests/marquez/",
+    "tests/openlineage/test_push",
+    "tests/hostile/",
+    "tests/graph/test_differential.py",
     "tests/test_updates.py",
     "tests/test_surroundings.py",
     "tests/graph/test_owl.py",
     "tests/openlineage/test_kafka.py",
+    "tests/graph/test_holding.py",
+    "tests/test_engines.py",
+    "tests/test_generator.py",
+    "tests/privacy/test_screen.py",
+    "tests/test_publication_steps.py",
+    "tests/graph/test_reach.py",
+    "tests/graph/test_constraints.py",
+    "tests/graph/test_reasoning.py",
+    "tests/test_packaging.py",
+    "tests/test_graph.py",
+    "tests/test_privacy.py",
+    "tests/test_history.py",
+    "tests/graph/test_daily",
+    "tests/graph/test_interchange.py",
+    "tests/graph/test_grants.py",
+    "tests/graph/ask/test_questions_benchmark.py",
+    "tests/queries/test_differential.py",
 )
-"""Groups of tests in the order in which they begin; the others follow in the order of their names. The last groups are
-short, so that all processes end at about the same time.
+"""How the names of the groups of tests begin that take longest: three quarters of the time of all tests without a JVM.
+``bin/test --fast`` leaves them out. They begin in this order, before the others, which follow in the order of their names
+and are short, so that all processes end at about the same time.
 """
 LONG_ID = 120
 """Characters; longer texts are cut in the names of tests."""
@@ -63,13 +85,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     In several processes, a group of tests is run by one of them. First of all hooks: pytest-xdist reads the groups in a
     hook of the same name, and would find none. bin/test tells it to keep the order of the groups.
     """
-    groups = {item: group(item) for item in items}
-    for item, name in groups.items():
+    places = {}
+    for item in items:
+        name = group(item)
+        places[item] = next((at for at, one in enumerate(LONGEST) if name.startswith(one)), len(LONGEST))
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.jvm)
+        if places[item] < len(LONGEST):
+            item.add_marker(pytest.mark.long)
         item.add_marker(pytest.mark.xdist_group(name))
-    places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(groups[item], len(places)))
+    items.sort(key=places.__getitem__)
 
 
 def group(item: pytest.Item) -> str:
