@@ -59,8 +59,8 @@ LONGEST = (
     "tests/queries/test_differential.py",
 )
 """How the names of the groups of tests begin that take longest: three quarters of the time of all tests without a JVM.
-``bin/test --fast`` leaves them out. They begin in this order, before the others, which follow in the order of their names
-and are short, so that all processes end at about the same time.
+``bin/test --fast`` leaves them out. They begin in this order, before the others, which follow in the order of their
+names and are short, so that all processes end at about the same time.
 """
 LONG_ID = 120
 """Characters; longer texts are cut in the names of tests."""
