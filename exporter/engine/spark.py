@@ -48,13 +48,11 @@ class SparkEngine:
         self._compression = "gzip" if compress else "none"
 
     def met(self, messages: Sequence[DataFrame], step: Step, job: Job) -> DataFrame:
-        # Homes come one after the other. Their hash is sorted first, because most keys begin with the same characters.
-        home = F.xxhash64(F.substring_index("key", HOME_END, 1)).alias("home")
-        came = _union(messages).select(home, *_COLUMNS).repartition(self._partitions, "home")
-        return _in_order(came, ["home"], step, job)
+        home = F.substring_index("key", HOME_END, 1)
+        return _in_order(_union(messages).repartition(self._partitions, home), step, job)
 
     def together(self, messages: Sequence[DataFrame], step: Step, job: Job) -> DataFrame:
-        return _in_order(_union(messages).repartition(1), [], step, job)
+        return _in_order(_union(messages).repartition(1), step, job)
 
     def each(self, messages: DataFrame, step: Step, job: Job) -> DataFrame:
         return messages.mapInArrow(partial(_carry, step, job), SCHEMA)
@@ -93,9 +91,8 @@ def _union(messages: Sequence[DataFrame]) -> DataFrame:
     return reduce(lambda one, other: one.unionByName(other), messages)
 
 
-def _in_order(messages: DataFrame, first: list[str], step: Step, job: Job) -> DataFrame:
-    in_order = messages.sortWithinPartitions(*first, "to", "key", "order").select(*_COLUMNS)
-    return in_order.mapInArrow(partial(_carry, step, job), SCHEMA)
+def _in_order(messages: DataFrame, step: Step, job: Job) -> DataFrame:
+    return messages.sortWithinPartitions("to", "key", "order").mapInArrow(partial(_carry, step, job), SCHEMA)
 
 
 # --- in the workers ---------------------------------------------------------------------------------------------------
