@@ -21,7 +21,9 @@ class Engine(Protocol[Messages]):
     """Passes messages between steps without interpreting them."""
 
     def met(self, messages: Sequence[Messages], step: Step, job: Job) -> Messages:
-        """Run the step on these messages, grouped by key and sorted within each group."""
+        """Run the step on these messages, in parts that are sorted by receiver, key and order. A home is in one part,
+        the same one in all rounds (:data:`exporter.messages.HOME_END`).
+        """
 
     def together(self, messages: Sequence[Messages], step: Step, job: Job) -> Messages:
         """Run the step once on all of these messages, sorted. They must fit in one partition."""
