@@ -60,6 +60,7 @@ RESULT: Final = "result"  # a result of validation
 TALLY: Final = "tally"  # counts of one partition
 
 
+@lru_cache(maxsize=1_000)
 def is_text(to: str) -> bool:
     """Whether it is an output whose messages are texts for the files of an export."""
     return to.partition("-")[0] in {EVENTS, GRAPH, DAILY, CATALOG, FACTS, QUARANTINE}

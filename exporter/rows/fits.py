@@ -11,7 +11,7 @@ from exporter.rows.documents import decode
 if TYPE_CHECKING:
     from exporter.rows.documents import Document
 
-_REMEMBERED: Final = 32 * 1024
+_REMEMBERED: Final = 4 * 1024
 """Largest content that is cached, in bytes."""
 _MAY_BE_DEEP: Final = 400
 """From this many brackets on, a content may be nested as deeply as Python's stack allows."""
@@ -36,7 +36,7 @@ def _may_be_damaged(properties: bytes) -> bool:
     return b"\\ud" in properties.lower()
 
 
-_fits_again: Final = lru_cache(maxsize=1024)(_fits)
+_fits_again: Final = lru_cache(maxsize=8_000)(_fits)
 
 
 def _decode_below(content: bytes, frames: int) -> Document:
