@@ -1,13 +1,15 @@
 """The memory of all processes of a command, sampled from Linux's /proc while it runs.
 
 The measure is PSS (proportional set size, ``smaps_rollup``): a page that several processes share is divided among them,
-so the sum over all processes counts each page once. Pages that are only in the page cache are not counted. A peak
+so the sum over all processes counts each page once. Pages that are only in the page cache are not counted. A sample of
+large processes takes some hundredths of a second, which the command loses, so there are fewer samples of them. A peak
 between two samples is missed, and a command that ends after a few samples has no value.
 """
 
 from __future__ import annotations
 
 import itertools
+import time
 from pathlib import Path, PurePath
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, Self
@@ -15,7 +17,9 @@ from typing import TYPE_CHECKING, Final, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-EVERY: Final = 0.5  # seconds
+EVERY: Final = 0.5
+"""Seconds between two samples, or more: as many times the last sample's own seconds as :data:`REST` says."""
+REST: Final = 50
 FEW: Final = 4  # samples that tell nothing of a peak
 JVM, PYTHON, WORKERS = "driver JVM", "Python", "Python workers"
 KINDS: Final = (JVM, PYTHON, WORKERS)
@@ -24,7 +28,7 @@ _PARENT, _SESSION = 1, 3  # of the fields of a process's stat that follow its na
 
 
 class Sampler:
-    """Samples a session's processes every half second: ``with Sampler(session) as memory: …; memory.peak``."""
+    """Samples a session's processes, at most every half second: ``with Sampler(session) as memory: …; memory.peak``."""
 
     def __init__(self, session: int) -> None:
         """``session``: the id of the process that started it; its child processes belong to it."""
@@ -45,10 +49,13 @@ class Sampler:
 
     def _look_on(self) -> None:
         most: dict[str, int] = {}
+        took = 0.0
         for looked in itertools.count():
-            if self._done.wait(EVERY):
+            if self._done.wait(max(EVERY, REST * took)):
                 break
+            begun = time.monotonic()
             now = by_kind(self._session)
+            took = time.monotonic() - begun
             most = max(most, now, key=lambda one: sum(one.values()))
             self.peak = most if looked >= FEW else {}
 

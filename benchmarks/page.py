@@ -35,7 +35,7 @@ from an account that grows with them.
 
 Seconds: *whole* is a process from its start to its end; *net* is what the program itself reports, for the export the
 total of its `report.json` without the start of the session. Memory is the greatest sum over all processes of a program,
-sampled every half second: proportional set size (PSS), in MB of a million bytes.
+sampled at most every half second: proportional set size (PSS), in MB of a million bytes.
 
 ![rows a second, by rows](benchmarks.svg)
 """
