@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     Made = Callable[[Told], tuple[list[Node], Links]]
     Render = Callable[[list[Node]], list[str]]
 
-_STATEMENTS: Final = 6_000
-"""Statements that a process caches; each takes a few KB."""
+_STATEMENTS: Final = 500
+"""Statements that a process caches; each takes a few KB. Queries of one statement are written one after the other, so it
+need not be many.
+"""
 _MARK: Final = "\ue000"
 """A private-use character for the marks. If rows contain it, the texts differ and the statement is not cached."""
 
