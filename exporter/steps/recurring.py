@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     Render = Callable[[list[Node]], list[str]]
 
 _STATEMENTS: Final = 500
-"""Statements that a process caches; each takes a few KB. Queries of one statement are written one after the other, so it
-need not be many.
+"""Statements that a process caches; each takes some KB. Queries of one statement are written one after the other, so
+few are enough.
 """
 _MARK: Final = "\ue000"
 """A private-use character for the marks. If rows contain it, the texts differ and the statement is not cached."""
