@@ -40,7 +40,7 @@ def _read(content: bytes) -> Content:
     return _said(decode(content), may_be_cut=_SENTINEL in content)
 
 
-_kept_short: Final = lru_cache(maxsize=20_000)(_read)
+_kept_short: Final = lru_cache(maxsize=8_000)(_read)
 _kept_long: Final = lru_cache(maxsize=300)(_read)
 
 

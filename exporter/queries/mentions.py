@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from exporter.queries.facts import Access, Change, Content, QueryFacts, Setting, Write
 
 Value = TypeVar("Value", str, "str | None")
-_CONTENTS: Final = 20_000
+_CONTENTS: Final = 6_000
 _WIDE: Final = 1_000
 """Mentions are cached for this many contents, because statements recur; not those of more columns than this."""
 

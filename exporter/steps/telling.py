@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 DISAGREE: Final = "the rows of this query id name different users"
 _FLUSH: Final = 50_000
 """Most objects that are merged in memory before they are sent; few partitions have that many."""
-_PREPARED: Final = 20_000
+_PREPARED: Final = 6_000
 """Contents whose mentions are cached, because statements recur."""
 
 
