@@ -11,8 +11,11 @@ from exporter.rows.documents import decode
 if TYPE_CHECKING:
     from exporter.rows.documents import Document
 
-_REMEMBERED: Final = 4 * 1024
-"""Largest content that is cached, in bytes."""
+_SHORT: Final = 4 * 1024
+_LONG: Final = 32 * 1024
+"""Bytes of a content. Many short and few long contents are cached, and none beyond, as in
+:mod:`exporter.queries.content`.
+"""
 _MAY_BE_DEEP: Final = 400
 """From this many brackets on, a content may be nested as deeply as Python's stack allows."""
 _SPARE: Final = 100
@@ -20,7 +23,8 @@ _SPARE: Final = 100
 
 def fits(content: bytes) -> bool:
     """Whether :func:`exporter.rows.documents.decode` can decode the content, here and where it is called later."""
-    return _fits_again(content) if len(content) <= _REMEMBERED else _fits(content)
+    size = len(content)
+    return _fits_short(content) if size <= _SHORT else _fits_long(content) if size <= _LONG else _fits(content)
 
 
 def _fits(content: bytes) -> bool:
@@ -36,7 +40,8 @@ def _may_be_damaged(properties: bytes) -> bool:
     return b"\\ud" in properties.lower()
 
 
-_fits_again: Final = lru_cache(maxsize=8_000)(_fits)
+_fits_short: Final = lru_cache(maxsize=8_000)(_fits)
+_fits_long: Final = lru_cache(maxsize=300)(_fits)
 
 
 def _decode_below(content: bytes, frames: int) -> Document:
