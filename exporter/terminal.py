@@ -36,8 +36,8 @@ def fault(error: Exception, left: str) -> str:
     around = faults.words(error, f"{left}, and existing output is unchanged" if left else "there is no result")
     first = (str(error).splitlines() or [""])[0][:300]
     told = around or f"a fault of the program{left and f', {left}'}: {type(error).__name__}: {first}"
-    session = sys.modules.get("exporter.engine.session")  # loaded only if Spark was used
-    said = session.said() if session else ""
+    log = sys.modules.get("exporter.engine.java_log")  # loaded only if Spark was used
+    said = log.said() if log else ""
     if said:
         told += f"\n{said}"
     return told if around else f"{told}\nSet EXPORTER_DEBUG=1 to see where, and please report it."

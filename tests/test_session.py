@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from pyspark.sql import functions as F
 
-from exporter.engine import session
+from exporter.engine import classes, java_log, session
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Sessions:
         self.builder = self
         self.failure: Exception | None = None
         self.at_exit: list[tuple[Any, ...]] = []
+        self.of_classes = " -cache-of-classes"
 
     def getActiveSession(self) -> None:  # noqa: N802 - Spark's name
         return None
@@ -63,10 +64,16 @@ class Sessions:
         return self
 
     def getOrCreate(self) -> Any:  # noqa: N802 - Spark's name
-        os.write(2, b"WARN: what Spark says\n")
+        for stream in (1, 2):
+            os.write(stream, b"WARN: what Spark says\n")
         if self.failure:
             raise self.failure
         return self
+
+    def forget_classes(self) -> bool:
+        """The cache of classes, which is there at first and is what Java fails with."""
+        had, self.of_classes, self.failure = self.of_classes, "", None
+        return bool(had)
 
     def set(self, name: str, value: str) -> None:
         """Of a session that is there."""
@@ -79,11 +86,13 @@ def sessions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Sessio
         monkeypatch.delenv(name, raising=False)
     made = Sessions()
     monkeypatch.setattr(session, "SparkSession", made)
-    monkeypatch.setattr(session, "_log", [])
-    monkeypatch.setattr(session, "_named", set())
+    monkeypatch.setattr(java_log, "_log", [])
+    monkeypatch.setattr(java_log, "_named", set())
     monkeypatch.delenv("EXPORTER_DEBUG", raising=False)
     monkeypatch.setattr("atexit.register", lambda *given: made.at_exit.append(given))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(classes, "options", lambda: made.of_classes)
+    monkeypatch.setattr(classes, "forget", made.forget_classes)
     monkeypatch.setenv("PYSPARK_PYTHON", "python")
     return made
 
@@ -103,6 +112,16 @@ def test_size_decides_how_the_session_is_tuned(sessions: Sessions) -> None:
     assert all("spark.sql.shuffle.partitions" not in one for one in (middle, large))
     assert (middle, large) == (under, unknown)
     assert [session.is_small(size) for size in sizes] == [True, True, False, False, False, False]
+
+
+def test_a_session_on_this_machine_uses_the_cache_of_classes(sessions: Sessions) -> None:
+    for size in (0, session.SMALL, None):
+        assert asked_for(sessions, size)[OPTIONS].endswith("GC -cache-of-classes")
+
+
+def test_a_session_starts_without_the_cache_of_classes_if_it_does_not_with_it(sessions: Sessions) -> None:
+    sessions.failure = RuntimeError("JAVA_GATEWAY_EXITED")
+    assert "-cache-of-classes" not in asked_for(sessions, 0)[OPTIONS]
 
 
 def test_a_local_session_opens_no_port_to_others(sessions: Sessions) -> None:
@@ -186,11 +205,14 @@ def test_a_spark_that_does_not_answer_is_reported(
     assert str(told.value).endswith(words)
 
 
-def test_a_spark_that_does_not_start_is_reported_with_what_to_do(sessions: Sessions) -> None:
+def test_a_spark_that_does_not_start_is_reported_with_what_to_do(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(classes, "forget", lambda: False)
     sessions.failure = RuntimeError("JAVA_GATEWAY_EXITED\nand more lines")
     with pytest.raises(UsageError) as told:
         session.start(0)
-    for words in ("JAVA_GATEWAY_EXITED", "Java 17", "--engine local", session._log[-1]):
+    for words in ("JAVA_GATEWAY_EXITED", "Java 17", "--engine local", java_log._log[-1]):
         assert words in str(told.value)
     assert "more lines" not in str(told.value)
 
@@ -218,14 +240,14 @@ def test_a_call_of_java_that_is_interrupted_leaves_no_traceback(caplog: pytest.L
 def test_what_spark_says_is_in_a_file_of_the_owner_and_not_on_the_terminal(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert session.said() == ""
+    assert java_log.said() == ""
     session.start(0)
     os.write(2, b"our own words\n")
     (file,) = tmp_path.glob("*.log")
-    assert file.read_text() == "WARN: what Spark says\n"
+    assert file.read_text() == "WARN: what Spark says\n" * 2
     assert file.stat().st_mode & 0o777 == 0o600
-    assert str(file) in session.said()
-    assert capfd.readouterr().err == "our own words\n"
+    assert str(file) in java_log.said()
+    assert capfd.readouterr() == ("", "our own words\n")
 
 
 @pytest.mark.parametrize("is_named", [True, False])
@@ -236,7 +258,7 @@ def test_sparks_log_is_kept_only_if_a_message_named_it(
 ) -> None:
     session.start(0)
     if is_named:
-        session.said()
+        java_log.said()
     for function, *arguments in sessions.at_exit:
         function(*arguments)
     assert len(list(tmp_path.glob("*.log"))) == is_named

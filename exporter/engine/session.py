@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import re
 import shlex
 import sys
 import tempfile
-from contextlib import contextmanager
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from pyspark.sql import SparkSession
 
-from exporter.engine import connect
+from exporter.engine import classes, connect, java_log
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 
 SMALL: Final = 16 << 20
 """Smaller inputs, in bytes, are processed by one task in a session that starts quickly."""
+_JAVA: Final = "spark.driver.extraJavaOptions"
 _MEANING: Final = {
     # The results depend on these, so they are also set in a session that others started.
     "spark.sql.session.timeZone": "UTC",
@@ -61,17 +60,17 @@ _FAR: Final = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERRO
 """On a cluster its own settings are used, but Spark's messages would mix with ours."""
 _SMALL: Final = {
     # The quick compiler is enough: the work is done before the full one has warmed up.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    _JAVA: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
 }
 _MIDDLE: Final = {
     # In the first minutes the full compiler costs more time than it saves.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
+    _JAVA: "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
     "spark.driver.memory": "1536m",
 }
-_LARGE: Final = {**_MIDDLE, "spark.driver.extraJavaOptions": "-XX:+UseParallelGC"}
+_LARGE: Final = {**_MIDDLE, _JAVA: "-XX:+UseParallelGC"}
 LARGE: Final = 1 << 30
 
 
@@ -105,16 +104,26 @@ def _started(input_bytes: int | None, app_name: str) -> SparkSession:
             return builder.getOrCreate()
         except Exception as error:  # noqa: BLE001 - as above
             raise UsageError(f"Spark does not answer: {cause(error)}{connect.remedy(error)}") from None
-    for name, value in _wanted(input_bytes, _told_by_user()).items():
-        builder = builder.config(name, value)
     try:
-        with _quiet():
-            return builder.getOrCreate()
+        return _local(builder, input_bytes)
     except Exception as error:  # noqa: BLE001 - as above
         raise UsageError(
             f"Spark does not start: {cause(error)} It needs Java 17 or later: install it, or correct JAVA_HOME; "
-            f"or give --engine local, which needs no Java. {said()}".rstrip()
+            f"or give --engine local, which needs no Java. {java_log.said()}".rstrip()
         ) from None
+
+
+def _local(builder: SparkSession.Builder, input_bytes: int | None) -> SparkSession:
+    """A session on this machine. If Java does not start with the cache of classes, it is started without it."""
+    for name, value in _wanted(input_bytes, _told_by_user()).items():
+        builder.config(name, value)
+    try:
+        with java_log.quiet():
+            return builder.getOrCreate()
+    except Exception:
+        if not classes.forget():
+            raise
+        return _local(builder, input_bytes)
 
 
 def _wanted(input_bytes: int | None, told: Mapping[str, str]) -> dict[str, str]:
@@ -126,7 +135,8 @@ def _wanted(input_bytes: int | None, told: Mapping[str, str]) -> dict[str, str]:
         # Otherwise Java resolves the machine's own name, and Spark does not start if that fails (some containers).
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         wanted = {"spark.master": "local[*]", **_LOCAL, **_for_size(input_bytes)}
-    return {name: value for name, value in wanted.items() if name not in told}
+    ours = {name: value for name, value in wanted.items() if name not in told}
+    return {**ours, _JAVA: ours[_JAVA] + classes.options()} if _JAVA in ours else ours
 
 
 def _for_size(input_bytes: int | None) -> dict[str, str]:
@@ -176,7 +186,7 @@ def _is_given() -> bool:
 _OPTIONS: Final = {
     "--master": "spark.master",
     "--driver-memory": "spark.driver.memory",
-    "--driver-java-options": "spark.driver.extraJavaOptions",
+    "--driver-java-options": _JAVA,
 }
 
 
@@ -207,41 +217,3 @@ def _conf_folders() -> Iterator[Path]:
         yield Path(os.environ["SPARK_CONF_DIR"])
     elif "SPARK_HOME" in os.environ:
         yield Path(os.environ["SPARK_HOME"], "conf")
-
-
-_log: list[str] = []
-_named: set[str] = set()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Send the standard error of the JVM and its workers to a log file of the user, so that it does not mix with ours.
-
-    A process inherits standard error when it is started, so ours is redirected during that time. The file is removed
-    when this process ends, unless a message has named it.
-    """
-    number, path = tempfile.mkstemp(prefix="exporter-spark-", suffix=".log")
-    _log.append(path)
-    atexit.register(_forget, path)
-    sys.stderr.flush()
-    own = os.dup(2)
-    try:
-        os.dup2(number, 2)
-        yield
-    finally:
-        os.dup2(own, 2)
-        os.close(own)
-        os.close(number)
-
-
-def _forget(path: str) -> None:
-    if path not in _named and not os.environ.get("EXPORTER_DEBUG"):
-        Path(path).unlink(missing_ok=True)
-
-
-def said() -> str:
-    """A sentence that names Spark's log file; empty if no session was started here."""
-    if not _log:
-        return ""
-    _named.add(_log[-1])
-    return f"Spark's own messages are in {_log[-1]}; they can contain values of the rows."
