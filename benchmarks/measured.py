@@ -143,10 +143,23 @@ def timed(command: Iterable[str], folder: Path) -> tuple[Run, str]:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
         raise
+    _wait_for(process.pid)
     if process.returncode:
         words = (said or printed).strip().splitlines() or ["no output"]
         raise FailedRunError(f"exit code {process.returncode}: {words[-1][:200]}")
     return Run(whole, peak=memory.peak), printed
+
+
+def _wait_for(group: int) -> None:
+    """Wait until all processes of the group have ended, at most a minute. After the first export Java goes on to write
+    its cache of classes, which would disturb what is measured next.
+    """
+    for _ in range(600):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
 
 
 def _last_json(output: str) -> dict[str, Any]:

@@ -115,6 +115,7 @@ def main() -> int:
         bench = Bench(
             given.rows, work.resolve(), given.runs, given.starts, given.loop_rows, given.loop_format, given.seed
         )
+        bench.begin()
         for name in given.parts:
             section = PARTS[name](bench)
             measured[name] = section.points, page.text(section, where, command)

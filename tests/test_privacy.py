@@ -184,25 +184,26 @@ def _settings(out: Path) -> dict[str, Any]:
 
 
 @pytest.mark.jvm
-@pytest.mark.parametrize("how", ["in one task", "in rounds", "of a table"])
+@pytest.mark.parametrize("how", ["in one task", "in rounds, with rows of a table"])
 def test_on_spark(how: str, tmp_path: Path, key: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does the work folder hold a name, which is looked at before it is deleted."""
     given, seen, take = tmp_path / "in", list[str](), on_spark._take
     given.mkdir()
-    path: Path | str = write_form(_plain(canaries.rows()), given, "parquet-text")
-    if how == "of a table":
-        spark.read.parquet(str(path)).createOrReplaceTempView("rows_with_names")
-        path = "rows_with_names"
+    paths: list[Path | str] = [write_form(_plain(canaries.rows()), given, "parquet-text")]
     if how != "in one task":
+        table = write_form(_plain(canaries.rows()[::2]), tmp_path / "in-table", "parquet-text")
+        spark.read.parquet(str(table)).createOrReplaceTempView("rows_with_names")
+        paths = [write_form(_plain(canaries.rows()[1::2]), given, "parquet-text"), "rows_with_names"]
         monkeypatch.setattr(session, "SMALL", 0)
         monkeypatch.setattr(on_spark, "_partitions", lambda *_: 2)
 
     def looked_at(*given: Any) -> None:
-        seen.extend(one for one in canaries.found(tmp_path) if not one.startswith("in/"))
+        seen.extend(one for one in canaries.found(tmp_path) if not one.startswith(("in/", "in-table/")))
         seen.append("looked")
         take(*given)
 
     monkeypatch.setattr(on_spark, "_take", looked_at)
-    assert run([path], tmp_path / "out", key, *with_history(given), engine="spark") == 1
+    assert run(paths, tmp_path / "out", key, *with_history(given), engine="spark") == 1
+    assert exports.report(tmp_path / "out")["rows_in"] == len(canaries.rows())
     assert set(seen) == {"looked"}
     assert canaries.found(tmp_path / "out") == []

@@ -8,7 +8,7 @@ import pytest
 
 from exporter import cli, terminal
 from exporter.commands import queries
-from exporter.engine import session
+from exporter.engine import java_log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def test_a_fault_is_a_message_that_names_sparks_log(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "spark.log").write_text("user JSMITH, 078-05-1120", encoding="utf-8")
-    monkeypatch.setattr(session, "_log", [str(tmp_path / "spark.log")])
+    monkeypatch.setattr(java_log, "_log", [str(tmp_path / "spark.log")])
     assert cli.main(["queries"]) == 4
     told = capsys.readouterr()
     assert "a fault of the program" in told.err
@@ -49,7 +49,7 @@ def test_a_fault_is_a_message_that_names_sparks_log(
 def test_where_spark_was_not_started_no_file_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(session, "_log", [])
+    monkeypatch.setattr(java_log, "_log", [])
     assert cli.main(["queries"]) == 4
     assert "Spark's own messages" not in capsys.readouterr().err
 

@@ -93,7 +93,8 @@ class LocalStore:
         found: list[Message] = []
         wanted = None if keys is None else pa.array(sorted(keys), pa.string())
         for path in sorted((state / name / f"{_TO}{quote(to, safe='')}").glob("*.parquet")):
-            for batch in parquet.ParquetFile(path).iter_batches():
+            # The files are small and many: threads and buffers would cost more than reading them.
+            for batch in parquet.ParquetFile(path, pre_buffer=False).iter_batches(use_threads=False):
                 kept = batch if wanted is None else batch.filter(pc.is_in(batch.column("key"), value_set=wanted))
                 rows = zip(*(kept.column(one).to_pylist() for one in _SCHEMA.names), strict=True)
                 found += [Message(to, *row) for row in rows]
