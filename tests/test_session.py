@@ -52,6 +52,8 @@ class Sessions:
         self.failure: Exception | None = None
         self.at_exit: list[tuple[Any, ...]] = []
         self.of_classes = " -cache-of-classes"
+        self.is_well_without_classes = False
+        self.forgot = 0
 
     def getActiveSession(self) -> None:  # noqa: N802 - Spark's name
         return None
@@ -70,10 +72,11 @@ class Sessions:
             raise self.failure
         return self
 
-    def forget_classes(self) -> bool:
-        """The cache of classes, which is there at first and is what Java fails with."""
-        had, self.of_classes, self.failure = self.of_classes, "", None
-        return bool(had)
+    def forget_classes(self) -> None:
+        """Java failed with the cache of classes, and will not without it, unless it cannot start at all."""
+        self.forgot += 1
+        if self.is_well_without_classes:
+            self.failure = None
 
     def set(self, name: str, value: str) -> None:
         """Of a session that is there."""
@@ -120,8 +123,16 @@ def test_a_session_on_this_machine_uses_the_cache_of_classes(sessions: Sessions)
 
 
 def test_a_session_starts_without_the_cache_of_classes_if_it_does_not_with_it(sessions: Sessions) -> None:
-    sessions.failure = RuntimeError("JAVA_GATEWAY_EXITED")
+    sessions.failure, sessions.is_well_without_classes = RuntimeError("JAVA_GATEWAY_EXITED"), True
     assert "-cache-of-classes" not in asked_for(sessions, 0)[OPTIONS]
+    assert sessions.forgot == 1
+
+
+def test_a_cache_of_classes_that_was_not_used_is_not_forgotten(sessions: Sessions) -> None:
+    sessions.failure, sessions.of_classes = RuntimeError("JAVA_GATEWAY_EXITED"), ""
+    with pytest.raises(UsageError):
+        session.start(0)
+    assert sessions.forgot == 0
 
 
 def test_a_local_session_opens_no_port_to_others(sessions: Sessions) -> None:
@@ -205,10 +216,7 @@ def test_a_spark_that_does_not_answer_is_reported(
     assert str(told.value).endswith(words)
 
 
-def test_a_spark_that_does_not_start_is_reported_with_what_to_do(
-    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(classes, "forget", lambda: False)
+def test_a_spark_that_does_not_start_is_reported_with_what_to_do(sessions: Sessions) -> None:
     sessions.failure = RuntimeError("JAVA_GATEWAY_EXITED\nand more lines")
     with pytest.raises(UsageError) as told:
         session.start(0)

@@ -49,19 +49,26 @@ def options() -> str:
     archive = _archive()
     if archive is None:
         return ""
-    if archive.is_file():
-        return f" {_LOG} -XX:SharedArchiveFile={archive}"
+    if _is_complete(archive):
+        return f" {_LOG} -XX:+VerifySharedSpaces -XX:SharedArchiveFile={archive}"
     return f" {_LOG} -XX:ArchiveClassesAtExit={archive}" if _begins(archive) else ""
 
 
-def forget() -> bool:
-    """Remove the cache: a damaged file can stop Java at its start. Returns whether there was one."""
+def forget() -> None:
+    """Remove the cache, because Java does not start with it."""
     archive = _archive()
-    if archive is None or not archive.is_file():
+    if archive is not None:
+        with suppress(OSError):
+            archive.unlink()
+
+
+def _is_complete(archive: Path) -> bool:
+    """Java writes the first bytes last, so a file that was not finished begins with zeros."""
+    try:
+        with archive.open("rb") as file:
+            return any(file.read(4))
+    except OSError:
         return False
-    with suppress(OSError):
-        archive.unlink()
-    return not archive.exists()
 
 
 def _archive() -> Path | None:

@@ -105,7 +105,7 @@ def _started(input_bytes: int | None, app_name: str) -> SparkSession:
         except Exception as error:  # noqa: BLE001 - as above
             raise UsageError(f"Spark does not answer: {cause(error)}{connect.remedy(error)}") from None
     try:
-        return _local(builder, input_bytes)
+        return _local(builder, input_bytes, classes.options())
     except Exception as error:  # noqa: BLE001 - as above
         raise UsageError(
             f"Spark does not start: {cause(error)} It needs Java 17 or later: install it, or correct JAVA_HOME; "
@@ -113,20 +113,23 @@ def _started(input_bytes: int | None, app_name: str) -> SparkSession:
         ) from None
 
 
-def _local(builder: SparkSession.Builder, input_bytes: int | None) -> SparkSession:
-    """A session on this machine. If Java does not start with the cache of classes, it is started without it."""
-    for name, value in _wanted(input_bytes, _told_by_user()).items():
+def _local(builder: SparkSession.Builder, input_bytes: int | None, of_classes: str) -> SparkSession:
+    """A session on this machine. ``of_classes``: Java's options for the cache of classes; if Java does not start with
+    them, it is started without them.
+    """
+    for name, value in _wanted(input_bytes, _told_by_user(), of_classes).items():
         builder.config(name, value)
     try:
         with java_log.quiet():
             return builder.getOrCreate()
     except Exception:
-        if not classes.forget():
+        if not of_classes:
             raise
-        return _local(builder, input_bytes)
+        classes.forget()
+        return _local(builder, input_bytes, "")
 
 
-def _wanted(input_bytes: int | None, told: Mapping[str, str]) -> dict[str, str]:
+def _wanted(input_bytes: int | None, told: Mapping[str, str], of_classes: str) -> dict[str, str]:
     """Our settings that the user has not set: many for a session on this machine, few for one on a cluster."""
     os.environ.setdefault("PYSPARK_PYTHON", told.get("spark.pyspark.python", sys.executable))
     if not _is_local(told.get("spark.master", "local")):
@@ -134,9 +137,9 @@ def _wanted(input_bytes: int | None, told: Mapping[str, str]) -> dict[str, str]:
     else:
         # Otherwise Java resolves the machine's own name, and Spark does not start if that fails (some containers).
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        wanted = {"spark.master": "local[*]", **_LOCAL, **_for_size(input_bytes)}
-    ours = {name: value for name, value in wanted.items() if name not in told}
-    return {**ours, _JAVA: ours[_JAVA] + classes.options()} if _JAVA in ours else ours
+        tuned = _for_size(input_bytes)
+        wanted = {"spark.master": "local[*]", **_LOCAL, **tuned, _JAVA: tuned[_JAVA] + of_classes}
+    return {name: value for name, value in wanted.items() if name not in told}
 
 
 def _for_size(input_bytes: int | None) -> dict[str, str]:

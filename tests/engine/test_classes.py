@@ -52,7 +52,7 @@ def test_the_first_session_writes_the_cache_and_later_ones_use_it(tmp_path: Path
     assert file.parent == tmp_path / "caches" / "access-history-exporter"
     assert file.parent.stat().st_mode & 0o777 == 0o700
     file.write_bytes(b"classes")
-    assert classes.options().endswith(f"{USES}{file}")
+    assert classes.options().endswith(f" {USES}{file}")
 
 
 def test_javas_warnings_do_not_go_to_standard_output() -> None:
@@ -102,7 +102,7 @@ def test_there_is_none_beside_settings_of_the_user(name: str, monkeypatch: pytes
 def test_there_is_none_without_java(java: Path) -> None:
     java.unlink()
     assert classes.options() == ""
-    assert not classes.forget()
+    classes.forget()
 
 
 def test_there_is_none_where_others_may_write(tmp_path: Path) -> None:
@@ -138,9 +138,19 @@ def test_without_a_folder_for_caches_it_is_in_the_users_home(monkeypatch: pytest
 
 def test_a_cache_with_which_java_does_not_start_is_forgotten() -> None:
     file = written()
-    assert classes.forget()
+    classes.forget()
     assert not file.exists()
-    assert not classes.forget()
+    classes.forget()
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 100])
+def test_a_file_that_was_not_finished_is_written_again_after_a_day(content: bytes) -> None:
+    """Java writes the first bytes last."""
+    file = archive(classes.options())
+    file.write_bytes(content)
+    assert classes.options() == ""
+    file.with_suffix(".begun").unlink()
+    assert WRITES in classes.options()
 
 
 @pytest.mark.jvm
@@ -171,6 +181,12 @@ def test_java_takes_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     options, maps = run()
     assert USES in options
     assert str(archive(options)) in maps
+
+    content = archive(options).read_bytes()
+    archive(options).unlink()
+    archive(options).write_bytes(content[: len(content) // 2].ljust(len(content), b"\0"))
+    options, _ = run()  # Java verifies the file, and starts without it
+    assert USES in options
 
 
 def test_the_variables_that_exclude_it_are_documented() -> None:
