@@ -37,6 +37,10 @@ Seconds: *whole* is a process from its start to its end; *net* is what the progr
 total of its `report.json` without the start of the session. Memory is the greatest sum over all processes of a program,
 sampled at most every half second: proportional set size (PSS), in MB of a million bytes.
 
+An export that is not measured comes first. So Java has its cache of Spark's classes
+([setup.md](setup.md#the-cache-of-sparks-classes)), as a user's Java has from the second export on. The copy, the loop
+and the empty session do not use it.
+
 ![rows a second, by rows](benchmarks.svg)
 """
 _PART: Final = re.compile(r"<!-- part (\w+) (\[.*?\]) -->\n(.*?)<!-- end \1 -->\n", re.DOTALL)
