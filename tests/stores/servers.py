@@ -5,6 +5,8 @@ Apache Jena Fuseki from the jars of ``tests/jars/fuseki.lock``, and the server o
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pytest
 import urllib3
 
 from tests import jars
@@ -20,6 +23,11 @@ from tests.stores.endpoint import Endpoint, wait
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+NEEDS_CURL: Final = pytest.mark.skipif(
+    shutil.which("curl") is None and not os.environ.get("CI"),
+    reason="there is no curl: bin/setup --browser installs it",
+)
+"""The mark of tests of ``deploy/follow`` and of the commands of the pages; CI has it."""
 _UNTIL_ASKED: Final = ("sh", "-c", '"$@" & read -r _; kill -9 $!', "sh")
 """Starts a command, and ends it when its own standard input does: also when the process before it is killed."""
 _JAVA: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8")

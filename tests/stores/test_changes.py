@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests import exports
-from tests.stores.servers import free_port
+from tests.stores.servers import NEEDS_CURL, free_port
 from tests.test_updates import Drawn, triples, updated
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def sequences(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return made
 
 
-@pytest.mark.parametrize("way", [by_sparql_update, by_n_triples, by_script])
+@pytest.mark.parametrize("way", [by_sparql_update, by_n_triples, pytest.param(by_script, marks=NEEDS_CURL)])
 def test_the_changes_applied_in_order_give_the_graph(
     store: Endpoint, way: Callable[[Path, Endpoint], None], sequences: list[Path]
 ) -> None:
@@ -83,6 +83,7 @@ def test_the_changes_applied_in_order_give_the_graph(
         assert store.triples() == triples(out), f"seed {seed}"
 
 
+@NEEDS_CURL
 @pytest.mark.parametrize("settings", [{}, {"PARTS": "400"}], ids=["whole", "in parts"])
 def test_each_update_is_applied_once_to_the_named_graph(
     store: Endpoint, settings: dict[str, str], grown: tuple[Path, Path], tmp_path: Path
@@ -99,6 +100,7 @@ def test_each_update_is_applied_once_to_the_named_graph(
     assert (len(store.triples("urn:others")), store.triples()) == (1, set())
 
 
+@NEEDS_CURL
 def test_a_refused_update_is_reported_and_applied_later(
     oxigraph: Endpoint, grown: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -111,6 +113,7 @@ def test_a_refused_update_is_reported_and_applied_later(
     assert oxigraph.triples() == triples(grown[1])
 
 
+@NEEDS_CURL
 def test_changes_that_have_started_again_are_not_added_to_the_old_ones(oxigraph: Endpoint, tmp_path: Path) -> None:
     out, rows = tmp_path / "out", exports.all_rows()
     oxigraph.change("DROP ALL")
@@ -125,6 +128,7 @@ def test_changes_that_have_started_again_are_not_added_to_the_old_ones(oxigraph:
     assert oxigraph.triples() == triples(out)
 
 
+@NEEDS_CURL
 def test_without_changes_nothing_is_sent(oxigraph: Endpoint, tmp_path: Path) -> None:
     given = exports.ndjson(exports.all_rows()[:3], tmp_path / "rows.ndjson")
     assert exports.export([given], tmp_path / "out", "--outputs", "graph") == 0
@@ -132,6 +136,7 @@ def test_without_changes_nothing_is_sent(oxigraph: Endpoint, tmp_path: Path) -> 
     assert (code, "has no changes" in words) == (2, True)
 
 
+@NEEDS_CURL
 def test_the_script_of_every_day_gives_a_store_what_is_new(oxigraph: Endpoint, tmp_path: Path) -> None:
     """And a backend that does not answer keeps nothing from the store."""
     day = tmp_path / "rows" / "2026-11-21"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.graph.ask.parameters import bind
 from exporter.graph.ask.questions import find
 from tests.pages import BLOCK, ROOT, sections
+from tests.stores.servers import NEEDS_CURL
 from tests.test_updates import triples
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from tests.stores.endpoint import Endpoint
 
+pytestmark = NEEDS_CURL
 ACCOUNT: Final = "snowflake://MYORG-MYACCOUNT"
 
 
