@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -256,6 +257,18 @@ def test_what_spark_says_is_in_a_file_of_the_owner_and_not_on_the_terminal(
     assert file.stat().st_mode & 0o777 == 0o600
     assert str(file) in java_log.said()
     assert capfd.readouterr() == ("", "our own words\n")
+
+
+@pytest.mark.usefixtures("sessions")
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_a_closed_output_stays_closed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with ``exporter export … >&-``: then Python has no such stream."""
+    monkeypatch.setattr(sys, name, None)
+    duplicated: list[int] = []
+    dup = os.dup
+    monkeypatch.setattr(os, "dup", lambda stream: duplicated.append(stream) or dup(stream))
+    session.start(0)
+    assert duplicated == [2 if name == "stdout" else 1]
 
 
 @pytest.mark.parametrize("is_named", [True, False])

@@ -28,9 +28,11 @@ def quiet() -> Iterator[None]:
     number, path = tempfile.mkstemp(prefix="exporter-spark-", suffix=".log")
     _log.append(path)
     atexit.register(_forget, path)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    own = {stream: os.dup(stream) for stream in (1, 2)}
+    own: dict[int, int] = {}
+    for stream, ours in ((1, sys.stdout), (2, sys.stderr)):
+        if ours is not None:  # None if it was closed when the program began
+            ours.flush()
+            own[stream] = os.dup(stream)
     try:
         for stream in own:
             os.dup2(number, stream)

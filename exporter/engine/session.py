@@ -122,7 +122,7 @@ def _local(builder: SparkSession.Builder, input_bytes: int | None, of_classes: s
     try:
         with java_log.quiet():
             return builder.getOrCreate()
-    except Exception:
+    except Exception:  # Java can stop at any moment of the start, which PySpark and py4j report by many types
         if not of_classes:
             raise
         classes.forget()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -15,6 +14,8 @@ import pytest
 from exporter.engine import classes
 
 ROOT: Final = Path(__file__).parents[2]
+JAVA_HOME: Final = os.environ.get("JAVA_HOME", "")
+"""Of the machine."""
 WRITES: Final = "-XX:ArchiveClassesAtExit="
 USES: Final = "-XX:SharedArchiveFile="
 
@@ -156,15 +157,14 @@ def test_a_file_that_was_not_finished_is_written_again_after_a_day(content: byte
 @pytest.mark.jvm
 def test_java_takes_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     """It writes the file when it ends, maps it the next time, and writes nothing of its own to standard output."""
-    if shutil.which("java") is None:
-        pytest.skip("there is no java")
-    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("JAVA_HOME", JAVA_HOME)
+    java = str(Path(JAVA_HOME, "bin", "java")) if JAVA_HOME else "java"
     (jar,) = Path(pyspark.__file__).parent.glob("jars/py4j-*.jar")
 
     def run() -> tuple[str, str]:
         """What the options are, and what is mapped into a process with them."""
         options = classes.options()
-        command = ["java", *options.split(), "-cp", str(jar), "py4j.GatewayServer", "--die-on-broken-pipe", "0"]
+        command = [java, *options.split(), "-cp", str(jar), "py4j.GatewayServer", "--die-on-broken-pipe", "0"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdin
             assert process.stdout

@@ -23,7 +23,7 @@ from tests.stores.endpoint import Endpoint, wait
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NEEDS_CURL: Final = pytest.mark.skipif(
+NEEDS_CURL: Final = pytest.mark.skipif(  # a newcomer's machine may have none, and the program itself needs none
     shutil.which("curl") is None and not os.environ.get("CI"),
     reason="there is no curl: bin/setup --browser installs it",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -126,6 +127,14 @@ def test_changes_that_have_started_again_are_not_added_to_the_old_ones(oxigraph:
     Path(f"{out}.applied").unlink()
     assert follow(out, oxigraph) == (0, "")
     assert oxigraph.triples() == triples(out)
+
+
+def test_a_missing_curl_is_reported(tmp_path: Path) -> None:
+    """And the store is not blamed for it."""
+    (tmp_path / "bash").symlink_to(shutil.which("bash") or "bash")
+    command = [str(tmp_path / "bash"), str(FOLLOW), str(tmp_path), "http://127.0.0.1:1"]
+    done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "follow: curl is not installed\n")
 
 
 @NEEDS_CURL
