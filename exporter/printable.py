@@ -76,9 +76,11 @@ class _Guarded:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Guard standard output and standard error within a ``with`` block."""
+    """Guard standard output and standard error within a ``with`` block. A stream that was closed when Python began is
+    None: print then writes nothing.
+    """
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast("TextIO", _Guarded(bare(stream))) for stream in before)
+    sys.stdout, sys.stderr = (stream and cast("TextIO", _Guarded(bare(stream))) for stream in before)
     try:
         yield
     finally:

@@ -56,6 +56,14 @@ def test_what_the_commands_print_is_guarded(monkeypatch: pytest.MonkeyPatch) -> 
     assert err.getvalue().count(printable.visible(EVIL)) == 2
 
 
+def test_a_command_whose_output_is_closed_does_its_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with ``exporter export … >&-``: then Python has no such stream."""
+    monkeypatch.setattr(sys, "stdout", None)
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    assert main(["export", str(rows), "--account", "A", "--engine", "local", "--out", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "manifest.json").exists()
+
+
 def test_progress_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
     err = Terminal()
     monkeypatch.setattr(sys, "stderr", err)
