@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from exporter import MODEL, __version__
+from exporter.earlier import LOG
+from exporter.engine.outcome import LIMIT
 from exporter.errors import ExporterError
 from exporter.graph.nodes.exports import document, of_export
 from exporter.graph.report import shacl_report
+from exporter.manifest import NAME
 from exporter.rows.times import iso, parse_time
 from exporter.steps.screening import LEFT_OUT
 
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from exporter.privacy.filters import Filters
     from exporter.progress import Progress
     from exporter.publication import Publication
-    from exporter.rows.inputs import Inputs
     from exporter.settings import Settings
 
 
@@ -31,13 +33,20 @@ EXPORT_FILE = "export.ttl"
 @dataclass(frozen=True)
 class Report:
     """``report.json``. ``rows_in = exported + duplicates + quarantined``. ``quarantined``: rows that cannot be read,
-    and rows of quarantined queries. ``truncated``: exported queries that Snowflake truncated. ``seconds``: by stage;
+    and rows of quarantined queries. ``truncated``: exported queries that Snowflake truncated. ``unknown_streams``:
+    exported queries that name a stream by ``$SYS_VIEW_<number>``, and it is not certain which. ``seconds``: by stage;
     while several stages run, the time is divided among them. ``at``: when the report was made. ``period``: start of the
     first and the last query in DIR, including earlier runs; None if DIR has none. Both in UTC.
 
-    ``filtered``: what the filters left out, which is not in ``rows_in``: ``rows`` by filter, ``reduced`` (rows that
-    lost ``objects``), lines of ``query_history``; None without filters. Of an update, ``new``: number of new rows by
-    day; ``made``: the days that were made again, which are those with new rows and the days after the first of them.
+    ``not_understood``: what this version does not know in the rows of this run (:mod:`exporter.queries.unknown`), with
+    the number of rows and an example: file and line.
+
+    ``aggregate``: the rows of AGGREGATE_ACCESS_HISTORY among these, and the calls of those that were exported now;
+    None without such rows. ``filtered``: what the filters left out, which is not in ``rows_in``: ``rows`` by filter,
+    ``reduced`` (rows that lost ``objects``), lines of ``query_history``; None without filters. Of an update, ``new``:
+    number of new rows by day; ``made``: the days that were made again, which are those with new rows and the days after
+    the first of them. ``forgotten``: the ``rows`` and ``queries`` that were removed from DIR, and the ``files``
+    that were made again without them; None if nothing was to be removed.
     """
 
     rows_in: int
@@ -57,11 +66,15 @@ class Report:
     at: str
     period: dict[str, str] | None
     version: str = __version__
+    unknown_streams: int = 0
     skipped_files: list[str] = field(default_factory=list)
+    not_understood: dict[str, dict[str, Any]] = field(default_factory=dict)
     query_history: dict[str, int] | None = None
+    aggregate: dict[str, int] | None = None
     filtered: dict[str, Any] | None = None
     new: dict[str, int] | None = None
     made: list[str] | None = None
+    forgotten: dict[str, int] | None = None
 
     def json(self) -> str:
         """The report as JSON, as ``--json`` prints it."""
@@ -79,7 +92,7 @@ class Report:
 
 
 def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
-    settings: Settings, found: Inputs, left: Earlier, outcome: Outcome, new: Publication, progress: Progress
+    settings: Settings, skipped: tuple[str, ...], left: Earlier, outcome: Outcome, new: Publication, progress: Progress
 ) -> Report:
     """Make the report from the counts, and write it and the SHACL report to DIR."""
     counts = outcome.counts
@@ -89,6 +102,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         duplicates=counts["duplicates"],
         quarantined=counts["quarantined"],
         truncated=counts["truncated"],
+        unknown_streams=counts["unknown_streams"],
         queries=counts["queries"],
         events=counts["events"],
         nodes=counts["nodes"],
@@ -100,17 +114,32 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         out=str(settings.out),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         period=_period(left, outcome),
-        skipped_files=list(found.skipped),
+        skipped_files=list(skipped),
+        not_understood={
+            what: {"count": number, "example": f"{file}, {unit} {at}"}
+            for what, number, (file, at, unit) in counts.unknown.entries()
+        },
         query_history=_of_history(settings, counts.numbers),
+        aggregate=_of_aggregates(settings, counts.numbers),
         filtered=_filtered(settings.privacy.filters, counts.numbers),
         new=outcome.new if settings.update else None,
         made=outcome.made if settings.update else None,
     )
-    new.text("report.json", report.json() + "\n")
     if "graph" in settings.outputs:
         new.text(EXPORT_FILE, _provenance(report, settings.base))
-    new.text("shacl-report.ttl", shacl_report(outcome.results, conforms=not outcome.refused))
+    new.text("shacl-report.ttl", shacl_report(outcome.results, is_cut=len(outcome.results) == LIMIT))
+    if settings.update:
+        new.text(LOG, log(left, report, outcome))
+    if settings.forget_user or settings.forget_before:
+        report = replace(report, forgotten=_forgotten(counts.numbers, new))
+    new.text("report.json", report.json() + "\n")
     return report
+
+
+def _forgotten(numbers: dict[str, int], new: Publication) -> dict[str, int]:
+    """What was removed. All files are made again: each can name what was removed."""
+    files = {*new.files(), "report.json", NAME}
+    return {"rows": numbers.get("forgotten", 0), "queries": numbers.get("forgotten_queries", 0), "files": len(files)}
 
 
 def _provenance(report: Report, base: str) -> str:
@@ -148,6 +177,15 @@ def _of_history(settings: Settings, numbers: dict[str, int]) -> dict[str, int] |
     return {"rows_in" if name == "rows" else name: numbers.get(f"history_{name}", 0) for name in names}
 
 
+def _of_aggregates(settings: Settings, numbers: dict[str, int]) -> dict[str, int] | None:
+    """The rows of AGGREGATE_ACCESS_HISTORY, which the other counts include, and the calls that they stand for."""
+    if settings.aggregate is None:
+        return None
+    names = ("rows", "exported", "duplicates", "quarantined")
+    told = {"rows_in" if name == "rows" else name: numbers.get(f"aggregate_{name}", 0) for name in names}
+    return {**told, "calls": numbers.get("aggregate_calls", 0)}
+
+
 def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | None:
     if not filters.any:
         return None
@@ -161,12 +199,15 @@ def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | Non
 
 def check(report: Report) -> None:
     """Raise ExporterError if the counts of rows do not add up, which is a fault of the program."""
-    told = report.exported + report.duplicates + report.quarantined
-    if told != report.rows_in:
-        raise ExporterError(
-            f"{report.rows_in} rows were read, but {report.exported} exported + {report.duplicates} duplicates + "
-            f"{report.quarantined} quarantined are {told}; nothing was written, please report this"
-        )
+    whole = {name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")}
+    for counts, view in ((whole, ""), (report.aggregate or {}, " of AGGREGATE_ACCESS_HISTORY")):
+        rows, exported, duplicates, quarantined = (counts.get(name, 0) for name in whole)
+        told = exported + duplicates + quarantined
+        if told != rows:
+            raise ExporterError(
+                f"{rows} rows{view} were read, but {exported} exported + {duplicates} duplicates + {quarantined} "
+                f"quarantined are {told}; nothing was written, please report this"
+            )
 
 
 def log(left: Earlier, report: Report, outcome: Outcome) -> str:

@@ -11,13 +11,15 @@ import os
 import re
 import tomllib
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter import given as given_files
 from exporter.account import spelled
 from exporter.errors import UsageError
 from exporter.openlineage.push.choices import Choices
-from exporter.openlineage.settings import OpenLineageSettings
+from exporter.openlineage.settings import LINEAGE, OFF, OpenLineageSettings
 from exporter.privacy.settings import FILTER, PRIVACY, privacy_of
 from exporter.rows import fetched
 from exporter.settings import DEFAULT_OUTPUTS, GRAPH_FORMATS, Settings
@@ -50,6 +52,7 @@ _FROM_FILE: Final = {
     "account": _TEXT,
     "base": _TEXT,
     "query_history": _TEXT,
+    "aggregate": _TEXT,
     "outputs": _TEXTS,
     "graph_format": _TEXTS,
     "reads": _TEXT,
@@ -61,6 +64,7 @@ _FROM_FILE: Final = {
     "changes": _FLAG,
     "allow_empty": _FLAG,
     "min_rows": _NUMBER,
+    "mode": _TEXT,
     "engine": _TEXT,
     "shapes": _TEXTS,
     "pseudonyms": _TEXT,
@@ -77,6 +81,7 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     file = _file(config, environ) if config else {}
     table = file.pop("openlineage", {})
     file.pop("push", None)
+    lineage = _lists(file.pop("lineage", {}), "lineage", LINEAGE, config)
     filters = _lists(file.pop("filter", {}), "filter", FILTER, config)
     privacy = _lists(file.pop("privacy", {}), "privacy", PRIVACY, config)
     from_inputs = fetched.told(given.get("inputs", ()))
@@ -92,6 +97,8 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     times = values.pop("since", None), values.pop("until", None)
     hidden = privacy_of(values.pop("pseudonyms", None), times, filters, privacy)
     events = _openlineage(table, config, query_text=bool(values.get("query_text")))
+    if "helpers" in lineage:
+        events = replace(events, helpers=() if lineage["helpers"] == (OFF,) else lineage["helpers"])
     return Settings(**values, openlineage=events, privacy=hidden)
 
 
@@ -119,7 +126,14 @@ def load_push(given: Mapping[str, Any], config: Path | None, environ: Mapping[st
     return Choices(**{**values, **{name: value for name, value in given.items() if value is not None}})
 
 
-_PUSH: Final = {"runs": str, "profile": str, "letter_case": str, "concurrency": int, "rate": int | float}
+_PUSH: Final = {
+    "runs": str,
+    "profile": str,
+    "letter_case": str,
+    "concurrency": int,
+    "rate": int | float,
+    "patience": int | float,
+}
 _PUSH_WORDS: Final = {str: "a text", int: "a whole number", int | float: "a number"}
 
 
@@ -164,8 +178,7 @@ def _spelled(namespace: str) -> str:
 
 def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:
     try:
-        with config.open("rb") as file:
-            content = file.read(_LONGEST_FILE + 1)
+        content = given_files.read(config, _LONGEST_FILE + 1)
     except OSError as error:
         raise UsageError(f"{config}: cannot be read: {error.strerror}") from None
     if len(content) > _LONGEST_FILE:

@@ -28,6 +28,10 @@ _BY_TEXT: Final = {
         "a field of a CSV is too long; perhaps a quote is never closed",
         "correct the file or remove it",
     ),
+    "sh:pattern takes too long": (
+        "a sh:pattern of your shapes takes too long for a value",
+        "write it without repetitions inside of repetitions, such as (a+)+,",
+    ),
     "No space left on device": ("the disk is full", "free space on the disks of DIR and of spark.local.dir"),
     "Disk quota exceeded": _BY_NUMBER[errno.EDQUOT],
     "Read-only file system": _BY_NUMBER[errno.EROFS],

@@ -37,7 +37,7 @@ def check(settings: Settings, report: Report, new: Publication, came: str) -> No
             f"none of the {history['rows_in']:,} rows of {settings.query_history} is a row of QUERY_HISTORY; "
             f"{_unchanged(settings)}. Give rows of the view QUERY_HISTORY, or leave out --query-history"
         )
-    if not settings.inputs:  # rows are only removed, so no rows are expected
+    if not settings.inputs and not settings.aggregate:  # rows are only removed, so no rows are expected
         return
     if report.rows_in == 0 and not settings.allow_empty:
         raise UsageError(f"there are no rows in {came}; {_unchanged(settings)}. Give --allow-empty if this is intended")

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from exporter import private
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def busy(shown: str, who: str) -> UsageError:
 def _taken(path: Path, shown: str) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        file = private.opened(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,4 +1,6 @@
-"""``manifest.json``: the files of an export with sizes and checksums, and whether DIR still matches it."""
+"""``manifest.json``: the files of an export with sizes and checksums, whether DIR still matches it, and which files in
+DIR no export wrote.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +8,33 @@ import hashlib
 import json
 import os
 import re
+import stat
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.swap import steady
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
 Json = dict[str, Any]
 NAME: Final = "manifest.json"
+FORMAT: Final = "access-history-exporter"
+"""The value of ``format`` in the manifest of an export."""
+_BEFORE_FORMAT: Final = {"version", "model", "input", "rows_in", "settings", "files"}
+"""The keys of a manifest by a version that did not write ``format`` yet."""
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _PART: Final = "part-"
 _MARK: Final = re.compile(r"-[0-9a-f]{12}(?=(\.[^/.]*)+$)")
 """The mark in a file's name whose plain name was taken (:mod:`exporter.engine.beside`)."""
 _REPORT: Final = "report.json"
 DELIVERIES: Final = "push"
 """The folder in DIR that belongs to ``exporter push``; it is not part of the output."""
+_OF_PUSH: Final = re.compile(rf"{DELIVERIES}/[^/]+/(ledger\.txt|set-aside\.ndjson|reduced\.ndjson|summary\.json)")
+"""The files that a push writes."""
+WORK: Final = ".work"
+"""The folder for temporary files in a folder under construction."""
 
 
 def described(folder: Path, before: Path | None = None) -> list[Json]:
@@ -48,6 +60,83 @@ def entries(manifest: str | None) -> list[Json] | None:
         return [{"path": str(one["path"]), "bytes": int(one["bytes"]), "sha256": str(one["sha256"])} for one in files]
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def of_export(manifest: str | None) -> list[Json] | None:
+    """The files that the manifest of an export lists; None if no export wrote the text. Former versions of the program
+    wrote no ``format``: their manifests are recognised by their keys.
+    """
+    try:
+        told = json.loads(manifest or "")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict) or not isinstance(told.get("version"), str):
+        return None
+    if told.get("format") != FORMAT and ("format" in told or not told.keys() >= _BEFORE_FORMAT):
+        return None
+    files = entries(manifest)
+    return files if files and all(_DIGEST.fullmatch(one["sha256"]) for one in files) else None
+
+
+class Compared(NamedTuple):
+    """A folder compared with its manifest, as sorted paths. ``others``: what the manifest does not name. ``changed``:
+    what it names, with other content. ``missing``: what it names and is not there. ``is_any``: whether any file is as
+    the manifest says.
+    """
+
+    others: list[str]
+    changed: list[str]
+    missing: list[str]
+    is_any: bool
+
+
+def compared(files: list[Json], there: Mapping[str, int], is_same: Callable[[Json], bool]) -> Compared:
+    """Compare the entries of a manifest with the sizes of the files in its folder (``there``; negative for links, pipes
+    and devices). ``is_same``: whether a file of the right size has the right content.
+    """
+    named = {one["path"]: one for one in files}
+    named |= {name: {**named[path], "path": name} for path, name in copies(files).items()}
+    same = {path for path, one in named.items() if there.get(path) == one["bytes"] and is_same(one)}
+    others = [path for path in there if path not in named and path != NAME and not _is_of_program(path)]
+    changed = [path for path in named if path in there and path not in same]
+    return Compared(sorted(others), sorted(changed), sorted(named.keys() - there.keys()), bool(same))
+
+
+def _is_of_program(path: str) -> bool:
+    return bool(_OF_PUSH.fullmatch(path)) or path.startswith(f"{WORK}/")
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """Path in a folder -> size in bytes of each file below it; -1 for links, pipes and devices. Links are not
+    followed.
+    """
+    found: dict[str, int] = {}
+    for above, folders, names in os.walk(folder):
+        inside = os.path.relpath(above, folder)
+        for name in (*names, *folders):
+            about = os.lstat(os.path.join(above, name))  # noqa: PTH118 - many paths
+            if not stat.S_ISDIR(about.st_mode):
+                path = name if inside == "." else f"{inside}/{name}"
+                found[path] = about.st_size if stat.S_ISREG(about.st_mode) else -1
+    return found
+
+
+def compared_here(folder: Path) -> Compared | None:
+    """A folder of this machine compared with its manifest; None if it has no manifest of an export.
+
+    Reading a large export would take longer than an update of it. So the content of a file is read only if the file was
+    written after the manifest, which an export writes last.
+    """
+    files = of_export(_text(folder))
+    if files is None:
+        return None
+    since = (folder / NAME).stat().st_mtime_ns
+
+    def is_same(one: Json) -> bool:
+        path = folder / one["path"]
+        return path.lstat().st_mtime_ns < since or bool(_described(path, folder)["sha256"] == one["sha256"])
+
+    return compared(files, sizes(folder), is_same)
 
 
 def _described(path: Path, folder: Path) -> Json:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 DATASET: Final = "dataset"  # a dataset receives the objects that have its name
 NAME: Final = "name"  # a name receives the objects that have it
+CLONED: Final = "clone-0"  # a database receives the CLONEs into it, and its tables
+CLONED_FROM: Final = "clone-1"  # a database receives the CLONEs from it, and the tables that these made
 ELEMENT: Final = "element"  # a tag, policy or grantee receives the objects on which it is set, and its drops
 OBJECT: Final = "object"
 USER: Final = "user"
@@ -36,6 +38,7 @@ WRITTEN: Final = "written-1"  # a query receives its facts and answers, and is w
 READ: Final = "read"  # a user's reads of an object on a day receive the read of a query (``--reads daily``)
 SHARED: Final = "shared"  # a node that many queries share, keyed by its IRI
 PROFILE: Final = "profile"  # an object receives its attributes from all queries, in any order
+HELPERS: Final = "helpers"  # the helpers of an account receive what queries do to them
 STATEMENT: Final = "statement"  # a query that is named as a parent or root and has no row
 
 THINGS: Final = (ACCOUNT, AGENT, OBJECT, ORGANIZATION, STATEMENT, USER)
@@ -50,6 +53,7 @@ ENTRY: Final = "entry"  # an entry or a remark for the catalog
 FACTS: Final = "facts"
 PLACE: Final = "aside-0"  # the number of records in each block of a file, keyed by the file
 ASIDE: Final = "aside-1"  # a quarantined row, keyed by its file
+UNKNOWN: Final = "aside-2"  # what is not understood in the rows of a file, with the first place
 QUARANTINE: Final = "quarantine"  # the same with its line or row number
 HELD: Final = "held"  # a query to be quarantined: account, id, parent and root, reason
 SNAPSHOT: Final = "snapshot"  # the state of a thing, which it receives first on the next day

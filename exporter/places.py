@@ -6,11 +6,12 @@ import errno
 import fcntl
 import os
 import shutil
-from contextlib import contextmanager
+import stat
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from exporter import locks, manifest, swap
+from exporter import locks, manifest, private, swap
 from exporter.errors import UsageError
 from exporter.rows.paths import is_remote, local
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _LEDGERS: Final = f"{manifest.DELIVERIES}/*/ledger.txt"
 """The ledgers of pushes. They are kept when DIR is replaced, and contain only checksums of events."""
+_OF_NFS: Final = ".nfs"
+"""The beginning of names that NFS gives to removed files which a process still has open."""
 
 
 class Place(Protocol):
@@ -29,6 +32,8 @@ class Place(Protocol):
     shown: str
     is_uri: bool
     """Whether the user gave it as a URI, which means that all machines can reach it."""
+    notes: list[str]
+    """Messages for the user about files that the run found and kept."""
 
     def held(self) -> AbstractContextManager[None]:
         """Lock DIR for this run, after repairing and removing what dead runs left.
@@ -41,6 +46,12 @@ class Place(Protocol):
 
     def names(self) -> list[str] | None:
         """The sorted names in DIR; None if it is not a folder."""
+
+    def compared(self) -> manifest.Compared | None:
+        """DIR compared with its manifest; None if it has no manifest of an export."""
+
+    def paths(self, folder: str | None = None) -> list[str]:
+        """The paths in a folder, by default DIR, of all files below it."""
 
     def beside(self, name: str) -> str:
         """The path of a name beside DIR."""
@@ -76,7 +87,7 @@ class Place(Protocol):
         """Path, bytes and sha256 of all files below a folder, sorted."""
 
     def delete(self, folder: str) -> None:
-        """Remove a folder if it exists."""
+        """Remove a file, or a folder, if it exists. Files in a former DIR that no export wrote are kept beside DIR."""
 
     def swap(self, folder: str, told: dict[str, Any]) -> None:
         """Replace DIR by a complete folder, with ``told`` as its manifest. At every moment DIR is the complete old or
@@ -87,12 +98,12 @@ class Place(Protocol):
 class LocalPlace:
     """A DIR on this machine."""
 
-    def __init__(self, out: str) -> None:
-        self.shown = out
+    def __init__(self, out: str, mode: int = private.FOLDER) -> None:
+        self.shown, self.notes, self._mode = out, list[str](), mode
         self.is_uri = out.startswith("file:")
         if self.is_uri and not Path(local(out)).is_absolute():
             raise UsageError(f"{out}: is not a path on this machine; write file:///path")
-        self._out = Path(local(out)).resolve()  # the target of a link is replaced, not the link
+        self._out = _resolved(out)  # the target of a link is replaced, not the link
         self.name = self._out.name
         if not self.name:
             raise UsageError(f"{out}: is the root of a file system; give a folder below it")
@@ -116,11 +127,17 @@ class LocalPlace:
     def names(self) -> list[str] | None:
         return sorted(path.name for path in self._out.iterdir()) if self._out.is_dir() else None
 
+    def compared(self) -> manifest.Compared | None:
+        return manifest.compared_here(self._out)
+
+    def paths(self, folder: str | None = None) -> list[str]:
+        return sorted(manifest.sizes(Path(folder) if folder else self._out))
+
     def beside(self, name: str) -> str:
         return str(self._out.with_name(name))
 
     def make(self, folder: str) -> None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        private.folder(Path(folder))
 
     def listed(self, folder: str) -> list[str]:
         return sorted(str(path) for path in Path(folder).iterdir()) if Path(folder).is_dir() else []
@@ -165,16 +182,53 @@ class LocalPlace:
         return manifest.described(Path(folder), self._out)
 
     def delete(self, folder: str) -> None:
-        _carry_ledgers(Path(folder), self._out)
-        shutil.rmtree(folder, ignore_errors=True)
+        path = Path(folder)
+        if path.is_file():
+            path.unlink()
+            return
+        _carry_ledgers(path, self._out)
+        found = manifest.compared_here(path) if path.is_dir() else None
+        if found is None:  # a work folder
+            shutil.rmtree(path, ignore_errors=True)
+            return
+        there, stay = manifest.sizes(path), {*found.others, *found.changed}
+        _remove_files(path, stay)
+        left = [name for name in manifest.sizes(path) if name in stay or name not in there]
+        if any(not name.rpartition("/")[2].startswith(_OF_NFS) for name in left):
+            kept = self._out.with_name(f"{self.name}.kept-{path.name.removeprefix(f'.{self.name}.')[:12]}")
+            path.rename(kept)
+            self.notes.append(
+                f"{self.shown}: files in it were added or changed while it was replaced; they are in {kept} now"
+            )
 
     def swap(self, folder: str, told: dict[str, Any]) -> None:
         new = Path(folder)
-        new.chmod(0o777 & ~_umask())
         self.write(f"{folder}/{manifest.NAME}", manifest.text(told))
         _carry_ledgers(self._out, new)
+        was = stat.S_IMODE(self._out.stat().st_mode) if self._out.is_dir() else 0
+        if was & 0o077 & ~self._mode:
+            self.notes.append(
+                f"{self.shown}: was open to others (mode {was:04o}), has mode {self._mode:04o} now; --mode {was:04o} "
+                "keeps it open"
+            )
+        private.set_mode(new, self._mode)
+        if (new / manifest.DELIVERIES).is_dir():
+            private.set_mode(new / manifest.DELIVERIES, private.FOLDER)
         manifest.sync(new)
         swap.put(new, self._out)
+
+
+def _remove_files(folder: Path, stay: set[str]) -> None:
+    """Remove the files in a folder except some, and the folders that are empty then. What cannot be removed stays."""
+    for above, folders, names in os.walk(folder, topdown=False):
+        for name in names:
+            path = Path(above, name)
+            if path.relative_to(folder).as_posix() not in stay:
+                with suppress(OSError):
+                    path.unlink()
+        for path in (*(Path(above, name) for name in folders), Path(above)):
+            with suppress(OSError):
+                path.rmdir()
 
 
 def _carry_ledgers(old: Path, new: Path) -> None:
@@ -214,16 +268,29 @@ def _linked(source: str, to: str) -> str:
     return to
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _resolved(out: str) -> Path:
+    """The absolute path of DIR, without links. Raises UsageError for links that form a circle, and for a relative path
+    in a working folder that is gone.
+    """
+    path = Path(local(out))
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UsageError(f"{out}: is a link that leads to itself; remove it, or give another folder") from None
+    try:
+        return path.resolve()
+    except FileNotFoundError:
+        raise UsageError(
+            f"{out}: the working folder was removed or replaced (as an export to . replaces it); change to it again "
+            "by its path, and call again"
+        ) from None
 
 
-def place_of(out: str) -> Place:
-    """The place of a path or URI. Raises UsageError if it cannot be used."""
+def place_of(out: str, mode: int = private.FOLDER) -> Place:
+    """The place of a path or URI. ``mode``: of its folders. Raises UsageError if it cannot be used."""
     if is_remote(out):
         from exporter.engine.hadoop import HadoopPlace  # noqa: PLC0415 - needs Spark, and few places do
 
-        return HadoopPlace(out)
-    return LocalPlace(out)
+        return HadoopPlace(out, mode)
+    return LocalPlace(out, mode)

@@ -9,16 +9,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
-from exporter import compressed
+from exporter import compressed, manifest
 from exporter.errors import ExporterError, UsageError
 from exporter.messages import CATALOG, DAILY, EVENTS, GRAPH, QUARANTINE
+from exporter.printable import visible
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from exporter.places import Place
 
-_MARKS: Final = ("manifest.json", "report.json")
+_NAMED: Final = 5
+"""Most files that a message names."""
 _BEGINNING: Final = 1 << 20
 """Bytes that are read for the beginning of a file."""
 _ENDINGS: Final = {EVENTS: "ndjson", QUARANTINE: "ndjson"}
@@ -44,21 +46,22 @@ def path_of(to: str, number: int, day: str = "", *, is_compressed: bool = False)
 
 
 class Publication:
-    """A folder under construction: ``with Publication(place, replace) as new: …; new.publish(manifest)``.
+    """A folder under construction: ``with Publication(place, replace=…) as new: …; new.publish(manifest)``.
 
     ``folder``: the path or URI in which it is made. ``work``: a temporary folder in it. ``shown``, ``is_uri``: as in
     its place.
     """
 
-    def __init__(self, place: Place, *, replace: bool) -> None:
-        """Raises UsageError unless ``place`` does not exist, is empty, or (with ``replace``) was made by an export."""
+    def __init__(self, place: Place, *, replace: bool, update: bool = False, force: bool = False) -> None:
+        """Raises UsageError unless ``place`` does not exist, is empty, or (with ``replace`` or ``update``) has an
+        export and nothing else. ``force``: files of the export that were changed since are replaced too.
+        """
         self._place = place
         self.shown, self.is_uri = place.shown, place.is_uri
-        if place.exists() and not self._may_take(replace=replace):
-            raise UsageError(_refusal(place.shown, replace=replace or place.names() is None))
+        check(place, replace=replace, update=update, force=force)
         self._is_published = False
         self.folder = place.beside(f".{place.name}.{uuid4().hex[:12]}")
-        self.work = f"{self.folder}/.work"
+        self.work = f"{self.folder}/{manifest.WORK}"
 
     def __enter__(self) -> Self:
         self._place.make(self.work)
@@ -72,12 +75,6 @@ class Publication:
         quiet = (Exception,) if error is not None else (Exception, KeyboardInterrupt) if self._is_published else ()
         with suppress(*quiet):
             self._place.delete(self.folder)
-
-    def _may_take(self, *, replace: bool) -> bool:
-        names = self._place.names()
-        if names is None:
-            return False
-        return not names or (replace and any(mark in names for mark in _MARKS))
 
     def take(self, texts: str, day: str = "") -> None:
         """Move the texts below ``texts`` to their places: ``to=events/part-…`` becomes ``events/part-00000.ndjson``.
@@ -131,12 +128,22 @@ class Publication:
             self._place.carry(name, self.folder)
 
     def drop(self, name: str) -> None:
-        """Remove a file or folder that was taken over."""
-        self._place.delete(f"{self.folder}/{name}")
+        """Remove a file or folder of the new DIR, if it exists; ``*`` as in :meth:`carry`."""
+        above, _, last = f"{self.folder}/{name}".rpartition("/")
+        if not last.endswith("*"):
+            self._place.delete(f"{above}/{last}")
+            return
+        for path in self._place.listed(above):
+            if path.rpartition("/")[2].startswith(last[:-1]):
+                self._place.delete(path)
 
     def has_before(self, name: str) -> bool:
         """Whether the old DIR has a file or folder with this path."""
         return self._place.exists() and bool(self._place.listed(self._place.inside(name)))
+
+    def files(self) -> list[str]:
+        """The paths of all files in the new DIR so far, without temporary ones."""
+        return [path for path in self._place.paths(self.folder) if not path.startswith(f"{manifest.WORK}/")]
 
     def is_there(self, path: str) -> bool:
         """Whether a folder, given by its full path, has any content."""
@@ -167,11 +174,13 @@ class Publication:
         """Write a small file to the new DIR."""
         self._place.write(f"{self.folder}/{name}", content)
 
-    def publish(self, manifest: dict[str, Any]) -> None:
-        """Remove the temporary folder, complete the manifest with the list of files, and move the folder to DIR."""
+    def publish(self, told: dict[str, Any]) -> None:
+        """Remove the temporary folder, complete the manifest (``told``) with the list of files, and move the folder to
+        DIR.
+        """
         self._place.delete(self.work)
         listed = self._place.described(self.folder)
-        self._place.swap(self.folder, {**manifest, "files": listed})
+        self._place.swap(self.folder, {"format": manifest.FORMAT, **told, "files": listed})
         self._is_published = True
 
 
@@ -180,7 +189,38 @@ def _is_plain(to: str) -> bool:
     return to.partition("-")[0] not in _COMPRESSED and path_of(to, 0) is not None
 
 
-def _refusal(shown: str, *, replace: bool) -> str:
-    if replace:
-        return f"{shown}: exists and was not made by an export, so it is not replaced; give another --out"
-    return f"{shown}: exists already; give --replace to replace it by the new output, or another --out"
+def check(place: Place, *, replace: bool, update: bool = False, force: bool = False) -> None:
+    """Raise UsageError unless DIR may be replaced: it does not exist, is empty, or is an export, known by the content
+    of its manifest, without any file of somebody else.
+    """
+    if not place.exists() or place.names() == []:
+        return
+    shown, found = place.shown, place.compared()
+    if found is None or not found.is_any:
+        raise UsageError(
+            f"{shown}: exists and was not made by an export (it has no {manifest.NAME} that fits its files), so it is "
+            "not replaced; give another --out"
+        )
+    if not (replace or update):
+        raise UsageError(f"{shown}: exists already; give --replace to replace it by the new output, or another --out")
+    if found.others:
+        raise UsageError(
+            f"{shown}: has files that no export wrote, and replacing the folder would remove them: "
+            f"{named(found.others)}. Move them to another folder, or give another --out. Nothing was changed"
+        )
+    if found.changed and not (force and replace):
+        raise UsageError(
+            f"{shown}: files were changed since the export wrote them: {named(found.changed)}. To replace them, give "
+            "all rows with --replace and --force. Nothing was changed"
+        )
+    if found.missing and not replace:
+        raise UsageError(
+            f"{shown}: files of the export are missing: {named(found.missing)}. Restore them, or make the export again "
+            "from all rows, with --update and --replace. Nothing was changed"
+        )
+
+
+def named(paths: list[str]) -> str:
+    """The first paths, for a message; control characters are escaped."""
+    told = ", ".join(visible(path) for path in paths[:_NAMED])
+    return f"{told} and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else told

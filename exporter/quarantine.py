@@ -19,6 +19,7 @@ _SHOWN: Final = 300
 """Most characters of a row that are shown."""
 _of_run: Final = re.compile(r"run=(\d+)-").match
 """Matches files with the unreadable rows of one run; the other files belong to the present state."""
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _DAYS: Final = "to=[0-9]*-[0-9]*-[0-9]*"
 """Pattern for the folders with the rows of a day in the state of an update."""
 
@@ -71,7 +72,8 @@ def _query_id(text: str) -> str | None:
         return None
     names = given if isinstance(given, dict) else {}
     found = next((value for name, value in names.items() if name.lower() == "query_id"), None)
-    return found if isinstance(found, str) else None
+    # A row whose id has half of a surrogate pair is never accepted, so no later run has it.
+    return found if isinstance(found, str) and _HALF.search(found) is None else None
 
 
 def _taken(folder: Path) -> dict[str, int]:

@@ -25,6 +25,7 @@ ENGINES: Final = ("spark", "local")
 GRAPH_FORMATS: Final = ("turtle", "ntriples", "nquads", "jsonld")
 FULL, DAILY = "full", "daily"
 READS: Final = (FULL, DAILY)
+_MODE: Final = re.compile(r"0?7[057][057]")
 _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
 
 
@@ -32,13 +33,14 @@ _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
 class Settings:
     """``inputs``: files, folders, globs or tables. ``out``: the folder to write, a path or a URI. ``account``:
     ORG-ACCOUNT, for rows without an account. ``base``: the beginning of IRIs, ``snowflake://ACCOUNT/`` by default.
-    ``compress``: compression of events and graph. ``query_text``: whether SQL text, which can contain personal data, is
-    exported. ``strict``: whether a quarantined row gives exit code 1. ``update``: whether rows are added to DIR.
+    ``compress``: compression of events and graph. ``query_text``: whether SQL text, which can contain personal data,
+    is exported. ``strict``: whether a quarantined row gives exit code 1. ``update``: whether rows are added to DIR.
     ``changes``: whether an update writes ``changes/``. ``dry_run``: whether nothing is published. ``forget_user``,
     ``forget_before``: users whose rows, and the day before which rows, are removed from DIR. ``engine``: ``spark`` or
     ``local``. ``shapes``: folders with the user's SHACL shapes. ``allow_empty``: whether an export without rows is
     published. ``min_rows``: fewer exported rows are not published; None means half of the rows in the old output.
-    ``force``: publish any number of rows. ``privacy``: pseudonyms and filters.
+    ``force``: publish any number of rows. ``mode``: of DIR's folders, in octal digits; files have it without
+    execution. ``privacy``: pseudonyms and filters.
     """
 
     inputs: tuple[str, ...]
@@ -46,6 +48,7 @@ class Settings:
     account: str = DEFAULT_ACCOUNT
     base: str = ""
     query_history: str | None = None
+    aggregate: str | None = None
     outputs: tuple[str, ...] = DEFAULT_OUTPUTS
     graph_format: tuple[str, ...] = GRAPH_FORMATS[:1]
     reads: str = READS[0]
@@ -61,6 +64,7 @@ class Settings:
     allow_empty: bool = False
     min_rows: int | None = None
     force: bool = False
+    mode: str = "0700"
     validate: bool = True
     engine: str = ENGINES[0]
     shapes: tuple[str, ...] = ()
@@ -93,6 +97,11 @@ class Settings:
                 "query_text: SQL text can name objects that the lists of databases or schemas leave out, so it must "
                 "not be exported with them; remove query_text, or the lists in [filter]"
             )
+        if not _MODE.fullmatch(self.mode):
+            raise UsageError(
+                f"mode: {self.mode!r} is not a mode such as 0750, in octal digits: 7 for the owner, then for the group "
+                "and for others, each 0, 5 (may read) or 7 (may write too)"
+            )
         self._check_forgotten()
         if self.engine == "local" and is_remote(self.out):
             raise UsageError(f"out: {self.out}: without Spark only a folder on this machine can be written")
@@ -101,19 +110,13 @@ class Settings:
         asked = self.forget_user or self.forget_before
         if asked and not self.update:
             raise UsageError("forget: rows can be removed only from a DIR made with --update, so give --update too")
-        if not asked and not self.inputs:
+        if not asked and not self.inputs and not self.aggregate:
             raise UsageError("INPUT: give the files, folders or table with the rows")
         if self.forget_before is not None:
             try:
                 date.fromisoformat(self.forget_before)
             except ValueError:
                 raise UsageError(f"forget_before: {self.forget_before!r} is not a day such as 2026-11-21") from None
-
-    @property
-    def forgotten(self) -> tuple[str, ...]:
-        """The users whose rows are removed, as they are named in DIR's rows: with pseudonyms, their pseudonyms."""
-        key = self.privacy.key
-        return self.forget_user if key is None else tuple(key.pseudonym(name) for name in self.forget_user)
 
     def shown(self) -> dict[str, Any]:
         """The settings for the manifest, without secrets and without the names of users to be forgotten."""

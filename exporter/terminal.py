@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter import account, faults
+from exporter.printable import visible
 from exporter.rows.paths import is_remote
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def summary(report: Report, settings: Settings) -> str:
     lines = [f"  {name:<12}{value}".rstrip() for name, value in rows]
     written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
     end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
-    return "\n".join([*_skipped(report), *lines, *_shapes(report), "", *end])
+    return "\n".join([*_skipped(report), *lines, *_not_understood(report), *_shapes(report), "", *end])
 
 
 def counted(number: int, one: str, several: str) -> str:
@@ -79,7 +80,8 @@ def counted(number: int, one: str, several: str) -> str:
 
 def _of_rows(report: Report) -> str:
     cut = f", {report.truncated:,} of them truncated by Snowflake" if report.truncated else ""
-    return f"{counted(report.queries, 'query', 'queries')}{cut}"
+    streams = f", {report.unknown_streams:,} with a stream that the row does not name" if report.unknown_streams else ""
+    return f"{counted(report.queries, 'query', 'queries')}{cut}{streams}"
 
 
 def _left_out(report: Report) -> list[tuple[str, str]]:
@@ -101,7 +103,19 @@ def _days(report: Report) -> list[tuple[str, str]]:
     told = ", ".join(f"{day} ({rows:,} new)" for day, rows in list(new.items())[:3]) + (" …" if len(new) > 3 else "")
     others = len(report.made) - len(new)
     after = f"; {counted(others, 'later day', 'later days')}" if others else ""
-    return [("days made", f"{len(report.made):>{_WIDTH},}   {told or 'nothing is new'}{after}")]
+    made = [("days made", f"{len(report.made):>{_WIDTH},}   {told or 'nothing is new'}{after}")]
+    return [*_forgotten(report), *made]
+
+
+def _forgotten(report: Report) -> list[tuple[str, str]]:
+    """What was removed from DIR, and what was made again without it."""
+    if report.forgotten is None:
+        return []
+    queries, files = report.forgotten["queries"], report.forgotten["files"]
+    made = (
+        f"made again: {counted(report.queries, 'query', 'queries')}, {counted(len(report.made or ()), 'day', 'days')}"
+    )
+    return [("forgotten", f"{queries:>{_WIDTH},}   queries removed; {made}, {counted(files, 'file', 'files')}")]
 
 
 def _set_aside(report: Report) -> str:
@@ -124,7 +138,17 @@ def _skipped(report: Report) -> list[str]:
         return []
     named = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
     files = counted(len(report.skipped_files), "file", "files")
-    return [f"  skipped {files} of the input (links, or not rows): {named}"]
+    return [f"  skipped {files} of the input (links, not rows, or of the output): {named}"]
+
+
+def _not_understood(report: Report) -> list[str]:
+    """The first three names of what is not understood."""
+    if not report.not_understood:
+        return []
+    several = [f"{visible(what)} ({one['count']:,})" for what, one in list(report.not_understood.items())[:3]]
+    left = len(report.not_understood) - len(several)
+    more = f" and {left:,} more; all are in" if left else "; see"
+    return [f"  not understood: {', '.join(several)}{more} {report.out}/report.json"]
 
 
 def _shapes(report: Report) -> list[str]:

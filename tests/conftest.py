@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -109,6 +110,14 @@ def group(item: pytest.Item) -> str:
 def pytest_collection_finish() -> None:
     """What the tests have imported stays until the end: the garbage collector need not look at it again and again."""
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line for each reason why tests were skipped, with their number."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    for reason, times in sorted(reasons.items()):
+        terminalreporter.write_line(f"{times} skipped: {reason}")
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

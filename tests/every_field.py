@@ -112,6 +112,15 @@ def history_row(said: Said, query_id: str) -> Json:
     }
 
 
+def calls_row(said: Said) -> Json:
+    """A row of AGGREGATE_ACCESS_HISTORY; its interval is fixed."""
+    texts = ("user_name", "query_parameterized_hash", "event_source", "organization_name", "account_name")
+    number = str(next(said._numbers))
+    said.words["calls"].append(number)
+    own = {name: said.word(name) for name in (*texts, "account_locator")}
+    return {"interval_start_time": START, "interval_end_time": END, "calls": int(number), **own}
+
+
 def changes(said: Said) -> list[Json]:
     """DDL changes: every property of the documents, then every operation."""
     number = count(1)

@@ -38,6 +38,12 @@ def rows(folder: Path) -> list[Json]:
     return list(json.loads((folder / "access_history.json").read_text(encoding="utf-8")))
 
 
+def aggregates(folder: Path) -> list[Json]:
+    """Its rows of AGGREGATE_ACCESS_HISTORY; most examples have none."""
+    path = folder / "aggregate_access_history.json"
+    return list(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else []
+
+
 def account(folder: Path) -> str:
     """The account whose rows an example holds; each has its own: their ids stand for different things."""
     return f"{ORGANIZATION}-{account_name(folder)}"
@@ -54,15 +60,20 @@ def command(folder: Path) -> str:
 
 def export_together(cases: Iterable[Path], scratch: Path) -> Path:
     """One export of all cases, with the columns of ORGANIZATION_USAGE that tell accounts apart."""
-    lines = [
-        json.dumps({**row, "organization_name": ORGANIZATION, "account_name": account_name(folder)}, ensure_ascii=False)
-        for folder in cases
-        for row in rows(folder)
-    ]
-    source = scratch / "rows.ndjson"
-    source.write_text("\n".join(lines), encoding="utf-8")
+    every, sources = list(cases), []
+    for read in (rows, aggregates):
+        lines = [
+            json.dumps(
+                {**row, "organization_name": ORGANIZATION, "account_name": account_name(folder)}, ensure_ascii=False
+            )
+            for folder in every
+            for row in read(folder)
+        ]
+        sources.append(scratch / f"{read.__name__}.ndjson")
+        sources[-1].write_text("\n".join(lines), encoding="utf-8")
     given = ["--account", "EXAMPLE-ALL", "--out", str(scratch / "out"), "--engine", "local"]
-    assert main(["export", str(source), *given]) == 0
+    more = ["--aggregate", str(sources[1])] if any(map(aggregates, every)) else []
+    assert main(["export", str(sources[0]), *more, *given]) == 0
     return scratch / "out"
 
 
@@ -144,6 +155,8 @@ def make(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "out")
         given = [str(folder / "access_history.json"), "--account", account(folder), "--out", str(out)]
+        if aggregates(folder):
+            given += ["--aggregate", str(folder / "aggregate_access_history.json")]
         if main(["export", *given, "--engine", "local"]):
             sys.exit(f"{folder}: the export did not succeed")
         made = json.dumps(events((out / "events").glob("*.ndjson")), indent=1, ensure_ascii=False)

@@ -108,6 +108,29 @@ def insert(rng: Random, world: World) -> list[Json]:
     return [row(rng, direct_objects_accessed=[shown], base_objects_accessed=[shown], objects_modified=modified)]
 
 
+def through_stream(rng: Random, world: World) -> list[Json]:
+    """A table filled through one or two streams. Sources name a system view in place of the stream, and so, now and
+    then, do the objects that were read.
+    """
+    streams = [world.one(rng, "stream"), *([world.one(rng)] if rng.random() < 0.4 else [])]
+    table, target = world.one(rng, "table"), world.one(rng, "table")
+    spelt = rng.choice(("$SYS_VIEW_{}", "$sys_view_{}", '"$SYS_VIEW_{}"', 'DB.SCH."$SYS_VIEW_{}"'))
+    numbers = [rng.choice((1105, 1106, 7)) for _ in streams]
+    direct = [stream.read(rng) for stream in streams]
+    one = {"objectDomain": rng.choice(("View", "Stream", "Table")), **rng.choice(({}, {"objectId": 0}))}
+    modified = written(rng, world, target, table)
+    for column in modified["columns"]:
+        through = [
+            {**one, "objectName": spelt.format(number), "columnName": rng.choice(stream.columns)}
+            for stream, number in zip(streams, numbers, strict=True)
+        ]
+        column[rng.choice(("directSources", "directSourceColumns"))] = through[: rng.randint(1, 2)]
+    if rng.random() < 0.2:
+        direct.append({**one, "objectName": spelt.format(numbers[0])})
+    base = [table.read(rng)]
+    return [row(rng, direct_objects_accessed=direct, base_objects_accessed=base, objects_modified=[modified])]
+
+
 def files(rng: Random, world: World) -> list[Json]:
     """COPY, PUT and GET: between a stage, a place outside and a table, in either direction."""
     user_stage = {"objectDomain": "Stage", "objectId": "JSMITH", "objectName": "JSMITH", "stageKind": "User"}
@@ -182,4 +205,5 @@ def nothing(rng: Random, world: World) -> list[Json]:  # noqa: ARG001 - makers o
 
 ACCESS_ROWS: Final[tuple[Callable[[Random, World], list[Json]], ...]] = (
     *(read, read, read, join, insert, insert, insert, files, procedure, newer_columns, truncated, nothing),
+    through_stream,
 )

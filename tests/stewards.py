@@ -94,7 +94,8 @@ FURTHER: Final = {
         my:InRole sh:path ( [ sh:inversePath ah:hasSetting ] dcterms:isPartOf ah:roleName ) ; sh:minCount 1 .""",
         (
             "my:Role (my:InRole): the path (^<https://w3id.org/access-history#hasSetting>/"
-            "<http://purl.org/dc/terms/isPartOf>/<https://w3id.org/access-history#roleName>) goes on from an ah:Query"
+            "<http://purl.org/dc/terms/isPartOf>/<https://w3id.org/access-history#roleName>) "
+            "goes on from an ah:Execution"
         ),
     ),
     "all that have a tag": (
@@ -134,7 +135,7 @@ FURTHER: Final = {
     "what is alike, by one of its parts": (
         """my:Same a sh:PropertyShape ; sh:targetClass ah:Change ; sh:path dcterms:isPartOf ;
             sh:or ( [ sh:equals ah:rootQuery ] ) .""",
-        "my:Same: sh:equals goes on from an ah:Query",
+        "my:Same: sh:equals goes on from an ah:Execution",
     ),
     "a table that may be absent": (
         "my:One a sh:PropertyShape ; sh:targetNode <snowflake://A/table/1> ; sh:path ah:hasName ; sh:minCount 1 .",

@@ -243,7 +243,7 @@ def test_what_cannot_be_asked(arguments: list[str], words: str, capsys: pytest.C
 
 def test_validate_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(EXAMPLE / "graph.ttl"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"conforms": True, "results": []}
+    assert json.loads(capsys.readouterr().out) == {"conforms": True, "violations": 0, "results": []}
 
 
 def test_validate_what_does_not_conform(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

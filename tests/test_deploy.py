@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT: Final = Path(__file__).parents[1]
 EXAMPLE: Final = ROOT / "examples" / "01-view-example" / "access_history.json"
@@ -39,3 +44,39 @@ def test_a_day_without_rows_fails(tmp_path: Path, day: list[str]) -> None:
     done = daily(tmp_path, *day)
     assert done.returncode == 2
     assert "access_history*: no file matches it" in done.stderr
+
+
+def pins(lock: Path) -> dict[str, str]:
+    """Each pin of a lock file, with the hashes of its files."""
+    blocks = [one for one in re.split(r"\n(?=\S)", lock.read_text(encoding="utf-8")) if "==" in one.partition("\n")[0]]
+    return {re.split(r"[ ;\\]", one)[0]: " ".join(re.findall(r"sha256:[0-9a-f]{64}", one)) for one in blocks}
+
+
+def test_the_image_has_the_packages_of_the_lock_by_their_hashes() -> None:
+    image, every = pins(ROOT / "deploy" / "requirements.lock"), pins(ROOT / "requirements.lock")
+    assert {name: every.get(name) for name in image} == image
+    assert all(image.values())
+    names, todo = {one.partition("==")[0] for one in image}, ["snowflake-connector-python"]
+    todo += [
+        Requirement(one).name for one in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    ]
+    seen = set[str]()
+    while todo:  # everything that these need on this machine
+        name = canonicalize_name(todo.pop())
+        if name not in seen:
+            seen.add(name)
+            needed = map(Requirement, metadata.requires(name) or ())
+            todo += [one.name for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
+    assert seen <= names
+    assert not names & {"pytest", "mypy", "playwright", "fakesnow"}
+
+
+def test_the_image_downloads_no_package_without_its_hash() -> None:
+    text = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    commands = [
+        one for line in text.splitlines() if line.startswith("RUN") for one in line.split("&&") if " pip " in one
+    ]
+    assert len(commands) == 5
+    for one in commands:
+        assert {"--require-hashes", "--no-index", "check"} & {*one.split()} or "--no-deps" in one, one
+        assert "--no-build-isolation" in one or "pip wheel" not in one, "what builds a package is pinned too"

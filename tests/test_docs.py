@@ -29,6 +29,7 @@ from exporter import cli, configuration, errors
 from exporter.graph.ask.questions import questions
 from exporter.openlineage.settings import OpenLineageSettings
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, sections, text
+from tests.test_left_behind import wait_until_empty
 
 COMMANDS: Final = [command for page in PAGES for command in commands(page)]
 EXPORT: Final = next(one for one in COMMANDS if one.page.name == "README.md" and one.arguments[0] == "export")
@@ -75,7 +76,7 @@ def test_the_export_of_the_readme_runs_on_spark_and_prints_what_it_shows(tmp_pat
     assert EXPORT.shown is not None
     assert_shows(EXPORT.shown, done.stdout.replace(str(tmp_path / "out"), EXAMPLE))
     assert done.stderr == ""
-    assert list((tmp_path / "temporary").iterdir()) == []
+    wait_until_empty(tmp_path / "temporary")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "temporary"]
 
 
@@ -165,9 +166,9 @@ def test_exit_codes() -> None:
 
 def test_settings() -> None:
     of_file = set(configuration._FROM_FILE)
-    of_tables = {f"openlineage.{one.name}" for one in fields(OpenLineageSettings)} | {
-        f"push.{one}" for one in configuration._PUSH
-    }
+    of_events = {one.name for one in fields(OpenLineageSettings)} - set(configuration.LINEAGE)
+    of_tables = {f"openlineage.{one}" for one in of_events} | {f"push.{one}" for one in configuration._PUSH}
+    of_tables |= {f"lineage.{one}" for one in configuration.LINEAGE}
     of_tables |= {f"filter.{one}" for one in configuration.FILTER} | {f"privacy.{one}" for one in configuration.PRIVACY}
     assert named(INTERFACE["Settings"]) == of_file | of_tables
     modules = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter").rglob("*.py"))

@@ -27,6 +27,7 @@ from exporter.steps.reading import Record, read
 from tests import exports, golden, test_held_back
 from tests.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
 from tests.histories import Json, histories, random_history
+from tests.odd_rows import OddRows
 from tests.stewards import MY, RULES, history, turtle
 
 if TYPE_CHECKING:
@@ -276,11 +277,23 @@ def _refused_around() -> Case:
     return Case([_lines(history(Random(4), 40))], [], ("--shapes", "AROUND"), refusing)
 
 
+def _odd_rows(number: int = 240) -> Case:
+    """With the rows of a load, whose helpers take rounds of their own."""
+    draws = OddRows(Random(8), number // 3, ends_later=True)
+    lines = _lines([*draws.rows(number), *draws.load()])
+    refused = ("Query-endsAfterStart", "Query-totalElapsedTime")
+    refusing = frozenset(f"{SHAPES}{one}" for one in refused)
+    return Case(
+        [lines[start::3] for start in range(3)], [draws.line() for _ in range(number // 2)], ALL_OUTPUTS, refusing
+    )
+
+
 CASES: Final[dict[str, Callable[[], Case]]] = {
     "random histories, all outputs": _random_histories,
     "held back and unreadable, of two files": _held_back_and_unreadable,
     "a refused thing": _refused_thing,
     "rules around objects": _refused_around,
+    "odd rows, of three files": _odd_rows,
 }
 
 

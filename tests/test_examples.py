@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.graph.ask.questions import answer, find
-from tests import golden
+from tests import golden, shared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ ANSWERS: Final = [
 ]
 CORPUS: Final = {
     json.dumps(json.loads(path.read_text(encoding="utf-8"))["rows"], sort_keys=True): path.stem
-    for path in (golden.ROOT.parent / "shared" / "corpus").glob("*.json")
+    for path in shared.CORPUS.glob("*.json")
 }
 
 
@@ -77,7 +77,7 @@ def test_the_thirteen_questions_of_the_documents_are_answered() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.skipif(not CORPUS, reason="the documents' rows (../shared/corpus) are not on this machine")
+@shared.needs(shared.CORPUS)
 def test_the_examples_hold_the_documents_rows() -> None:
     held = {json.dumps(golden.rows(folder), sort_keys=True) for folder in FOLDERS}
     assert {name for rows, name in CORPUS.items() if rows not in held} == set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from functools import cache
+from itertools import pairwise
 from typing import Any, Final
 
 import pytest
@@ -74,7 +75,9 @@ def test_names_follow_each_other_and_none_that_was_seen_is_lost() -> None:
         held.setdefault((fact["account"], fact["object_key"]), []).append(fact)
     for facts in held.values():
         facts.sort(key=lambda fact: (fact["valid_from"], fact["valid_until"] is None, fact["valid_until"]))
-        assert [fact["valid_until"] for fact in facts] == [fact["valid_from"] for fact in facts[1:]] + [None]
+        for fact, following in pairwise(facts):
+            assert fact["valid_until"] is not None
+            assert fact["valid_until"] <= following["valid_from"]  # earlier: another object took the name
         assert all(fact["valid_from"] <= fact["last_seen"] for fact in facts)
     called = {(*owner, fact["name"]) for owner, facts in held.items() for fact in facts}
     of_queries = [fact for name, facts in told().items() if name != "ddl_settings" for fact in facts]

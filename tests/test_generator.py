@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections import Counter
+from subprocess import PIPE, Popen
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -20,7 +21,7 @@ from benchmarks import page, plot, rdflib_loop, run, steps
 from benchmarks.asked import TIMES_THE_COPY, TIMES_THE_LOOP, Asked, Figure
 from benchmarks.generate import EVEN, HOT, Generator, Sizes, write
 from benchmarks.measured import Program, Result, Run, measured
-from benchmarks.memory import JVM, PYTHON, WORKERS
+from benchmarks.memory import JVM, PYTHON, WORKERS, Sampler
 from benchmarks.parts import PARTS, Section
 from benchmarks.query_history import HISTORY
 from exporter.rows.reading import read_line
@@ -284,18 +285,36 @@ def test_programs_run_in_turn_and_one_that_fails_is_not_measured(
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_the_memory_of_all_processes_is_seen(tmp_path: Path) -> None:
-    hold = "import time; held = bytearray(b'x') * 50_000_000; time.sleep(3.5)"
+    hold = "import sys; held = bytearray(b'x') * 50_000_000; print('held', flush=True); sys.stdin.read()"
     start = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hold!r}, 'pyspark.daemon'])"
-    (result,) = measured([Program("two", 0, (sys.executable, "-c", start), tmp_path)], 1)
-    assert result.peak[WORKERS] > 50_000_000
-    assert 1_000_000 < result.peak[PYTHON] < 50_000_000
-    assert JVM not in result.peak
+    command = [sys.executable, "-c", start]
+    with Popen(command, cwd=tmp_path, stdin=PIPE, stdout=PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        with Sampler(process.pid) as memory:
+            until = time.monotonic() + 120
+            while not memory.peak and time.monotonic() < until:
+                time.sleep(0.05)
+        process.communicate(b"")
+    assert memory.peak[WORKERS] > 50_000_000
+    assert 1_000_000 < memory.peak[PYTHON] < 50_000_000
+    assert JVM not in memory.peak
 
 
 def test_the_steps_are_those_of_the_engine(lines: list[str]) -> None:
     rows, engine = steps.run(lines[:200], Job("ACME-PROD", "snowflake://ACME-PROD/", in_order=False))
     names = [line.split(" | ")[0].removeprefix("| ") for line in steps.table(rows, engine).splitlines()[2:]]
     told = [name for name in names if name[0] not in "&*_"]
-    assert told == ["read", "tell", "gather", "settle", "answer", "name_jobs", "write", "pieces of files"]
+    assert told == [
+        "read",
+        "tell",
+        "gather",
+        "resolve_names",
+        "settle",
+        "answer",
+        "name_jobs",
+        "write",
+        "pieces of files",
+    ]
     inside = {name.removeprefix("&nbsp; ") for name in names[names.index("write") :] if name.startswith("&")}
     assert inside >= {"facts", "nodes", "checks", "text", "events", "the rest"}

@@ -92,9 +92,11 @@ def test_a_first_export_is_measured_by_min_rows_alone(tmp_path: Path) -> None:
     assert exports.export([given], tmp_path / "out", "--min-rows", "3") == 0
 
 
-def test_an_old_report_that_cannot_be_read_is_no_measure(out: Path) -> None:
+def test_an_old_report_that_was_changed_is_replaced_with_force(out: Path) -> None:
     (out / "report.json").write_text("{")
-    assert export(out, rows(out.parent / "fewer.ndjson", 1)) == 0
+    fewer = rows(out.parent / "fewer.ndjson", 1)
+    assert export(out, fewer) == 2
+    assert export(out, fewer, "--force") == 0
 
 
 def test_settings_and_environment(

@@ -219,6 +219,135 @@ def test_a_user_is_forgotten_in_every_file(of_two_users: Path) -> None:
     assert (last["rows_in"], last["exported"], last["made"]) == (0, 0, ["2026-03-01", "2026-03-02", "2026-03-03"])
 
 
+@pytest.fixture
+def of_spellings(tmp_path: Path) -> Path:
+    """A DIR with rows of users whose names differ in letter case."""
+    out = tmp_path / "out"
+    assert exports.export([exports.ndjson(rows_of(*SPELLINGS), tmp_path / "rows.ndjson")], out, "--update") == 0
+    return out
+
+
+SPELLINGS = ("JSMITH", "jsmith", "KMiller", "m@x.com", "N@X.COM", "SYSTEM")
+
+
+def rows_of(*names: str) -> list[dict[str, Any]]:
+    return [{**ROWS[0], "query_id": f"of {place}", "user_name": name} for place, name in enumerate(names)]
+
+
+def users_in_state(out: Path) -> set[str]:
+    texts = [
+        row["body"]
+        for path in (out / "state" / "rows").rglob("to=2*/*.parquet")
+        for row in parquet.read_table(path).to_pylist()
+    ]
+    return {name for name in SPELLINGS for text in texts if f'"{name}"'.encode() in text}
+
+
+@pytest.mark.parametrize(
+    ("given", "forgotten"),
+    [
+        (["jsmith"], {"JSMITH"}),
+        (["JSmith"], {"JSMITH"}),
+        (['"jsmith"'], {"jsmith"}),
+        (['"JSMITH"'], {"JSMITH"}),
+        (['"KMiller"'], {"KMiller"}),
+        (["M@X.com"], {"m@x.com"}),
+        (["n@x.com"], {"N@X.COM"}),
+        (["jsmith", "system"], {"JSMITH", "SYSTEM"}),
+    ],
+)
+def test_a_user_to_forget_is_named_by_the_rule_of_letter_case(
+    given: list[str], forgotten: set[str], of_spellings: Path
+) -> None:
+    assert users_in_state(of_spellings) == set(SPELLINGS)
+    assert forget(of_spellings, *(part for name in given for part in ("--forget-user", name))) == 0
+    assert users_in_state(of_spellings) == set(SPELLINGS) - forgotten
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["JSMIHT"], 'JSMIHT (did you mean JSMITH, "jsmith"?)'),
+        (['"kmiller"'], '"kmiller" (did you mean "KMiller"?)'),
+        (["KMiller"], 'KMiller (did you mean "KMiller"?)'),
+        (["jsmith", "nobody_like_this"], "nobody_like_this. Nothing was changed"),
+        (["XYZ", "JSMITHS"], 'XYZ; JSMITHS (did you mean JSMITH, "jsmith"?). Nothing was changed'),
+    ],
+)
+def test_a_user_that_dir_does_not_have_is_reported_with_the_nearest(
+    given: list[str], said: str, of_spellings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in of_spellings.rglob("*") if path.is_file()}
+    assert forget(of_spellings, *(part for name in given for part in ("--forget-user", name))) == 1
+    assert f"forget_user: DIR has no rows of {said}" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in of_spellings.rglob("*") if path.is_file()} == before
+
+
+def user_nodes(out: Path) -> set[str]:
+    return {name for _, term, name in exports.triples(out) if term.endswith("#userName>")}
+
+
+@pytest.mark.parametrize("given", ["jsmith", "JSMITH", '"jsmith"', "kmiller", "M@X.com", "system"])
+def test_with_pseudonyms_a_user_is_found_by_name(given: str, tmp_path: Path) -> None:
+    key, out = tmp_path / "key", tmp_path / "out"
+    key.write_text("k" * 32)
+    names = ("JSMITH", "jsmith", "KMILLER", "m@x.com", "SYSTEM")
+    options = ("--update", "--pseudonyms", str(key))
+    assert exports.export([exports.ndjson(rows_of(*names), tmp_path / "rows.ndjson")], out, *options) == 0
+    assert len(user_nodes(out)) == 5
+    forgotten = ("--pseudonyms", str(key), "--forget-user", given)
+    assert forget(out, *forgotten) == 0
+    assert len(user_nodes(out)) == 4
+    assert forget(out, *forgotten) == 1
+
+
+@pytest.mark.parametrize("stored", ["Jane.Doe@Example.com", "JANE.DOE@example.com", "jane.doe@EXAMPLE.com"])
+def test_with_pseudonyms_an_address_is_found_in_the_usual_letter_cases(
+    stored: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be known is said."""
+    key, out = tmp_path / "key", tmp_path / "out"
+    key.write_text("k" * 32)
+    options = ("--pseudonyms", str(key))
+    rows = exports.ndjson(rows_of(stored, "jAnE@x.com", "JSMITH"), tmp_path / "rows.ndjson")
+    assert exports.export([rows], out, "--update", *options) == 0
+    assert forget(out, *options, "--forget-user", '"jane.doe@example.com"') == 1, "quotes: only this letter case"
+    said = "with pseudonyms the letter case of other names has to be as in the rows"
+    assert said not in capsys.readouterr().err
+    assert forget(out, *options, "--forget-user", "jane.doe@example.com") == 0
+    assert len(user_nodes(out)) == 2
+    assert forget(out, *options, "--forget-user", "jane@x.com") == 1
+    assert said in capsys.readouterr().err
+    assert forget(out, *options, "--forget-user", "jAnE@x.com") == 0
+    assert len(user_nodes(out)) == 1
+
+
+def test_a_long_address_is_found_with_pseudonyms(tmp_path: Path) -> None:
+    key, out = tmp_path / "key", tmp_path / "out"
+    key.write_text("k" * 32)
+    options = ("--pseudonyms", str(key))
+    rows = exports.ndjson(rows_of("Ann.Mary-Jo.Of.The.Hill@mail.example.co.uk", "JSMITH"), tmp_path / "rows.ndjson")
+    assert exports.export([rows], out, "--update", *options) == 0
+    assert forget(out, *options, "--forget-user", "ann.mary-jo.of.the.hill@MAIL.example.co.uk") == 0
+    assert len(user_nodes(out)) == 1
+
+
+def test_the_summary_says_what_was_removed_and_made_again(
+    of_two_users: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert forget(of_two_users, "--forget-user", "forget_me") == 0
+    files = len([path for path in of_two_users.rglob("*") if path.is_file()])
+    said = f"forgotten{3:>15}   queries removed; made again: 3 queries, 3 days, {files} files"
+    assert said in capsys.readouterr().out
+    assert exports.report(of_two_users)["forgotten"] == {"rows": 3, "queries": 3, "files": files}
+
+
+def test_a_dir_without_rows_has_no_user(tmp_path: Path) -> None:
+    assert forget(tmp_path / "out", "--forget-user", "JSMITH") == 1
+    assert not (tmp_path / "out").exists()
+
+
 def test_lines_of_queries_without_a_row_do_not_say_whose_they_are(tmp_path: Path) -> None:
     """QUERY_HISTORY has more queries than ACCESS_HISTORY; their lines are kept for rows that come late."""
     row = {**ROWS[0], "query_id": "kept", "user_name": "KEEP_ME", "query_start_time": "2026-03-02 10:00:00 +0000"}
@@ -234,7 +363,9 @@ def test_lines_of_queries_without_a_row_do_not_say_whose_they_are(tmp_path: Path
     assert words(out, "TAG_") == {"TAG_KEPT", "TAG_LATE", "TAG_EARLY", "TAG_NO_TIME"}
     assert forget(out, "--forget-before", "2026-03-02") == 0
     assert words(out, "TAG_") == {"TAG_KEPT", "TAG_LATE"}
-    assert forget(out, "--forget-user", "SOMEBODY_ELSE") == 0
+    other = {**row, "query_id": "other", "user_name": "FORGET_ME"}
+    assert exports.export([exports.ndjson([other], tmp_path / "rows.ndjson")], out, "--update") == 0
+    assert forget(out, "--forget-user", "FORGET_ME") == 0
     assert words(out, "TAG_") == {"TAG_KEPT"}
 
 

@@ -107,6 +107,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     history = f"query_id,warehouse_name,query_text\n{GOOD['query_id']},WH,SELECT 7\n"
     (folder / "history.csv").write_text(history, encoding="utf-8")
+    calls = dict.fromkeys(("direct_objects_accessed", "base_objects_accessed"), read)
+    times = {f"interval_{name}_time": f"2026-03-01T08:0{minute}:00Z" for minute, name in enumerate(("start", "end"))}
+    exports.ndjson([{**times, "user_name": "APP", "calls": 120, **calls}], folder / "calls.ndjson")
     (folder / "own").mkdir()
     (folder / "own" / "shapes.ttl").write_text(SHAPES, encoding="utf-8")
     (folder / "own.rq").write_text(

@@ -77,7 +77,7 @@ def test_less_than_a_violation_is_only_reported(severity: str, rows: Path, tmp_p
     assert (report["exported"], report["quarantined"], report["violations"]) == (2, 0, {})
     assert report["warnings"] == {f"{MY}UserInCapitals": 1}
     found = report_of(tmp_path / "out")
-    assert [one.object.value for one in found.quads_for_pattern(None, NamedNode(f"{SH}conforms"), None)] == ["true"]
+    assert [one.object.value for one in found.quads_for_pattern(None, NamedNode(f"{SH}conforms"), None)] == ["false"]
     severities = found.quads_for_pattern(None, NamedNode(f"{SH}resultSeverity"), None)
     assert [one.object.value for one in severities] == [f"{SH}{severity}"]
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from exporter.cli import main
 from exporter.engine import on_spark, session, users
+from exporter.graph.ask import disk
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
 from exporter.steps.job import Job
@@ -18,7 +20,7 @@ from exporter.steps.reading import Record, read
 from exporter.steps.screening import Screen
 from tests import exports
 from tests.input_forms import FORMS, write_form
-from tests.privacy import canaries
+from tests.privacy import canaries, drawn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -207,3 +209,75 @@ def test_on_spark(how: str, tmp_path: Path, key: Path, spark: Any, monkeypatch: 
     assert exports.report(tmp_path / "out")["rows_in"] == len(canaries.rows())
     assert set(seen) == {"looked"}
     assert canaries.found(tmp_path / "out") == []
+
+
+# --- names drawn into every text, in drawn spellings ------------------------------------------------------------------
+
+DAYS: Final = ("--reads", "daily", "--query-text")
+
+
+def _drawn(folder: Path) -> list[tuple[Path, tuple[str, ...]]]:
+    """Inputs of two runs: rows, and options with QUERY_HISTORY and AGGREGATE_ACCESS_HISTORY. The users of the first are
+    no users in the second.
+    """
+    said, made = drawn.Drawn(Random(7)), []
+    rows = list(drawn.rows(said))
+    for number in range(2):
+        mine = [row for at, row in enumerate(rows) if at % 2 == number or row["query_id"].startswith("own")]
+        who = {"user_name": "ADMIN"} if number else {}
+        later = {**who, "query_start_time": "2026-01-05 03:04:05.678901 +0000"} if number else {}
+        mine = [{**row, **later, "query_id": f"{number}-{row['query_id']}"} for row in mine]
+        ends = {**who, "end_time": "2026-01-05 03:05:06 +0000"} if number else {}
+        told = [{**one, **ends} for one in drawn.history(said, _ids(mine))]
+        bad = {**mine[0], "query_id": None, "query_tag": said.json("unreadable"), "objects_modified": said.text("bad")}
+        aggregated = drawn.aggregate_rows(said)
+        others = {"--query-history": told, "--aggregate": [{**row, **who} for row in aggregated]}
+        paths = {name: exports.ndjson(lines, folder / f"{number}{name}.ndjson") for name, lines in others.items()}
+        options = tuple(str(one) for option in paths.items() for one in option)
+        made.append((exports.ndjson([*mine, bad], folder / f"rows-{number}.ndjson"), options))
+    return made
+
+
+def _ids(rows: list[canaries.Json]) -> list[str]:
+    return [row["query_id"] for row in rows]
+
+
+def _left(folder: Path) -> list[str]:
+    """Every name below a folder, in any spelling, with its file; also in the names of files."""
+    texts = [
+        (str(path.relative_to(folder)), canaries.text_of(path)) for path in sorted(folder.rglob("*")) if path.is_file()
+    ]
+    return [f"{name}: {one}" for name, text in texts for one in (*drawn.found(name), *drawn.found(text))]
+
+
+def test_no_output_has_a_drawn_name_in_any_spelling(
+    tmp_path: Path, key: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Events, graph, changes, state, quarantine, reports, the store of queries and what is printed, with an update."""
+    given, out = tmp_path / "in", tmp_path / "made" / "out"
+    given.mkdir()
+    for rows, others in _drawn(given):
+        options = *DAYS, "--update", "--pseudonyms", str(key), *others
+        assert exports.export([rows], out, *options) == 0
+        assert exports.quarantine(out)
+        with disk.kept(out, print) as store:
+            assert store.is_relative_to(tmp_path / "made")
+            texts = _left(tmp_path / "made")
+        assert main(["query", "who-accessed", "--graph", str(out), "--param", "object_id=66564"]) == 0
+    assert main(["validate", str(out)]) in {0, 1}
+    assert main(["log", str(out)]) == 0
+    made = {path.relative_to(tmp_path / "made").parts[1] for path in (tmp_path / "made" / "out").rglob("*")}
+    assert {"events", "graph", "quarantine", "state", "report.json", "manifest.json"} <= made
+    assert [*texts, *_left(tmp_path / "made")] == []
+    assert drawn.found("".join(capfd.readouterr())) == []
+
+
+@pytest.mark.jvm
+def test_no_output_on_spark_has_a_drawn_name_in_any_spelling(tmp_path: Path, key: Path) -> None:
+    given = tmp_path / "in"
+    given.mkdir()
+    rows, others = _drawn(given)[0]
+    options = *ALL, "--query-text", "--pseudonyms", str(key), *others
+    assert exports.export([rows], tmp_path / "made" / "out", *options, engine="spark") == 0
+    assert exports.facts(tmp_path / "made" / "out", "queries")
+    assert _left(tmp_path / "made") == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import tempfile
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -120,7 +121,17 @@ def test_size_decides_how_the_session_is_tuned(sessions: Sessions) -> None:
 
 def test_a_session_on_this_machine_uses_the_cache_of_classes(sessions: Sessions) -> None:
     for size in (0, session.SMALL, None):
-        assert asked_for(sessions, size)[OPTIONS].endswith("GC -cache-of-classes")
+        assert "GC -cache-of-classes" in asked_for(sessions, size)[OPTIONS]
+
+
+def test_temporary_files_of_java_are_where_those_of_python_are(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "some where").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "some where"))
+    assert asked_for(sessions, 0)[OPTIONS].endswith(f' "-Djava.io.tmpdir={tmp_path}/some where"')
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    assert "java.io.tmpdir" not in asked_for(sessions, 0)[OPTIONS]
 
 
 def test_a_session_starts_without_the_cache_of_classes_if_it_does_not_with_it(sessions: Sessions) -> None:

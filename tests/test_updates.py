@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from pyoxigraph import RdfFormat, Store, parse
@@ -25,7 +26,7 @@ from tests.bad_rows import GOOD
 from tests.histories import Json, history
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -60,14 +61,42 @@ def line(row: Json, hours: float) -> Json:
     return {"query_id": row["query_id"], "end_time": end.isoformat(), "role_name": "R"}
 
 
+def contradictions(rng: Random, rows: Sequence[Json]) -> Iterator[Json]:
+    """Further rows of the same queries, which contradict the first: they name another user, start, parent or objects,
+    the query itself as its parent, or nobody. The last are unreadable, the first of these mend them.
+    """
+    every = ids(rows)
+    for row in rng.choices(rows, k=rng.choice((0, 1, 2, 5))):
+        other = rng.choice(rows)
+        yield {**row, "user_name": "SOMEBODY ELSE"}
+        yield {**row, "query_start_time": other["query_start_time"]}
+        yield {**row, "parent_query_id": rng.choice(every), "root_query_id": rng.choice(every)}
+        yield {**row, "direct_objects_accessed": other.get("direct_objects_accessed")}
+        yield {**row, "parent_query_id": row["query_id"]}
+        yield {**row, "user_name": None}
+
+
+def related(rng: Random, rows: Iterable[Json]) -> list[Json]:
+    """The rows with further parents, which may be of any day, also of a later one."""
+    told = list(rows)
+    every, share = ids(told), rng.choice((0, 0.1, 0.5))
+    parents = {one: rng.choice(every) for one in every if rng.random() < share}
+    return [{**row, "parent_query_id": parents.get(row["query_id"], row.get("parent_query_id"))} for row in told]
+
+
 class Drawn:
-    """A history over days, in any split and order, with overlaps, and lines of QUERY_HISTORY for some of it."""
+    """A history over days, in any split and order, with overlaps, and lines of QUERY_HISTORY for some of it. Some of
+    its rows, and of its lines, contradict each other; some queries are refused by the shapes, and have children.
+    """
 
     def __init__(self, rng: Random, rows: int) -> None:
-        self.rows = over_days(rng, history(rng, rows))
+        self.rows = related(rng, over_days(rng, history(rng, rows)))
+        further = list(contradictions(rng, self.rows))
+        self.rows += rng.sample(further, rng.randint(0, len(further) // 2))
         by_id = {row["query_id"]: row for row in self.rows}
         with_lines = rng.sample(ids(self.rows), rng.randint(0, len(by_id)))
-        self.lines = [line(by_id[one], rng.choice((0, 0.01, 1, 30))) for one in with_lines]
+        with_lines += rng.sample(with_lines, len(with_lines) // 4)
+        self.lines = [line(by_id[one], rng.choice((0, 0, 0.01, 0.01, 1, 1, 30, -1))) for one in with_lines]
         self.parts = [self._part(rng) for _ in range(rng.randint(1, 3))]
         known = {id(row) for part, _ in self.parts for row in part}
         told = {id(one) for _, part in self.parts for one in part}
@@ -85,7 +114,9 @@ class Drawn:
 def export(rows: list[Json], lines: list[Json], out: Path, *options: str) -> None:
     rows_file = exports.ndjson(rows, out.with_suffix(".rows.ndjson"))
     lines_file = exports.ndjson(lines, out.with_suffix(".lines.ndjson"))
-    assert exports.export([rows_file], out, "--query-history", str(lines_file), "--force", *options) == 0
+    given = "--query-history", str(lines_file), "--force", "--allow-empty", *options
+    code = exports.export([rows_file], out, *given)
+    assert code == (1 if exports.report(out)["violations"] else 0)
 
 
 def updated(drawn: Drawn, folder: Path, reads: str) -> Path:
@@ -141,6 +172,75 @@ def test_what_days_share_stays_while_one_of_them_says_it(tmp_path: Path) -> None
     assert applied(out) == triples(out)
 
 
+def test_a_parent_of_a_later_day_with_two_names(tmp_path: Path) -> None:
+    """Its objects are known on the day of its child, by which the child's job is named, and begin on its own day."""
+    each = [{"objectDomain": "Table", "objectId": 5, "objectName": name} for name in ("D.S.T", "D.S.U")]
+    parent = {**GOOD, "query_id": "p", "query_start_time": "2026-03-02T10:00:00Z"}
+    parent |= {"direct_objects_accessed": each[:1], "base_objects_accessed": each[1:]}
+    child = {**GOOD, "query_id": "c", "query_start_time": "2026-03-01T10:00:00Z", "parent_query_id": "p"}
+    for part in ([child], [parent]):
+        export(part, [], tmp_path / "out", *UPDATE)
+    export([child, parent], [], tmp_path / "once")
+    assert triples(tmp_path / "out") == triples(tmp_path / "once")
+
+
+def test_a_parent_of_a_later_day_that_takes_the_name_of_what_it_reads(tmp_path: Path) -> None:
+    """CREATE OR REPLACE TABLE T AS SELECT … FROM T: the former table is known on the day of the child, before any
+    query mentioned it, and ends on the day of the parent.
+    """
+    old, new = ({"objectDomain": "Table", "objectId": number, "objectName": "D.S.T"} for number in (5, 6))
+    parent = at("p", 2, direct_objects_accessed=[old], base_objects_accessed=[old])
+    parent["object_modified_by_ddl"] = {**new, "operationType": "CREATE", "properties": {}}
+    child = at("c", 1, parent_query_id="p")
+    for reads in ("full", "daily"):
+        out, once = tmp_path / reads, tmp_path / f"{reads}-once"
+        for part in ([parent], [child]):
+            export(part, [], out, "--reads", reads, *UPDATE)
+        export([child, parent], [], once, "--reads", reads)
+        assert triples(out) == triples(once)
+        assert any("table/5/before/p" in one for one in triples(out))
+
+
+def at(query_id: str, day: int, **columns: Any) -> Json:
+    """A query of a day of March."""
+    return {**GOOD, "query_id": query_id, "query_start_time": f"2026-03-0{day}T10:00:00Z", **columns}
+
+
+@pytest.mark.parametrize("day", [1, 3], ids=["before its child", "after its child"])
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("why", ["rows", "shape"])
+def test_a_quarantined_parent_of_another_day_is_in_no_output(why: str, reads: str, day: int, tmp_path: Path) -> None:
+    """By its rows or, because of its line of QUERY_HISTORY, by a shape; also after its child was exported."""
+    table = {"objectDomain": "Table", "objectId": 9, "objectName": "D.S.ONLY_OF_THE_PARENT"}
+    parent = at("p", day, direct_objects_accessed=[table], objects_modified=[table])
+    child = at("c", 2, parent_query_id="p", root_query_id="p")
+    other = [{**parent, "user_name": "OTHER"}] if why == "rows" else []
+    lines = [line(parent, -1)] if why == "shape" else []
+    parts: list[tuple[list[Json], list[Json]]] = [([parent], []), ([child], []), ([*other, at("x", 4)], lines)]
+    for order in list(permutations(parts))[::2]:
+        out = tmp_path / "".join(str(parts.index(one)) for one in order)
+        for rows, of_history in order:
+            export(rows, of_history, out, "--reads", reads, *UPDATE)
+        export([parent, child, *other, at("x", 4)], lines, Path(f"{out}-once"), "--reads", reads)
+        assert triples(out) == triples(Path(f"{out}-once"))
+        assert not any("ONLY_OF_THE_PARENT" in one for one in triples(out))
+        assert applied(out) == triples(out)
+
+
+def test_a_refused_query_that_ends_on_a_later_day_is_refused_with_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its start was exported with the day before; an update does not go on without an end."""
+    row = at("p", 1, parent_query_id="p", objects_modified=GOOD["direct_objects_accessed"])
+    rows, lines = exports.ndjson([row], tmp_path / "rows"), exports.ndjson([line(row, 30)], tmp_path / "lines")
+    given = "--query-history", str(lines)
+    assert exports.export([rows], tmp_path / "out", *given, *UPDATE) == 2
+    assert "QueryNotItsOwnParent" in (said := capsys.readouterr().err)
+    assert "end on 2026-03-02" in said
+    assert not (tmp_path / "out").exists()
+    assert exports.export([rows], tmp_path / "once", *given, "--allow-empty") == 1
+
+
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_the_changes_have_the_events_that_were_not_there_before(seed: int, tmp_path: Path) -> None:
     rng, out, before = Random(seed), tmp_path / "out", set[str]()
@@ -175,6 +275,15 @@ def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: 
             given = "--query-history", str(files[1]), "--force", "--compress", compress, "--reads", "daily", *UPDATE
             assert exports.export([files[0]], tmp_path / name, *given, engine=engine) == 0
     assert triples(tmp_path / "spark") == triples(tmp_path / "here") == applied(tmp_path / "spark")
+    user = rows[0]["user_name"]
+    for name, engine in (("spark", "spark"), ("here", "local")):
+        given = "--compress", "gzip", "--reads", "daily", *UPDATE, "--forget-user"
+        assert exports.export([], tmp_path / name, *given, f"{user}S", engine=engine) == 1
+        assert exports.export([], tmp_path / name, *given, user.lower(), engine=engine) == 0
+        assert exports.report(tmp_path / name)["forgotten"]["queries"] == len(
+            {row["query_id"] for row in rows if row["user_name"] == user}
+        )
+    assert triples(tmp_path / "spark") == triples(tmp_path / "here")
 
 
 def test_spark_knows_what_other_days_share(spark: SparkSession, tmp_path: Path) -> None:

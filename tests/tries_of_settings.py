@@ -28,6 +28,7 @@ OPTIONS: Final[dict[str, tuple[str, Any]]] = {
     "account": ('"acme-x"', "acme-x"),
     "base": ('"https://example.org/"', "https://example.org/"),
     "query_history": ('"history.csv"', "history.csv"),
+    "aggregate": ('"calls.ndjson"', "calls.ndjson"),
     "outputs": ('["graph"]', "graph"),
     "graph_format": ('["ntriples", "turtle"]', "ntriples,turtle"),
     "reads": ('"daily"', "daily"),
@@ -39,6 +40,7 @@ OPTIONS: Final[dict[str, tuple[str, Any]]] = {
     "changes": ("false", False),
     "allow_empty": ("true", True),
     "min_rows": ("7", 7),
+    "mode": ('"0750"', "0750"),
     "engine": ('"local"', "local"),
     "shapes": ('"own"', ["own"]),
     "pseudonyms": ('"key"', "key"),
@@ -78,9 +80,13 @@ TABLES: Final[dict[str, Setting]] = {
     ),
     "openlineage.job_namespace": Setting('"there"', lambda one: {space for space, _ in _jobs(one)} == {"there"}),
     "openlineage.job_name_from": Setting(
-        '"warehouse_name"', lambda one: any(name.startswith("WH: read D.S.T") for _, name in _jobs(one))
+        '"warehouse_name"', lambda one: any(name.startswith("read D.S.T (WH) [") for _, name in _jobs(one))
     ),
     "openlineage.unknown_type": Setting('"any"', lambda one: '"type": "any"' in json.dumps(one.events)),
+    "lineage.helpers": Setting(
+        '["S.*", "OTHER"]',
+        lambda one: '"helpers": ["S.*", "OTHER"]' in json.dumps(json.loads(one.text("out/manifest.json"))),
+    ),
     "filter.allow_users": Setting('"JSMITH"', lambda one: one.report["exported"] == 2),
     "filter.deny_users": Setting('["J*"]', lambda one: one.report["filtered"]["rows"]["users"] == 3),
     "filter.allow_databases": Setting('"OTHER"', lambda one: one.report["exported"] == 0),
@@ -98,5 +104,6 @@ PUSH: Final[dict[str, tuple[str, Any]]] = {
     "letter_case": ('"keep"', "keep"),
     "concurrency": ("3", 3),
     "rate": ("1.5", 1.5),
+    "patience": ("2.5", 2.5),
 }
 """Settings of a push -> their values in TOML, and as the command line gives them."""

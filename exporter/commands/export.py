@@ -35,6 +35,11 @@ def add(commands: Any) -> None:
         metavar="PATH",
         help="rows of QUERY_HISTORY, in the same formats; they add ends, roles, warehouses and counts",
     )
+    parser.add_argument(
+        "--aggregate",
+        metavar="PATH",
+        help="rows of AGGREGATE_ACCESS_HISTORY, in the same formats; they add short queries on hybrid tables",
+    )
     parser.add_argument("--outputs", metavar="LIST", help="any of events,graph,catalog,facts (default events,graph)")
     parser.add_argument("--graph-format", metavar="LIST", help="any of turtle,ntriples,nquads,jsonld (default turtle)")
     parser.add_argument(
@@ -63,7 +68,9 @@ def add(commands: Any) -> None:
         "--pseudonyms", metavar="KEYFILE", help="replace user names by pseudonyms, made with the key in this file"
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML")
-    parser.add_argument("--strict", action="store_true", default=None, help="exit 1 if any row was quarantined")
+    parser.add_argument(
+        "--strict", action="store_true", default=None, help="exit 1 if any row was quarantined or not understood"
+    )
     parser.add_argument(
         "--replace", action="store_true", default=None, help="put the new output in place of an older one"
     )
@@ -94,6 +101,9 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--force", action="store_true", default=None, help="publish whatever the number of rows")
     parser.add_argument(
+        "--mode", metavar="MODE", help="who may read DIR, in octal digits: 0750 opens it to the group (default 0700)"
+    )
+    parser.add_argument(
         "--forget-user",
         action="append",
         metavar="NAME",
@@ -117,6 +127,7 @@ def _run(arguments: argparse.Namespace) -> int:
             "out",
             "account",
             "query_history",
+            "aggregate",
             "outputs",
             "graph_format",
             "reads",
@@ -133,6 +144,7 @@ def _run(arguments: argparse.Namespace) -> int:
             "allow_empty",
             "min_rows",
             "force",
+            "mode",
             "validate",
             "engine",
             "shapes",
@@ -145,4 +157,4 @@ def _run(arguments: argparse.Namespace) -> int:
     terminal.warn(terminal.advice(chosen))
     report = export(chosen, Progress(), lambda line: terminal.warn([line]))
     print(report.json() if arguments.json else terminal.summary(report, chosen))
-    return 1 if report.violations or (chosen.strict and report.quarantined) else 0
+    return 1 if report.violations or (chosen.strict and (report.quarantined or report.not_understood)) else 0

@@ -44,6 +44,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--keep", type=_days, metavar="DAYS", help="remove older days from ROWS (default: keep all)")
     parser.add_argument("--query-text", action="store_true", help="also fetch SQL text, which can hold personal data")
     parser.add_argument("--no-query-history", action="store_true", help="fetch only ACCESS_HISTORY")
+    parser.add_argument(
+        "--aggregate", action="store_true", help="also fetch AGGREGATE_ACCESS_HISTORY: short queries on hybrid tables"
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the SQL, and do not connect")
     parser.add_argument("--json", action="store_true", help="print what was fetched as JSON on standard output")
 
@@ -86,6 +89,7 @@ def _wanted(arguments: argparse.Namespace) -> Wanted:
         views.schema_of(arguments.view),
         query_text=arguments.query_text,
         query_history=not arguments.no_query_history,
+        aggregate=arguments.aggregate,
     )
 
 

@@ -33,6 +33,12 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--concurrency", type=int, metavar="N", help="the most events at once (default 8)")
     parser.add_argument("--rate", type=float, metavar="N", help="the most events a second (default: no limit)")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        metavar="S",
+        help="seconds to try again while the backend does not answer (default 60)",
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML; its table [push] is read")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON on standard output")
 
@@ -41,5 +47,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from exporter import configuration
     from exporter.openlineage.push.command import push
 
-    given = {name: getattr(arguments, name) for name in ("runs", "profile", "letter_case", "concurrency", "rate")}
+    given = {
+        name: getattr(arguments, name) for name in ("runs", "profile", "letter_case", "concurrency", "rate", "patience")
+    }
     return push(arguments.folder, configuration.load_push(given, arguments.config), as_json=arguments.json)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 7 * 86_400.0
 """Seconds: a week."""
+_NOT_RECORDED: Final = "Snowflake does not record everything; docs/not-recorded.md lists what an answer can lack."
+"""Shown with an answer without rows, except to a check, whose good answer has none."""
 
 
 def add(commands: Any) -> None:
@@ -56,6 +58,8 @@ def _run(arguments: argparse.Namespace) -> int:
     found = answer(arguments.question, arguments.graph, parameters, arguments.timeout, arguments.max_rows)
     for note in found.notes:
         print(note, file=sys.stderr)
+    if not found.rows and not arguments.fail_on_rows:
+        print(_NOT_RECORDED, file=sys.stderr)
     _written(render(found, arguments.format), arguments.format)
     if arguments.fail_on_rows and found.rows:
         sys.stdout.flush()

@@ -10,7 +10,7 @@ from exporter.commands import command, here
 if TYPE_CHECKING:
     import argparse
 
-NOTHING: Final = '{"conforms": false, "results": []}'
+NOTHING: Final = '{"conforms": false, "violations": 0, "results": []}'
 
 
 def add(commands: Any) -> None:
@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--by", choices=("pyshacl", "compiled"), default="pyshacl", help="the reference engine (default), or ours"
     )
-    parser.add_argument("--json", action="store_true", help="print conforms and the results as JSON")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -40,7 +40,7 @@ def _run(arguments: argparse.Namespace) -> int:
     damaged = manifest.problems(arguments.path)
     terminal.warn(damaged)
     try:
-        conforms, text = validate(
+        is_valid, text = validate(
             arguments.path, by=arguments.by, shapes_dirs=tuple(arguments.shapes), as_json=arguments.json
         )
     except UsageError as error:
@@ -48,6 +48,6 @@ def _run(arguments: argparse.Namespace) -> int:
             raise
         # The files differ from what the export wrote: that is the result, and it explains why the graph cannot be read.
         terminal.warn([str(error)])
-        conforms, text = False, NOTHING if arguments.json else "The graph cannot be validated"
+        is_valid, text = False, NOTHING if arguments.json else "The graph cannot be validated"
     print(text)
-    return 0 if conforms and not damaged else 1
+    return 0 if is_valid and not damaged else 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from exporter.manifest import DELIVERIES, NAME, copies
+from exporter.manifest import NAME, copies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,8 +35,14 @@ def _marked(one: Json, mark: str) -> str:
     return f"{folder}{slash}{stem}-{mark}{dot}{endings}"
 
 
-def stale(there: Iterable[str], files: Iterable[Json]) -> list[str]:
-    """The paths in the folder that are not current files. Records of deliveries by a push are kept."""
+def stale(there: Iterable[str], old: Iterable[Json], files: Iterable[Json]) -> list[str]:
+    """The paths in the folder (``there``) of files that were of an export (``old``) and are not of the current one. All
+    others are of a push or of somebody else, and stay.
+    """
+    return sorted(paths(old) & set(there) - paths(files) - {NAME})
+
+
+def paths(files: Iterable[Json]) -> set[str]:
+    """The paths of an export's files, with those of the copies that people and scripts look for by name."""
     files = list(files)
-    counts = {one["path"] for one in files} | set(copies(files).values()) | {NAME}
-    return sorted(path for path in there if path not in counts and not path.startswith(f"{DELIVERIES}/"))
+    return {one["path"] for one in files} | set(copies(files).values())

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.graph.shapes.results import ALLOWED
+from exporter.steps.tallies import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,7 +19,7 @@ _OWN: Final = frozenset({"load", "last"})
 class Counts:
     """Sums over all partitions. ``numbers``: by name. ``begun``: the first start by account. ``last``: the last start
     of all, None without a query (microseconds since 1970). ``load``: a digest of the queries, independent of their
-    order. ``shapes``: (severity, shape) -> number of results.
+    order. ``shapes``: (severity, shape) -> number of results. ``unknown``: what is not understood.
     """
 
     numbers: dict[str, int] = field(default_factory=dict)
@@ -26,6 +27,7 @@ class Counts:
     last: int | None = None
     load: int = 0
     shapes: dict[tuple[str, str], int] = field(default_factory=dict)
+    unknown: Unknown = field(default_factory=Unknown)
 
     @classmethod
     def of(cls, tallies: Iterable[Mapping[str, Any]]) -> Counts:
@@ -34,6 +36,8 @@ class Counts:
         for tally in tallies:
             numbers = {name: value for name, value in tally.items() if isinstance(value, int) and name not in _OWN}
             shapes = {(severity, shape): number for severity, shape, number in tally.get("shapes", ())}
+            for what, number, (file, at, unit) in tally.get("unknown", ()):
+                counts.unknown.add(what, number, (file, at, unit))
             counts.join(cls(numbers, tally.get("begun", {}), tally.get("last"), tally.get("load", 0), shapes))
         return counts
 
@@ -45,6 +49,8 @@ class Counts:
             self.begun[account] = min(at, self.begun.get(account, at))
         self.last = max((one for one in (self.last, other.last) if one is not None), default=None)
         self.load ^= other.load
+        for entry in other.unknown.entries():
+            self.unknown.add(*entry)
         for shape, number in other.shapes.items():
             self.shapes[shape] = self.shapes.get(shape, 0) + number
         return self

@@ -3,6 +3,9 @@ from the state of things at the end of the day before.
 
 DIR's ``state`` keeps what days need of each other. ``rows/RUN``: the rows of all days with an index. ``things/DAY``:
 the state of things at the end of the day, and their nodes. ``open/DAY``: messages for queries that end on a later day.
+``clones/DAY``: the counts of a day on which a schema or database was cloned.
+``quarantined/DAY``: the queries of the day that the shapes refused. Days with a child of such a query name no job after
+it; so if a day comes to refuse other queries, and earlier days have children of these, it starts again from there.
 """
 
 from __future__ import annotations
@@ -16,32 +19,42 @@ from exporter.engine.rounds import Before, NotByDay
 from exporter.errors import UsageError
 from exporter.messages import (
     ASIDE,
+    CLONED,
+    CLONED_FROM,
     DATASET,
     ELEMENT,
+    HELPERS,
     NAME,
     NAMED_FOR_QUERY,
     OPEN,
     PLACE,
     PROFILE,
+    QUERY,
     SNAPSHOT,
+    TALLY,
     THINGS,
+    UNKNOWN,
     WRITTEN,
     Message,
     decode,
 )
 from exporter.steps.dating import (
     DAY,
+    EARLIER,
     INDEX,
     LINES,
     MOVED,
+    as_before,
     as_context,
     asks_for_context,
+    compare,
     date,
     due,
+    quarantined,
     rows_again,
     to_queries,
 )
-from exporter.steps.forgetting import forget
+from exporter.steps.forgetting import forget, look_up, resolved
 from exporter.steps.numbering import number
 from exporter.steps.state import OPEN_DAY, end_of
 from exporter.steps.texts import texts_of
@@ -54,8 +67,11 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 Messages = TypeVar("Messages")
-_KNEW: Final = (PROFILE, DATASET, NAME, ELEMENT, *THINGS)
+_KNEW: Final = (PROFILE, DATASET, NAME, ELEMENT, HELPERS, *THINGS)
+_HAPPENED: Final = (CLONED, CLONED_FROM)
 _DUE: Final = (WRITTEN, NAMED_FOR_QUERY, *THINGS)
+_QUARANTINED: Final = "quarantined"
+_CLONES: Final = "clones"
 THINGS_DAY: Final = "things"
 """The folder in DIR's outputs for nodes of things, which belong to no day."""
 
@@ -67,10 +83,13 @@ class Store(Protocol[Messages]):
         """Take over these paths from the old DIR."""
 
     def drop(self, names: Iterable[str]) -> None:
-        """Remove these paths, which were taken over."""
+        """Remove these paths of the new DIR; ``*`` at the end of a name matches any ending."""
 
     def save(self, messages: Sequence[Messages], name: str) -> None:
         """Store messages under a name."""
+
+    def has(self, name: str) -> bool:
+        """Whether messages are stored under a name."""
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> Messages:
         """The messages to the receivers ``to`` under the names. A name that does not exist has none."""
@@ -122,17 +141,13 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     first = min(new, default=None)
     is_same = first is None and not done.is_anew
     before = {day: later for day, later in left.items() if is_same or (day < (first or "") and not done.is_anew)}
-    store.carry(path for day in before for path in (f"state/things/{day}", f"state/open/{day}"))
-    store.carry(path for day in before for path in (f"graph/day={day}", f"events/day={day}", f"quarantine/day={day}*"))
+    store.carry(path for day in before for path in _paths(day))
     done.days, done.new = before, new
     todo = set(new) if done.is_anew else {day for day in left if day not in before} | set(new)
     todo |= {later for open_days in before.values() for later in open_days if first is not None and later >= first}
     every = sorted({*before, *todo})
-    while todo:
-        day = min(todo)
-        todo.remove(day)
-        _Day(engine, store, day, job).make(every, done, watch)
-        todo.update(later for later in done.days[day] if later > day)
+    store.carry(f"state/{name}" for name in _named(_QUARANTINED, every))
+    _make(engine, store, job, todo, every, done, watch)
     with watch.stage("things"):
         said = store.latest(_named("things", done.days), texts_of(job))
         stored = engine.stored([engine.each(said, engine.output(_as_they_are), job)], THINGS_DAY)
@@ -142,6 +157,45 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
         with watch.stage("changes"):
             store.changes(again, _named("things", left), _named("things", done.days), texts_of(job))
     return done
+
+
+def _paths(day: str) -> list[str]:
+    """The files and folders of a day in DIR."""
+    state = (f"state/things/{day}", f"state/open/{day}", f"state/{_CLONES}/{day}")
+    return [*state, f"graph/day={day}", f"events/day={day}", f"quarantine/day={day}*"]
+
+
+def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has so far
+    engine: Engine[Messages],
+    store: Store[Messages],
+    job: Job,
+    days: Iterable[str],
+    every: Sequence[str],
+    done: Updated[Messages],
+    watch: Watch,
+) -> None:
+    """Make these days, and the later ones on which their queries end."""
+    todo, made, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
+    while todo:
+        day = min(todo)
+        todo.remove(day)
+        made[day], earlier = _Day(engine, store, day, job).make(every, done, watch)
+        todo.update(later for later in done.days[day] if later > day)
+        if earlier is not None:
+            turns += 1
+            if turns > rounds.TURNS:
+                raise rounds.endless(made[day].refused, job)
+            again = [one for one in done.days if one >= earlier]
+            store.drop(path for one in again for path in _paths(one))
+            for one in again:
+                del done.days[one]
+            todo.update(again)
+    for day in sorted(made):
+        done.counts.join(made[day].counts)
+        done.results += made[day].results
+        done.made.append(day)
+        for shape, times in made[day].refused.items():
+            done.refused[shape] = done.refused.get(shape, 0) + times
 
 
 def _dated(
@@ -158,19 +212,22 @@ def _dated(
     done.is_anew = bool(counts[MOVED]) or job.forgets
     if done.is_anew:
         known = engine.each(store.load(runs, [*done.days, LINES]), to_queries, job)
+        if job.forget_asked:
+            users = engine.kept(engine.each(known, look_up, job), "users")
+            job = replace(job, forget_users=resolved(engine.counts(users).numbers, job))
         stays = engine.kept(engine.met([known], forget, job), "stays")
         dated = engine.kept(engine.met([read, stays], date, job), "dated-anew")
         counts = engine.counts(dated)
         store.drop(f"state/{name}" for name in runs)
-        done.counts.numbers["forgotten"] = engine.counts(stays)["forgotten"]
     new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
     store.save([engine.only(dated, [*sorted(new), LINES, INDEX, PLACE])], f"rows/{job.run:05d}")
     done.counts.join(counts)
-    if counts["unreadable"]:
-        aside = engine.met([engine.only(dated, [PLACE, ASIDE])], engine.output(number), job)
+    if counts["unreadable"] or counts["not_understood"]:
+        aside = engine.met([engine.only(dated, [PLACE, ASIDE, UNKNOWN])], engine.output(number), job)
         stored = engine.stored([aside], "unreadable")
         done.counts.join(engine.counts(stored))
-        store.publish(stored, "unreadable", f"run={job.run:05d}")
+        if counts["unreadable"]:
+            store.publish(stored, "unreadable", f"run={job.run:05d}")
     if not job.forgets:
         store.carry(["quarantine/run=*"])
     return new
@@ -187,8 +244,12 @@ class _Day(Generic[Messages]):
         self._engine, self._store, self._day = engine, store, day
         self._job = replace(job, day=day, until=end_of(day), in_order=False, screen=None)
 
-    def make(self, every: Sequence[str], done: Updated[Messages], watch: Watch) -> None:
-        """Make the day after those that are done. ``every``: the days that have rows."""
+    def make(
+        self, every: Sequence[str], done: Updated[Messages], watch: Watch
+    ) -> tuple[rounds.Exported[Messages], str | None]:
+        """Make the day after those that are done; and the first day that has to be made again because of it, None if
+        there is none. ``every``: the days that have rows.
+        """
         engine, store, day, job = self._engine, self._store, self._day, self._job
         store_before = [one for one in sorted(done.days) if one < day]
         due_now = engine.each(store.load(_named("open", store_before[-1:]), _DUE), due, job)
@@ -198,8 +259,23 @@ class _Day(Generic[Messages]):
         def knew(others: Sequence[Messages]) -> Messages:
             return store.latest_of(things, _KNEW, others)
 
+        def happened(others: Sequence[Messages]) -> Messages:
+            return store.load_of(things, _HAPPENED, others)
+
         try:
-            made = rounds.export(engine, self._heard(every), job, watch, Before(knew, due_now))
+            made = rounds.export(
+                engine,
+                self._heard(every),
+                job,
+                watch,
+                Before(
+                    knew,
+                    happened,
+                    due_now,
+                    any(day in later for later in done.days.values()),
+                    any(map(store.has, _named(_CLONES, store_before))),
+                ),
+            )
         except NotByDay as refused:
             raise UsageError(
                 "the shapes refuse an object, so all queries that mention it must be quarantined, also those of other "
@@ -207,32 +283,50 @@ class _Day(Generic[Messages]):
                 "quarantine lists these queries"
             ) from refused
         store.save([engine.each(engine.only(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"things/{day}")
+        if made.counts["clones"]:
+            store.save([engine.only(made.made[0], [TALLY])], f"{_CLONES}/{day}")
         left = [engine.each(engine.only(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
         store.save(left, f"open/{day}")
         for outputs, name in zip(made.outputs, made.names, strict=True):
             store.publish(outputs, name, f"day={day}")
-        self._account(made, done)
+        open_days = {name.removeprefix(OPEN_DAY) for name in made.counts.numbers if name.startswith(OPEN_DAY)}
+        earlier = {later for one, each in done.days.items() if one < day for later in each}
+        done.days[day] = sorted(one for one in open_days | earlier if one > day)
+        return made, self._compared(made)
+
+    def _compared(self, made: rounds.Exported[Messages]) -> str | None:
+        """Store which queries the shapes refused. Returns the first earlier day with children of queries for which this
+        has changed; None if there is none.
+        """
+        engine, store, job, name = self._engine, self._store, self._job, f"{_QUARANTINED}/{self._day}"
+        if not (made.quarantined or store.has(name)):
+            return None
+        before = engine.kept(engine.each(store.load([name], [QUERY]), as_before, job), f"{self._day}quarantined-before")
+        now = [engine.each(one, quarantined, job) for one in made.quarantined]
+        index = store.load_of(self._runs(), [INDEX], [*now, before])
+        compared = engine.kept(
+            engine.met([*now, before, engine.each(index, to_queries, job)], compare, job), f"{self._day}compared"
+        )
+        store.drop([f"state/{name}"])
+        if now:
+            store.save(now, name)
+        days = [one for one in engine.counts(compared).numbers if one.startswith(EARLIER)]
+        return min(days).removeprefix(EARLIER) if days else None
+
+    def _runs(self) -> list[str]:
+        return [f"rows/{run:05d}" for run in range(1, self._job.run + 1)]
 
     def _heard(self, every: Sequence[str]) -> list[Messages]:
         """The rows of the day, the rows of parents on other days, and the lines of QUERY_HISTORY for both."""
         engine, job = self._engine, self._job
-        runs = [f"rows/{run:05d}" for run in range(1, job.run + 1)]
+        runs, others_days = self._runs(), [one for one in every if one != self._day]
         own = engine.kept(engine.each(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
         asked = engine.each(own, asks_for_context, job)
-        others = self._store.load_of(runs, [one for one in every if one != self._day], [asked])
+        others = self._store.load_of(runs, others_days, [asked])
+        refused = self._store.load_of(_named(_QUARANTINED, others_days), [QUERY], [asked])
         context = engine.kept(engine.each(others, as_context, job), f"{self._day}context")
         lines = engine.each(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
-        return [own, context, lines, self._store.load(runs, [PLACE])]
-
-    def _account(self, made: rounds.Exported[Messages], done: Updated[Messages]) -> None:
-        open_days = {name.removeprefix(OPEN_DAY) for name in made.counts.numbers if name.startswith(OPEN_DAY)}
-        earlier = {later for day, each in done.days.items() if day < self._day for later in each}
-        done.days[self._day] = sorted(one for one in open_days | earlier if one > self._day)
-        done.counts.join(made.counts)
-        done.results += made.results
-        done.made.append(self._day)
-        for shape, times in made.refused.items():
-            done.refused[shape] = done.refused.get(shape, 0) + times
+        return [own, context, refused, lines, self._store.load(runs, [PLACE])]
 
 
 def _unwrapped(messages: Iterable[Message], _: Job) -> Iterator[Message]:

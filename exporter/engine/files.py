@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter import private
 from exporter.engine import session
 from exporter.errors import UsageError
 
@@ -36,6 +37,10 @@ class HadoopFiles:
     def make(self, folder: str) -> None:
         """Make a folder and its parent folders."""
         self._files.mkdirs(self._path(folder))
+
+    def set_mode(self, path: str, mode: int) -> None:
+        """Set the permissions of a file or folder. Object stores have none, and ignore it."""
+        self._files.setPermission(self._path(path), self._java.permission.FsPermission(f"{mode:o}"))
 
     def listed(self, folder: str) -> list[str]:
         """The sorted paths in a folder; empty if it does not exist."""
@@ -73,6 +78,7 @@ class HadoopFiles:
                 return False
             raise
         _fill(stream, content)
+        self.set_mode(path, private.FILE)
         return True
 
     def text(self, path: str) -> str | None:

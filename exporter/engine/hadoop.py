@@ -6,9 +6,9 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter import manifest
+from exporter import manifest, private
 from exporter.engine import session
-from exporter.engine.beside import placed, stale
+from exporter.engine.beside import paths, placed, stale
 from exporter.engine.files import HadoopFiles
 from exporter.engine.lease import Lease
 from exporter.engine.sums import sums
@@ -21,6 +21,9 @@ Json = dict[str, Any]
 _DIGITS: Final = 12
 """Hexadecimal digits at the end of a work folder's name. They are also the mark for files whose name is taken."""
 
+_BEFORE: Final = ".before"
+"""A folder in the work folder, for the list of files that DIR had before."""
+
 
 class HadoopPlace:
     """A DIR given as a URI. Few of these file systems can replace a folder in one step. So new files are put beside the
@@ -29,16 +32,16 @@ class HadoopPlace:
 
     is_uri = True
 
-    def __init__(self, out: str) -> None:
+    def __init__(self, out: str, mode: int = private.FOLDER) -> None:
         """Raises UsageError if the file system cannot be reached."""
-        self.shown = out
+        self.shown, self.notes, self._mode = out, list[str](), mode
         self._out = out.rstrip("/")
         self._above, _, self.name = self._out.rpartition("/")
         if not self._above or self._above.endswith(":/"):
             raise UsageError(f"{out}: is the root of a file system; give a folder below it")
         self._files = HadoopFiles(self._out)
         self._lease: Lease | None = None
-        self.make, self.listed, self.delete = self._files.make, self._files.listed, self._files.delete
+        self.listed, self.delete = self._files.listed, self._files.delete
         self.move, self.join = self._files.rename, self._files.join
         self.write, self.beginning = self._files.write, self._files.beginning
 
@@ -49,6 +52,11 @@ class HadoopPlace:
             self._recover()
             yield
 
+    def make(self, folder: str) -> None:
+        self._files.make(folder)
+        above, _, name = folder.rpartition("/")
+        self._files.set_mode(above if name == manifest.WORK else folder, private.FOLDER)
+
     def exists(self) -> bool:
         return self._files.exists(self._out)
 
@@ -56,6 +64,14 @@ class HadoopPlace:
         if not self._files.is_folder(self._out):
             return None
         return sorted(path.rpartition("/")[2] for path in self.listed(self._out))
+
+    def compared(self) -> manifest.Compared | None:
+        """DIR compared with its manifest, by the sizes of files: to compare contents would mean to read everything."""
+        files = manifest.of_export(self._files.text(self.inside(manifest.NAME)))
+        return None if files is None else manifest.compared(files, self._files.sizes(self._out), lambda _: True)
+
+    def paths(self, folder: str | None = None) -> list[str]:
+        return sorted(self._files.sizes(folder or self._out))
 
     def beside(self, name: str) -> str:
         return f"{self._above}/{name}"
@@ -67,7 +83,7 @@ class HadoopPlace:
         return self._files.text(self.inside(name))
 
     def carry(self, name: str, folder: str) -> None:
-        self.make(f"{folder}/{name}".rpartition("/")[0])
+        self._files.make(f"{folder}/{name}".rpartition("/")[0])
         self._files.copy(self.inside(name), f"{folder}/{name}")
 
     def described(self, folder: str) -> list[Json]:
@@ -83,23 +99,33 @@ class HadoopPlace:
         old = self._listed(self._out) or []
         files = placed(told["files"], old, folder[-_DIGITS:])
         text = manifest.text({**told, "files": files})
-        # If this run dies, the next run finds here which files it had put into DIR.
+        # If this run dies, the next run finds here which files it had put into DIR, and which DIR had before.
+        self.write(f"{folder}/{_BEFORE}/{manifest.NAME}", manifest.text({"files": old}))
         self.write(f"{folder}/{manifest.NAME}", text)
         known, there = {(one["path"], one["sha256"]) for one in old}, self._files.sizes(self._out)
+        new = sorted(({one["path"] for one in files} | set(manifest.copies(files).values())) & set(there) - paths(old))
+        if new:
+            raise UsageError(
+                f"{self.shown}: other files appeared in it during the export: {', '.join(new)}; nothing was published"
+            )
+        self._files.make(self._out)
+        self._files.set_mode(self._out, self._mode)
         for one in files:
             path = one["path"]
             if (path, one["sha256"]) not in known or path not in there:
                 self.delete(self.inside(path))  # a copy under the plain name, which the manifest does not list
                 self.move(f"{folder}/{manifest.plain(path)}", self.inside(path))
         self._files.put(text, self.inside(manifest.NAME), f"{folder}/{manifest.NAME}.new")
-        self._tidy(files)
+        self._tidy(old, files)
 
-    def _tidy(self, files: list[Json]) -> None:
-        """Remove files that are no longer current, and copy files that users look for by name to their plain names."""
+    def _tidy(self, old: list[Json], files: list[Json]) -> None:
+        """Remove files of an export (``old``) that are no longer current, and copy files that users look for by name to
+        their plain names.
+        """
         for path, name in manifest.copies(files).items():
             self._files.copy(self.inside(path), self.inside(name))
         there = self._files.sizes(self._out)
-        gone = stale(there, files)
+        gone = stale(there, old, files)
         for path in gone:
             self.delete(self.inside(path))
         kept = {folder for path in there.keys() - set(gone) for folder in _above(path)}
@@ -112,10 +138,11 @@ class HadoopPlace:
         for left in [path for path in self.listed(self.beside("")) if own.fullmatch(path.rpartition("/")[2])]:
             journal, now = self._listed(left), self._listed(self._out)
             if journal and now:
-                self._tidy(now)
+                # The run died before it replaced DIR's manifest, or before it removed the files of the former one.
+                self._tidy([*journal, *(self._listed(f"{left}/{_BEFORE}") or [])], now)
             elif journal:  # the run died before DIR had a manifest, so there was no DIR before
-                for one in journal:
-                    self.delete(self.inside(one["path"]))
+                for path in stale(self._files.sizes(self._out), journal, []):
+                    self.delete(self.inside(path))
                 if not self._files.sizes(self._out):
                     self.delete(self._out)
             self.delete(left)

@@ -56,6 +56,9 @@ class LocalStore:
                     arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
                     file.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
 
+    def has(self, name: str) -> bool:
+        return (self._state / name).is_dir()
+
     def load(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
         return [one for name, heard in product(names, to) for one in self._read(self._state, name, heard)]
 

@@ -44,6 +44,9 @@ class SparkStore:
     def save(self, messages: Sequence[DataFrame], name: str) -> None:
         _all(messages).write.partitionBy("to").option("compression", "zstd").parquet(uri(self._path(name)))
 
+    def has(self, name: str) -> bool:
+        return self._new.is_there(self._path(name))
+
     def load(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
         return self._read(f"{self._new.folder}/state", names, to).select(*_COLUMNS)
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from exporter.engine import days, local, rounds, session, users, workers
 from exporter.engine.kept_on_spark import SparkStore
 from exporter.engine.outcome import LIMIT, Outcome, outcome, results_of
-from exporter.engine.records import read_back, records
+from exporter.engine.records import COLUMNS, read_back, records
 from exporter.engine.records import size as size_of
 from exporter.engine.spark import SCHEMA, SparkEngine, as_text, batched, kept
 from exporter.engine.taken import take
@@ -70,9 +70,10 @@ def run(given: Given, job: Job, new: Publication, progress: Progress) -> Outcome
 
 
 def _records(spark: SparkSession, came: inputs.Came) -> DataFrame:
-    rows = [records(spark, source) for source in came.rows.sources]
-    lines = [records(spark, source, is_history=True) for source in came.history.sources] if came.history else []
-    return reduce(lambda one, other: one.unionByName(other), [*rows, *lines])
+    found = [records(spark, source, view) for view, inputs in came.views.items() for source in inputs.sources]
+    if not found:  # rows are only removed
+        return spark.createDataFrame([], COLUMNS)
+    return reduce(lambda one, other: one.unionByName(other), found)
 
 
 def _partitions(spark: SparkSession, size: int | None) -> int:

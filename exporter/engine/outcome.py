@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from exporter.engine.counts import Counts
-from exporter.graph.shapes.results import Result
+from exporter.graph.shapes.results import Result, in_order
 from exporter.messages import TALLY, Message, encode
+from exporter.steps.tallies import Example, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,25 +39,33 @@ def results_of(bodies: Iterable[bytes]) -> list[Result]:
     """The results in the bodies of messages: each once, even if several turns found it; sorted, at most
     :data:`LIMIT`.
     """
-    return sorted(set(map(_read_result, bodies)), key=_in_order)[:LIMIT]
+    return in_order(set(map(_read_result, bodies)))[:LIMIT]
 
 
-def _in_order(result: Result) -> tuple[str, ...]:
-    return result.focus, result.shape, result.path or "", result.value or ""
-
-
-_Numbers = tuple[dict[str, int], dict[str, int], int | None, int, list[tuple[str, str, int]], dict[str, int]]
+_Numbers = tuple[
+    dict[str, int],
+    dict[str, int],
+    int | None,
+    int,
+    list[tuple[str, str, int]],
+    dict[str, int],
+    list[tuple[str, int, Example]],
+]
 _read_numbers: Final = msgspec.msgpack.Decoder(_Numbers).decode
 
 
 def numbers(counts: Counts, refused: dict[str, int]) -> Message:
     """The counts of a whole export as a message."""
     shapes = [(*shape, number) for shape, number in sorted(counts.shapes.items())]
-    return Message(TALLY, "", b"", encode((counts.numbers, counts.begun, counts.last, counts.load, shapes, refused)))
+    told = counts.numbers, counts.begun, counts.last, counts.load, shapes, refused, counts.unknown.entries()
+    return Message(TALLY, "", b"", encode(told))
 
 
 def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
     """The outcome from the body of :func:`numbers` and the bodies of the messages of results."""
-    sums, begun, last, load, shapes, refused = _read_numbers(tally)
+    sums, begun, last, load, shapes, refused, entries = _read_numbers(tally)
+    unknown = Unknown()
+    for entry in entries:
+        unknown.add(*entry)
     by_shape = {(severity, shape): number for severity, shape, number in shapes}
-    return Outcome(Counts(sums, begun, last, load, by_shape), refused, results_of(results))
+    return Outcome(Counts(sums, begun, last, load, by_shape, unknown), refused, results_of(results))

@@ -12,10 +12,11 @@ from pyspark.sql import functions as F
 from exporter.engine import session
 from exporter.errors import UsageError
 from exporter.rows import forms, paths
-from exporter.rows.files import DAMAGE, NOT_UTF8, REPLACED, REQUIRED, REQUIRED_OF_HISTORY, check_columns
+from exporter.rows.files import DAMAGE, NOT_UTF8, REPLACED, check_columns
 from exporter.rows.limits import LONGEST_RECORD
 from exporter.rows.paths import uri
 from exporter.rows.reading import rows_of_document
+from exporter.rows.views import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED
 from exporter.steps.reading import Record
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+COLUMNS: Final = (
+    "file string, block bigint, unit string, text binary, is_history boolean, is_record boolean, "
+    "is_aggregate boolean, is_document boolean"
+)
+"""The columns of :func:`records`."""
 _REST: Final = "_not_csv"
 _MOST_COLUMNS: Final = 1_000
 """Most columns of a CSV or Parquet file: Spark needs seconds for each thousand before it reads a row."""
@@ -32,10 +38,11 @@ _LONGEST_FIELD: Final = 2 * LONGEST_RECORD
 _of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 
-def records(spark: SparkSession, source: forms.Source, *, is_history: bool = False) -> DataFrame:
-    """All records of a source, with the columns ``file``, ``block``, ``unit``, ``text`` (bytes), ``is_history`` and
-    ``is_record`` as in :class:`exporter.steps.reading.Record`, and ``is_document``: whether the text has all rows of a
-    file. Raises UsageError if the source or a required column does not exist.
+def records(spark: SparkSession, source: forms.Source, view: str = ACCESS_HISTORY) -> DataFrame:
+    """All records of a source of a view, with the columns ``file``, ``block``, ``unit``, ``text`` (bytes),
+    ``is_history``, ``is_record`` and ``is_aggregate`` as in :class:`exporter.steps.reading.Record`, and
+    ``is_document``: whether the text has all rows of a file. Raises UsageError if the source or a required column does
+    not exist.
     """
     is_document, is_record = source.form == forms.JSON_DOCUMENT, F.lit(True)
     if source.form in (forms.NDJSON, forms.JSON_DOCUMENT):
@@ -44,7 +51,7 @@ def records(spark: SparkSession, source: forms.Source, *, is_history: bool = Fal
     else:
         _refuse_wide(source, len(source.columns or source.types))
         came = _found(source, lambda: _csv(spark, source) if source.form == forms.CSV else _typed(spark, source))
-        check_columns(_named(came), source, REQUIRED_OF_HISTORY if is_history else REQUIRED)
+        check_columns(_named(came), source, REQUIRED[view])
         text = F.to_json(F.struct(*[_as_json(came, name).alias(name) for name in _named(came)]))
         if source.form == forms.CSV:
             is_record, text = F.col(_REST).isNull(), F.coalesce(F.col(_REST), text)
@@ -53,8 +60,9 @@ def records(spark: SparkSession, source: forms.Source, *, is_history: bool = Fal
         *_place(source),
         F.lit("line" if source.form == forms.NDJSON else "row").alias("unit"),
         text.cast("binary").alias("text"),
-        F.lit(is_history).alias("is_history"),
+        F.lit(view == QUERY_HISTORY).alias("is_history"),
         is_record.alias("is_record"),
+        F.lit(view == AGGREGATE_ACCESS_HISTORY).alias("is_aggregate"),
         F.lit(is_document).alias("is_document"),
     )
 
@@ -80,13 +88,13 @@ def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:
     paths: dict[str, str] = {}
     for batch in batches:
         columns = (column.to_pylist() for column in batch.columns)
-        for file, block, unit, text, is_history, is_record, is_document in zip(*columns, strict=True):
+        for file, block, unit, text, *said, is_document in zip(*columns, strict=True):
             path = paths.get(file)
             if path is None:
                 path = paths[file] = _path(file)
             decoded = text.decode("utf-8", NOT_UTF8).removeprefix("\ufeff")
             for one in rows_of_document(decoded) if is_document else (decoded,):
-                yield Record(path, block, unit, one, is_history, is_record)
+                yield Record(path, block, unit, one, *said)
 
 
 def _path(url: str) -> str:

@@ -22,8 +22,13 @@ from exporter.errors import ExporterError, UsageError
 from exporter.messages import (
     AROUND,
     ASIDE,
+    CLONED,
+    CLONED_FROM,
+    DATASET,
+    ELEMENT,
     ENTRY,
     HELD,
+    NAME,
     NAMED_FOR_PARENT,
     NAMED_FOR_QUERY,
     PARENT,
@@ -34,21 +39,24 @@ from exporter.messages import (
     RESULT,
     SHARED,
     THINGS,
+    UNKNOWN,
     WRITTEN,
 )
 from exporter.steps.accusing import accuse, mention
 from exporter.steps.answering import answer
+from exporter.steps.bridging import bridge, follow
 from exporter.steps.cataloguing import catalogue
+from exporter.steps.cloning import from_, into
 from exporter.steps.daily import REFUSED as REFUSED_DAYS
 from exporter.steps.daily import by_day, to_days
-from exporter.steps.gathering import gather, settle
+from exporter.steps.gathering import gather, resolve_names, settle
 from exporter.steps.hearing import hold
 from exporter.steps.naming import name_jobs
 from exporter.steps.numbering import number
 from exporter.steps.surrounding import deliver, looks_around, looks_at_others, share, surround
 from exporter.steps.telling import tell
 from exporter.steps.texts import texts_of
-from exporter.steps.writing import write
+from exporter.steps.writing import HELD_LATER, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,7 +68,7 @@ if TYPE_CHECKING:
 
 OUTPUTS: Final = "outputs"
 """Prefix of the names under which the outputs of queries and things are stored."""
-_TURNS = 100
+TURNS: Final = 100
 """Most turns. Each turn quarantines further queries; more turns mean a fault of the program or of a user's shapes."""
 
 
@@ -69,6 +77,7 @@ class Exported(Generic[Messages]):
     """The result of an export. ``outputs``: the texts of all outputs. ``names``: the names under which they are stored.
     ``results``: of validation, of all turns. ``counts``: of the last turn. ``refused``: number of results that refuse a
     node, by shape, of all turns. ``made``: all messages of the last turn, from which the next day's state is taken.
+    ``quarantined``: the messages that quarantine queries for their nodes or events, not for their rows alone.
     """
 
     outputs: list[Messages]
@@ -77,16 +86,22 @@ class Exported(Generic[Messages]):
     counts: Counts
     refused: dict[str, int]
     made: list[Messages]
+    quarantined: list[Messages]
 
 
 @dataclass(frozen=True)
 class Before(Generic[Messages]):
     """The state from which a day continues. ``knew``: messages -> the state of their receivers at the end of the day
-    before. ``due``: messages of queries that had not ended then.
+    before. ``happened``: messages -> what happened to schemas and databases on all days before, for their receivers.
+    ``due``: messages of queries that had not ended then; ``is_due``: whether there are any. ``has_clones``:
+    whether a schema or database was cloned before.
     """
 
     knew: Callable[[Sequence[Messages]], Messages]
+    happened: Callable[[Sequence[Messages]], Messages]
     due: Messages
+    is_due: bool = False
+    has_clones: bool = False
 
 
 class NotByDay(Exception):  # noqa: N818 - not an error: the caller reports it
@@ -106,9 +121,10 @@ def export(
     the state from which a day of an update continues; with it :class:`NotByDay` may be raised.
     """
     holds: list[Messages] = []
+    quarantined: list[Messages] = []
     results: list[Messages] = []
     refused: dict[str, int] = {}
-    for turn in range(_TURNS):
+    for turn in range(TURNS):
         with watch.stage("read"):
             told = engine.kept(engine.met([*read, *holds], tell, job), f"{job.day}told-{turn}")
             counts = engine.counts(told)
@@ -116,21 +132,21 @@ def export(
         if counts["held"]:
             holds.append(engine.each(engine.only(told, [HELD]), hold, job))
             continue
-        known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex)
+        clones = bool(counts["clones"]) or (before is not None and before.has_clones)
+        known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex, clones=clones)
         with watch.stage("answer"):
             answered = engine.kept(_answered(engine, told, known, before), f"{job.day}answered-{turn}")
             counts.join(engine.counts(answered))
+        heard = _with_bridges(engine, [told, answered], known, counts, turn, watch, before)
         with watch.stage("write"):
-            stored = engine.stored(
-                _outputs(engine, [told, answered], known, counts, before), f"{job.day}{OUTPUTS}-{turn}"
-            )
+            stored = engine.stored(_outputs(engine, heard, known, counts, before), f"{job.day}{OUTPUTS}-{turn}")
             counts.join(engine.counts(stored))
         for what in ("nodes", "events"):
             watch.counted(what, counts[what])
         made = [answered, stored]
         if looks_around(job) and not (counts["held"] or counts["refused"]):
             with watch.stage("surround"):
-                made.append(engine.kept(_surrounded(engine, made, known), f"surrounded-{turn}"))
+                made.append(engine.kept(_surrounded(engine, made, known), f"{job.day}surrounded-{turn}"))
                 counts.join(engine.counts(made[-1]))
         results += [engine.only(one, [RESULT]) for one in made]
         for shape, times in counts.violations().items():
@@ -140,21 +156,34 @@ def export(
             if job.daily:
                 with watch.stage("days"):
                     texts |= _by_day(engine, stored, known, turn, counts, results)
-            return Exported(list(texts.values()), list(texts), results, counts, refused, [told, answered, stored])
-        holds += [engine.each(engine.only(one, [HELD]), hold, job) for one in made[1:]]
+            outputs, names = list(texts.values()), list(texts)
+            return Exported(outputs, names, results, counts, refused, [*heard, stored], quarantined)
+        quarantined += [engine.each(engine.only(one, [HELD]), hold, job) for one in made[1:]]
+        holds += quarantined[1 - len(made) :]
         if counts["refused"] and before:
             raise NotByDay
+        _check_ends(counts, job)
         if counts["refused"]:
             holds.append(_of_things(engine, told, made, job, turn))
-    raise _endless(counts.violations(), job)
+    raise endless(counts.violations(), job)
 
 
-def _endless(refusing: Iterable[str], job: Job) -> ExporterError:
+def _check_ends(counts: Counts, job: Job) -> None:
+    """Raise UsageError if a query is quarantined on the day on which it ends, and its start is on an earlier day."""
+    if counts[HELD_LATER]:
+        raise UsageError(
+            f"the shapes ({', '.join(sorted(counts.violations()))}) refuse queries that end on {job.day} and started "
+            f"on an earlier day ({counts[HELD_LATER]}), which an update cannot take back from that day. Nothing "
+            "was changed. Export all rows without --update: then the quarantine lists these queries"
+        )
+
+
+def endless(refusing: Iterable[str], job: Job) -> ExporterError:
     """The error if each turn refuses further queries. A user's shapes can cause this; the shipped ones cannot."""
     if not job.shapes:
-        return ExporterError(f"after {_TURNS} turns the shapes still refuse further queries; please report this")
+        return ExporterError(f"after {TURNS} turns the shapes still refuse further queries; please report this")
     return UsageError(
-        f"after {_TURNS} turns these shapes still refuse queries: {', '.join(sorted(refusing))}. Whenever a query is "
+        f"after {TURNS} turns these shapes still refuse queries: {', '.join(sorted(refusing))}. Whenever a query is "
         "quarantined, another one becomes invalid without it. Give such a shape sh:severity sh:Warning"
     )
 
@@ -163,12 +192,12 @@ def _outputs(
     engine: Engine[Messages], heard: list[Messages], job: Job, counts: Counts, before: Before[Messages] | None
 ) -> list[Messages]:
     """The texts of queries and things, and the quarantine. ``heard``: the messages that were told and answered."""
-    told, answered = heard
+    told, answered, *_ = heard
     due = [before.due] if before else []
     written = _written(engine, [*heard, *due], job, has_parents=bool(counts["parents"]))
     outputs = [written, engine.each(engine.only(answered, texts_of(job)), engine.output(_as_it_is), job)]
-    if counts["aside"] or counts["unreadable"]:
-        outputs.append(engine.met([engine.only(told, [PLACE, ASIDE])], engine.output(number), job))
+    if counts["aside"] or counts["unreadable"] or counts["not_understood"]:
+        outputs.append(engine.met([engine.only(told, [PLACE, ASIDE, UNKNOWN])], engine.output(number), job))
     return outputs
 
 
@@ -207,19 +236,53 @@ def _as_it_is(messages: Iterable[Message], _: Job) -> Iterator[Message]:
 
 
 def _answered(engine: Engine[Messages], told: Messages, job: Job, before: Before[Messages] | None) -> Messages:
-    """The answers of things: attributes of objects are merged, datasets and names reply to them, then things receive
-    their mentions in order of time.
+    """The answers of things: attributes of objects are merged; names reply to them, then datasets and elements (what an
+    object is that loses its name); then things receive their mentions in order of time.
     """
     profiles, things = [engine.only(told, [PROFILE])], [engine.only(told, THINGS)]
     if before is None:
-        settled = engine.met([engine.met(profiles, gather, job)], settle, job)
+        gathered = engine.met(profiles, gather, job)
+        if job.clones:
+            gathered = engine.met([engine.met([gathered], into, job)], from_, job)
+        named = engine.met([gathered], resolve_names, job)
+        settled = engine.met([named], settle, job)
         return engine.met([*things, settled], answer, job)
     known = [before.knew(profiles)]
     gathered = engine.kept(engine.met([*profiles, *known], gather, job), f"{job.day}gathered")
-    known = [before.knew([gathered])]
-    settled = engine.kept(engine.met([gathered, *known], settle, job), f"{job.day}settled")
+    for what, step in ((CLONED, into), (CLONED_FROM, from_)) if job.clones else ():
+        of_databases = engine.only(before.happened([gathered]), [what])
+        gathered = engine.kept(engine.met([gathered, of_databases], step, job), f"{job.day}{what}")
+    names = engine.only(before.knew([gathered]), [NAME])
+    named = engine.kept(engine.met([gathered, names], resolve_names, job), f"{job.day}named")
+    others = engine.only(before.knew([named]), [DATASET, ELEMENT])
+    settled = engine.kept(engine.met([named, others], settle, job), f"{job.day}settled")
     things += [settled, engine.only(before.due, THINGS)]
     return engine.met([*things, before.knew(things)], answer, job)
+
+
+def _with_bridges(  # noqa: PLR0913, PLR0917 - what a stage needs
+    engine: Engine[Messages],
+    heard: list[Messages],
+    job: Job,
+    counts: Counts,
+    turn: int,
+    watch: Watch,
+    before: Before[Messages] | None,
+) -> list[Messages]:
+    """The messages, and what events say in place of helpers, if there may be any: queries send what they did to helpers
+    to the helpers of their account.
+    """
+    if not job.events or not (counts["helpers"] or (before is not None and before.is_due)):
+        return heard
+    with watch.stage("bridge"):
+        due = [before.due] if before else []
+        steps = engine.met([engine.only(one, [WRITTEN, NAMED_FOR_QUERY]) for one in (*heard, *due)], follow, job)
+        if before is not None:
+            steps = engine.kept(steps, f"{job.day}steps")
+            bridged = engine.met([steps, before.knew([steps])], bridge, job)
+        else:
+            bridged = engine.met([steps], bridge, job)
+        return [*heard, engine.kept(bridged, f"{job.day}bridged-{turn}")]
 
 
 def _written(engine: Engine[Messages], each: Sequence[Messages], job: Job, *, has_parents: bool) -> Messages:

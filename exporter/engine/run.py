@@ -12,7 +12,8 @@ from exporter.engine.texts import write_texts
 from exporter.errors import UsageError
 from exporter.messages import RESULT, TALLY, is_text
 from exporter.queries.tables import FACTS
-from exporter.rows.files import REQUIRED_OF_HISTORY, records
+from exporter.rows.files import records
+from exporter.rows.views import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED
 from exporter.steps.reading import Record, read
 from exporter.steps.texts import facts_of as to_facts
 
@@ -86,12 +87,12 @@ def _updated(given: Given, job: Job, new: Publication) -> Outcome:
 
 
 def _records(came: Came) -> Iterator[Record]:
-    for source in came.rows.sources:
-        for one in records(source):
-            yield Record(one.file, 0, one.unit, one.text, is_record=one.is_record)
-    for source in came.history.sources if came.history else ():
-        for one in records(source, REQUIRED_OF_HISTORY):
-            yield Record(one.file, 0, one.unit, one.text, is_history=True)
+    for view, found in came.views.items():
+        is_history, is_aggregate = view == QUERY_HISTORY, view == AGGREGATE_ACCESS_HISTORY
+        for source in found.sources:
+            for one in records(source, REQUIRED[view]):
+                is_record = one.is_record or is_history
+                yield Record(one.file, 0, one.unit, one.text, is_history, is_record, is_aggregate)
 
 
 def _taken(messages: Iterable[Message], job: Job, new: Publication) -> Outcome:

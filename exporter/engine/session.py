@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 from pyspark.sql import SparkSession
 
+from exporter import private
 from exporter.engine import classes, connect, java_log
 from exporter.errors import UsageError
 
@@ -120,7 +121,7 @@ def _local(builder: SparkSession.Builder, input_bytes: int | None, of_classes: s
     for name, value in _wanted(input_bytes, _told_by_user(), of_classes).items():
         builder.config(name, value)
     try:
-        with java_log.quiet():
+        with java_log.quiet(), private.made():  # for what Spark writes between the rounds, and spills
             return builder.getOrCreate()
     except Exception:  # Java can stop at any moment of the start, which PySpark and py4j report by many types
         if not of_classes:
@@ -138,8 +139,16 @@ def _wanted(input_bytes: int | None, told: Mapping[str, str], of_classes: str) -
         # Otherwise Java resolves the machine's own name, and Spark does not start if that fails (some containers).
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         tuned = _for_size(input_bytes)
-        wanted = {"spark.master": "local[*]", **_LOCAL, **tuned, _JAVA: tuned[_JAVA] + of_classes}
+        wanted = {"spark.master": "local[*]", **_LOCAL, **tuned, _JAVA: tuned[_JAVA] + of_classes + _temporary()}
     return {name: value for name, value in wanted.items() if name not in told}
+
+
+def _temporary() -> str:
+    """Java's option for the folder for temporary files, where the environment gives one (TMPDIR): Java does not read
+    it, and would leave what Spark writes meanwhile in /tmp.
+    """
+    folder = tempfile.gettempdir()
+    return "" if folder == "/tmp" else f' "-Djava.io.tmpdir={folder}"'  # noqa: S108 - Java's own folder
 
 
 def _for_size(input_bytes: int | None) -> dict[str, str]:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Wanted:
     """The options of a fetch. ``out``: ROWS; ``schema``: of the views; ``query_text``: whether SQL text is fetched;
-    ``query_history``: whether that view is read.
+    ``query_history``, ``aggregate``: whether that view, and AGGREGATE_ACCESS_HISTORY, are read.
     """
 
     out: Path
@@ -59,18 +59,20 @@ class Wanted:
     schema: str = views.SCHEMAS["account"]
     query_text: bool = False
     query_history: bool = True
+    aggregate: bool = False
 
     @property
     def views(self) -> tuple[View, ...]:
         """The views to read."""
-        return (views.ACCESS_HISTORY, views.QUERY_HISTORY) if self.query_history else (views.ACCESS_HISTORY,)
+        others = ((views.QUERY_HISTORY, self.query_history), (views.AGGREGATE, self.aggregate))
+        return (views.ACCESS_HISTORY, *(view for view, is_wanted in others if is_wanted))
 
 
 @dataclass
 class Fetched:
     """The result of a fetch. ``rows``: by view and day, for the days that were read; ``same``: by view, days that were
     counted again and have no new rows; ``left_out``: by view, columns that the view does not have; ``removed``: days
-    that ``--keep`` removed from ROWS.
+    that ``--keep`` removed from ROWS; ``not_read``: by view, why AGGREGATE_ACCESS_HISTORY could not be read.
     """
 
     out: str
@@ -79,6 +81,7 @@ class Fetched:
     same: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, list[str]] = field(default_factory=dict)
     removed: list[date] = field(default_factory=list)
+    not_read: dict[str, str] = field(default_factory=dict)
 
     def json(self) -> dict[str, Any]:
         """The result for ``--json``."""
@@ -145,12 +148,24 @@ class _Fetch:
         self.done = Fetched(str(wanted.out), session.account)
 
     def run(self) -> Fetched:
-        columns = {view.folder: self._columns(view) for view in self.wanted.views}
-        todo = [(day, view) for view in self.wanted.views for day in self._days(view)]
+        columns = {view.folder: found for view in self.wanted.views if (found := self._columns_or_none(view))}
+        todo = [(day, view) for view in self.wanted.views if view.folder in columns for day in self._days(view)]
         for day, view in sorted(todo, key=lambda one: one[0]):
             self._take(view, day, columns[view.folder])
         self._remove()
         return self.done
+
+    def _columns_or_none(self, view: View) -> tuple[str, ...] | None:
+        """The columns to ask for. AGGREGATE_ACCESS_HISTORY, which a role may not see or an account may not have, is
+        left out where it cannot be read, and the others are read: None.
+        """
+        try:
+            return self._columns(view)
+        except UsageError as error:
+            if view is not views.AGGREGATE:
+                raise
+            self.done.not_read[view.folder] = str(error)
+            return None
 
     def _columns(self, view: View) -> tuple[str, ...]:
         """The columns to ask for; records those that the view does not have."""

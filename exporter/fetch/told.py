@@ -52,7 +52,11 @@ def kept(out: Path) -> str:
 
 def advice(done: Fetched, wanted: Wanted) -> Iterator[str]:
     """Notes: columns that were left out, and views without rows."""
+    for problem in done.not_read.values():
+        yield f"not read, and short queries on hybrid tables are missing: {problem}"
     for view in wanted.views:
+        if view.folder in done.not_read:
+            continue
         name = f"{wanted.schema}.{view.name}"
         missing = [column for column in done.left_out[view.folder] if column not in _not_missed(wanted)]
         if missing:

@@ -1,4 +1,4 @@
-"""What is read from Snowflake: two views, only the columns that an export reads, one day at a time.
+"""What is read from Snowflake: two or three views, only the columns that an export reads, one day at a time.
 
 The list of columns follows from what the rest of the program reads: a column that it learns to read is fetched too. A
 column that a view does not have (editions and accounts differ) is left out of the SQL.
@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
-from exporter.queries.facts import History
-from exporter.rows import fetched
+from exporter.queries.facts import HISTORY_COLUMNS
+from exporter.rows import aggregates, fetched
 from exporter.rows.row import STRUCTURED, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-_NAMED: Final = frozenset({"query_id", "start", "user_name", "content"})
-"""Fields of a row whose columns have other names, listed below."""
+_NAMED: Final = frozenset({"query_id", "start", "user_name", "content", "unknown_columns"})
+_OF_CALLS: Final = frozenset({"calls", "interval_end", "query_parameterized_hash"})
+"""Fields of a row whose columns have other names, listed below, and those that AGGREGATE_ACCESS_HISTORY alone has."""
 _PART: Final = r'(?:[A-Za-z_][A-Za-z0-9_$]*|"(?:[^"%\x00-\x1f]|"")+")'
 _SCHEMA: Final = re.compile(rf"{_PART}\.{_PART}", re.ASCII)
 
@@ -64,7 +65,7 @@ ACCESS_HISTORY: Final = View(
     (
         *("query_id", "query_start_time", "user_name"),
         *STRUCTURED,
-        *(name for name in Row.__struct_fields__ if name not in _NAMED),
+        *(name for name in Row.__struct_fields__ if name not in _NAMED | _OF_CALLS),
     ),
     ("query_id", "query_start_time", "user_name"),
 )
@@ -72,8 +73,18 @@ QUERY_HISTORY: Final = View(
     "QUERY_HISTORY",
     fetched.QUERY_HISTORY,
     "start_time",
-    ("query_id", "start_time", "user_name", *History.__struct_fields__),
+    ("query_id", "start_time", "user_name", *HISTORY_COLUMNS),
     ("query_id", "start_time"),
+)
+AGGREGATE: Final = View(
+    "AGGREGATE_ACCESS_HISTORY",
+    fetched.AGGREGATE,
+    "interval_start_time",
+    (
+        *(*aggregates.COLUMNS, "user_name", "direct_objects_accessed", "base_objects_accessed", "objects_modified"),
+        *("policies_referenced", "object_modified_by_ddl", "organization_name", "account_name", "account_locator"),
+    ),
+    aggregates.REQUIRED,
 )
 
 

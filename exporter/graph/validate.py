@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
 from exporter.graph.ask.store import graph_files
@@ -13,7 +13,7 @@ from exporter.graph.shapes.data import Graph
 from exporter.graph.shapes.documents import Documents
 from exporter.graph.shapes.on_graph import validate as by_compiled
 from exporter.graph.shapes.reading import compiled
-from exporter.graph.shapes.results import Result, conforms
+from exporter.graph.shapes.results import Result, violations
 from exporter.graph.shapes.source import Source
 from exporter.swap import steady
 
@@ -22,19 +22,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ENGINES = ("pyshacl", "compiled")
+_SHOWN: Final = ("focus", "shape", "path", "value", "severity", "message")
 
 
 def validate(
     path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = (), as_json: bool = False
 ) -> tuple[bool, str]:
-    """Whether the graph conforms, and the results as text or as JSON. Warnings alone do not make it non-conforming.
+    """Whether no result is a violation, and the results as text or as JSON. Both say whether the graph conforms in the
+    words of SHACL (section 3.4): it has no results at all, not even warnings.
 
     ``by``: one of :data:`ENGINES`; ``shapes_dirs``: folders of shapes in addition to the project's own. Raises
     UsageError where the path has no graph, a file does not parse, or a shape uses a feature that the engine does not
     support.
     """
     results = check(path, by=by, shapes_dirs=shapes_dirs)
-    return conforms(results), _as_json(results) if as_json else _as_text(results)
+    return not violations(results), _as_json(results) if as_json else _as_text(results)
 
 
 def check(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) -> list[Result]:
@@ -52,14 +54,15 @@ def check(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) 
 
 
 def _as_json(results: list[Result]) -> str:
-    return json.dumps({"conforms": conforms(results), "results": [one._asdict() for one in results]}, indent=1)
+    told = [{name: getattr(one, name) for name in _SHOWN} for one in results]
+    return json.dumps({"conforms": not results, "violations": violations(results), "results": told}, indent=1)
 
 
 def _as_text(results: list[Result]) -> str:
     """The results as text, grouped by node."""
-    lines = [f"Conforms: {conforms(results)}"]
+    lines = [f"Conforms: {not results}"]
     if results:
-        lines.append(f"Results: {len(results)}")
+        lines.append(f"Results: {len(results)}, of which violations: {violations(results)}")
     for focus, found in groupby(results, key=lambda one: one.focus):
         lines += ["", focus]
         for one in found:

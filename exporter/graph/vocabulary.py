@@ -34,6 +34,7 @@ QUERY: Final = NodeClass(
         many("ah:hasJoin", "ah:Join"),
         many("ah:hasChange", "ah:Change"),
         many("ah:incomplete"),
+        many("ah:unknownColumns"),
         maybe("ah:eventSource"),
         maybe("ah:additionalProperties"),
         maybe("ah:invokerIdentity"),
@@ -63,6 +64,32 @@ QUERY: Final = NodeClass(
         maybe("ah:warehouse", "ah:Warehouse"),
     ),
 )
+AGGREGATED_QUERIES: Final = NodeClass(
+    "ah:AggregatedQueries",
+    ("prov:Activity",),
+    (
+        one("ah:queryCount", "xsd:integer"),
+        one("prov:startedAtTime", "xsd:dateTime"),
+        one("prov:endedAtTime", "xsd:dateTime"),
+        Property("prov:wasAssociatedWith", "prov:Agent", required=True, many=True),
+        many("prov:used", "ah:Version"),
+        many("ah:madeVersion", "ah:Version"),
+        many("prov:qualifiedUsage", "ah:Access"),
+        many("ah:accessPattern", "ah:AccessPattern"),
+        many("ah:enforced", "ah:PolicyEnforcement"),
+        many("ah:hasJoin", "ah:Join"),
+        many("ah:hasChange", "ah:Change"),
+        many("ah:incomplete"),
+        many("ah:unknownColumns"),
+        maybe("ah:eventSource"),
+        maybe("ah:account", "ah:Account"),
+        maybe("ah:organizationName"),
+        maybe("ah:accountName"),
+        maybe("ah:accountLocator"),
+        maybe("ah:queryParameterizedHash"),
+    ),
+)
+"""The calls of a row of AGGREGATE_ACCESS_HISTORY: a query without a query id, which stands for several."""
 UNRECORDED_QUERY: Final = NodeClass("ah:UnrecordedQuery", ("prov:Activity",), (one("ah:queryId"),))
 ACCOUNT: Final = NodeClass(
     "ah:Account",
@@ -107,6 +134,7 @@ OBJECT: Final = NodeClass(
         maybe("ah:objectId"),
         maybe("ah:canonicalName"),
         many("ah:matchName"),
+        maybe("ah:isHelper", "xsd:boolean"),
         many("ah:hasName", "ah:ObjectName"),
         maybe("dcterms:isPartOf", "ah:SnowflakeObject"),
         many("ah:sameNameAs", "ah:SnowflakeObject"),
@@ -130,6 +158,22 @@ OBJECT_NAME: Final = NodeClass(
         one("ah:lastSeen", "xsd:dateTime"),
     ),
 )
+VIEW_SOURCE: Final = NodeClass(
+    "ah:ViewSource",
+    (),
+    (
+        one("ah:view", "ah:SnowflakeObject"),
+        maybe("ah:viewColumn", "ah:Column"),
+        one("ah:sourceObject", "ah:SnowflakeObject"),
+        maybe("ah:sourceName"),
+        maybe("ah:sourceColumn", "ah:Column"),
+        one("ah:evidence"),
+        one("ah:evidenceQueryId"),
+        one("ah:firstSeen", "xsd:dateTime"),
+        one("ah:lastSeen", "xsd:dateTime"),
+        maybe("ah:validUntil", "xsd:dateTime"),
+    ),
+)
 COLUMN: Final = NodeClass(
     "ah:Column",
     ("prov:Entity",),
@@ -147,17 +191,18 @@ VERSION: Final = NodeClass(
     ("prov:Entity",),
     (
         one("prov:specializationOf", "ah:SnowflakeObject"),
-        maybe("prov:wasGeneratedBy", "ah:Query"),
+        maybe("prov:wasGeneratedBy", "ah:Execution"),
         maybe("prov:generatedAtTime", "xsd:dateTime"),
         maybe("ah:validUntil", "xsd:dateTime"),
         maybe("ah:priorVersion", "ah:Version"),
         many("prov:wasDerivedFrom", "ah:Version"),
         many("ah:derivedFromBase", "ah:Version"),
+        maybe("ah:inferredFrom", "ah:Change"),
         many("prov:qualifiedDerivation", "ah:ColumnDerivation"),
         many("ah:wroteColumn", "ah:Column"),
         many("ah:objectName"),
         maybe("ah:policyBody"),
-        maybe("prov:wasInvalidatedBy", "ah:Query"),
+        maybe("prov:wasInvalidatedBy", "ah:Execution"),
         maybe("prov:invalidatedAtTime", "xsd:dateTime"),
     ),
     typed=True,
@@ -168,7 +213,7 @@ COLUMN_VERSION: Final = NodeClass(
     (
         one("prov:specializationOf", "ah:Column"),
         one("dcterms:isPartOf", "ah:Version"),
-        maybe("prov:wasGeneratedBy", "ah:Query"),
+        maybe("prov:wasGeneratedBy", "ah:Execution"),
         maybe("ah:priorColumnVersion", "ah:ColumnVersion"),
         many("prov:wasDerivedFrom", "ah:ColumnVersion"),
         many("ah:derivationPattern", "ah:DerivationPattern"),
@@ -191,7 +236,7 @@ COLUMN_DERIVATION: Final = NodeClass(
     ("prov:Derivation",),
     (
         one("prov:entity", "ah:Version"),
-        one("prov:hadActivity", "ah:Query"),
+        one("prov:hadActivity", "ah:Execution"),
         one("ah:sourceType"),
         one("ah:sourceObject", "ah:SnowflakeObject"),
         maybe("ah:sourceName"),
@@ -232,7 +277,7 @@ CHANGE: Final = NodeClass(
     "ah:Change",
     ("prov:Activity",),
     (
-        one("dcterms:isPartOf", "ah:Query"),
+        one("dcterms:isPartOf", "ah:Execution"),
         one("prov:startedAtTime", "xsd:dateTime"),
         one("ah:operation"),
         one("ah:changedObject", "ah:SnowflakeObject"),
@@ -259,6 +304,7 @@ SETTING: Final = NodeClass(
         maybe("ah:element"),
         maybe("ah:elementObject", "ah:SnowflakeObject"),
         maybe("ah:elementId"),
+        maybe("ah:carriedFrom", "ah:Setting"),
         maybe("ah:subOperation"),
         maybe("ah:value"),
         maybe("ah:validFrom", "xsd:dateTime"),
@@ -270,7 +316,7 @@ GRANT: Final = NodeClass(
     "ah:Grant",
     ("prov:Entity",),
     (
-        one("prov:wasGeneratedBy", "ah:Query"),
+        one("prov:wasGeneratedBy", "ah:Execution"),
         one("ah:grantedObject", "ah:SnowflakeObject"),
         maybe("ah:objectName"),
         maybe("ah:onAll"),
@@ -296,8 +342,9 @@ EXPORT: Final = NodeClass(
 )
 
 NODE_CLASSES: Final = (
-    QUERY, UNRECORDED_QUERY, ACCOUNT, ORGANIZATION, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, USER_ASSOCIATION, OBJECT,
-    OBJECT_NAME,
+    QUERY, AGGREGATED_QUERIES, UNRECORDED_QUERY,
+    ACCOUNT, ORGANIZATION, USER, SOFTWARE_AGENT, AGENT_ASSOCIATION, USER_ASSOCIATION, OBJECT,
+    OBJECT_NAME, VIEW_SOURCE,
     COLUMN, VERSION, COLUMN_VERSION, ACCESS, COLUMN_DERIVATION, POLICY_ENFORCEMENT, JOIN, CHANGE, SETTING,
     GRANT, EXPORT, DAILY_READ, DAILY_READ_PART, ACCESS_PATTERN, DERIVATION_PATTERN,
 )  # fmt: skip

@@ -42,7 +42,8 @@ def changes_told(content: Content, datasets: Datasets) -> list[Json]:
 
 
 def _order(change: Change, datasets: Datasets) -> tuple[Any, ...]:
-    return verb(change), subject(change, datasets), tuple(_fields(change).values()), change.change_key
+    fields = {**_fields(change), "properties": change.normal}
+    return verb(change), subject(change, datasets), tuple(fields.values()), change.change_key
 
 
 def _told(change: Change) -> Json:

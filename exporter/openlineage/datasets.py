@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from exporter.openlineage import facets
 from exporter.openlineage.events import Event
+from exporter.openlineage.helpers import is_hidden
 from exporter.openlineage.naming import dataset_name, qualified
 from exporter.openlineage.objects import DATASET_KINDS, described
 from exporter.openlineage.times import iso
@@ -99,10 +100,12 @@ _NO_FATE: Final = (0, "", "", "", "")
 
 
 class DatasetProfile(Struct, gc=False):
-    """What objects give for the dataset that they are. ``is_seen``: whether rows show it under its name; ``columns``:
+    """What objects give for the dataset that they are. ``is_seen``: whether rows show it under its name;
+    ``is_shown``: whether one of its objects is no helper; ``columns``:
     of all its objects; ``things``: the objects by key; ``left``: object key -> whether the object was renamed and then
     seen under another name; ``fate``: the latest :data:`exporter.things.lives.Fate` of all its objects, with namespace
-    and name of the former dataset. The others: see :data:`DatasetKey`.
+    and name of the former dataset; ``holder``: when its object was last seen under the name, and the object's key, of
+    the object that had it last; ``comment``: this object's, empty for none. The others: see :data:`DatasetKey`.
     """
 
     account: str
@@ -114,6 +117,9 @@ class DatasetProfile(Struct, gc=False):
     things: dict[str, Thing] = field(default_factory=dict)
     left: dict[str, bool] = field(default_factory=dict)
     fate: tuple[int, str, str, str, str] = _NO_FATE
+    is_shown: bool = False
+    holder: tuple[int, str] = (0, "")
+    comment: str = ""
 
     @property
     def key(self) -> DatasetKey:
@@ -123,15 +129,17 @@ class DatasetProfile(Struct, gc=False):
     def hear(self, other: DatasetProfile) -> None:
         """Adds what other objects give for the same dataset; the order does not matter."""
         self.is_seen |= other.is_seen
+        self.is_shown |= other.is_shown
         self.columns |= other.columns
         self.things |= other.things
         self.left |= other.left
         self.fate = max(self.fate, other.fate)
+        self.holder, self.comment = max((self.holder, self.comment), (other.holder, other.comment))
 
     @property
     def is_sent(self) -> bool:
         """Whether it gets an event of its own."""
-        return self.is_dataset and self.is_seen
+        return self.is_dataset and self.is_seen and self.is_shown
 
     @property
     def is_left(self) -> bool:
@@ -154,8 +162,11 @@ def told_by(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProf
         if told is None:
             found[one.dataset] = told = DatasetProfile(*one.dataset)
             told.columns, told.things = set(profile.columns), {profile.key: thing}
+            told.comment = profile.comment[2] if profile.comment else ""
         told.is_seen |= one.is_seen
+        told.is_shown |= not is_hidden(profile, one.dataset[2], settings)
         told.left[profile.key] = told.left.get(profile.key, True) and _has_left(profile, one.name)
+        told.holder = max(told.holder, (profile.names.get(one.name or "", (0, 0))[1], profile.key))
         if fate := profile.fates.get(one.name or ""):
             told.fate = max(told.fate, (*fate[:3], *named.get(fate[3], ("", ""))))
     return list(found.values())
@@ -182,6 +193,8 @@ def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
         **facets.schema(sorted(dataset.columns), settings.unknown_type, producer),
         **facets.dataset_type(shown.domain, shown.stage_kind, shown.location, producer),
         **facets.hierarchy(dataset.name, shown.domain, producer),
+        **facets.catalog(dataset.name, shown.domain, dataset.namespace, producer),
+        **facets.documentation(dataset.comment or None, producer),
     }
 
 

@@ -13,9 +13,9 @@ from msgspec import Struct
 from orjson import Fragment
 
 from exporter.openlineage import facets
-from exporter.openlineage.jobs import UNRECORDED_JOB, parent_id, prefixed, root_id
-from exporter.openlineage.naming import job_name, job_namespace, run_id
-from exporter.openlineage.outputs import with_rows
+from exporter.openlineage.jobs import home_of, parent_id, root_id, suffixed
+from exporter.openlineage.naming import job_description, job_name, job_namespace, run_id
+from exporter.openlineage.outputs import with_rows, with_version
 from exporter.openlineage.statement import Statement, statement
 from exporter.openlineage.times import iso
 from exporter.openlineage.values import Json, together
@@ -39,18 +39,20 @@ class Event(Struct, frozen=True, gc=False):
 
 def run_events(query: QueryFacts, answers: Answers, settings: OpenLineageSettings) -> list[Event]:
     """START and COMPLETE of a query; empty where it only reads and the settings leave out such queries."""
-    return events_of(query, statement(query.content, answers.datasets, settings), answers, settings)
+    told = statement(query.content, answers.datasets, settings, answers.bridge)
+    return events_of(query, told, answers, settings)
 
 
 def events_of(query: QueryFacts, told: Statement, answers: Answers, settings: OpenLineageSettings) -> list[Event]:
     """The same, where the parts of its statement exist already."""
-    if not settings.reads and not told.outputs:
+    if not settings.reads and not told.outputs and not told.fills_helper:
         return []
-    name = job_name(prefixed(told.job, query.history, settings))
+    job = suffixed(told.job, query.history, settings)
+    name = job_name(job, home_of(query.account, settings))
     common = {
         "producer": settings.producer,
         "schemaURL": f"{facets.EVENT_SCHEMA}/RunEvent",
-        "job": Fragment(orjson.dumps(_job(query, name, settings))),
+        "job": Fragment(orjson.dumps(_job(query, name, job_description(job), settings))),
     }
     run, first = run_id(query.account, query.query_id), orjson.dumps(_first_facets(query, name, answers, settings))
     # In Marquez an output without `schema` removes the dataset's columns, so START names no datasets.
@@ -82,24 +84,32 @@ def _first_facets(query: QueryFacts, name: str, answers: Answers, settings: Open
     # The root of a query may be the query itself.
     root_job = name if query.root_query_id == query.query_id else answers.root_job
     root = _relative(query, root_id(query), root_job, settings)
+    # Queries that are added up have no id in Snowflake.
+    external = facets.external_query(query.query_id, settings.producer) if query.calls is None else {}
     return {
-        **facets.external_query(query.query_id, settings.producer),
+        **external,
         **facets.parent(parent, root, settings.producer),
         **facets.query(query, settings.producer),
+        **facets.tags_of_run(query, "run", settings.producer),
+        **facets.calls(query, settings.producer),
     }
 
 
 def _relative(query: QueryFacts, query_id: str | None, job: str | None, settings: OpenLineageSettings) -> Json | None:
-    """Run and job of a parent or root; None where there is none."""
-    if query_id is None:
+    """Run and job of a parent or root; None where there is none, or its job is not known: a row that comes later would
+    give another name for it. The query's facet has its query id.
+    """
+    if query_id is None or job is None:
         return None
-    named = {"namespace": job_namespace(query.account, settings), "name": UNRECORDED_JOB if job is None else job}
+    named = {"namespace": job_namespace(query.account, settings), "name": job}
     return {"run": {"runId": run_id(query.account, query_id)}, "job": named}
 
 
-def _job(query: QueryFacts, name: str, settings: OpenLineageSettings) -> Json:
+def _job(query: QueryFacts, name: str, description: str, settings: OpenLineageSettings) -> Json:
     history, producer = query.history, settings.producer
     told = {
+        **facets.job_description(description, producer),
+        **facets.tags_of_run(query, "job", producer),
         **facets.job_type(history.query_type, producer),
         **facets.sql(history.query_text if settings.sql else None, producer),
     }
@@ -110,10 +120,14 @@ def _job(query: QueryFacts, name: str, settings: OpenLineageSettings) -> Json:
 
 
 def _outputs(query: QueryFacts, told: Statement, settings: OpenLineageSettings) -> bytes:
-    """The outputs as a JSON array; if exactly one was written, with its number of rows."""
+    """The outputs as a JSON array, with the version that this run wrote; if exactly one was written, with its number of
+    rows.
+    """
     outputs, rows = list(told.outputs), rows_written(query.history)
-    if told.counted is not None and rows is not None:
-        outputs[told.counted] = with_rows(outputs[told.counted], rows, settings.producer)
+    for number in told.written:
+        outputs[number] = with_version(outputs[number], query.query_id, settings.producer)
+    if len(told.written) == 1 and rows is not None:
+        outputs[told.written[0]] = with_rows(outputs[told.written[0]], rows, settings.producer)
     return b"[" + b",".join(outputs) + b"]"
 
 

@@ -5,10 +5,13 @@ Each facet names its producer (``producer``) and its JSON Schema. Members that a
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import quote
 
 from exporter.openlineage.naming import DatasetName, parts
+from exporter.openlineage.times import iso
 from exporter.openlineage.values import Json, said
 
 if TYPE_CHECKING:
@@ -28,20 +31,27 @@ _OF_SPEC: Final = {
     "schema": ("1-2-0", "SchemaDatasetFacet"),
     "datasetType": ("1-0-1", "DatasetTypeDatasetFacet"),
     "hierarchy": ("1-0-0", "HierarchyDatasetFacet"),
+    "catalog": ("1-1-0", "CatalogDatasetFacet"),
+    "version": ("1-0-1", "DatasetVersionDatasetFacet"),
     "dataSource": ("1-0-1", "DatasourceDatasetFacet"),
     "columnLineage": ("1-2-0", "ColumnLineageDatasetFacet"),
     "lifecycleStateChange": ("1-0-1", "LifecycleStateChangeDatasetFacet"),
     "documentation": ("1-1-0", "DocumentationDatasetFacet"),
     "tags": ("1-0-0", "TagsDatasetFacet"),
+    "job documentation": ("1-1-0", "DocumentationJobFacet"),
+    "job tags": ("1-0-0", "TagsJobFacet"),
+    "run tags": ("1-0-0", "TagsRunFacet"),
     "outputStatistics": ("1-0-2", "OutputStatisticsOutputDatasetFacet"),
 }
 _OF_OURS: Final = {
     "accessHistory_query": ("1-0-0", "AccessHistoryQueryRunFacet"),
+    "accessHistory_calls": ("1-0-0", "AccessHistoryCallsRunFacet"),
     "accessHistory_incompleteness": ("1-0-0", "AccessHistoryIncompletenessRunFacet"),
     "accessHistory_policies": ("1-0-0", "AccessHistoryPoliciesRunFacet"),
     "accessHistory_joins": ("1-0-0", "AccessHistoryJoinsRunFacet"),
     "accessHistory_ddl": ("1-0-0", "AccessHistoryDdlRunFacet"),
     "accessHistory_routines": ("1-0-0", "AccessHistoryRoutinesRunFacet"),
+    "accessHistory_helpers": ("1-0-0", "AccessHistoryHelpersRunFacet"),
     "accessHistory_objects": ("1-0-0", "AccessHistoryObjectsDatasetFacet"),
     "accessHistory_columnRoutines": ("1-0-0", "AccessHistoryColumnRoutinesDatasetFacet"),
     "accessHistory_access": ("1-0-0", "AccessHistoryAccessInputDatasetFacet"),
@@ -53,8 +63,15 @@ SCHEMAS: Final[Mapping[str, str]] = {
     **{key: f"{OWN}/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _OF_OURS.items()},
 }
 """Facet -> its ``_schemaURL``: of the specification, or our own below ``schemas/``. A published schema never changes.
+A facet of jobs or runs that has the same name as one of datasets has ``job`` or ``run`` in front.
 """
 
+_OF_URIS: Final = "!#$%&'()*+,-./:;=?@_~"
+"""The characters that stand in a URI unescaped, besides letters and digits, and the sign of escapes (RFC 3986, section
+2). Brackets only surround addresses, so they are escaped.
+"""
+_is_plain_uri: Final = re.compile(r"[A-Za-z0-9+.-]+://[A-Za-z0-9._~@-]*", re.ASCII).fullmatch
+_lone_percent: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _LEVELS: Final = ("DATABASE", "SCHEMA")
 
 
@@ -64,7 +81,7 @@ def _heads(producer: str) -> dict[str, dict[str, str]]:
 
 
 def _facet(name: str, fields: Mapping[str, Any], producer: str) -> Json:
-    return {name: {**_heads(producer)[name], **fields}}
+    return {name.rpartition(" ")[2]: {**_heads(producer)[name], **fields}}
 
 
 def _listed(name: str, field: str, values: Sequence[Any], producer: str) -> Json:
@@ -121,8 +138,28 @@ def query(query: QueryFacts, producer: str) -> Json:
     return _facet("accessHistory_query", said(told), producer)
 
 
+def calls(query: QueryFacts, producer: str) -> Json:
+    """The number of queries that a run stands for, and their interval; ``{}`` for a single query."""
+    if query.calls is None:
+        return {}
+    told = {"calls": query.calls, "intervalStart": iso(query.start), "intervalEnd": iso(query.end)}
+    return _facet("accessHistory_calls", told, producer)
+
+
 def _agent(agent: Agent) -> Json:
     return said({"type": agent.agent_type, "id": agent.agent_id, "name": agent.agent_name})
+
+
+def tags_of_run(query: QueryFacts, of: Literal["job", "run"], producer: str) -> Json:
+    """User, role and warehouse as tags of the run, or of its job, for consumers that do not read custom facets."""
+    told = (("user", query.user_name), ("role", query.history.role_name), ("warehouse", query.history.warehouse_name))
+    tags = [{"key": key, "value": value, "source": "SNOWFLAKE"} for key, value in told if value is not None]
+    return _listed(f"{of} tags", "tags", tags, producer)
+
+
+def job_description(text: str, producer: str) -> Json:
+    """What the job does."""
+    return _facet("job documentation", {"description": text}, producer)
 
 
 def job_type(query_type: str | None, producer: str) -> Json:
@@ -161,13 +198,23 @@ def routines(called: Sequence[Json], producer: str) -> Json:
     return _listed("accessHistory_routines", "routines", called, producer)
 
 
+def helpers(used: Sequence[Json], producer: str) -> Json:
+    """The helpers that the query read, wrote or changed, and that are no datasets of the event."""
+    return _listed("accessHistory_helpers", "helpers", used, producer)
+
+
 # --- of datasets ------------------------------------------------------------------------------------------------------
 
 
 def data_source(namespace: str, producer: str) -> Json:
     """The place of the dataset."""
-    uri = {"uri": namespace} if "://" in namespace else {}
+    uri = {"uri": _uri(namespace)} if "://" in namespace else {}
     return _facet("dataSource", {"name": namespace, **uri}, producer)
+
+
+def _uri(namespace: str) -> str:
+    """The namespace as a URI: an account or bucket in a row can be any text, so what no URI may contain is escaped."""
+    return namespace if _is_plain_uri(namespace) else quote(_lone_percent.sub("%25", namespace), safe=_OF_URIS)
 
 
 def schema(columns: Iterable[str], kind: str, producer: str) -> Json:
@@ -191,6 +238,22 @@ def hierarchy(name: str, domain: str | None, producer: str) -> Json:
         return {}
     told = [{"type": kind, "name": level} for kind, level in zip((*_LEVELS, domain), levels, strict=True)]
     return _facet("hierarchy", {"hierarchy": told}, producer)
+
+
+def catalog(name: str, domain: str | None, namespace: str, producer: str) -> Json:
+    """The database, which Snowflake names as a table's catalog (TABLE_CATALOG); ``{}`` for a name that does not have
+    database, schema and object. An Iceberg table can be in another catalog, which rows do not show.
+    """
+    levels = parts(name)
+    if domain is None or "ICEBERG" in domain or len(levels) != 3:
+        return {}
+    told = {"framework": "snowflake", "type": "snowflake", "name": levels[0], "source": "snowflake"}
+    return _facet("catalog", {**told, "metadataUri": _uri(namespace)}, producer)
+
+
+def version(query_id: str, producer: str) -> Json:
+    """The state of a dataset that a query wrote, named by this query, as in the graph."""
+    return _facet("version", {"datasetVersion": query_id}, producer)
 
 
 def objects(told: Sequence[Json], producer: str) -> Json:

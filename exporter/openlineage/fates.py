@@ -1,5 +1,5 @@
-"""The last change of a dataset, which the dataset's own event repeats: a backend takes each event for the present
-state, and would otherwise forget that a table was renamed or created.
+"""The last change and the comment of a dataset, which later events repeat: a backend takes each event for the present
+state, and would otherwise forget that a table was renamed or created, or what it is.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from exporter.openlineage.objects import is_rename, written
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from exporter.queries.facts import QueryFacts
-    from exporter.things.lives import Fate, Profile
+    from exporter.queries.facts import Change, QueryFacts
+    from exporter.things.lives import Comment, Fate, Profile
 
 
 def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts) -> None:
     """Records the change in the objects that the query writes or changes, under the names that they have as its
-    outputs.
+    outputs, and the comments that it sets. Of two comments of one query the greater is taken.
 
     ``profiles``: by account and object key; they are changed in place.
     """
@@ -33,3 +33,19 @@ def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts) -> None
             before = former.get((one.thing.key, name)) if one.state == "RENAME" else None
             fate: Fate = (at, facts.query_id, one.state or "", before or "")
             fates[name] = max(fates.get(name, fate), fate)
+    for change in content.changes:
+        text = _comment_after(change)
+        if text is not None:
+            profile = profiles[facts.account, change.thing.key]
+            comment: Comment = (at, facts.query_id, text)
+            profile.comment = max(profile.comment or comment, comment)
+
+
+def _comment_after(change: Change) -> str | None:
+    """The comment that the object has after a change, empty for none; None where the change leaves it as it was."""
+    if change.comment is not None:
+        return change.comment
+    is_taken = any(
+        one.property == "comment" and one.column_name is None and one.element is None for one in change.settings
+    )
+    return "" if is_taken or change.operation in {"CREATE", "REPLACE"} else None

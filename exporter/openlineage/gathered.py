@@ -1,23 +1,32 @@
-"""A statement's content, grouped by dataset: its inputs, its outputs, its routines."""
+"""A statement's content, grouped by dataset: its inputs, its outputs, its routines.
+
+Helpers are left out, and what they held is in their place (:mod:`exporter.openlineage.bridging`).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exporter.openlineage.objects import Written, dataset_of, is_routine, shown_accesses, shown_derivations, written
 from exporter.openlineage.values import greatest
+from exporter.things.answers import Bridge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.objects import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.queries.facts import Access, Content, Derivation, Thing
+    from exporter.things.answers import Content as Contents
     from exporter.things.answers import Dataset
+    from exporter.things.answers import Source as ColumnSource
 
+NO_BRIDGE: Final = Bridge()
 Source = tuple[str, str, str, str, bool]
 """A written column; the dataset (namespace, name) and column that it comes from; whether it is a base source."""
 
@@ -43,7 +52,9 @@ class Gathered(Struct, frozen=True, gc=False):
     the source of a column, with these columns; ``outputs``: in the order of names; ``sources``: key of the written
     object
     -> the sources of its columns, sorted; ``made_by``: the same key -> the columns that a routine made; ``routines``:
-    label -> calls.
+    label -> calls; ``behind``: datasets behind helpers that are no inputs by themselves, with their facets and the
+    columns that are sources; ``moved``: an output that got the place of a helper -> the sources of its columns, sorted;
+    ``helpers``: the helpers that are left out -> READ, WRITE, DDL.
     """
 
     content: Content
@@ -53,19 +64,119 @@ class Gathered(Struct, frozen=True, gc=False):
     sources: Mapping[str, list[Source]]
     made_by: Mapping[str, list[Derivation]]
     routines: Mapping[str, Sequence[Access]]
+    behind: Mapping[DatasetName, tuple[bytes, set[str]]] = field(default_factory=dict)
+    moved: Mapping[DatasetName, list[Source]] = field(default_factory=dict)
+    helpers: Mapping[DatasetName, set[str]] = field(default_factory=dict)
 
     def input_names(self) -> list[DatasetName]:
         """All datasets that are inputs, sorted."""
-        return sorted([*self.inputs, *self.unlisted])
+        return sorted([*self.inputs, *self.unlisted, *self.behind])
 
 
-def gathered(content: Content, datasets: Datasets, settings: OpenLineageSettings) -> Gathered:
-    """The content, grouped by dataset; ``datasets``: of all things that it names."""
+def gathered(
+    content: Content, datasets: Datasets, settings: OpenLineageSettings, bridge: Bridge | None = None
+) -> Gathered:
+    """The content, grouped by dataset; ``datasets``: of all things that it names; ``bridge``: what is in the place of
+    helpers, None without any.
+    """
+    if bridge is not None:
+        return _bridged(gathered(content, datasets, with_base(settings) if bridge.views else settings), bridge)
     inputs, routines = _read(content, datasets, settings)
     sources, made_by = _derived(content, datasets, settings)
     return Gathered(
         content, inputs, _unlisted(sources, inputs), _outputs(content, datasets), sources, made_by, routines
     )
+
+
+def with_base(settings: OpenLineageSettings) -> OpenLineageSettings:
+    """The settings with the objects beneath views: they are needed to see through a view."""
+    return settings if settings.base_inputs else dataclasses.replace(settings, base_inputs=True)
+
+
+# --- helpers ----------------------------------------------------------------------------------------------------------
+
+
+class Held:
+    """What a query read from helpers. ``hidden``: those that are no inputs; ``contents``: what tables held."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.views = set(bridge.views)
+        self.contents = {(namespace, name): content for namespace, name, content, _ in bridge.read}
+        self.hidden = {(namespace, name) for namespace, name, _, is_whole in bridge.read if is_whole} | self.views
+
+
+def resolved(sources: Iterable[ColumnSource], held: Held) -> Iterator[ColumnSource]:
+    """The sources of a column, with those of the helper's column in the place of a helper's column. A direct source
+    gives the direct sources of the helper's column, a base source the base sources; if there are none, the others.
+    """
+    for namespace, name, column, is_base in sources:
+        helper = namespace, name
+        if helper not in held.hidden or (helper in held.views and is_base):
+            yield namespace, name, column, is_base
+        if helper in held.contents:
+            each = held.contents[helper].columns.get(column, ())
+            for one in [one for one in each if one[3] == is_base] or each:
+                yield *one[:3], is_base or one[3]
+
+
+def _bridged(told: Gathered, bridge: Bridge) -> Gathered:
+    held, left_out = Held(bridge), set(bridge.hidden)
+    helpers = {name: {"READ"} for name in sorted(held.hidden | held.contents.keys())}
+    for output in told.outputs:
+        if output.name in left_out:
+            kinds = {"WRITE" if way.access == "WRITE" else "DDL" for way in output.ways}
+            helpers.setdefault(output.name, set()).update(kinds)
+    inputs = {name: each for name, each in told.inputs.items() if name not in held.hidden}
+    sources = {key: _resolved(each, held) for key, each in told.sources.items()}
+    moved = {(one[0], one[1]): _of(one[2]) for one in bridge.moved}
+    behind = _behind(held, bridge, [*sources.values(), *moved.values()], inputs)
+    return Gathered(
+        told.content,
+        inputs,
+        _unlisted(sources, inputs.keys() | behind.keys()),
+        [_arrived(one, moved) for one in told.outputs if one.name not in left_out],
+        {key: each for key, each in sources.items() if each},
+        told.made_by,
+        told.routines,
+        behind,
+        moved,
+        helpers,
+    )
+
+
+def _resolved(sources: Sequence[Source], held: Held) -> list[Source]:
+    return sorted(
+        {
+            (column, *one)
+            for column, namespace, name, field, is_base in sources
+            for one in resolved([(namespace, name, field, is_base)], held)
+        }
+    )
+
+
+def _of(content: Contents) -> list[Source]:
+    return sorted((column, *one) for column, each in content.columns.items() for one in each)
+
+
+def _behind(
+    held: Held, bridge: Bridge, sources: Iterable[Sequence[Source]], inputs: Mapping[DatasetName, Sequence[Access]]
+) -> dict[DatasetName, tuple[bytes, set[str]]]:
+    """The datasets behind the helpers, in the order of names, that are no inputs by themselves."""
+    contents = [*held.contents.values(), *(one[2] for one in bridge.moved)]
+    facets = {(one[0], one[1]): one[2] for content in contents for one in content.inputs}
+    found = {name: (facets[name], set[str]()) for name in sorted(facets) if name not in inputs}
+    for each in sources:
+        for _, namespace, name, column, _ in each:
+            if (namespace, name) in found:
+                found[namespace, name][1].add(column)
+    return found
+
+
+def _arrived(output: Output, moved: Mapping[DatasetName, list[Source]]) -> Output:
+    """The output; if it got the place of a helper, its data was written."""
+    if output.name not in moved:
+        return output
+    return replace(output, is_written=True, state="CREATE" if output.state == "RENAME" else output.state)
 
 
 # --- inputs and routines ----------------------------------------------------------------------------------------------
@@ -108,15 +219,13 @@ def _derived(
     return {key: sorted(sources[key]) for key in sorted(sources)}, made_by
 
 
-def _unlisted(
-    sources: Mapping[str, list[Source]], inputs: Mapping[DatasetName, Sequence[Access]]
-) -> dict[DatasetName, set[str]]:
+def _unlisted(sources: Mapping[str, list[Source]], inputs: Collection[DatasetName]) -> dict[DatasetName, set[str]]:
     """The sources that are no inputs, in the order of the columns that were written."""
     found: dict[DatasetName, set[str]] = {}
     for told in sources.values():
-        for _, namespace, name, field, _ in told:
+        for _, namespace, name, column, _ in told:
             if (namespace, name) not in inputs:
-                found.setdefault((namespace, name), set()).add(field)
+                found.setdefault((namespace, name), set()).add(column)
     return found
 
 

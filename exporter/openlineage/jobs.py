@@ -12,41 +12,72 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from exporter.openlineage.gathered import gathered
-from exporter.openlineage.naming import Job
+from exporter.openlineage.naming import Job, account_namespace
 from exporter.openlineage.objects import changes_dataset, dataset_of, is_rename
 
 if TYPE_CHECKING:
-    from exporter.openlineage.gathered import Gathered
+    from collections.abc import Sequence
+
+    from exporter.openlineage.gathered import Gathered, Output
+    from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.objects import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.queries.facts import Change, Content, History, QueryFacts
+    from exporter.things.answers import Bridge
 
-UNRECORDED_JOB: Final = "unrecorded statement"
-"""The job of all parents without a row. If the name had the query id, each such run would be a job of its own."""
+HELPER: Final = "helper"
+"""What a query fills, creates or drops, in the job's name: names of helpers have random parts, and each would be a job.
+"""
 
 
-def job_of(content: Content, datasets: Datasets, history: History, settings: OpenLineageSettings) -> Job:
+def job_of(
+    content: Content,
+    datasets: Datasets,
+    history: History,
+    settings: OpenLineageSettings,
+    bridge: Bridge | None = None,
+) -> Job:
     """The job that the query is a run of."""
-    return prefixed(unprefixed(gathered(content, datasets, settings), datasets), history, settings)
+    return suffixed(of_statement(gathered(content, datasets, settings, bridge), datasets), history, settings)
 
 
-def unprefixed(told: Gathered, datasets: Datasets) -> Job:
+def of_statement(told: Gathered, datasets: Datasets) -> Job:
     """The parts of a job that follow from what the statement did."""
     changes = told.content.changes
+    is_of_helper = bool(told.helpers) and not told.outputs
+    verbs = {verb(change) for change in changes}
+    if is_of_helper and told.content.truncates:
+        verbs.add("truncate")
     changed = [label for change in changes if (label := subject(change, datasets)) is not None]
     return Job(
-        verbs=tuple(sorted({verb(change) for change in changes})),
+        verbs=tuple(sorted(verbs)),
         inputs=tuple(told.input_names()),
         outputs=tuple([output.name for output in told.outputs]),
-        subjects=tuple(sorted({*told.routines, *changed})),
+        subjects=tuple(sorted({*told.routines, *changed, *([HELPER] if is_of_helper else ())})),
+        renamed=_renamed(told.outputs),
     )
 
 
-def prefixed(job: Job, history: History, settings: OpenLineageSettings) -> Job:
-    """The job, with the columns of QUERY_HISTORY that go before its name."""
+def _renamed(outputs: Sequence[Output]) -> DatasetName | None:
+    """The dataset whose rename is all that the statement wrote; None where there is none."""
+    former = [one.name for one in outputs if one.state == "DROP"]
+    is_pair = len(outputs) == 2 and {one.state for one in outputs} == {"DROP", "RENAME"}
+    return former[0] if is_pair and outputs[0].keys == outputs[1].keys else None
+
+
+def suffixed(job: Job, history: History, settings: OpenLineageSettings) -> Job:
+    """The job, with the columns of QUERY_HISTORY that the settings ask for in its name. By default there are none: a
+    line of QUERY_HISTORY that comes after the row would change the run's job, and backends do not move runs.
+    """
     given = [getattr(history, name) for name in settings.job_name_from]
-    prefixes = tuple([one for one in given if one])
-    return replace(job, prefixes=prefixes) if prefixes else job
+    suffixes = tuple([one for one in given if one])
+    return replace(job, suffixes=suffixes) if suffixes else job
+
+
+def home_of(account: str, settings: OpenLineageSettings) -> str | None:
+    """The namespace of the account's own datasets; None where jobs of other accounts can be in the same namespace."""
+    own = account_namespace(account)
+    return None if settings.job_namespace else settings.namespaces.get(own, own)
 
 
 # --- labels -----------------------------------------------------------------------------------------------------------

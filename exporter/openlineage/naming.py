@@ -14,7 +14,7 @@ import orjson
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.queries.facts import Thing
@@ -29,14 +29,24 @@ _RUN_NAMESPACE: Final = bytes.fromhex(RUN_NAMESPACE.replace("-", ""))
 _VARIANT: Final = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 """A hexadecimal digit -> the same digit with the two variant bits of RFC 4122 set."""
 
-_SHOWN_NAMES, _SHOWN_LENGTH, _PREFIX_LENGTH = 3, 120, 60
+_SHOWN_LENGTH, _SUFFIX_LENGTH, _VERB_LENGTH = 80, 60, 30
+_MOST_LISTED: Final = 20
+_TITLE_LENGTH: Final = 243
+"""The most characters of a job's name before its hash; the shortest limit of the backends is 256 for all."""
+_OUR_VERBS: Final = frozenset(("write", "read", "call"))
+"""Verbs of names of statements without a DDL operation."""
 
 _url: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)/?(.*)", re.DOTALL).fullmatch
+_is_elsewhere: Final = re.compile(r"(?!snowflake:)[a-z0-9]+://").match
 _drive: Final = re.compile(r"file://([A-Za-z]:[\\/].*)", re.DOTALL).fullmatch
 _last_part: Final = re.compile(r'(?:"(?:[^"]|"")*"|[^".]+)\Z')
 _quoted_or_not: Final = re.compile(r'("(?:[^"]|"")*"|[^"]+)').findall
 _controls: Final = re.compile(r"[\x00-\x1f\x7f]+")
-_reads_as_address: Final = re.compile(r"[0-9]|//").match
+_reads_as_address: Final = re.compile(r":(?=[0-9]|//)")
+_is_plain: Final = re.compile(r"(?=.{1,80}\Z)[A-Za-z_][\w$]*\.[A-Za-z_][\w$]*\.[A-Za-z_][\w$]*", re.ASCII).fullmatch
+"""Whether a name has three parts without quotes, and is short enough to be shown."""
+_is_plain_verb: Final = re.compile(r"[a-z_]{1,30}").fullmatch
+_is_plain_subject: Final = re.compile(r"[A-Za-z_][\w$. ]{,79}(?:\([\w$ ,]{,80}\))?", re.ASCII).fullmatch
 _escape: Final = re.compile(rb"\\(?:u00[01][0-9a-f]|.)")
 
 parts: Final = re.compile(r'"(?:[^"]|"")+"|[^."]+').findall
@@ -143,40 +153,54 @@ def job_namespace(account: str, settings: OpenLineageSettings) -> str:
 class Job(Struct, frozen=True, gc=False):
     """Everything that distinguishes a job from others.
 
-    ``prefixes``: texts before its name; ``verbs``: the DDL operations; ``inputs``, ``outputs``: the datasets;
-    ``subjects``: routines and other things that are no datasets. All but the prefixes are sorted and without
-    duplicates.
+    ``suffixes``: texts that the settings ask for in its name; ``verbs``: the DDL operations; ``inputs``, ``outputs``:
+    the datasets; ``subjects``: routines and other things that are no datasets; ``renamed``: the one of two outputs that
+    has become the other, None where the statement is no rename. All but the suffixes are sorted and without duplicates.
     """
 
-    prefixes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ()
     inputs: tuple[DatasetName, ...] = ()
     outputs: tuple[DatasetName, ...] = ()
     subjects: tuple[str, ...] = ()
+    renamed: DatasetName | None = None
 
 
 @lru_cache(maxsize=10_000)
-def job_name(job: Job) -> str:
-    """A readable name, with a short hash of everything that distinguishes the job.
+def job_name(job: Job, home: str | None) -> str:
+    """A name that says what the job does, and to what, in its first characters, since lists of jobs cut names.
 
-    ``write DB.S.T from DB.S.A, DB.S.B [0f1e2d3c4b]``. A name that would begin with a digit gets ``query`` in front.
+    ``write MART.SALES.FCT_ORDERS from STAGE.ORDERS``; ``home``: the namespace of the account's own datasets, None where
+    jobs of several accounts share a namespace. Where the name alone does not say everything that distinguishes the job,
+    a short hash of that follows: ``write MART.SALES.FCT_ORDERS from STAGE.ORDERS + 2 [0f1e2d3c4b]``.
     """
-    shown = ": ".join([*(prefix[:_PREFIX_LENGTH] for prefix in job.prefixes), _title(job)])
-    in_a_line = _controls.sub(" ", shown)
+    suffix = "; ".join([one[:_SUFFIX_LENGTH] for one in job.suffixes])
+    title = _title(job, _first, 1) + (f" ({suffix})" if suffix else "")
+    if _says_all(job, home):
+        return title
     # Marquez reads a digit or // after a colon as part of an address, and could not show the graph of such a job.
-    readable = f"query {in_a_line}" if _reads_as_address(in_a_line) else in_a_line
-    return f"{readable} [{sha1(_as_json(job), usedforsecurity=False).hexdigest()[:10]}]"
+    readable = _reads_as_address.sub(": ", _controls.sub(" ", title))
+    return f"{readable[:_TITLE_LENGTH]} [{sha1(_as_json(job), usedforsecurity=False).hexdigest()[:10]}]"
+
+
+def job_description(job: Job) -> str:
+    """What the job does, with all datasets by their whole names; of a long list, the first ones."""
+    is_named = not job.outputs and (job.verbs or not job.inputs)
+    return _title(job, _whole, _MOST_LISTED) + (
+        "" if is_named or not job.subjects else f", calling {_listed(job.subjects)}"
+    )
 
 
 def _as_json(job: Job) -> bytes:
     """The text that a job's hash is made from. Backends keep the names of jobs, so this text must never change."""
     text = orjson.dumps(
         {
-            "prefixes": job.prefixes,
+            "prefixes": job.suffixes,
             "verbs": job.verbs,
             "inputs": _identities(job.inputs),
             "outputs": _identities(job.outputs),
             "subjects": job.subjects,
+            **({} if job.renamed is None else {"renamed": _identities([job.renamed])}),
         }
     )
     return _escape.sub(_in_capitals, text) if b"\\u00" in text else text
@@ -192,21 +216,57 @@ def _in_capitals(escape: re.Match[bytes]) -> bytes:
     return rb"\u" + text[2:].upper() if len(text) > 2 else text
 
 
-def _title(job: Job) -> str:
-    inputs = _listed([name for _, name in job.inputs])
-    outputs = _listed([name for _, name in job.outputs])
-    verb, subjects = job.verbs[0] if job.verbs else "write", _listed(job.subjects)
-    if job.outputs:
-        return f"{verb} {outputs} from {inputs}" if job.inputs else f"{verb} {outputs}"
-    if job.inputs:
-        return f"read {inputs}"
-    if job.verbs:
-        return f"{verb} {subjects}"
-    return f"call {subjects}" if job.subjects else "statement"
+def _says_all(job: Job, home: str | None) -> bool:
+    """Whether no other job of the account has the same title: it shows everything that distinguishes the job, and each
+    name is plain, so that it cannot look like two, and is the account's own.
+    """
+    is_plain = all(_is_plain_verb(verb) and verb not in _OUR_VERBS for verb in job.verbs)
+    if job.suffixes or len(job.verbs) > 1 or not is_plain:
+        return False
+    if job.inputs or job.outputs:
+        most = (1, 1) if job.renamed is None else (0, 2)
+        is_whole = not job.subjects and len(job.inputs) <= most[0] and len(job.outputs) <= most[1]
+        return is_whole and all(space == home and _is_plain(name) for space, name in (*job.inputs, *job.outputs))
+    # With an operation, a subject without its kind in front would look like a dataset.
+    is_clear = all(_is_plain_subject(one) and (" " in one or not job.verbs) for one in job.subjects)
+    return len(job.subjects) <= 1 and is_clear
 
 
-def _listed(names: Sequence[str]) -> str:
+def _title(job: Job, shown: Callable[[Sequence[DatasetName], str], str], most: int) -> str:
+    """``shown``: the text for some datasets, given the name of a dataset that was named before; ``most``: subjects to
+    show.
+    """
+    subjects = _listed([one[:_SHOWN_LENGTH] for one in job.subjects], most)
+    if job.renamed is not None:
+        new = [one for one in job.outputs if one != job.renamed]
+        return f"rename {shown([job.renamed], '')} to {shown(new, job.renamed[1])}"
+    if not job.outputs and not job.verbs:
+        return f"read {shown(job.inputs, '')}" if job.inputs else f"call {subjects}" if job.subjects else "statement"
+    verb = job.verbs[0][:_VERB_LENGTH] if job.verbs else "write"
+    title = f"{verb} {shown(job.outputs, '') if job.outputs else subjects}"
+    # A statement that reads what it writes is better known by what else it reads.
+    inputs = sorted(job.inputs, key=lambda one: one in job.outputs)
+    return f"{title} from {shown(inputs, job.outputs[0][1] if job.outputs else '')}" if inputs else title
+
+
+def _first(names: Sequence[DatasetName], of: str) -> str:
+    """The first name, without what it has in common with the name ``of``, and the number of the others."""
+    name, more = names[0][1], len(names) - 1
+    if _is_plain(name) and _is_plain(of):
+        own, others = name.split("."), of.split(".")
+        same = 2 if own[:2] == others[:2] else int(own[0] == others[0])
+        name = ".".join(own[same:])
+    shown = name if len(name) <= _SHOWN_LENGTH else f"{name[: _SHOWN_LENGTH - 1]}…"
+    return f"{shown} + {more}" if more else shown
+
+
+def _whole(names: Sequence[DatasetName], _of: str) -> str:
+    """The names; of places outside of Snowflake, with their namespaces."""
+    return _listed([f"{space}/{name}" if _is_elsewhere(space) else name for space, name in names])
+
+
+def _listed(names: Sequence[str], most: int = _MOST_LISTED) -> str:
     """The first names, and the number of those left out."""
-    more = len(names) - _SHOWN_NAMES
-    shown = ", ".join([name[:_SHOWN_LENGTH] for name in names[:_SHOWN_NAMES]])
-    return f"{shown} +{more}" if more > 0 else shown
+    more = len(names) - most
+    shown = ", ".join(names[:most])
+    return f"{shown} + {more}" if more > 0 else shown

@@ -71,11 +71,10 @@ def shown_derivations(content: Content, settings: OpenLineageSettings) -> Sequen
 
 class Written(Access, frozen=True):
     """An object that is an output, under the name that it has as an output. ``access``: WRITE or DDL; ``state``: its
-    change, as ``lifecycleStateChange`` names it, or None; ``comment``: the comment that the change sets, or None.
+    change, as ``lifecycleStateChange`` names it, or None.
     """
 
     state: str | None = None
-    comment: str | None = None
 
 
 def written(content: Content) -> Iterator[Written]:
@@ -83,16 +82,16 @@ def written(content: Content) -> Iterator[Written]:
     one.
     """
     for write in content.writes:
-        yield Written("WRITE", write.thing, write.columns)
+        yield Written("WRITE", write.thing, write.columns, "TRUNCATE" if content.truncates else None)
     for change in content.changes:
         if not changes_dataset(change):
             continue
         if change.new_name is None:
-            yield Written("DDL", change.thing, (), _LIFECYCLE.get(change.operation), change.comment)
+            yield Written("DDL", change.thing, (), _LIFECYCLE.get(change.operation))
         else:
             renamed = replace(change.thing, name=change.new_name)
-            yield Written("DDL", renamed, (), "RENAME", change.comment)
-            yield Written("DDL", change.thing, (), "DROP", change.comment)
+            yield Written("DDL", renamed, (), "RENAME")
+            yield Written("DDL", change.thing, (), "DROP")
 
 
 # --- descriptions of objects ------------------------------------------------------------------------------------------

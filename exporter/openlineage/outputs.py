@@ -11,7 +11,7 @@ from exporter.openlineage import facets
 from exporter.openlineage.changes import tags
 from exporter.openlineage.lineage import by_column, routines_by_column, sources_of
 from exporter.openlineage.objects import accessed
-from exporter.openlineage.values import greatest, together
+from exporter.openlineage.values import together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 def output_text(output: Output, told: Gathered, settings: OpenLineageSettings) -> bytes:
     """An output as JSON; ``outputFacets`` is its last member."""
     producer, sources = settings.producer, sources_of(output.keys, told.sources)
+    if output.name in told.moved:
+        sources = sorted({*sources, *told.moved[output.name]})
     columns = by_column(sources)
     own = {
         **facets.column_lineage(columns, producer),
         **(facets.lineage(_made_from(sources, told), columns, producer) if output.is_written else {}),
         **facets.column_routines(routines_by_column(output.keys, told.made_by), producer),
         **facets.lifecycle(output.state, _previous(output, told), producer),
-        **facets.documentation(greatest(way.comment for way in output.ways), producer),
         **facets.tags(tags(told.content, output.keys), producer),
     }
     return orjson.dumps(
@@ -58,6 +59,14 @@ def _previous(output: Output, told: Gathered) -> DatasetName | None:
         return None
     former = (one.name for one in told.outputs if one.state == "DROP" and not set(one.keys).isdisjoint(output.keys))
     return next(former, None)
+
+
+def with_version(output: bytes, query_id: str, producer: str) -> bytes:
+    """The text of an output with the state that this run wrote: one more facet at the end of its ``facets``."""
+    # In JSON, a quote within a text is escaped: this is the key itself, and the last one of the output.
+    end = output.rindex(b'},"outputFacets":')
+    comma = b"" if output.endswith(b"{", 0, end) else b","
+    return output[:end] + comma + orjson.dumps(facets.version(query_id, producer))[1:-1] + output[end:]
 
 
 def with_rows(output: bytes, rows: int, producer: str) -> bytes:

@@ -10,6 +10,7 @@ import msgspec
 
 from exporter import __version__
 from exporter.errors import UsageError
+from exporter.openlineage.helpers import check
 from exporter.queries.facts import History
 
 if TYPE_CHECKING:
@@ -21,6 +22,20 @@ PRODUCER: Final = f"https://w3id.org/access-history/exporter/{__version__}"
 UNKNOWN_TYPE: Final = "UNKNOWN"
 """The type of every column: the view gives no types, and Marquez lists a column twice that has none."""
 
+LINEAGE: Final = ("helpers",)
+"""The settings of the table ``[lineage]`` of a file."""
+OFF: Final = "off"
+"""The value of ``helpers`` for none."""
+HELPERS: Final = (
+    "*__DBT_TMP*",
+    "*__DBT_BACKUP*",
+    "FIVETRAN_*_STAGING.*",
+    "_AIRBYTE_TMP_*",
+    "*_AIRBYTE_TMP",
+    "*_AB_SOFT_RESET",
+)
+"""The names that dbt, Fivetran and Airbyte give to tables and views that they drop again."""
+
 
 @dataclass(frozen=True)
 class OpenLineageSettings:
@@ -30,8 +45,10 @@ class OpenLineageSettings:
     beneath views are inputs too. ``start_events``: START and COMPLETE, or COMPLETE alone. ``reads``: whether queries
     that write nothing get events. ``letter_case`` of identifiers without quotes: ``upper`` as Snowflake stores them, or
     ``lower`` as dbt writes them. ``namespaces``: dataset namespace -> the namespace to write instead.
-    ``job_namespace``: None for the account's. ``job_name_from``: columns of QUERY_HISTORY that go before a job's name;
-    queries with different values are runs of different jobs.
+    ``job_namespace``: None for the account's. ``job_name_from``: columns of QUERY_HISTORY that a job's name ends with;
+    queries with different values are runs of different jobs. ``helpers``: patterns of the names of tables
+    and views that loads fill, read and drop; events show what is behind them. Empty: none, and no helpers by
+    other signs either.
     """
 
     producer: str = PRODUCER
@@ -43,8 +60,9 @@ class OpenLineageSettings:
     letter_case: Literal["upper", "lower"] = "upper"
     namespaces: Mapping[str, str] = field(default_factory=dict)
     job_namespace: str | None = None
-    job_name_from: tuple[str, ...] = ("query_tag", "query_parameterized_hash")
+    job_name_from: tuple[str, ...] = ()
     unknown_type: str = UNKNOWN_TYPE
+    helpers: tuple[str, ...] = HELPERS
 
     def __post_init__(self) -> None:
         """Raises UsageError for a setting that cannot be used."""
@@ -52,5 +70,6 @@ class OpenLineageSettings:
         unknown = [name for name in self.job_name_from if name not in texts]
         if unknown:
             raise UsageError(f"openlineage.job_name_from: {', '.join(unknown)} is not a text column of QUERY_HISTORY")
+        check(self.helpers)
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-;=?-\[\]_a-z~]+", self.producer):
             raise UsageError(f"openlineage.producer must be a URI, and is {self.producer!r}")

@@ -11,7 +11,7 @@ from orjson import Fragment
 from exporter.openlineage import facets
 from exporter.openlineage.changes import changes_told
 from exporter.openlineage.gathered import gathered, shown_dataset
-from exporter.openlineage.jobs import unprefixed
+from exporter.openlineage.jobs import of_statement
 from exporter.openlineage.objects import accessed, dataset_of, routine
 from exporter.openlineage.outputs import output_text
 from exporter.openlineage.values import Json, nothing_first, said
@@ -24,33 +24,39 @@ if TYPE_CHECKING:
     from exporter.openlineage.objects import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.queries.facts import Access, Content, Join, PolicyReference, Thing
+    from exporter.things.answers import Bridge
 
 
 class Statement(Struct, frozen=True, gc=False):
     """The parts of an event that follow from the content and its datasets alone, as JSON.
 
-    ``job``: without the columns of QUERY_HISTORY before its name; ``facets``: an object, the run facets; ``inputs``: an
-    array; ``outputs``: one object each; ``counted``: the position of the output that the row counts of QUERY_HISTORY
-    apply to, which has to be the only one written; None otherwise.
+    ``job``: without the columns of QUERY_HISTORY that its name may have; ``facets``: an object, the run facets;
+    ``inputs``: an array; ``outputs``: one object each; ``written``: the positions of the outputs that are written, and
+    not only changed; ``fills_helper``: whether it writes a helper that is no output.
     """
 
     job: Job
     facets: bytes
     inputs: bytes
     outputs: tuple[bytes, ...]
-    counted: int | None
+    written: tuple[int, ...]
+    fills_helper: bool = False
 
 
-def statement(content: Content, datasets: Datasets, settings: OpenLineageSettings) -> Statement:
-    """The parts for one statement; ``datasets``: of all things that it names."""
-    told = gathered(content, datasets, settings)
-    is_written = [number for number, output in enumerate(told.outputs) if output.is_written]
+def statement(
+    content: Content, datasets: Datasets, settings: OpenLineageSettings, bridge: Bridge | None = None
+) -> Statement:
+    """The parts for one statement; ``datasets``: of all things that it names; ``bridge``: what it says in place of
+    helpers, which differs from run to run.
+    """
+    told = gathered(content, datasets, settings, bridge)
     return Statement(
-        unprefixed(told, datasets),
+        of_statement(told, datasets),
         orjson.dumps(_run_facets(told, datasets, settings.producer)),
         orjson.dumps(_inputs(told, datasets, settings)),
         tuple([output_text(output, told, settings) for output in told.outputs]),
-        is_written[0] if len(is_written) == 1 else None,
+        tuple([number for number, output in enumerate(told.outputs) if output.is_written]),
+        any("WRITE" in uses for uses in told.helpers.values()),
     )
 
 
@@ -64,6 +70,7 @@ def _inputs(told: Gathered, datasets: Datasets, settings: OpenLineageSettings) -
     return [
         *[_listed(name, told.inputs[name], datasets, settings) for name in sorted(told.inputs)],
         *[_unlisted(name, sorted(columns), settings) for name, columns in told.unlisted.items()],
+        *[_behind(name, text, sorted(columns), settings) for name, (text, columns) in told.behind.items()],
     ]
 
 
@@ -85,6 +92,16 @@ def _unlisted(name: DatasetName, columns: list[str], settings: OpenLineageSettin
     }
 
 
+def _behind(name: DatasetName, text: bytes, columns: list[str], settings: OpenLineageSettings) -> Json:
+    """A dataset from which a helper was filled."""
+    return {
+        "namespace": name[0],
+        "name": name[1],
+        "facets": Fragment(text),
+        "inputFacets": facets.access({"accesses": ["SOURCE"], "columns": columns}, settings.producer),
+    }
+
+
 # --- the run ----------------------------------------------------------------------------------------------------------
 
 
@@ -95,8 +112,13 @@ def _run_facets(told: Gathered, datasets: Datasets, producer: str) -> Json:
         **facets.policies(_policies(content, datasets), producer),
         **facets.joins(_joins(content, datasets), producer),
         **facets.ddl(changes_told(content, datasets), producer),
+        **facets.helpers([_helper(name, told.helpers[name]) for name in sorted(told.helpers)], producer),
         **facets.routines([_called(told.routines[label]) for label in sorted(told.routines)], producer),
     }
+
+
+def _helper(name: DatasetName, uses: set[str]) -> Json:
+    return {"namespace": name[0], "name": name[1], "accesses": sorted(uses)}
 
 
 def _identity(thing: Thing, datasets: Datasets) -> Json:
@@ -127,19 +149,13 @@ def _joins(content: Content, datasets: Datasets) -> list[Json]:
 
 
 def _order_of_join(join: Join) -> str:
-    told = (join.left_key, join.left_name, join.join_type, join.right.key, join.right.name)
+    told = (join.left.key, join.left.name, join.join_type, join.right.key, join.right.name)
     return "\n".join(one for one in told if one is not None)
 
 
 def _join(join: Join, datasets: Datasets) -> Json:
-    left = datasets[join.left_key, join.left_name, None]
-    return said(
-        {
-            "left": {"namespace": left.namespace, "name": left.name},
-            "joinType": join.join_type,
-            "right": _identity(join.right, datasets),
-        }
-    )
+    left, right = _identity(join.left, datasets), _identity(join.right, datasets)
+    return said({"left": left, "joinType": join.join_type, "right": right})
 
 
 def _called(accesses: Sequence[Access]) -> Json:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hmac
 import re
+import stat
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from exporter import given
 from exporter.errors import UsageError
 
 SHORTEST: Final = 16
@@ -37,8 +39,7 @@ class Key:
     def read(cls, path: str) -> Key:
         """Read a key from a file, without white space around it. Raises UsageError, which never shows its content."""
         try:
-            with Path(path).open("rb") as file:
-                secret = file.read(_LONGEST + 1).strip()
+            secret = given.read(path, _LONGEST + 1).strip()
         except (OSError, ValueError) as error:
             what = error.strerror if isinstance(error, OSError) else "this is not a path"
             raise UsageError(f"pseudonyms: {path}: the key cannot be read: {what}; {_MAKE_ONE}") from None
@@ -79,5 +80,6 @@ class Key:
 
 
 def may_be_read_by_others(path: str) -> bool:
-    """Whether the file's permissions let its group or all users read it."""
-    return bool(Path(path).stat().st_mode & 0o044)
+    """Whether the file's permissions let its group or all users read it. A pipe is gone once it was read."""
+    about = Path(path).stat()
+    return stat.S_ISREG(about.st_mode) and bool(about.st_mode & 0o044)

@@ -107,7 +107,7 @@ def _anywhere(value: Any) -> Iterator[str]:
             yield from _name(one.get("objectId"))
         elif str(one.get("objectDomain")).strip(" ").upper() == "USER":
             yield from _name(one.get("objectName"))
-        for said in one.values():
+        for said in (*one, *one.values()):  # in the keys are names of tags, policies and columns
             if isinstance(said, str) and _MAY_TELL(said):
                 yield from _of_text(said)
 

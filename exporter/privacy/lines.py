@@ -8,56 +8,36 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Raw, Struct, json
+from msgspec import Raw, json
 
 from exporter.privacy.names import Names
-from exporter.queries.facts import History
-from exporter.rows import documents, lenient
+from exporter.privacy.written import ID, LITERAL, OWN_COLUMNS, ROW, TEXTS, USER, WORD, Where, may_be_no_text
+from exporter.queries.identifiers import system_view
+from exporter.rows import lenient
 from exporter.rows.columns import NOT_DECODED
-from exporter.rows.row import STRUCTURED, Row
 
 if TYPE_CHECKING:
     from exporter.privacy.key import Key
+    from exporter.privacy.written import Place
 
-_LITERAL: Final = r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')"""
 _STRING: Final = re.compile(
-    rf"({_LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({_LITERAL})?)?",
+    rf"({LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({LITERAL})?)?",
     re.DOTALL,
 )
 """A string. If it is the name of a member, also the colon and the value, if that is a string."""
+_NUMBER: Final = r"(?<![\w.+-])(?:0|[1-9][0-9]*+)(?![\w.+-])"
+_STRING_OR_NUMBER: Final = re.compile(
+    rf"({LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({LITERAL}|{_NUMBER})?)?|{_NUMBER}",
+    re.DOTALL,
+)
+"""The same where a number may be a name."""
 _REMEMBERED: Final = 20_000
 """Most strings that are cached with their replacements, because statements recur."""
 _LONGEST: Final = 400
 """Longest string that is cached, in characters."""
-
-_DOCUMENTED: Final = {
-    name
-    for one in vars(documents).values()
-    if isinstance(one, type) and issubclass(one, Struct) and one is not Struct
-    for name in one.__struct_encode_fields__
-}
-_OF_PROPERTIES: Final = {
-    *("value", "tags", "tagValue", "subOperationType", "objectId", "allowedValues", "comment", "policyBody"),
-    *("policySignature", "maskingPolicies", "rowAccessPolicies", "swapTargetDomain", "swapTargetId", "swapTargetName"),
-}
-_NAMES: Final = frozenset(
-    name.lower()
-    for name in (*_DOCUMENTED, *_OF_PROPERTIES, *STRUCTURED, *Row.__struct_fields__, *History.__struct_fields__)
-) | {"query_start_time"}
-"""Documented names of members. Other names, such as those of columns, may contain a user's name."""
-_NO_NAMES: Final = frozenset(
-    {
-        *("query_id", "parent_query_id", "root_query_id", "query_start_time", "event_source"),
-        *("organization_name", "account_name", "account_locator", "accountname"),
-        *("objectdomain", "stagekind", "policykind", "operationtype", "suboperationtype", "swaptargetdomain"),
-        *("jointype", "type", "datatype", "agenttype"),
-    }
-)
-"""Members whose values cannot contain a user's name: Snowflake's keywords, query ids, times, accounts."""
-_IDS: Final = frozenset({"objectid", "columnid", "policyid", "swaptargetid", "agentid"})
-_USER: Final = frozenset({"user_name", "username"})
+_BLANKS: Final = "\ufeff \t\r\n"
 _NOTHING: Final = frozenset({"", "TRUNCATED", "null", "undefined", "\\N"})
 """Texts that mean null. They are not replaced, even if a user has such a name."""
 _check: Final = json.Decoder(Raw).decode
@@ -68,54 +48,117 @@ class Lines:
 
     def __init__(self, names: Names) -> None:
         self._names = names
+        self._strings = _STRING_OR_NUMBER if names.may_be_numbers else _STRING
         self._known: dict[str, str] = {}
+        self._placed: dict[tuple[str, Place, bool], str] = {}
 
     def line(self, text: str) -> str:
-        """The line, a JSON value, with names replaced by pseudonyms."""
-        return _STRING.sub(self._string, text)
+        """A row, a JSON object, with names replaced by pseudonyms, except in what Snowflake wrote itself."""
+        return self._line(text, ROW)
 
     def text(self, text: str) -> str:
-        """The same for a text that may be JSON."""
-        bare = text.lstrip("\ufeff \t\r\n")
-        return self.line(text) if bare.startswith(("{", "[", '"')) and _is_json(bare) else self._names.in_text(text)
+        """A text of users, which may be JSON, with names replaced by pseudonyms."""
+        return self._in(text, TEXTS)
 
-    def _string(self, found: re.Match[str]) -> str:
+    def _in(self, text: str, root: Place) -> str:
+        """The same for a text of this place."""
+        return self._line(text, root) if _may_be_json(text) and _is_json(text) else self._names.in_text(text)
+
+    def _line(self, text: str, root: Place) -> str:
+        where = Where(text, root, _said)
+        return self._strings.sub(lambda found: self._string(found, root, where), text)
+
+    def _string(self, found: re.Match[str], root: Place, where: Where) -> str:
         given = found[0]
         known = self._known.get(given)
         if known is not None:
             return known
         name, colon, value = found.groups()
-        if colon is None:
-            made = self._value("", name)
-        else:
-            made = f"{self._name(name)}{colon}{'' if value is None else self._value(_said(name), value)}"
-        if len(given) <= _LONGEST:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            self._known[given] = made
+        if name is None:
+            return self._number(given, found.start(), where)
+        key = None if colon is None else _said(name)
+        literal = name if colon is None else value
+        said = None if literal is None else literal if literal.isdecimal() else _said(literal)
+        made = self._anywhere(found, key, said)
+        if made is not None:
+            _remember(self._known, given, given, made)
+            return made
+        place = where.place(found.start()) if root is not TEXTS else TEXTS
+        if place is None:
+            return self._told(given, said or "", self._in(said or "", root))
+        placed = given, place, _is_before_object(found)
+        made = self._placed.get(placed) or self._made(found, key, said, place)
+        _remember(self._placed, placed, given, made)
         return made
 
-    def _name(self, literal: str) -> str:
-        said = _said(literal)
-        return literal if said.strip(" ").lower() in _NAMES else self._told(literal, said, self._names.in_text(said))
+    def _anywhere(self, found: re.Match[str], key: str | None, said: str | None) -> str | None:
+        """The string, or the member, with names replaced, if its place makes no difference; None if it makes one. Most
+        strings contain no name at all, so their places are not looked up.
+        """
+        if said is not None and _may_be_json(said) and (said.lstrip(_BLANKS)[0] != '"' or _is_json(said)):
+            return None
+        if key in OWN_COLUMNS and self._names.are_hashed:  # a query's ids are new in each row
+            return None
+        if key is not None and self._names.in_text(key) != key:
+            return None
+        now = said if said is None or said in _NOTHING else self._names.in_text(said)
+        if said is None or now is None or now == said:
+            return found[0]
+        is_alike = now == self._names.whole(said) if key == "user_name" else key is not None and not may_be_no_text(key)
+        if not is_alike or system_view(said) is not None:
+            return None
+        return found[0][: found.start(3) - found.start()] + lenient.quoted(now)
 
-    def _value(self, of: str, literal: str) -> str:
-        said, member = _said(literal), of.strip(" ").lower()
-        if member in _USER:
+    def _made(self, found: re.Match[str], key: str | None, said: str | None, place: Place) -> str:
+        name, colon, value = found.groups()
+        if key is None:
+            return self._value(name, said or "", place.kind, TEXTS)
+        member = place.member(key, _is_before_object(found))
+        named = name if member.is_own else self._told(name, key, self._names.in_text(key))
+        return f"{named}{colon}{'' if said is None else self._value(value, said, member.kind, member.in_string)}"
+
+    def _value(self, literal: str, said: str, kind: str, inside: Place) -> str:
+        if kind == USER:
             return self._told(literal, said, self._names.whole(said) or said)
-        if member in _NO_NAMES or said in _NOTHING or (member in _IDS and said.isdecimal()):
+        if kind == WORD or said in _NOTHING or (kind == ID and said.isdecimal()):
             return literal
-        return self._told(literal, said, self.text(said))
+        if "." not in said and system_view(said) is not None:
+            return literal
+        return self._told(literal, said, self._in(said, inside))
+
+    def _number(self, given: str, position: int, where: Where) -> str:
+        """A number that users wrote may be a user's name, too."""
+        now = self._names.in_text(given)
+        if now == given:
+            _remember(self._known, given, given, given)
+            return given
+        return lenient.quoted(now) if where.is_text(position) else given
 
     @staticmethod
     def _told(literal: str, said: str, now: str) -> str:
         return literal if now == said else lenient.quoted(now)
 
 
+def _remember(known: dict[Any, str], key: Any, given: str, made: str) -> None:
+    if len(given) <= _LONGEST:
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        known[key] = made
+
+
 @lru_cache(maxsize=4)
 def lines_of(key: Key, names: frozenset[str], earlier: frozenset[str] = frozenset()) -> Lines:
     """The :class:`Lines` for these names, prepared once for all tasks of a process."""
     return Lines(Names(key, names, earlier))
+
+
+def _is_before_object(found: re.Match[str]) -> bool:
+    """Whether the value of a member is an object."""
+    return found.string.startswith("{", found.end())
+
+
+def _may_be_json(text: str) -> bool:
+    return text.lstrip(_BLANKS).startswith(("{", "[", '"'))
 
 
 def _said(literal: str) -> str:
@@ -125,6 +168,7 @@ def _said(literal: str) -> str:
 
 
 def _is_json(text: str) -> bool:
+    text = text.lstrip(_BLANKS)
     try:
         _check(text)
     except NOT_DECODED:

@@ -17,12 +17,23 @@ from exporter.privacy.earlier import SHORT, Earlier
 from exporter.privacy.key import PSEUDONYM, Key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Scripts without spaces between words, or with endings attached to names."""
 _is_unspaced: Final = re.compile(f"[{_UNSPACED}\U00020000-\U0003ffff]").match
 _WORD: Final = re.compile(f"[{_UNSPACED}\U00020000-\U0003ffff]|[^\\W_{_UNSPACED}\U00020000-\U0003ffff]+")
+
+_OF_URL: Final = re.compile(r"%(?:25)*[0-9a-fA-F]{2}")
+_ESCAPES: Final = re.compile(
+    r"(?:(?P<code>\\+u[dD][89abAB][0-9a-fA-F]{2}\\+u[dD][c-fC-F][0-9a-fA-F]{2}|\\+u[0-9a-fA-F]{4}|\\+x[0-9a-fA-F]{2})"
+    rf"|\\+(?P<letter>[nrtbfv0\"'/])|(?P<slash>\\\\+)|(?:{_OF_URL.pattern})+)"
+)
+_OF_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+_LEVELS: Final = 3
+"""How deep JSON in a string of JSON is searched for names with quotes and backslashes, where the text is no JSON."""
+Found = tuple[int, int, str]
+"""Start, end and pseudonym of a name in a text."""
 
 
 class _Spelling(NamedTuple):
@@ -65,22 +76,39 @@ class Names:
         """The pseudonym of the user with exactly this name; None if there is none."""
         return self._stored.get(text) or self._earlier.whole(text)
 
+    @property
+    def are_hashed(self) -> bool:
+        """Whether each word is hashed, because of some users only the pseudonyms are known: that takes long."""
+        return bool(self._earlier.pseudonyms)
+
+    @property
+    def may_be_numbers(self) -> bool:
+        """Whether a number without quotes may be a name."""
+        return self.are_hashed or any(name.isascii() and name.isdecimal() for name in self._stored)
+
     def in_text(self, text: str) -> str:
         """The text with names replaced by pseudonyms; unchanged if it contains none."""
         whole = self._stored.get(text)
-        return self._earlier.in_text(self._named(text)) if whole is None else whole
+        if whole is not None:
+            return whole
+        made = self._earlier.in_text(_replaced(text, self._named(text)))
+        return self._in_escaped(made) if "\\" in made or "%" in made else made
 
-    def _named(self, text: str) -> str:
+    def _named(self, text: str) -> Iterable[Found]:
         folded = _folded(text)
-        if self._by_word.keys().isdisjoint(_WORD.findall(folded)):
-            return text
-        pieces, at = [], 0
-        for start, end, pseudonym in self._found(text, folded):
-            pieces += [text[at:start], pseudonym]
-            at = end
-        return "".join([*pieces, text[at:]]) if pieces else text
+        return () if self._by_word.keys().isdisjoint(_WORD.findall(folded)) else self._found(text, folded)
 
-    def _found(self, text: str, folded: str) -> Iterator[tuple[int, int, str]]:
+    def _in_escaped(self, text: str) -> str:
+        """The same for characters that are escaped in the text: ``jsmith%40example.com``, ``%2Fjsmith``."""
+        for named in (self._named, self._earlier.found):
+            plain = _unescaped(text)
+            if plain is None:
+                return text
+            decoded, starts = plain
+            text = _replaced(text, ((starts[start], starts[end], one) for start, end, one in named(decoded)))
+        return text
+
+    def _found(self, text: str, folded: str) -> Iterator[Found]:
         """Start, end and pseudonym of each name, in order. Pseudonyms made with this key are skipped."""
         at = 0
         made = {one.start(): one.end() for one in PSEUDONYM.finditer(text) if self._key.made(one[0])}
@@ -107,14 +135,78 @@ class Names:
         return self._folded[_folded(spelled)] if found is None else found
 
 
+def _replaced(text: str, found: Iterable[Found]) -> str:
+    pieces, at = [], 0
+    for start, end, pseudonym in found:
+        pieces += [text[at:start], pseudonym]
+        at = end
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
+def _unescaped(text: str) -> tuple[str, list[int]] | None:
+    """The text with the characters that its escapes (of JSON, SQL and URLs, once or more often) stand for, and the
+    offset in ``text`` of each of them and of its end; None if it has no escapes. Bytes that are not UTF-8 stay escaped.
+    """
+    plain: list[str] = []
+    starts: list[int] = []
+    at = 0
+    for found in _ESCAPES.finditer(text):
+        start, end = found.span()
+        plain += text[at:start]
+        starts += range(at, start)
+        for one, offset in _characters(found):
+            plain.append(one)
+            starts.append(offset)
+        at = end
+    if not at:
+        return None
+    plain += text[at:]
+    starts += range(at, len(text) + 1)
+    return "".join(plain), starts
+
+
+def _characters(found: re.Match[str]) -> Iterator[tuple[str, int]]:
+    """The characters of an escape or of a sequence of percent-encoded bytes, each with its offset."""
+    if found["letter"]:
+        yield _OF_LETTERS.get(found["letter"], found["letter"]), found.start()
+    elif found["slash"]:
+        yield "\\", found.start()
+    elif found["code"]:
+        codes = re.findall(r"[ux]([0-9a-fA-F]+)", found[0])
+        pair = b"".join(int(code, 16).to_bytes(2) for code in codes)
+        yield pair.decode("utf-16-be", "replace"), found.start()
+    else:
+        bytes_of = [(int(one[0][-2:], 16), found.start() + one.start()) for one in _OF_URL.finditer(found[0])]
+        yield from _of_utf8(bytes_of, found)
+
+
+def _of_utf8(given: list[tuple[int, int]], found: re.Match[str]) -> Iterator[tuple[str, int]]:
+    at = 0
+    while at < len(given):
+        first, offset = given[at]
+        size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+        try:
+            yield bytes(one for one, _ in given[at : at + size]).decode(), offset
+            at += size
+        except UnicodeDecodeError:
+            at += 1
+            end = given[at][1] if at < len(given) else found.end()
+            for place in range(offset, end):
+                yield found.string[place], place
+
+
 def _spellings(name: str) -> dict[str, None]:
     """The name, and its forms in SQL, JSON, URLs and other Unicode normalizations."""
     ways = dict.fromkeys((name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))))
     if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum():
         utf8 = name.encode("utf-8", "replace").decode("utf-8")
-        ways |= dict.fromkeys((name.replace('"', '""'), name.replace("'", "''"), name.replace("'", "\\'")))
-        ways |= dict.fromkeys((json.dumps(name)[1:-1], json.dumps(name, ensure_ascii=False)[1:-1]))
         ways |= dict.fromkeys((quote(utf8, safe=""), quote(utf8, safe="@"), quote_plus(utf8)))
+        ways |= dict.fromkeys((name.replace('"', '""'), name.replace("'", "''"), name.replace("'", "\\'")))
+        for ascii_only in (True, False):
+            for one in [name, name.replace('"', '""'), name.replace("'", "''")]:
+                for _ in range(_LEVELS):
+                    one = json.dumps(one, ensure_ascii=ascii_only)[1:-1]  # noqa: PLW2901 # JSON in JSON
+                    ways[one] = None
     return ways
 
 

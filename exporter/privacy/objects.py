@@ -10,18 +10,21 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import astuple
 
 from exporter.privacy.patterns import DATABASES, SCHEMAS
 from exporter.queries.ddl import change_of, properties_of
 from exporter.queries.identifiers import normal_domain, usable_id
+from exporter.queries.properties import read
 from exporter.rows import documents
+from exporter.rows.columns import columns_of
 from exporter.rows.documents import ChangeDocument, Document, Text, decode, text
 from exporter.rows.row import STRUCTURED, Row
 from exporter.rows.times import iso_micros
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from exporter.privacy.filters import Filters
     from exporter.queries.facts import Change
@@ -48,6 +51,8 @@ def taken(row: Row, filters: Filters) -> Taken | None:
     """The row without the objects that the filters leave out; None if they leave out none."""
     document, taker = decode(row.content), _Taker(filters)
     taker.document(document)
+    if taker.is_any_out(_names(row.unknown_columns)):  # then nothing tells which part of the columns may stay
+        row = structs.replace(row, unknown_columns=None)
     if not taker.reasons:
         return None
     kept = own_form(row, document) if taker.stays else None
@@ -72,9 +77,22 @@ def named_stages(row: Row) -> str | None:
 
 def own_form(row: Row, document: Document) -> str:
     """A line that reads as this row with ``document`` as its content."""
-    columns = {name: getattr(row, name) for name in row.__struct_fields__ if name not in {"start", "content"}}
+    columns = {name: getattr(row, name) for name in row.__struct_fields__ if name not in _NOT_COLUMNS}
+    if row.calls is None or row.interval_end is None:
+        times = {"query_start_time": iso_micros(row.start)}
+        columns = {name: value for name, value in columns.items() if name not in _OF_CALLS}
+    else:
+        times = {"interval_start_time": iso_micros(row.start), "interval_end_time": iso_micros(row.interval_end)}
+        del columns["query_id"]  # it is made from the others
+    if row.unknown_columns is not None:
+        columns = {**columns_of(row.unknown_columns), **columns}
     structured = dict(zip(STRUCTURED, astuple(document), strict=True))
-    return msgspec.json.encode({**columns, "query_start_time": iso_micros(row.start), **structured}).decode()
+    return msgspec.json.encode({**columns, **times, **structured}).decode()
+
+
+_NOT_COLUMNS: Final = frozenset({"start", "content", "unknown_columns", "interval_end"})
+_OF_CALLS: Final = frozenset({"calls", "query_parameterized_hash"})
+"""Columns of AGGREGATE_ACCESS_HISTORY, which a row of ACCESS_HISTORY can have as unknown ones."""
 
 
 class _Taker:
@@ -149,7 +167,11 @@ class _Taker:
         properties = properties_of(document)
         change = change_of(document, properties)
         others = () if change is None else _others(change)
-        return any(self._is_out(domain, name) for domain, name in (*others, *_names(properties)))
+        return self.is_any_out((*others, *_names(read(properties).normal)))
+
+    def is_any_out(self, named: Iterable[tuple[str | None, str | None]]) -> bool:
+        """Whether any of these objects, given by domain and name, is left out."""
+        return any(self._is_out(domain, name) for domain, name in named)
 
     def _is_out(self, domain: Text, name: Text, stage_kind: Text = None) -> bool:
         reason = self._filters.object(normal_domain(text(domain)), text(name), text(stage_kind))
@@ -166,8 +188,8 @@ def _others(change: Change) -> Iterator[tuple[str | None, str | None]]:
 
 
 def _names(properties: str | None) -> Iterator[tuple[str | None, str]]:
-    """Domain and name of objects named in the properties of a change: tags, policies, objects of grants. A text with
-    two parts counts as a name only if the name of its member ends in ``name``.
+    """Domain and name of objects named in the properties of a change, in their normal form: tags, policies, objects of
+    grants. A text with two parts counts as a name only if the name of its member ends in ``name``.
     """
     left: list[tuple[str, Any]] = [("", _opened(properties))]
     while left:

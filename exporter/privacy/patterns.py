@@ -45,7 +45,7 @@ def pattern(key: str, text: str, kind: str) -> Pattern:
     """
     is_open = text.endswith("*")
     bare = text.removesuffix("*")
-    parts = (_stored(bare),) if kind == USERS else _parts(bare)
+    parts = (stored(bare),) if kind == USERS else _parts(bare)
     if "*" in _in_quotes.sub("", bare):
         raise UsageError(f"{key}: {text!r}: * means the rest of a name, so it is allowed only at the end")
     if len(parts) > _MOST[kind]:
@@ -68,7 +68,12 @@ def stored_parts(name: str) -> tuple[str, ...]:
     >>> stored_parts('db.S."my.T"')
     ('DB', 'S', 'my.T')
     """
-    return tuple(_stored(part) for part in (_parts_of(name) if _are_parts(name) else name.split(".")))
+    return tuple(stored(part) for part in (_parts_of(name) if _are_parts(name) else name.split(".")))
+
+
+def typed(name: str) -> str:
+    """A stored name as a person types it: in quotes only if it needs them."""
+    return name if stored(name) == name else quoted(name)
 
 
 def quoted(name: str) -> str:
@@ -91,7 +96,12 @@ def place_of(domain: str | None, name: str | None, stage_kind: str | None = None
     return parts[0], (parts[1] if len(parts) > 2 or domain == _SCHEMA else None)
 
 
-def _stored(part: str) -> str:
+def stored(part: str) -> str:
+    """An identifier as Snowflake stores it: letter case counts only in quotes.
+
+    >>> stored("jsmith"), stored('"jsmith"'), stored("j@example.com")
+    ('JSMITH', 'jsmith', 'j@example.com')
+    """
     if len(part) > 1 and part[0] == part[-1] == '"':
         return part[1:-1].replace('""', '"')
     return part.upper() if _is_plain(part) else part

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter import given
 from exporter.errors import UsageError
 from exporter.privacy.filters import LISTS, Filters, filters_of
 from exporter.privacy.key import Key, may_be_read_by_others
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PRIVACY: Final = ("users", "keep")
 FILTER: Final = LISTS
+_LONGEST_LIST: Final = 64 << 20
+"""Longest list of users, in bytes."""
 KEPT: Final = ("SYSTEM",)
 """Users that keep their names by default: Snowflake runs tasks as SYSTEM, which is not a person."""
 
@@ -81,9 +83,14 @@ def _advice(path: str) -> tuple[str, ...]:
 def _listed(path: str) -> list[str]:
     """The names in a file, one on each line."""
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        content = given.read(path, _LONGEST_LIST + 1)
+        lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise UsageError(f"privacy.users: {path}: is not UTF-8") from None
     except OSError as error:
         raise UsageError(f"privacy.users: {path}: cannot be read: {error.strerror}") from None
+    if len(content) > _LONGEST_LIST:
+        raise UsageError(
+            f"privacy.users: {path}: is larger than {_LONGEST_LIST >> 20} MiB, too large for a list of users"
+        )
     return [line.strip() for line in lines if line.strip()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from exporter.queries.facts import Access, Join, Thing, Write
-from exporter.queries.objects import Key, found, joined_columns, known_columns, once, partner, rank, said
+from exporter.queries.objects import Key, both, found, joined_columns, known_columns, once, partner, said
 from exporter.rows.documents import DirectDocument, JoinDocument, ReadDocument
 
 Objects = Iterable[ReadDocument | None] | None
@@ -31,7 +31,7 @@ def _access_key(fact: Access) -> Key:
 
 
 def _one_access(one: Access, other: Access) -> Access:
-    return Access(one.access, min(one.thing, other.thing, key=rank), joined_columns(one.columns, other.columns))
+    return Access(one.access, both(one.thing, other.thing), joined_columns(one.columns, other.columns))
 
 
 def writes_once(facts: Iterable[Write]) -> tuple[Write, ...]:
@@ -44,7 +44,7 @@ def _write_key(fact: Write) -> Key:
 
 
 def _one_write(one: Write, other: Write) -> Write:
-    return Write(min(one.thing, other.thing, key=rank), joined_columns(one.columns, other.columns))
+    return Write(both(one.thing, other.thing), joined_columns(one.columns, other.columns))
 
 
 def joins(direct: Iterable[DirectDocument | None] | None) -> Iterator[Join]:
@@ -60,7 +60,7 @@ def _join(left: Thing, document: JoinDocument) -> Iterator[Join]:
     right = None if side is None else partner(side)
     if right is not None:
         kind = said(document.type if document.join_type is None else document.join_type)
-        yield Join(left.key, left.name, None if kind is None else kind.upper(), right)
+        yield Join(left, None if kind is None else kind.upper(), right)
 
 
 def joins_once(facts: Iterable[Join]) -> tuple[Join, ...]:
@@ -69,12 +69,8 @@ def joins_once(facts: Iterable[Join]) -> tuple[Join, ...]:
 
 
 def _join_key(fact: Join) -> Key:
-    return fact.left_key, fact.join_type or "", fact.right.key
+    return fact.left.key, fact.join_type or "", fact.right.key
 
 
 def _one_join(one: Join, other: Join) -> Join:
-    return min(one, other, key=_join_rank)
-
-
-def _join_rank(fact: Join) -> Key:
-    return fact.left_name or "", *rank(fact.right)
+    return Join(both(one.left, other.left), one.join_type, both(one.right, other.right))

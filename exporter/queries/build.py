@@ -6,20 +6,26 @@ Sources: view, "Columns", "Ancestor queries"; QUERY_HISTORY, if it is given.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from exporter.queries.content import content_of, merged
 from exporter.queries.ddl import properties_of
 from exporter.queries.facts import NO_HISTORY, Content, History, QueryFacts
 from exporter.queries.identifiers import named
+from exporter.queries.properties import meaning, read
+from exporter.recent import Recent
 from exporter.rows.documents import ChangeDocument, decode, text
 from exporter.rows.row import Row
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
+
+_TRUNCATE: Final = "TRUNCATE_TABLE"
+"""The ``query_type`` of TRUNCATE TABLE."""
+_truncating: Final[Recent[Content]] = Recent(1_000)
 
 
 def account_of(row: Row, default: str) -> str:
@@ -35,30 +41,52 @@ def account_of(row: Row, default: str) -> str:
 
 
 def disagree(rows: Sequence[Row]) -> bool:
-    """Whether the rows of one query name different users. They contradict each other, so the query is quarantined."""
-    return len(rows) > 1 and len({row.user_name for row in rows}) > 1
+    """Whether the rows of one query name different users, or those of the same calls (AGGREGATE_ACCESS_HISTORY) give
+    different numbers of them. They contradict each other, so the query is quarantined.
+    """
+    return len(rows) > 1 and len({(row.user_name, row.calls) for row in rows}) > 1
 
 
 def distinct(rows: Sequence[Row]) -> list[Row]:
-    """The rows of one query without exact duplicates: rows equal in all columns that are read, however their JSON is
-    written. A null and an empty array are equal, because some tools write one for the other.
+    """The rows of one query without duplicates: one of each group of :func:`alike`, the same in any order of rows."""
+    return [least(group) for group in alike(rows)]
+
+
+def alike(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of one query in groups of duplicates: rows equal in all columns that are read, however their JSON is
+    written. A null and an empty array are equal, because some tools write one for the other; and so are the forms of
+    DDL properties (:mod:`exporter.queries.properties`).
     """
     if len(rows) == 1:
-        return list(rows)
-    unequal = list(dict.fromkeys(rows))
-    if len(unequal) == 1:
-        return unequal
-    told: dict[Hashable, Row] = {}
-    for row in unequal:
-        told.setdefault((*astuple(row)[:3], _plain(decode(row.content)), *astuple(row)[4:]), row)
-    return list(told.values())
+        return [list(rows)]
+    groups: dict[Hashable, list[Row]] = {}
+    if len(dict.fromkeys(rows)) == 1:
+        return [list(rows)]
+    if rows and rows[0].calls is not None:  # the id says all but the number of calls
+        for row in rows:
+            groups.setdefault(row.calls, []).append(row)
+        return [sorted(group, key=repr) for group in groups.values()]
+    for row in rows:
+        fields = astuple(row)
+        groups.setdefault((*fields[:3], _plain(decode(row.content)), *fields[4:]), []).append(row)
+    return list(groups.values())
+
+
+def least(group: Sequence[Row]) -> Row:
+    """The row that stands for duplicates: the first, or the least where the JSON of their properties differs."""
+    return group[0] if len(group) == 1 else min(group, key=_properties)
+
+
+def _properties(row: Row) -> str:
+    change = decode(row.content).change
+    return "" if change is None else properties_of(change) or ""
 
 
 def _plain(value: Any) -> Hashable:
     """A document as a hashable value; documents with the same meaning give equal values."""
     if isinstance(value, ChangeDocument):
         fields = (value.object_domain, value.object_id, value.object_name, value.argument_signature)
-        return (*map(text, (*fields, value.operation_type)), properties_of(value))
+        return (*map(text, (*fields, value.operation_type)), meaning(read(properties_of(value)).normal))
     if isinstance(value, msgspec.Struct):
         return tuple(map(_plain, astuple(value)))
     if isinstance(value, list):
@@ -71,7 +99,18 @@ def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY
     if len(rows) > 1:
         return _of_several(account, rows, history)
     (row,) = rows
-    return _facts(account, row, content_of(row.content), 1, history)
+    others = () if row.unknown_columns is None else (row.unknown_columns,)
+    return _facts(account, row, _with_history(content_of(row.content), history), 1, history, others)
+
+
+def _with_history(content: Content, history: History) -> Content:
+    """The content, with what only QUERY_HISTORY says: that the statement emptied what it wrote. The row of a TRUNCATE
+    names the table in objects_modified, like that of an INSERT (view, "Write operation notes"). Of one content the
+    result is always the same object, because caches compare contents by identity.
+    """
+    if not content.writes or (history.query_type or "").upper() != _TRUNCATE:
+        return content
+    return _truncating.get(content) or _truncating.keep(content, replace(content, truncates=True))
 
 
 def _of_several(account: str, rows: Sequence[Row], history: History) -> QueryFacts:
@@ -88,15 +127,25 @@ def _of_several(account: str, rows: Sequence[Row], history: History) -> QueryFac
         account_locator=_least(row.account_locator for row in rows),
         additional_properties=_least(row.additional_properties for row in rows),
         invoker_identity=_least(row.invoker_identity for row in rows),
+        calls=rows[0].calls,
+        interval_end=rows[0].interval_end,
+        query_parameterized_hash=rows[0].query_parameterized_hash,
     )
-    return _facts(account, least, merged([content_of(row.content) for row in rows]), len(rows), history)
+    others = tuple(sorted({row.unknown_columns for row in rows if row.unknown_columns is not None}))
+    content = _with_history(merged([content_of(row.content) for row in rows]), history)
+    return _facts(account, least, content, len(rows), history, others)
 
 
 def _least(texts: Iterable[str | None]) -> str | None:
     return min([one for one in map(named, texts) if one is not None], default=None)
 
 
-def _facts(account: str, row: Row, content: Content, row_count: int, history: History) -> QueryFacts:
+def _facts(  # noqa: PLR0913, PLR0917 - the parts of a query
+    account: str, row: Row, content: Content, row_count: int, history: History, others: tuple[str, ...]
+) -> QueryFacts:
+    if row.calls is not None:  # QUERY_HISTORY has no line for them
+        hash_ = named(row.query_parameterized_hash)
+        history = History(query_parameterized_hash=hash_, end_time=row.interval_end)
     return QueryFacts(
         account,
         row.query_id,
@@ -113,4 +162,6 @@ def _facts(account: str, row: Row, content: Content, row_count: int, history: Hi
         named(row.account_locator),
         row_count,
         history,
+        others,
+        row.calls,
     )

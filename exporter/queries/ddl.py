@@ -6,7 +6,6 @@ operation".
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from hashlib import sha256
 from operator import attrgetter
@@ -17,8 +16,8 @@ from msgspec.structs import replace
 from exporter.queries.facts import Change, Thing
 from exporter.queries.grants import grants
 from exporter.queries.identifiers import TRUNCATED, normal_domain, segment, usable_id
-from exporter.queries.objects import Key, key_of, once, rank, said, thing_of
-from exporter.queries.properties import Members, atomic, members
+from exporter.queries.objects import Key, both, key_of, once, said, thing_of
+from exporter.queries.properties import Properties, is_of_source, meaning, read
 from exporter.queries.settings import settings
 from exporter.rows.documents import ChangeDocument, text
 from exporter.rows.raw import raw_text
@@ -27,15 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SWAP: Final = ("swapTargetDomain", "swapTargetId", "swapTargetName")
-_source_end: Final = re.compile(
-    r"(?:clone|like|creation)?source(?:object|target)?(domain|id|name)", re.ASCII | re.IGNORECASE
-).fullmatch
-"""Matches the properties that name the source of a CLONE or LIKE; the view's documents do not give their names."""
 
 
 def properties_of(document: ChangeDocument) -> str | None:
-    """The properties as JSON in canonical form; None if the row has none."""
-    return raw_text(document.properties)
+    """The properties as JSON in canonical form; None if the row has none, or an empty text in their place."""
+    return raw_text(document.properties) or None
 
 
 def change_of(document: ChangeDocument | None, properties: str | None) -> Change | None:
@@ -52,7 +47,7 @@ def change_of(document: ChangeDocument | None, properties: str | None) -> Change
 
 
 def _change(thing: Thing, operation: str, properties: str | None) -> Change:
-    given = members(properties) or {}
+    given = read(properties)
     swap_key, swap_domain, swap_id, swap_name = _other(thing, given, _SWAP)
     source_key, source_domain, source_id, source_name = _other(thing, given, _source(given))
     key = f"{segment(operation).lower()}/{thing.key}"
@@ -72,27 +67,28 @@ def _change(thing: Thing, operation: str, properties: str | None) -> Change:
         policy_body=_value(given, "policyBody"),
         comment=_value(given, "comment"),
         properties="{}" if properties is None else properties,
+        normal=given.normal or "{}",
         settings=settings(key, thing.key, given),
         grants=grants(thing, given),
     )
 
 
-def _value(given: Members, name: str) -> str | None:
+def _value(given: Properties, name: str) -> str | None:
     """The value of an atomic property; None for a compound one and for a blank or truncated value."""
-    return said(atomic(given.get(name)))
+    return said(given.atoms.get(name))
 
 
-def _source(given: Members) -> tuple[str, str, str]:
+def _source(given: Properties) -> tuple[str, str, str]:
     """The names of the properties with domain, id and name of the source of a CLONE or LIKE; empty if missing."""
     ends: dict[str, str] = {}
-    for name in given:
-        end = _source_end(name)
+    for name in given.atoms:
+        end = is_of_source(name)
         if end is not None:
             ends.setdefault(end[1].lower(), name)
     return ends.get("domain", ""), ends.get("id", ""), ends.get("name", "")
 
 
-def _other(thing: Thing, given: Members, names: tuple[str, str, str]) -> tuple[str | None, ...]:
+def _other(thing: Thing, given: Properties, names: tuple[str, str, str]) -> tuple[str | None, ...]:
     """Key, domain, id and name of the other object of a change. Without a domain it has that of ``thing``."""
     domain, ident, name = (_value(given, one) for one in names)
     if ident is None and name is None:
@@ -112,19 +108,19 @@ def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
 
 
 def _says(fact: Change) -> Key:
-    return fact.thing.key, fact.operation, fact.properties or ""
+    return fact.thing.key, fact.operation, meaning(fact.normal)
 
 
 def _one(one: Change, other: Change) -> Change:
-    return min(one, other, key=_rank)
+    return replace(min(one, other, key=_rank), thing=both(one.thing, other.thing))
 
 
 def _rank(fact: Change) -> Key:
-    """An order for changes that are equal in object, operation and properties."""
-    return *rank(fact.thing), fact.swap_domain or "", fact.source_domain or ""
+    """An order for changes that are equal in object, operation and the meaning of their properties."""
+    return fact.normal or "", fact.properties or "", fact.swap_domain or "", fact.source_domain or ""
 
 
 def _told_apart(change: Change) -> Change:
-    key = f"{change.change_key}/{sha256((change.properties or '').encode()).hexdigest()[:16]}"
+    key = f"{change.change_key}/{sha256((change.normal or '').encode()).hexdigest()[:16]}"
     settled = tuple([replace(one, change_key=key) for one in change.settings])
     return replace(change, change_key=key, settings=settled)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from exporter.queries.facts import Derivation, Thing
-from exporter.queries.objects import Key, once, rank, said, source
+from exporter.queries.objects import Key, both, once, one_of, said, source
 from exporter.rows.documents import SourcedColumnDocument, SourceDocument
 
 if TYPE_CHECKING:
@@ -44,8 +46,5 @@ def _key(fact: Derivation) -> Key:
 
 
 def _one(one: Derivation, other: Derivation) -> Derivation:
-    return min(one, other, key=_rank)
-
-
-def _rank(fact: Derivation) -> Key:
-    return fact.target_name or "", *rank(fact.source)
+    name = one_of(one.target_name, other.target_name)
+    return replace(one, target_name=name, source=both(one.source, other.source))

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from exporter.queries.grants import held_as
 from exporter.queries.identifiers import TRUNCATED
+from exporter.queries.properties import NULL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,10 +42,12 @@ class Effect(Struct, frozen=True, gc=False):
     At the end of the query:
     ``drops``           the object is dropped
     ``makes``           a new version of it is made
-    ``creates``         that version has no former version
+    ``creates``         the object is made anew: that version has no former version
+    ``empties``         the object is truncated: that version has no former version and no sources, the object stays
     ``policy_body``     the body in that version, if the object is a policy
     ``written``         its columns that were written, sorted, each with whether it is new: added or renamed
     ``renamed``         former and new name of its columns, sorted
+    ``renamed_by``      the keys of the changes that rename them, in the same order
     ``lost``            its columns that are dropped, sorted
     """
 
@@ -60,6 +63,8 @@ class Effect(Struct, frozen=True, gc=False):
     written: tuple[tuple[str, bool], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     lost: tuple[str, ...] = ()
+    empties: bool = False
+    renamed_by: tuple[str, ...] = ()
 
 
 NOTHING: Final = Effect()
@@ -89,7 +94,7 @@ def is_rename(setting: Setting) -> bool:
     """Whether the setting renames its column; the new name is its value."""
     if setting.property != "objectName" or setting.column_name is None or setting.value is None:
         return False
-    return setting.value not in {setting.column_name, TRUNCATED} and setting.value.strip(" ") != ""
+    return setting.value not in {setting.column_name, TRUNCATED, NULL} and setting.value.strip(" ") != ""
 
 
 class _Draft(Struct, gc=False):
@@ -101,11 +106,12 @@ class _Draft(Struct, gc=False):
     drops: bool = False
     makes: bool = False
     creates: bool = False
+    empties: bool = False
     policy_body: str | None = None
     source_columns: set[str] = field(default_factory=set)
     settings: set[SettingKey] = field(default_factory=set)
     written: dict[str, bool] = field(default_factory=dict)
-    renamed: set[tuple[str, str]] = field(default_factory=set)
+    renamed: dict[tuple[str, str], str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
 
     def effect(self) -> Effect:
@@ -122,6 +128,8 @@ class _Draft(Struct, gc=False):
             tuple(sorted(self.written.items())),
             tuple(sorted(self.renamed)),
             tuple(sorted(self.lost)),
+            self.empties,
+            tuple([change for _, change in sorted(self.renamed.items())]),
         )
 
 
@@ -140,7 +148,7 @@ def _effects(content: Content) -> Mapping[str, Effect]:
     _reads(content, drafts)
     for write in content.writes:
         draft = drafts[write.thing.key]
-        draft.makes = True
+        draft.makes, draft.empties = True, content.truncates
         for column in write.columns:
             draft.written[column.name] = False
     for change in content.changes:
@@ -195,5 +203,6 @@ def _setting(setting: Setting, drafts: _Drafts) -> None:
         assert setting.value is not None
         draft = drafts[setting.object_key]
         draft.makes = True
-        draft.renamed.add((setting.column_name, setting.value))
+        names = setting.column_name, setting.value
+        draft.renamed[names] = min(setting.change_key, draft.renamed.get(names, setting.change_key))
         draft.written[setting.value] = True

@@ -85,10 +85,9 @@ class PolicyReference(Struct, frozen=True, gc=False):
 
 
 class Join(Struct, frozen=True, gc=False):
-    """A join between two objects that a query read (guide, "Joins")."""
+    """A join between two objects that a query read (guide, "Joins"). ``left``: the one that lists the other."""
 
-    left_key: str
-    left_name: str | None
+    left: Thing
     join_type: str | None
     right: Thing
 
@@ -125,8 +124,9 @@ class Grant(Struct, frozen=True, gc=False):
 
 class Change(Struct, frozen=True, gc=False):
     """A DDL change (view, object_modified_by_ddl). ``operation``: the view's word in upper case. ``properties``: the
-    JSON of the row. ``swap_*``: the partner of a SWAP; ``source_*``: the source of a CLONE or LIKE. Their values are as
-    in the row; ``*_key`` is None if the row names no such object.
+    JSON of the row; ``normal``: the same in the one form of :mod:`exporter.queries.properties`. ``swap_*``: the partner
+    of a SWAP; ``source_*``: the source of a CLONE or LIKE. Their values are as in the row; ``*_key`` is None if the row
+    names no such object.
     """
 
     change_key: str
@@ -146,6 +146,7 @@ class Change(Struct, frozen=True, gc=False):
     properties: str | None
     settings: tuple[Setting, ...] = ()
     grants: tuple[Grant, ...] = ()
+    normal: str | None = None
 
 
 class Agent(Struct, frozen=True, gc=False):
@@ -158,7 +159,9 @@ class Agent(Struct, frozen=True, gc=False):
 
 class Content(Struct, frozen=True, gc=False):
     """What a statement did, independent of who ran it and when. Every tuple is sorted by key, with each key once.
-    ``incomplete``: sorted texts ``PLACE REASON`` for what Snowflake truncated or left without a name.
+    ``incomplete``: sorted texts ``PLACE REASON`` for what Snowflake truncated or left without a name, and streams that
+    it does not name (:mod:`exporter.queries.streams`). ``truncates``: it was a TRUNCATE TABLE: what it wrote is empty
+    after it. Only QUERY_HISTORY says so, so it is part of the content.
     """
 
     accesses: tuple[Access, ...] = ()
@@ -169,10 +172,13 @@ class Content(Struct, frozen=True, gc=False):
     changes: tuple[Change, ...] = ()
     agents: tuple[Agent, ...] = ()
     incomplete: tuple[str, ...] = ()
+    truncates: bool = False
 
 
 class History(Struct, frozen=True, gc=False):
-    """A query's line of QUERY_HISTORY. ``end_time`` microseconds since 1970; ``total_elapsed_time`` milliseconds."""
+    """A query's line of QUERY_HISTORY. ``end_time`` microseconds since 1970; ``total_elapsed_time`` milliseconds.
+    ``is_temporary``: whether its text is a CREATE TEMPORARY; this is known also if SQL text is not exported.
+    """
 
     query_text: str | None = None
     query_type: str | None = None
@@ -193,14 +199,20 @@ class History(Struct, frozen=True, gc=False):
     rows_inserted: int | None = None
     rows_updated: int | None = None
     rows_deleted: int | None = None
+    is_temporary: bool = False
 
 
+HISTORY_COLUMNS = History.__struct_fields__[:-1]
+"""The columns of QUERY_HISTORY that are read."""
 NO_HISTORY = History()
 
 
 class QueryFacts(Struct, frozen=True, gc=False):
     """A query: who ran it and when, and what it did. ``start``: the earliest query_start_time of its rows.
-    ``row_count``: its rows in the view without exact duplicates.
+    ``row_count``: its rows in the view without exact duplicates. ``unknown_columns``: of each of its rows, the columns
+    that this version does not know, as JSON; sorted. ``calls``: of a row of AGGREGATE_ACCESS_HISTORY the number of
+    queries that it stands for; then ``query_id`` is made from its key, and ``start`` and ``history.end_time`` are its
+    interval. None for a query.
     """
 
     account: str
@@ -218,6 +230,8 @@ class QueryFacts(Struct, frozen=True, gc=False):
     account_locator: str | None = None
     row_count: int = 1
     history: History = NO_HISTORY
+    unknown_columns: tuple[str, ...] = ()
+    calls: int | None = None
 
     @property
     def end(self) -> int:

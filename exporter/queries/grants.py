@@ -17,10 +17,12 @@ from exporter.queries.around import containers
 from exporter.queries.facts import Grant, Thing
 from exporter.queries.identifiers import is_qualified, normal_domain, segment
 from exporter.queries.objects import said, thing_of
-from exporter.queries.properties import Members, as_text, atomic, members
+from exporter.queries.properties import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from exporter.queries.properties import Properties
 
 GRANTED: Final = "granted/"
 """Prefix of the property name under which a grant is kept among the settings of an object."""
@@ -43,7 +45,7 @@ _parts: Final = re.compile(
 ).fullmatch
 
 
-def grants(changed: Thing, properties: Members) -> tuple[Grant, ...]:
+def grants(changed: Thing, properties: Properties) -> tuple[Grant, ...]:
     """What a change of this object grants and revokes, once each, sorted. A grant without an object or grantee is left
     out; its JSON stays in the settings.
     """
@@ -126,9 +128,9 @@ def _names(raw: Raw | None) -> list[str]:
 # --- privileges and roles ---------------------------------------------------------------------------------------------
 
 
-def _told(changed: Thing, properties: Members) -> Iterator[Grant]:
+def _told(changed: Thing, properties: Properties) -> Iterator[Grant]:
     for name in ("grant", "revoke"):
-        for told in json_grants(atomic(properties.get(name)) or ""):
+        for told in json_grants(properties.atoms.get(name) or ""):
             yield from _of_one(changed, told, is_revoked=name == "revoke")
 
 
@@ -180,13 +182,12 @@ def _role(name: str) -> Thing | None:
 # --- accounts that a share is open to ---------------------------------------------------------------------------------
 
 
-def _to_accounts(changed: Thing, properties: Members) -> Iterator[Grant]:
+def _to_accounts(changed: Thing, properties: Properties) -> Iterator[Grant]:
     """The accounts added to and removed from a share. ``accountsToSet`` first removes all accounts."""
     if changed.kind != "share":
         return
     for name, is_revoked in _ACCOUNTS.items():
-        inside = members(properties.get(name))
-        given = properties.get(name) if inside is None else inside.get("value")
+        given = properties.atoms.get(name)
         if given is None:
             continue
         if name == "accountsToSet":

@@ -1,8 +1,8 @@
 """Derive natural keys from the names and ids of Snowflake objects.
 
 The key of an object is its kind and its id (view, "objectId": unique within a given account *and domain*). If the row
-gives no usable id, its name is the key, with ``name/`` before it so that it cannot equal an id. A sentinel is never
-used as a name.
+gives no usable id, its name is the key, with ``name/`` before it so that it cannot equal an id. A sentinel or the name
+of a system view is never used as a key.
 
 Identifiers follow Snowflake's rules: unquoted ones are stored in upper case, quoted ones unchanged, and a dot inside
 quotes does not separate parts.
@@ -31,6 +31,8 @@ VIEWS: Final = ("VIEW", "MATERIALIZED VIEW", "SECURE VIEW")
 FUNCTIONS: Final = ("FUNCTION", "EXTERNAL FUNCTION", "TABLE FUNCTION", "AGGREGATE FUNCTION")
 ROUTINE_KINDS: Final = ("function", "procedure")
 UNKNOWN_KIND: Final = "object"
+READ_AS_STREAM: Final = ("view", "stream", "table", UNKNOWN_KIND)
+"""Kinds that a row may give for the view through which Snowflake reads a stream."""
 LOCATION_KIND: Final = "location"
 _TAKEN: Final = ("QUERY", "USER", "AGENT", "LOCATION", "ACCOUNT", "EXPORT", "READS", "PART", "ACCESS", "ENFORCED")
 """Domains whose kind would equal a path of the graph that is not for objects (``user/JSMITH`` is a user)."""
@@ -51,6 +53,8 @@ _is_well_formed: Final = re.compile(rf"{_PART}(?:[.]{_PART})*").fullmatch
 _is_stored: Final = re.compile(r"[A-Z_][A-Z0-9_$]*").fullmatch
 _gaps: Final = re.compile(r"[ \t\n\x0b\f\r_]+")
 _id: Final = re.compile(r"0*([1-9][0-9]*)(?:[.]0+)?").fullmatch
+_is_system_view: Final = re.compile(r'(?:.*[.])?("?)([$]SYS_VIEW_[0-9]+)\1', re.IGNORECASE | re.DOTALL).fullmatch
+_LAST_OF_SYSTEM_VIEWS: Final = (*"0123456789", *(f'{digit}"' for digit in "0123456789"))
 _is_no_id: Final = re.compile(r"[-0-9.]*").fullmatch
 _HIDDEN_DOTS: Final = {".": "%2E", "..": "%2E%2E"}
 
@@ -102,6 +106,17 @@ def id_as_name(text: str | None) -> str | None:
 def named(text: str | None) -> str | None:
     """The name; None if it is empty, only spaces (U+0020, as in Spark's ``trim``) or the sentinel."""
     return text if text and text != TRUNCATED and not (text[0] == " " == text[-1] and not text.strip(" ")) else None
+
+
+def system_view(name: str) -> str | None:
+    """The last part of a name, in upper case without quotes, if it is that of a view through which Snowflake reads a
+    stream; otherwise None. A row that gives no id with it names no object (:mod:`exporter.queries.streams`).
+
+    >>> system_view("$SYS_VIEW_7"), system_view('D.S."$sys_view_7"'), system_view("SYS_VIEW_7")
+    ('$SYS_VIEW_7', '$SYS_VIEW_7', None)
+    """
+    found = _is_system_view(name) if name.endswith(_LAST_OF_SYSTEM_VIEWS) else None
+    return found[2].upper() if found else None
 
 
 def is_qualified(name: str) -> bool:
@@ -194,13 +209,13 @@ def object_key(
     kind: str, object_id: str | None, name: str | None, signature: str | None = None, location: str | None = None
 ) -> str | None:
     """The key of an object: ``kind/ID``, else ``kind/name/NAME`` (functions and procedures with their arguments),
-    else ``location/URL``; None if the row has none of the three.
+    else ``location/URL``; None if the row has none of the three. A system view is no name.
 
     ``object_id``: a result of :func:`usable_id`; ``name``, ``location``: results of :func:`named`.
     """
     if object_id is not None:
         return f"{kind}/{object_id}"
-    if name is not None:
+    if name is not None and (kind not in READ_AS_STREAM or system_view(name) is None):
         arguments = signature or "" if kind in ROUTINE_KINDS else ""
         return f"{kind}/name/{segment(canonical_name(name) + arguments)}"
     return None if location is None else f"{LOCATION_KIND}/{segment(location)}"

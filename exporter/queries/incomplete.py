@@ -10,8 +10,10 @@ from typing import Final
 
 import msgspec
 
-from exporter.queries.identifiers import TRUNCATED
+from exporter.queries.identifiers import TRUNCATED, usable_id
+from exporter.queries.objects import said
 from exporter.rows.documents import (
+    AgentDocument,
     ChangeDocument,
     Document,
     GuardedDocument,
@@ -42,6 +44,8 @@ def _every(document: Document, properties: str | None, *, may_be_cut: bool) -> I
                 yield f"{name} {TRUNCATED}"
             if _says_nothing_somewhere(objects):
                 yield f"{name} UNNAMED"
+    if any(one is None or _is_nobody(one) for one in document.agents or ()):
+        yield "agents_info UNNAMED"
     change = document.change
     if change is not None:
         if may_be_cut and _is_cut(change, properties):
@@ -81,7 +85,12 @@ def _is_nothing(one: ReadDocument | WrittenDocument | GuardedDocument) -> bool:
     name = one.location if one.object_name is None else one.object_name
     if name is None and one.locations:
         name = one.locations[0]
-    return _is_blank(name) and text(one.object_id) in _NO_ID
+    ident = text(one.object_id)
+    return _is_blank(name) and (ident in _NO_ID or (_is_blank(one.object_domain) and usable_id(ident) is None))
+
+
+def _is_nobody(agent: AgentDocument) -> bool:
+    return all(said(one) is None for one in (agent.agent_type, agent.agent_id, agent.agent_name))
 
 
 def _is_blank(value: Text) -> bool:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from msgspec import Struct, field
 
 from exporter.queries.around import containers
-from exporter.queries.effects import DROPS, is_rename
+from exporter.queries.clones import Remade, remade
+from exporter.queries.content import objects
+from exporter.queries.effects import CREATES, DROPS, NOTHING, Effect, effects, is_rename
 from exporter.queries.facts import Thing
 from exporter.queries.grants import held_as
-from exporter.queries.identifiers import named
+from exporter.queries.identifiers import ROUTINE_KINDS, named
 from exporter.recent import Recent
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from exporter.queries.facts import Access, Change, Content, QueryFacts, Setting, Write
 
-Value = TypeVar("Value", str, "str | None")
+Value = TypeVar("Value", str, "str | None", Remade)
 _CONTENTS: Final = 6_000
 _WIDE: Final = 1_000
 """Mentions are cached for this many contents, because statements recur; not those of more columns than this."""
@@ -35,7 +37,9 @@ Values = dict[Value, None] | tuple[()]
 
 
 class Said(Struct, gc=False):
-    """What one query says about an object: the fields of :class:`exporter.things.lives.Profile`, without times."""
+    """What one query says about an object: the fields of :class:`exporter.things.lives.Profile`, without times.
+    ``changes``: whether the query writes or changes the object; ``effect``: what it does to it.
+    """
 
     object_id: str | None = None
     domains: Values[str] = ()
@@ -51,6 +55,10 @@ class Said(Struct, gc=False):
     given: Values[str] = ()
     drops: Values[str] = ()
     elements: Values[str] = ()
+    takes: Values[str] = ()
+    remade: Values[Remade] = ()
+    changes: bool = False
+    effect: Effect = NOTHING
 
 
 class Mentions(NamedTuple):
@@ -84,11 +92,16 @@ def sightings(facts: QueryFacts) -> Mapping[str, Names]:
 
 def _made(content: Content) -> Mentions:
     said = _Each()
-    for thing in chain(_objects(content), _beside(content)):
+    for thing in chain(objects(content), _beside(content)):
         _describe(said[thing.key], thing)
     _columns(content, said)
+    for write in content.writes:
+        said[write.thing.key].changes = True
     for change in content.changes:
         of_thing = said[change.thing.key]
+        of_thing.changes = True
+        if change.operation in CREATES and change.thing.object_id and change.thing.kind not in ROUTINE_KINDS:
+            of_thing.takes = _with(of_thing.takes, change.thing.name)
         _new_names(change, of_thing)
         if change.operation in DROPS:
             of_thing.drops = _with(of_thing.drops, change.operation)
@@ -97,9 +110,18 @@ def _made(content: Content) -> Mentions:
         for setting in change.settings:
             _column_of(setting, of_thing)
             of_thing.elements = _with(of_thing.elements, setting.element_key)
+    _done(content, said)
     each = {key: said[key] for key in sorted(said)}
     names = {key: _names(one) for key, one in each.items() if one.names or one.given}
     return Mentions(each, names, _around(names))
+
+
+def _done(content: Content, said: _Each) -> None:
+    for key, one in remade(content):
+        said[key].remade = _with(said[key].remade, one)
+    for key, effect in effects(content).items():
+        if key in said:
+            said[key].effect = effect
 
 
 def _around(names: Mapping[str, Names]) -> tuple[Thing, ...]:
@@ -115,16 +137,6 @@ class _Each(dict[str, Said]):
     def __missing__(self, key: str) -> Said:
         self[key] = said = Said()
         return said
-
-
-def _objects(content: Content) -> Iterator[Thing]:
-    """The objects that the rows list."""
-    yield from (access.thing for access in content.accesses)
-    yield from (write.thing for write in content.writes)
-    yield from (derivation.source for derivation in content.derivations)
-    yield from (policy.protected for policy in content.policies)
-    yield from (join.right for join in content.joins)
-    yield from (change.thing for change in content.changes)
 
 
 def _beside(content: Content) -> Iterator[Thing]:

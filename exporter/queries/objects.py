@@ -1,7 +1,8 @@
 """Derive things with a key from the objects in rows; helpers for all facts about things.
 
-Two facts with one key differ only if Snowflake writes an object in two ways in one query. The smaller one is kept
-(fields compared in order, empty first), so that the result does not depend on the order of rows.
+Two facts with one key differ only if Snowflake writes an object in two ways in one query. They are merged field by
+field: what one of them leaves out, the other gives, and of two values the least is kept. So the result does not depend
+on the order of rows.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def thing_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the key o
     """The thing that the fields of a row describe; None if they identify nothing."""
     ident, normal, place, owner = text(object_id), normal_domain(text(domain)), said(location), said(stage_kind)
     kind, number, own_name, arguments = kind_of(normal, owner, place), usable_id(ident), said(name), said(signature)
-    key = object_key(kind, number, own_name or id_as_name(ident), arguments, place)
+    of_id = None if normal is None else id_as_name(ident)  # an id alone, without a kind, names nothing
+    key = object_key(kind, number, own_name or of_id, arguments, place)
     if key is None:
         return None
     return Thing(key, kind, normal, number, own_name, arguments, said(data_type), owner, place, said(account))
@@ -137,19 +139,34 @@ def _column_rank(column: Column) -> Key:
     return column.name, column.column_id or ""
 
 
-def rank(thing: Thing) -> Key:
-    """The sort key by which one of two descriptions of the same thing is chosen; missing values come first."""
-    return (
-        thing.kind,
-        thing.domain or "",
-        thing.object_id or "",
-        thing.name or "",
-        thing.signature or "",
-        thing.data_type or "",
-        thing.stage_kind or "",
-        thing.location or "",
-        thing.account or "",
+def both(one: Thing, other: Thing) -> Thing:
+    """Two descriptions of the same thing as one."""
+    if one is other:
+        return one
+    first = min(one, other, key=_kind_rank)
+    return Thing(
+        first.key,
+        first.kind,
+        first.domain,
+        one_of(one.object_id, other.object_id),
+        one_of(one.name, other.name),
+        one_of(one.signature, other.signature),
+        one_of(one.data_type, other.data_type),
+        one_of(one.stage_kind, other.stage_kind),
+        one_of(one.location, other.location),
+        one_of(one.account, other.account),
     )
+
+
+def _kind_rank(thing: Thing) -> tuple[str, bool, str]:
+    return thing.kind, thing.domain is None, thing.domain or ""
+
+
+def one_of(text: str | None, other: str | None) -> str | None:
+    """The least of two texts; the known one if the other is None."""
+    if text is None or other is None:
+        return other if text is None else text
+    return min(text, other)
 
 
 def once(facts: Iterable[Fact], key: Callable[[Fact], Key], together: Callable[[Fact, Fact], Fact]) -> tuple[Fact, ...]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from exporter.queries.facts import PolicyReference, Thing
 from exporter.queries.identifiers import normal_domain, usable_id
-from exporter.queries.objects import Key, column_id, found, key_of, once, rank, said
+from exporter.queries.objects import Key, both, column_id, found, key_of, once, one_of, said
 from exporter.rows.documents import GuardedDocument, PolicyDocument, Text, text
 
 if TYPE_CHECKING:
@@ -57,9 +59,11 @@ def _key(fact: PolicyReference) -> Key:
 
 
 def _one(one: PolicyReference, other: PolicyReference) -> PolicyReference:
-    return min(one, other, key=_rank)
-
-
-def _rank(fact: PolicyReference) -> Key:
-    more = fact.column_id or "", fact.policy_kind, fact.policy_id or "", fact.policy_name or ""
-    return *rank(fact.protected), *more
+    return replace(
+        one,
+        protected=both(one.protected, other.protected),
+        column_id=one_of(one.column_id, other.column_id),
+        policy_kind=min(one.policy_kind, other.policy_kind),
+        policy_id=one_of(one.policy_id, other.policy_id),
+        policy_name=one_of(one.policy_name, other.policy_name),
+    )

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from exporter.queries.facts import Setting
-from exporter.queries.identifiers import TRUNCATED, usable_id
+from exporter.queries.identifiers import usable_id
 from exporter.queries.objects import key_of, said
-from exporter.queries.properties import Members, atomic, is_compound, members
+from exporter.queries.properties import COLUMNS, KNOWN_OF_ELEMENT, NULL, policies_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from exporter.queries.properties import Element, Properties
 
 __all__ = ["settings"]
 
-_COLUMNS: Final = "columns"
-_OF_ELEMENT: Final = frozenset(("objectId", "subOperationType", "tagValue", "value"))
-_policies: Final = re.compile(r"([a-zA-Z]+)Policies").fullmatch
 _word_begins: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -35,10 +34,10 @@ class Place(Struct, frozen=True, gc=False):
     column_name: str | None = None
 
 
-def settings(change_key: str, object_key: str, properties: Members) -> tuple[Setting, ...]:
+def settings(change_key: str, object_key: str, properties: Properties) -> tuple[Setting, ...]:
     """The settings of a change, each once, sorted."""
     place = Place(change_key, object_key)
-    every = dict.fromkeys(_of_object(place, properties))
+    every = dict.fromkeys(_of_group(place, properties))
     return tuple(sorted(every, key=_order))
 
 
@@ -52,44 +51,37 @@ def _order(setting: Setting) -> tuple[str, ...]:
     )
 
 
-def _of_object(place: Place, properties: Members) -> Iterator[Setting]:
-    for name, given in properties.items():
-        inside = members(given)
-        if name == _COLUMNS and inside is not None and is_compound(inside):
-            yield from _of_columns(place, inside)
+def _of_group(place: Place, properties: Properties, without: frozenset[str] = frozenset()) -> Iterator[Setting]:
+    """One setting for each atomic property, and one for each element of a compound property."""
+    for name, value in properties.atoms.items():
+        if name not in without:
+            yield Setting(*_at(place), name, None, None, None, None, NULL if value is None else value)
+    for name, elements in properties.compounds.items():
+        if name in without:
+            continue
+        if name == COLUMNS and place.column_name is None:
+            yield from _of_columns(place, elements)
         else:
-            yield from _of_property(place, name, given, inside)
+            for element, one in elements.items():
+                yield _of_element(place, name, element, one)
 
 
-def _of_columns(place: Place, columns: Members) -> Iterator[Setting]:
-    for name, given in columns.items():
+def _of_columns(place: Place, columns: Mapping[str, Element]) -> Iterator[Setting]:
+    for name, one in columns.items():
         if said(name) is None:
             continue
         column = Place(place.change_key, place.object_key, name)
-        inside = members(given)
-        yield _of_element(column, _COLUMNS, name, given, inside)
-        for below, value in (inside or {}).items():
-            if below not in _OF_ELEMENT:
-                yield from _of_property(column, below, value, members(value))
+        yield _of_element(column, COLUMNS, name, one)
+        if one.inside is not None:
+            yield from _of_group(column, one.inside, KNOWN_OF_ELEMENT)
 
 
-def _of_property(place: Place, name: str, given: str | None, inside: Members | None) -> Iterator[Setting]:
-    """The setting of an atomic property, or one for each element of a compound property; none for an empty one."""
-    if inside is not None and is_compound(inside):
-        for element, value in inside.items():
-            yield _of_element(place, name, element, value, members(value))
-    elif given is not None and given != TRUNCATED and (inside is not None or not given.startswith("{")):
-        value = inside.get("value") if inside else None
-        yield Setting(*_at(place), name, None, None, None, None, given if value is None else value)
-
-
-def _of_element(place: Place, name: str, element: str, given: str | None, inside: Members | None) -> Setting:
+def _of_element(place: Place, name: str, element: str, one: Element) -> Setting:
     """The setting of an element. Its ``element_key`` is the key of a tag or policy, None for values and columns."""
-    told = inside or {}
-    ident, domain = usable_id(atomic(told.get("objectId"))), _element_domain(name)
+    ident, domain = usable_id(one.atom("objectId")), _element_domain(name)
     key = None if domain is None else key_of(domain, ident, element)
-    operation, tag = told.get("subOperationType"), told.get("tagValue")
-    value = given if inside is None else atomic(told.get("value") if tag is None else tag)
+    operation, tag = one.atom("subOperationType"), one.atom("tagValue")
+    value = one.bare if one.inside is None else one.atom("value") if tag is None else tag
     return Setting(*_at(place), name, element, key, ident, None if operation is None else operation.upper(), value)
 
 
@@ -100,7 +92,7 @@ def _at(place: Place) -> tuple[str, str, str | None]:
 @lru_cache(maxsize=1_000)
 def _element_domain(name: str) -> str | None:
     """TAG for ``tags``, MASKING POLICY for ``maskingPolicies`` and so on; None for other properties."""
-    policy = _policies(name)
+    policy = policies_in(name)
     if policy is not None:
         return _word_begins.sub(" ", policy[1]).upper() + " POLICY"
     return "TAG" if name == "tags" else None

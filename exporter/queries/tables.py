@@ -59,11 +59,16 @@ QUERIES: Final[Table] = {
     ),
     "agents": "array<struct<agent_type: string, agent_id: string, agent_name: string>>",
     "incomplete": "array<string>",
+    "unknown_columns": "array<string>",
     "row_count": "int not null",
     **QUERY_HISTORY,
+    "calls": "bigint",
 }
-"""One row per query. ``agents``: nearest first. ``incomplete``: sorted ``PLACE REASON`` for what Snowflake truncated or
-left without a name. ``row_count``: its rows in the view."""
+"""One row per query, and per interval of AGGREGATE_ACCESS_HISTORY. ``agents``: nearest first. ``incomplete``: sorted
+``PLACE REASON`` for what Snowflake truncated or left without a name, and streams that it does not name. ``row_count``:
+its rows in the view. ``calls``: the number of queries in an interval, which starts at ``query_start_time`` and ends at
+``end_time``; its ``query_id`` is made from its key. NULL for a query.
+"""
 
 ACCESSES: Final[Table] = {**_fields(f"{_TIMED}, access string not null, {_OBJECT}"), **_COLUMNS}
 """One row per query, ``access`` (DIRECT, BASE, PROVIDER_BASE) and object read; columns sorted by name."""
@@ -85,8 +90,11 @@ POLICY_REFERENCES: Final[Table] = _fields(
 """One row per query, protected object or column (None: the whole object), and policy enforced.
 ``policy_kind``: MASKING_POLICY, ROW_ACCESS_POLICY, or another that Snowflake adds."""
 
-JOINS: Final[Table] = _fields(f"{_TIMED}, left_key string not null, left_name string, join_type string, {_OBJECT}")
-"""One row per join in a query; the object columns are the right side's."""
+JOINS: Final[Table] = _fields(
+    f"{_TIMED}, left_key string not null, left_name string, left_location string, left_account string, "
+    f"join_type string, {_OBJECT}"
+)
+"""One row per join in a query; ``left_*`` are of the object that lists the other, the object columns of the other."""
 
 DDL_CHANGES: Final[Table] = _fields(
     f"""{_TIMED}, change_key string not null, {_OBJECT},
@@ -164,7 +172,7 @@ def rows_of(facts: QueryFacts) -> Iterator[tuple[str, Fact]]:
     for policy in content.policies:
         yield "policy_references", query | _object(policy.protected) | _but(asdict(policy), "protected")
     for join in content.joins:
-        yield "joins", query | _but(asdict(join), "right") | _object(join.right)
+        yield "joins", query | _left(join.left) | {"join_type": join.join_type} | _object(join.right)
     for change in content.changes:
         yield from _changed(change, query)
 
@@ -176,6 +184,7 @@ def _query(facts: QueryFacts) -> Fact:
 def _query_row(facts: QueryFacts, query: Fact) -> Fact:
     more = {name: getattr(facts, name) for name in QUERIES if hasattr(facts, name)}
     told = {"agents": [asdict(one) for one in facts.content.agents], "incomplete": list(facts.content.incomplete)}
+    told["unknown_columns"] = list(facts.unknown_columns)
     ran = asdict(facts.history)
     row = query | more | told | ran | {"end_time": None if ran["end_time"] is None else utc(ran["end_time"])}
     return {name: row[name] for name in QUERIES}
@@ -185,10 +194,13 @@ def _changed(change: Change, query: Fact) -> Iterator[tuple[str, Fact]]:
     key = {"change_key": change.change_key}
     yield (
         "ddl_changes",
-        query | key | _object(change.thing) | _but(asdict(change), "change_key", "thing", "settings", "grants"),
+        query | key | _object(change.thing) | _but(asdict(change), *_NOT_OF_CHANGE),
     )
     for setting in change.settings:
         yield "ddl_settings", query | asdict(setting)
+
+
+_NOT_OF_CHANGE: Final = ("change_key", "thing", "normal", "settings", "grants")
 
 
 def _but(fields: Fact, *names: str) -> Fact:
@@ -207,6 +219,15 @@ def _object(thing: Thing) -> Fact:
         "stage_kind": thing.stage_kind,
         "location": thing.location,
         "object_account": thing.account,
+    }
+
+
+def _left(thing: Thing) -> Fact:
+    return {
+        "left_key": thing.key,
+        "left_name": thing.name,
+        "left_location": thing.location,
+        "left_account": thing.account,
     }
 
 

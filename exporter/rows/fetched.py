@@ -19,18 +19,21 @@ if TYPE_CHECKING:
 STATE: Final = "fetch.json"
 ACCESS_HISTORY: Final = "access_history"
 QUERY_HISTORY: Final = "query_history"
+AGGREGATE: Final = "aggregate_access_history"
 
 
 def told(inputs: Sequence[str]) -> dict[str, Any]:
     """The settings that follow from the inputs. A fetched folder is replaced by its folder of ACCESS_HISTORY. If it is
-    the only input, it also gives the QUERY_HISTORY and the account. Raises UsageError if it has no rows yet.
+    the only input, it also gives QUERY_HISTORY, AGGREGATE_ACCESS_HISTORY and the account. Raises UsageError if it has
+    no rows yet.
     """
     settings: dict[str, Any] = {"inputs": tuple(_rows(one) if _is_fetched(one) else one for one in inputs)}
     if len(inputs) == 1 and _is_fetched(inputs[0]):
         folder = Path(local(inputs[0]))
         account = _account(folder / STATE)
         settings |= {"account": account} if account else {}
-        settings |= {"query_history": str(folder / QUERY_HISTORY)} if (folder / QUERY_HISTORY).is_dir() else {}
+        views = {"query_history": folder / QUERY_HISTORY, "aggregate": folder / AGGREGATE}
+        settings |= {name: str(path) for name, path in views.items() if path.is_dir()}
     return settings
 
 

@@ -22,17 +22,14 @@ from exporter.rows import delimited, forms, paths
 from exporter.rows.limits import LONGEST_RECORD
 from exporter.rows.packed import FREE
 from exporter.rows.reading import rows_of_document
-from exporter.rows.views import check_names
+from exporter.rows.views import ACCESS_HISTORY, REQUIRED, check_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from exporter.rows.forms import Source
 
-REQUIRED: Final = ("query_id", "query_start_time", "user_name")
-"""Columns that ACCESS_HISTORY must have."""
-REQUIRED_OF_HISTORY: Final = ("query_id",)
-"""Columns that QUERY_HISTORY must have."""
+_VIEWS: Final = {columns: view for view, columns in REQUIRED.items()}
 NOT_UTF8: Final = "surrogateescape"
 """Decode bytes that are not UTF-8 to single surrogates (:func:`exporter.rows.fitting.is_damaged` detects them)."""
 REPLACED: Final = "\ufffd"
@@ -59,7 +56,7 @@ class Record(NamedTuple):
     is_record: bool = True
 
 
-def records(source: Source, required: tuple[str, ...] = REQUIRED) -> Iterator[Record]:
+def records(source: Source, required: tuple[str, ...] = REQUIRED[ACCESS_HISTORY]) -> Iterator[Record]:
     """All records in the files of a source, blank lines included. ``required``: columns that a header must name.
 
     Raises UsageError if a file cannot be read or a required column is missing.
@@ -80,10 +77,10 @@ def records(source: Source, required: tuple[str, ...] = REQUIRED) -> Iterator[Re
 
 def check_columns(names: Iterable[str], source: Source, required: tuple[str, ...]) -> None:
     """Raise UsageError if the column names of a CSV, a Parquet file or a table lack a required one, or if they are the
-    columns of the other view.
+    columns of another view.
     """
     lower, where = [name.strip().lower() for name in names], ", ".join(source.paths[:3])
-    check_names(lower, where, is_history=required == REQUIRED_OF_HISTORY)
+    check_names(lower, where, _VIEWS.get(required, ACCESS_HISTORY))
     missing = [name for name in required if name not in lower]
     if missing:
         there = ", ".join(sorted(lower))

@@ -33,6 +33,8 @@ ENDINGS: Final = {
 _FIRST_BYTES: Final = 65_536
 _LONGEST_HEADER: Final = 8 << 20
 _DELIMITERS: Final = ",;\t|"
+_NAMING: Final = frozenset({"query_id", "interval_start_time"})
+"""Columns by which a header of any view is recognized; whether it is the right one is checked when it is read."""
 _PACKED: Final = 10
 """Estimated bytes of text for each byte of gzip or Parquet; rows repeat much of their text."""
 _ROWS_FREE: Final = 100_000
@@ -162,13 +164,15 @@ def _wraps_rows(line: str) -> bool:
 
 
 def _csv(path: Path, text: str, required: str) -> Source:
-    """A CSV with its columns and its delimiter: the one with which the header has a column ``required``."""
+    """A CSV with its columns and its delimiter: the one with which the header has a column ``required``, or one by
+    which another view is recognized.
+    """
     header = text.lstrip("\r\n")
     if not header.strip():
         return Source(CSV, (str(path),))
     for delimiter in _DELIMITERS:
         columns = _first_record(header, delimiter)
-        if required in [column.strip().lower() for column in columns]:
+        if not _NAMING.union({required}).isdisjoint(column.strip().lower() for column in columns):
             named = [column.strip() or f"unnamed {number}" for number, column in enumerate(columns, start=1)]
             _refuse_twice(path, named)
             return Source(CSV, (str(path),), tuple(named), delimiter)

@@ -10,7 +10,7 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.queries.facts import NO_HISTORY, History
+from exporter.queries.facts import HISTORY_COLUMNS, NO_HISTORY, History
 from exporter.rows import limits, patient
 from exporter.rows.columns import NOT_DECODED, lower_name, texts_of
 from exporter.rows.fitting import is_damaged, plain_text
@@ -24,7 +24,7 @@ _TIME: Final = "end_time"
 _NUMBERS: Final = frozenset(
     {"total_elapsed_time", "bytes_scanned", "rows_produced", "rows_inserted", "rows_updated", "rows_deleted"}
 )
-_COLUMNS: Final = History.__struct_fields__
+_COLUMNS: Final = HISTORY_COLUMNS
 _KNOWN: Final = frozenset({"query_id", *_COLUMNS})
 _OF_ROWS: Final = frozenset({*OBJECTS, *map(str.upper, OBJECTS)})
 _IN_ORDER: Final = (_TIME, *(name for name in _COLUMNS if name != _TIME))
@@ -34,6 +34,11 @@ _LARGEST: Final = 2**63
 _TOO_LARGE: Final = str(_LARGEST)
 _LONGEST: Final = 400
 """Longest number, in characters."""
+_temporary: Final = re.compile(
+    r"create\s+(?:or\s+replace\s+)?(?:(?:local|global)\s+)?(?:temp(?:orary)?|volatile)\s", re.IGNORECASE | re.ASCII
+).match
+"""Matches CREATE TEMPORARY TABLE and its synonyms (CREATE TABLE, "Syntax")."""
+_COMMENTS: Final = {"--": "\n", "/*": "*/"}
 _CONTROLS: Final = "".join(map(chr, range(0x21)))
 """Characters allowed around a number: blanks and control characters."""
 
@@ -61,7 +66,16 @@ def read_history(line: str) -> HistoryLine | None:
     query_id = None if is_damaged(query_id) else query_id
     values = {name: _value(name, text) for name, text in said.items()}
     is_unreadable = query_id is None or None in values.values()
-    return HistoryLine(query_id, History(**values), is_unreadable)  # type: ignore[arg-type] # each as its column is
+    is_temporary = "query_text" in said and _creates_temporary(said["query_text"])
+    return HistoryLine(query_id, History(**values, is_temporary=is_temporary), is_unreadable)  # type: ignore[arg-type] # each as its column is
+
+
+def _creates_temporary(text: str) -> bool:
+    """Whether a statement creates a temporary table, after blanks and comments such as those of dbt."""
+    rest = text.lstrip()
+    while (end := _COMMENTS.get(rest[:2])) is not None:
+        rest = rest[2:].partition(end)[2].lstrip()
+    return _temporary(rest) is not None
 
 
 def latest(histories: Iterable[History]) -> History:

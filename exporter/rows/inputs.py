@@ -11,9 +11,12 @@ from exporter.errors import UsageError
 from exporter.rows import listing
 from exporter.rows.forms import CSV, ENDINGS, TABLE, Source, form_by_name, source_of, text_bytes
 from exporter.rows.paths import is_remote, local
+from exporter.rows.views import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from exporter.rows.apart import Apart
 
 _TABLE_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}")
 
@@ -40,20 +43,39 @@ NOTHING: Final = Inputs((), (), 0)
 
 @dataclass(frozen=True)
 class Came:
-    """All input of an export: ``rows`` of ACCESS_HISTORY, and ``history`` (QUERY_HISTORY) or None if not given."""
+    """All input of an export: ``rows`` of ACCESS_HISTORY, ``history`` (QUERY_HISTORY) and ``aggregates``
+    (AGGREGATE_ACCESS_HISTORY), the last two None if not given.
+    """
 
     rows: Inputs
     history: Inputs | None = None
+    aggregates: Inputs | None = None
+
+    @property
+    def views(self) -> dict[str, Inputs]:
+        """The input by view."""
+        found = {ACCESS_HISTORY: self.rows, QUERY_HISTORY: self.history, AGGREGATE_ACCESS_HISTORY: self.aggregates}
+        return {view: one for view, one in found.items() if one is not None}
+
+    @property
+    def named(self) -> str:
+        """The first paths of what rows are exported from, for a message."""
+        return ", ".join(one.named for one in (self.rows, self.aggregates) if one is not None and one.sources)
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """Files that contain no rows."""
+        return self.rows.skipped + (self.aggregates.skipped if self.aggregates else ())
 
     @property
     def size(self) -> int | None:
         """Estimated bytes of text in all; None if the size of one is not known."""
-        return size(self.rows, self.history)
+        return size(*self.views.values())
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The sources of both views."""
-        return self.rows.sources + (self.history.sources if self.history else ())
+        """The sources of all views."""
+        return tuple(source for one in self.views.values() for source in one.sources)
 
 
 def size(*found: Inputs | None) -> int | None:
@@ -63,16 +85,19 @@ def size(*found: Inputs | None) -> int | None:
     return sum(known) if len(known) == len(sizes) else None
 
 
-def find(names: Iterable[str], required: str = "query_id") -> Inputs:
+def find(names: Iterable[str], apart: Apart | None = None, view: str = ACCESS_HISTORY) -> Inputs:
     """Find what to read for the names of files, folders, globs and tables.
 
-    ``required``: the column that a CSV's header must name. Raises UsageError if an input does not exist, has no usable
-    header, or has a form that cannot be read.
+    ``apart``: DIR, whose files are left out; it is then listed as skipped. ``view``: the one whose rows they are; a
+    CSV's header must name its first required column. Raises UsageError if an input does not exist, is in DIR, has no
+    usable header, or has a form that cannot be read.
     """
     sources: list[Source] = []
     skipped: list[str] = []
     size: int | None = 0
     for name in names:
+        if apart is not None:
+            apart.check(name)
         if is_remote(name):
             sources.append(_remote(name))
             size = None
@@ -81,8 +106,9 @@ def find(names: Iterable[str], required: str = "query_id") -> Inputs:
             sources.append(Source(TABLE, (name,)))
             size = None
             continue
-        for path in listing.files(local(name), skipped, lambda path: form_by_name(path.name) is not None):
-            sources.append(source_of(path, required))
+        found = listing.files(local(name), skipped, lambda path: form_by_name(path.name) is not None, apart)
+        for path in found:
+            sources.append(source_of(path, REQUIRED[view][0]))
             size = None if size is None else size + text_bytes(path.name, path.stat().st_size)
     if not sources:
         raise UsageError("no input was given: give a file, a folder, a glob or a table")

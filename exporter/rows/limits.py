@@ -64,7 +64,7 @@ def long_names(row: Row) -> list[str]:
     return [f"{name} has {size:,} characters; at most {LONGEST_NAME:,} are allowed" for name, size in longest.items()]
 
 
-_KEPT: Final = frozenset({"content", "additional_properties", "invoker_identity"})
+_KEPT: Final = frozenset({"content", "additional_properties", "invoker_identity", "unknown_columns"})
 
 
 def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -12,13 +12,30 @@ from exporter.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from exporter.rows.apart import Apart
+
     IsRows = Callable[[Path], bool]
 
 
-def files(name: str, skipped: list[str], is_rows: IsRows) -> list[Path]:
+def files(name: str, skipped: list[str], is_rows: IsRows, apart: Apart | None = None) -> list[Path]:
     """The local files that a name means. ``is_rows``: whether a file in a folder can contain rows, by its name.
-    ``skipped``: the other files are appended to it. Raises UsageError if no file is found.
+    ``skipped``: the other files are appended to it. ``apart``: DIR, whose files are left out. Raises UsageError if no
+    file is found.
     """
+    every = _files(name, skipped, is_rows, apart)
+    if apart is None:
+        return every
+    stay = [path for path in every if not apart.holds(str(path))]
+    others = [path for path in skipped if not apart.holds(path)]
+    if len(stay) == len(every) and len(others) == len(skipped):
+        return every
+    skipped[:] = [*others, f"{apart.out} (the folder of the output)"]
+    if not stay:
+        raise apart.refused(name)
+    return stay
+
+
+def _files(name: str, skipped: list[str], is_rows: IsRows, apart: Apart | None) -> list[Path]:
     path = Path(name)
     if path.is_dir():
         return _in_folder(path, skipped, is_rows)
@@ -26,7 +43,12 @@ def files(name: str, skipped: list[str], is_rows: IsRows) -> list[Path]:
         if not path.is_file():
             raise UsageError(f"{name}: is a pipe or a device, not a file; write the rows to a file first")
         return [path]
-    found = [Path(one) for one in sorted(matching(name))]
+    matches = sorted(matching(name))
+    in_dir = {one for one in matches if apart is not None and apart.holds(one)}  # folders of DIR may have no rows
+    if apart is not None and in_dir and len(in_dir) == len(matches):
+        raise apart.refused(name)
+    skipped.extend(sorted(in_dir))
+    found = [Path(one) for one in matches if one not in in_dir]
     skipped.extend(str(one) for one in found if not (one.is_dir() or one.is_file()))
     every = [file for one in found for file in (_in_folder(one, skipped, is_rows) if one.is_dir() else [one])]
     there = [file for file in every if file.is_file()]

@@ -7,12 +7,13 @@ a whole. The second decodes column by column: names in any letter case, arrays a
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from exporter.rows import lenient, limits, patient
+from exporter.rows import aggregates, lenient, limits, patient
 from exporter.rows.columns import NOT_DECODED, columns_of, lower_name
 from exporter.rows.fits import fits
 from exporter.rows.fitting import DAMAGED, is_damaged, plain_text
@@ -41,11 +42,17 @@ _KEPT: Final[tuple[str, ...]] = ("additional_properties", "invoker_identity")
 """Columns that are kept as JSON text."""
 _NO_TEXT: Final = frozenset({"\\N", "null"})
 """Texts for null, as written by export tools that write arrays as text."""
-_KNOWN: Final = frozenset({*_TEXTS, *_KEPT, *STRUCTURED})
+_READ: Final = (*_TEXTS, *_KEPT, *aggregates.COLUMNS)
+"""All columns that are read as text."""
+_KNOWN: Final = frozenset({*_READ, *STRUCTURED})
+"""The columns that were known when this version was made."""
+_EMPTY: Final = frozenset({*NOTHING, "[]", "{}"})
+"""Texts of an unknown column that has no content."""
+_holds_sql: Final = re.compile(r"query_text|sql_text|bind_?(?:value|var)|binding").search
 
 
-class _Line(Struct, gc=False):
-    """A row in the documented form: names in lower case, arrays as arrays."""
+class _Line(Struct, gc=False, forbid_unknown_fields=True):
+    """A row in the documented form: names in lower case, arrays as arrays, no unknown columns."""
 
     query_id: str
     query_start_time: str | int
@@ -71,11 +78,31 @@ class _Line(Struct, gc=False):
 _decode_line: Final = msgspec.json.Decoder(_Line).decode
 _decode_text: Final = msgspec.json.Decoder(str).decode
 _check: Final = msgspec.json.Decoder(Raw).decode
+_IDS: Final = ("query_id", "parent_query_id", "root_query_id")
+_NO_ID: Final = "query_id is missing"
+_OF_ROWS: Final = ("query_id", "query_start_time")
+"""What a problem begins with that rows of ACCESS_HISTORY alone have."""
+_NO_CALLS: Final = "interval_start_time, interval_end_time and calls are missing"
+_OF_OTHER: Final = {
+    True: "this is a row of ACCESS_HISTORY, not of AGGREGATE_ACCESS_HISTORY; give it in an INPUT",
+    False: "this is a row of AGGREGATE_ACCESS_HISTORY; give it with --aggregate",
+}
+"""Why a row cannot be read, by whether it was given as one of AGGREGATE_ACCESS_HISTORY."""
 
 
 def read_line(text: str) -> Row | Unreadable | None:
-    """The row in a line of JSON, or why it cannot be read; None for a blank line."""
+    """The row of either view in a line of JSON, or why it cannot be read; None for a blank line."""
     return _read(text) if len(text) <= limits.LONG else _read_long(text)
+
+
+def read_row(text: str, *, is_aggregate: bool = False) -> Row | Unreadable | None:
+    """The same, where it is known of which view the row must be."""
+    row = read_line(text)
+    if isinstance(row, Row):
+        return row if (row.calls is not None) == is_aggregate else Unreadable((_OF_OTHER[is_aggregate],))
+    if is_aggregate and row is not None and any(one.startswith(_OF_ROWS) for one in row.problems):
+        return Unreadable((_NO_CALLS if _NO_ID in row.problems else _OF_OTHER[True],))
+    return row
 
 
 def _read_long(text: str) -> Row | Unreadable | None:
@@ -104,7 +131,7 @@ def _read(text: str) -> Row | Unreadable | None:
         )
     )
     start = parse_time(str(line.query_start_time))
-    is_named = line.query_id.strip(" ") and line.user_name.strip(" ")
+    is_named = line.query_id.strip(" ") and line.user_name.strip(" ") and not _names_calls(line)
     if start is None or not is_named or not fits(content):
         return _read_again(text)
     return Row(
@@ -121,6 +148,11 @@ def _read(text: str) -> Row | Unreadable | None:
         None if line.additional_properties is _ABSENT else raw_text(line.additional_properties),
         None if line.invoker_identity is _ABSENT else raw_text(line.invoker_identity),
     )
+
+
+def _names_calls(line: _Line) -> bool:
+    """Whether an id is one that is made for rows of AGGREGATE_ACCESS_HISTORY. Two things would have one id."""
+    return any(map(aggregates.is_id, (line.query_id, line.parent_query_id, line.root_query_id)))
 
 
 def _read_again(text: str) -> Row | Unreadable | None:
@@ -142,9 +174,48 @@ def _read_by_name(text: str) -> Row | Unreadable | None:
         return None
     if not fits(content):
         return None
+    others = {lower_name(name): text_of(value) for name, value in given.items() if lower_name(name) not in _KNOWN}
     is_text = any(value.startswith(b'"') for value in structured)
-    texts = {name: text_of(columns[name]) for name in (*_TEXTS, *_KEPT) if name in columns}
-    return _finished(_said(texts, is_own="query_id" in given and not is_text), content)
+    texts = {name: text_of(columns[name]) for name in _READ if name in columns}
+    is_own = ("query_id" in given or "calls" in given) and not is_text
+    return _finished(_said(texts, is_own=is_own), content, others)
+
+
+def unknown_columns(texts: Mapping[str, str | None]) -> str | None:
+    """The columns with content as a JSON object; None if there are none. Texts that are JSON arrays or objects become
+    these; others, also numbers, stay texts, because CSV has only texts. SQL text and the values of bind variables
+    (columns of QUERY_HISTORY) are personal data, so of such columns only the name is kept.
+    """
+    there = {name: text for name in sorted(texts) if (text := texts[name]) is not None and text not in _EMPTY}
+    if not there:
+        return None
+    return "{" + ",".join([f"{lenient.quoted(name)}:{_as_json(name, text)}" for name, text in there.items()]) + "}"
+
+
+def _as_json(name: str, text: str) -> str:
+    if _holds_sql(name):
+        return "null"
+    plain = text.encode("utf-8", "replace").decode("utf-8")
+    raw = raw_json(_unwrapped(plain))
+    if raw.startswith(("{", "[")):
+        try:
+            return bytes(_check(raw)).decode()
+        except NOT_DECODED:
+            pass
+    return lenient.quoted(plain)
+
+
+def _unwrapped(text: str) -> str:
+    """The JSON array or object in strings of JSON around it; another text as it is."""
+    inner = text
+    for _ in range(WRAPPINGS):
+        if not inner.startswith('"'):
+            break
+        try:
+            inner = _decode_text(inner).strip(" ")
+        except NOT_DECODED:
+            return text
+    return inner if inner.startswith(("{", "[")) else text
 
 
 def _opened(value: bytes) -> bytes:
@@ -163,13 +234,15 @@ def _read_patiently(text: str) -> Row | Unreadable:
         return Unreadable((given,))
     columns = {lower_name(one.name): one.value for one in given}
     content = patient.content_of(columns)
-    damaged = [name for name in (*_TEXTS, *_KEPT) if is_damaged(columns.get(name))]
+    damaged = [name for name in _READ if is_damaged(columns.get(name))]
     if isinstance(content, Unreadable) or damaged:
         others = content.problems if isinstance(content, Unreadable) else ()
         return Unreadable((*(f"{name} contains {DAMAGED}" for name in damaged), *others))
     is_text = any(isinstance(columns.get(name), str) for name in STRUCTURED)
-    texts = {name: plain_text(columns[name]) for name in (*_TEXTS, *_KEPT) if name in columns}
-    return _finished(_said(texts, is_own="query_id" in given.last() and not is_text), content)
+    texts = {name: plain_text(columns[name]) for name in _READ if name in columns}
+    is_own = not given.last().keys().isdisjoint(("query_id", "calls")) and not is_text
+    unknown = {name: plain_text(value) for name, value in columns.items() if name not in _KNOWN}
+    return _finished(_said(texts, is_own=is_own), content, unknown)
 
 
 def _said(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[str, str | None]:
@@ -179,21 +252,43 @@ def _said(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[str, str 
     return texts if is_own else {name: text for name, text in texts.items() if text not in _NO_TEXT}
 
 
-def _finished(texts: Mapping[str, str | None], content: bytes) -> Row | Unreadable:
-    """The row, or the problems if it lacks a query id, a readable start time or a user name."""
+def _finished(texts: Mapping[str, str | None], content: bytes, others: Mapping[str, str | None]) -> Row | Unreadable:
+    """The row, or the problems if it lacks a query id, a readable start time or a user name. ``others``: the texts of
+    unknown columns.
+    """
+    if aggregates.is_aggregate(texts):
+        content, foreign = _without_foreign(content)
+        foreign |= {name: texts.get(name) for name in aggregates.FOREIGN}
+        return aggregates.row_of(texts, content, unknown_columns({**others, **foreign}))
     query_id, time, user = (texts.get(name) or "" for name in _TEXTS[:3])
     start = parse_time(time)
     problems = [
-        "query_id is missing" if not query_id.strip(" ") else None,
+        _NO_ID if not query_id.strip(" ") else None,
         "query_start_time is missing" if not time.strip(" ") else None,
         f"query_start_time cannot be read as a time: {time[:60]}" if time.strip(" ") and start is None else None,
         "user_name is missing" if not user.strip(" ") else None,
+        *(f"{name} cannot be an id of Snowflake's" for name in _IDS if aggregates.is_id(texts.get(name))),
     ]
     found = tuple(one for one in problems if one)
     if found or start is None:
         return Unreadable(found)
     kept = (None if (text := texts.get(name)) is None else raw_json(text) for name in _KEPT)
-    return Row(query_id, start, user, content, *map(texts.get, _TEXTS[3:]), *kept)
+    known = dict(zip((*_TEXTS[3:], *_KEPT), (*map(texts.get, _TEXTS[3:]), *kept), strict=True))
+    unknown = unknown_columns({**others, **{name: texts.get(name) for name in aggregates.COLUMNS}})
+    return Row(query_id, start, user, content, **known, unknown_columns=unknown)  # type: ignore[arg-type] # each field by its name
+
+
+def _without_foreign(content: bytes) -> tuple[bytes, dict[str, str | None]]:
+    """The content of a row of AGGREGATE_ACCESS_HISTORY without the agents, which that view does not have; and these, by
+    the name of their column.
+    """
+    columns = _decode_rows(content)
+    agents = STRUCTURED.index("agents_info")
+    given = bytes(columns[agents])
+    if given == _NULL:
+        return content, {}
+    columns[agents] = Raw(_NULL)
+    return msgspec.json.encode(columns), {STRUCTURED[agents]: given.decode()}
 
 
 # --- JSON documents --------------------------------------------------------------------------------------------------

@@ -22,8 +22,13 @@ STRUCTURED: Final = (
 class Row(Struct, frozen=True, array_like=True, gc=False):
     """A row that can be read. ``start``: query_start_time, microseconds since 1970 in UTC. ``content``: a JSON array of
     the columns in :data:`STRUCTURED`, each in the documented form or null. ``additional_properties``,
-    ``invoker_identity``: JSON in canonical form (:func:`exporter.rows.raw.raw_json`). Texts are as in the row; blank
-    texts and sentinels are removed when facts are built.
+    ``invoker_identity``: JSON in canonical form (:func:`exporter.rows.raw.raw_json`). ``unknown_columns``: the columns
+    with content that this version does not know, as a JSON object in the order of their names. Texts are as in the row;
+    blank texts and sentinels are removed when facts are built.
+
+    A row of AGGREGATE_ACCESS_HISTORY has ``calls``, the number of queries that it stands for, and ``interval_end``
+    (microseconds since 1970, UTC); ``start`` is the start of its interval, and ``query_id`` an id that is made from its
+    key (:mod:`exporter.rows.aggregates`). In a row of ACCESS_HISTORY the last three fields are None.
     """
 
     query_id: str
@@ -38,6 +43,10 @@ class Row(Struct, frozen=True, array_like=True, gc=False):
     account_locator: str | None = None
     additional_properties: str | None = None
     invoker_identity: str | None = None
+    unknown_columns: str | None = None
+    calls: int | None = None
+    interval_end: int | None = None
+    query_parameterized_hash: str | None = None
 
 
 class Unreadable(Struct, frozen=True, array_like=True, gc=False):

@@ -18,7 +18,7 @@ from exporter.serve.guards import protect
 from exporter.serve.lineage.page import PATH, lineage_page
 from exporter.serve.objects import objects
 from exporter.serve.pages import pages
-from exporter.serve.protocol import endpoint, status_of
+from exporter.serve.protocol import answered_with, endpoint
 from exporter.serve.queries import queries
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def make(site: Site, host: str) -> Flask:
     """The application with the pages and the endpoint, for a server that listens at ``host``."""
     app = Flask(__name__)
     protect(app, host)
-    app.register_blueprint(endpoint(site.sparql))
+    app.register_blueprint(endpoint(site))
     for part in (pages, objects, queries, forms, own_query):
         app.register_blueprint(part(site))
     lineage_page(app, site)
@@ -44,8 +44,8 @@ def make(site: Site, host: str) -> Flask:
         return render_template("error.html", title="No such page", why="There is no page at this address."), 404
 
     @app.errorhandler(ExporterError)
-    def no_answer(error: ExporterError) -> tuple[str, int]:
-        return render_template("error.html", title="There is no answer", why=error), status_of(error)
+    def no_answer(error: ExporterError) -> tuple[str, int, dict[str, str]]:
+        return render_template("error.html", title="There is no answer", why=error), *answered_with(error)
 
     return app
 

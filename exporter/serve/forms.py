@@ -12,7 +12,7 @@ from flask import Blueprint, Response, abort, render_template, request
 
 from exporter.errors import ExporterError
 from exporter.graph.ask.answers import Answer, render
-from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, status_of
+from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, answered_with
 from exporter.serve.site import MOST_ROWS
 from exporter.serve.tables import ask_href, table
 
@@ -58,7 +58,7 @@ def forms(site: Site) -> Blueprint:
         return render_template("questions.html", questions=site.questions.values())
 
     @routes.get("/ask/<name>")
-    def ask(name: str) -> tuple[str, int] | str:
+    def ask(name: str) -> tuple[str, int, dict[str, str]] | str:
         question = _question(site, name)
         params = _params(question)
         fields = _fields(question, params)
@@ -69,7 +69,7 @@ def forms(site: Site) -> Blueprint:
         except TimeoutError:
             return render_template("ask.html", question=question, fields=fields, is_asked=True)
         except ExporterError as error:
-            return render_template("ask.html", question=question, fields=fields, problem=error), status_of(error)
+            return render_template("ask.html", question=question, fields=fields, problem=error), *answered_with(error)
         csv = ask_href(name, params, "questions.as_csv")
         return render_template("ask.html", question=question, fields=fields, found=found, csv=csv)
 
@@ -77,9 +77,10 @@ def forms(site: Site) -> Blueprint:
     def as_csv(name: str) -> Response:
         question = _question(site, name)
         try:
-            answer = site.ask(name, _params(question), _MOST_OF_CSV)
+            answer = site.ask(name, _params(question), _MOST_OF_CSV, of_page=False)
         except ExporterError as error:
-            return Response(f"{error}\n", status_of(error), content_type="text/plain; charset=utf-8")
+            status, headers = answered_with(error)
+            return Response(f"{error}\n", status, headers, content_type="text/plain; charset=utf-8")
         cut = f"-first-{_MOST_OF_CSV}-rows" if len(answer.rows) == _MOST_OF_CSV else ""
         told = {"Content-Disposition": f'attachment; filename="{name}{cut}.csv"'}
         return Response(render(answer, "csv"), content_type="text/csv; charset=utf-8", headers=told)
@@ -92,14 +93,14 @@ def own_query(site: Site) -> Blueprint:
     routes = Blueprint("own_query", __name__)
 
     @routes.get("/write")
-    def write() -> tuple[str, int] | str:
+    def write() -> tuple[str, int, dict[str, str]] | str:
         query = request.args.get("query", "")
         if not query:
             return render_template("write.html", query=_EXAMPLE)
         try:
-            result = site.sparql.result(query, SOLUTIONS[0], TRIPLES[0], MOST)
+            result = site.sparql.result(query, SOLUTIONS[0], TRIPLES[0], MOST, site.base or None)
         except ExporterError as error:
-            return render_template("write.html", query=query, problem=error), status_of(error)
+            return render_template("write.html", query=query, problem=error), *answered_with(error)
         if result.media_type == TRIPLES[0]:
             return render_template("write.html", query=query, turtle=result.body.decode())
         return render_template("write.html", query=query, found=table(site, _solutions(result.body)))

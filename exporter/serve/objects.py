@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, render_template, request
 
 from exporter.errors import ExporterError
 from exporter.graph.ask.answers import Answer
+from exporter.serve.lineage.edges import VIEWS
 from exporter.serve.site import LATER
 from exporter.serve.tables import ask_href, table
 
@@ -21,14 +24,24 @@ if TYPE_CHECKING:
 _FEW: Final = 20
 _WAIT: Final = 1.5
 """Seconds that a page waits for answers that may take long."""
+MISSING: Final = (
+    "This is a hybrid table. Rows of ACCESS_HISTORY do not have short queries on it: unless those of "
+    "AGGREGATE_ACCESS_HISTORY were exported too, its readers and writers can be incomplete."
+)
+COUNTED: Final = (
+    "This is a hybrid table. Its short queries are added up by user and interval (AGGREGATE_ACCESS_HISTORY): they "
+    "count among its readers and writers with the number of calls, and have no query id."
+)
+SETS: Final = "sets one; what was set before the record is not known"
+BEHIND: Final = "shows what is behind it; its data may come from anywhere"
 _SETS: Final = ("TAG", "POLICY")
 """Endings of the kinds of objects that are set on others, in upper case."""
 
 
 class Part(NamedTuple):
     """A part of a page, before its question is asked. ``name``: in the address; ``ask``: takes the seconds to wait,
-    after which it raises TimeoutError; ``empty``: the text for an answer without rows; ``more``: the address with all
-    rows, where the page shows only some.
+    after which it raises TimeoutError; ``empty``: what no row of the record does, if the answer has no rows; ``more``:
+    the address with all rows, where the page shows only some.
     """
 
     title: str
@@ -58,7 +71,8 @@ def objects(site: Site) -> Blueprint:
         thing, others = _asked_for(site)
         if thing is None:
             return _unknown(site), 404
-        return render_template("object.html", thing=thing, others=others, sections=_of_object(site, thing))
+        notes, sections = _noted_once(_of_object(site, thing), _notes(site, thing))
+        return render_template("object.html", thing=thing, others=others, notes=notes, sections=sections)
 
     @routes.get("/column")
     def column() -> tuple[str, int] | str:
@@ -70,8 +84,8 @@ def objects(site: Site) -> Blueprint:
         known = name if name in columns else next((one for one in columns if one and one.upper() == name.upper()), None)
         if known is None:
             return render_template("no_column.html", thing=thing, name=name, columns=columns), 404
-        sections = _of_column(site, thing, known)
-        return render_template("column.html", thing=thing, column=known, others=others, sections=sections)
+        notes, sections = _noted_once(_of_column(site, thing, known), _notes(site, thing))
+        return render_template("column.html", thing=thing, column=known, others=others, notes=notes, sections=sections)
 
     return routes
 
@@ -81,12 +95,20 @@ def _asked_for(site: Site) -> tuple[Thing | None, Table | None]:
     a table of the others. None where there is none.
     """
     if path := request.args.get("id"):
-        return site.thing(site.iri(path)), None
+        found = site.thing(site.iri(path))
+        others = site.namesakes(found) if found else None
+        return found, table(site, others) if others and others.rows else None
     name = request.args.get("name")
     if not name:
         abort(404)
     thing, others = site.named(name)
     return thing, table(site, others) if others.rows else None
+
+
+def _notes(site: Site, thing: Thing) -> list[str]:
+    """What the reader of the page of a hybrid table has to know of its short queries."""
+    rows = site.rows("page-short-queries", {"object": thing.iri})
+    return [(COUNTED if one["recorded"] == "true" else MISSING) for one in rows]
 
 
 def _unknown(site: Site) -> str:
@@ -102,17 +124,21 @@ def _of_object(site: Site, thing: Thing) -> list[Section]:
         return lambda _: site.ask(question, {"object": thing.iri})
 
     parts = [
-        Part("Names", "names", own("page-names"), "No row has its name."),
-        Part("Columns", "columns", own("page-columns"), "No row has columns of it."),
-        Part("Readers", "readers", own("page-readers"), "Nobody read it."),
-        Part("Writers", "writers", own("page-writes"), "Nobody wrote to it."),
-        Part("Tags and policies, and when they held", "settings", own("page-settings"), "None were set."),
-        *_shipped(site, thing, ("Who may use it", "exposure", "No grant is on record.")),
-        *_shipped(site, thing, ("Where its data ended up", "end-up", "Nowhere else.")),
-        Part("Statements that made or changed it", "changes", own("page-changes"), "None is on record."),
+        Part("Names", "names", own("page-names"), "has its name"),
+        Part("Columns", "columns", own("page-columns"), "names a column of it"),
+        Part("Readers", "readers", own("page-readers"), "shows a read of it"),
+        Part("Writers", "writers", own("page-writes"), "shows a write to it"),
+        Part("Tags and policies, and when they held", "settings", own("page-settings"), SETS),
+        *_shipped(site, thing, ("Who may use it", "exposure", "grants it to anybody; earlier grants are not known")),
+        *_shipped(site, thing, ("Where its data ended up", "end-up", "shows that its data went anywhere")),
+        Part("Statements that made or changed it", "changes", own("page-changes"), "shows one"),
     ]
     if thing.kind.upper().endswith(_SETS):
-        parts.insert(1, Part("What it is set on", "carriers", own("page-carriers"), "Nothing."))
+        parts.insert(1, Part("What it is set on", "carriers", own("page-carriers"), "sets it on anything"))
+    if thing.kind.upper() in VIEWS:
+        parts.insert(1, Part("What is behind it", "behind", own("page-behind"), BEHIND))
+    else:
+        parts.insert(-2, Part("Views and streams over it", "views", own("page-views"), "shows one"))
     return _sections(site, parts)
 
 
@@ -122,28 +148,31 @@ def _of_column(site: Site, thing: Thing, column: str) -> list[Section]:
         place = answer.columns.index("column_name")
         return Answer(answer.columns, [row for row in answer.rows if row[place] == column])
 
+    came = BEHIND if thing.kind.upper() in VIEWS else "shows where its data came from"
     parts = [
-        Part("Tags and policies, and when they held", "settings", settings, "None were set."),
-        *_shipped(site, thing, ("Readers", "column-readers", "Nobody read it."), column),
-        *_shipped(site, thing, ("Reads in clear", "unmasked-reads", "None."), column),
-        *_shipped(site, thing, ("Where its data came from", "root-cause", "From nowhere on record."), column),
-        *_shipped(site, thing, ("Where it was copied to", "column-copies", "Nowhere."), column),
+        Part("Tags and policies, and when they held", "settings", settings, SETS),
+        *_shipped(site, thing, ("Readers", "column-readers", "shows a read of it"), column),
+        *_shipped(site, thing, ("Reads in clear", "unmasked-reads", "shows a read without its mask"), column),
+        *_shipped(site, thing, ("Where its data came from", "root-cause", came), column),
+        *_shipped(site, thing, ("Where it was copied to", "column-copies", "shows a copy of it"), column),
     ]
     return _sections(site, parts)
 
 
 def _shipped(site: Site, thing: Thing, wanted: tuple[str, str, str], column: str | None = None) -> Iterator[Part]:
-    """The answer of a shipped question about the object or its column; ``wanted``: title, question, and the text for no
-    rows. Nothing where there is no such question, or where it cannot find the object.
+    """The answer of a shipped question about the object or its column; ``wanted``: title, question, and what no row
+    does if there is none. Nothing where there is no such question, or where it cannot find the object.
     """
     title, question, empty = wanted
     meant = site.meant(question, thing)
     if meant is not None:
         params = meant if column is None else {**meant, "column_name": column}
+        # By its IRI: other objects may have had the name, and those of other accounts may have the id.
+        own = {name: value for name, value in params.items() if name != "object_name"}
         yield Part(
             title,
             question,
-            lambda wait: site.ask_meanwhile(question, params, wait),
+            lambda wait: site.ask_meanwhile(question, own, wait, thing=thing.iri),
             empty,
             ask_href(question, params),
         )
@@ -165,4 +194,19 @@ def _section(site: Site, part: Part) -> Section:
         return Section(part.title, part.name, None, LATER)
     except ExporterError as error:
         return Section(part.title, part.name, None, str(error))
-    return Section(part.title, part.name, table(site, answer, _FEW if part.more else None, part.more), part.empty)
+    words = site.no_row(part.empty)
+    return Section(part.title, part.name, table(site, answer, _FEW if part.more else None, part.more), words)
+
+
+def _noted_once(sections: Sequence[Section], notes: list[str]) -> tuple[list[str], list[Section]]:
+    """The notes of a page, with those that several of its parts have; and the parts without these. A part without rows
+    keeps its notes, since they are in the place of the answer.
+    """
+    count = Counter(note for one in sections if one.table for note in one.table.notes)
+    common = [note for note, times in count.items() if times > 1]
+    fewer = [
+        one._replace(table=replace(one.table, notes=[note for note in one.table.notes if note not in common]))
+        if one.table and one.table.rows else one
+        for one in sections
+    ]  # fmt: skip
+    return list(dict.fromkeys([*notes, *common])), fewer

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, Response, jsonify, request
+from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, serialize
 
 from exporter.errors import ExporterError, UsageError
 from exporter.graph.ask.pool import BusyError, TooLongError, UnacceptableError
 from exporter.graph.ask.untrusted import LONGEST, ForbiddenError
+from exporter.graph.terms import AH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from exporter.graph.ask.pool import Pool
+    from exporter.serve.site import Site
 
 MOST: Final = 64 << 20
 """The most bytes of an answer."""
@@ -22,7 +24,26 @@ SOLUTIONS: Final = (
     "application/json", "application/xml", "text/xml",
 )  # fmt: skip
 """Media types for tables and for ASK; the first is used where the client accepts any."""
-TRIPLES: Final = ("text/turtle", "application/n-triples")
+TRIPLES: Final = (
+    "text/turtle", "application/n-triples", "application/rdf+xml", "application/ld+json",
+    "application/x-turtle", "application/xml", "text/xml", "application/json",
+)  # fmt: skip
+"""Media types for CONSTRUCT, DESCRIBE and the descriptions of the service; the first is used where the client accepts
+any.
+"""
+_MEANS: Final[Mapping[str, str]] = {
+    "application/json": SOLUTIONS[0],
+    "application/xml": SOLUTIONS[1],
+    "text/xml": SOLUTIONS[1],
+}
+_MEANS_TRIPLES: Final[Mapping[str, str]] = {
+    "application/x-turtle": TRIPLES[0],
+    "application/xml": TRIPLES[2],
+    "text/xml": TRIPLES[2],
+    "application/json": TRIPLES[3],
+}
+"""General media types that clients send, and what they get."""
+RETRY_SECONDS: Final = 5
 _STATUS: Final[Mapping[type[ExporterError], int]] = {
     ForbiddenError: 403,
     UnacceptableError: 406,
@@ -38,43 +59,120 @@ class _ProtocolError(UsageError):
         self.status = status
 
 
-def status_of(error: ExporterError) -> int:
-    """The HTTP status for a kind of error."""
+def answered_with(error: ExporterError) -> tuple[int, dict[str, str]]:
+    """The HTTP status for an error, and the headers that belong to it."""
     if isinstance(error, _ProtocolError):
-        return error.status
-    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+        return error.status, {}
+    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+    return status, {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}
 
 
-def endpoint(pool: Pool) -> Blueprint:
-    """``/sparql`` and ``/health``."""
+def endpoint(site: Site) -> Blueprint:
+    """``/sparql``, ``/health``, and ``/.well-known/void``."""
     routes = Blueprint("protocol", __name__)
 
     @routes.route("/sparql", methods=["GET", "POST"])
     def sparql() -> Response:
-        result = pool.result(_query(), _wanted(SOLUTIONS), _wanted(TRIPLES), MOST)
-        is_text = result.media_type.startswith("text/") or "json" not in result.media_type
-        answer = Response(result.body, content_type=result.media_type + ("; charset=utf-8" if is_text else ""))
-        answer.vary.add("Accept")
-        return answer
+        if request.method != "POST" and not {"query", "update"} & request.args.keys():
+            return described(service(_address(), site.base))
+        base = site.base or _address()
+        result = site.sparql.result(_query(), _wanted(SOLUTIONS, _MEANS), _wanted(TRIPLES, _MEANS_TRIPLES), MOST, base)
+        return _answer(result.body, result.media_type)
+
+    @routes.get("/.well-known/void")
+    def void() -> Response:
+        return described(dataset(_address(), site.base, site.name))
 
     @routes.get("/health")
     def health() -> Response:
-        pool.result("ASK { ?thing ?is ?so }", SOLUTIONS[0], None, 1_000)
+        site.health.result("ASK { ?thing ?is ?so }", SOLUTIONS[0], None, 1_000)
         return jsonify(status="ok")
 
     @routes.errorhandler(ExporterError)
     def in_words(error: ExporterError) -> Response:
-        answer = Response(f"{error}\n", status_of(error), content_type="text/plain; charset=utf-8")
-        if answer.status_code == 503:
-            answer.headers["Retry-After"] = "5"
-        return answer
+        status, headers = answered_with(error)
+        return Response(f"{error}\n", status, headers, content_type="text/plain; charset=utf-8")
 
     return routes
 
 
+def _answer(body: bytes, media_type: str) -> Response:
+    is_text = media_type.startswith("text/") or "json" not in media_type
+    answer = Response(body, content_type=media_type + ("; charset=utf-8" if is_text else ""))
+    answer.vary.add("Accept")
+    return answer
+
+
+def _address() -> str:
+    """The address of the endpoint, as this client knows it."""
+    return f"{request.host_url}sparql"
+
+
+# --- what the service and its data are: https://www.w3.org/TR/sparql11-service-description/, https://www.w3.org/TR/void/
+
+
+def service(address: str, base: str) -> Iterator[Triple]:
+    """The description of the endpoint at ``address``; ``base``: of the graph's IRIs, empty where it is not known."""
+    itself, data, graph = NamedNode(address), NamedNode(f"{address}#dataset"), NamedNode(f"{address}#graph")
+    yield Triple(itself, _TYPE, _sd("Service"))
+    yield Triple(itself, _sd("endpoint"), itself)
+    yield Triple(itself, _sd("supportedLanguage"), _sd("SPARQL11Query"))
+    for name in _FORMATS:
+        yield Triple(itself, _sd("resultFormat"), NamedNode(f"http://www.w3.org/ns/formats/{name}"))
+    yield Triple(itself, _sd("defaultDataset"), data)
+    yield Triple(data, _TYPE, _sd("Dataset"))
+    yield Triple(data, _sd("defaultGraph"), graph)
+    yield Triple(graph, _TYPE, _sd("Graph"))
+    yield from _data(graph, base)
+
+
+def dataset(address: str, base: str, name: str) -> Iterator[Triple]:
+    """The description of the graph behind the endpoint at ``address``. ``name``: of the export."""
+    graph = NamedNode(f"{address}#graph")
+    yield Triple(graph, NamedNode("http://purl.org/dc/terms/title"), Literal(name))
+    yield Triple(graph, _void("sparqlEndpoint"), NamedNode(address))
+    yield from _data(graph, base)
+
+
+def _data(graph: NamedNode, base: str) -> Iterator[Triple]:
+    yield Triple(graph, _TYPE, _void("Dataset"))
+    yield Triple(graph, _void("vocabulary"), NamedNode(AH))
+    yield Triple(graph, _void("vocabulary"), NamedNode("http://www.w3.org/ns/prov#"))
+    if base:
+        yield Triple(graph, _void("uriSpace"), Literal(base))
+
+
+_TYPE: Final = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+_FORMATS: Final = (
+    "SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV",
+    "Turtle", "N-Triples", "RDF_XML", "JSON-LD",
+)  # fmt: skip
+
+
+def _sd(name: str) -> NamedNode:
+    return NamedNode(f"http://www.w3.org/ns/sparql-service-description#{name}")
+
+
+def _void(name: str) -> NamedNode:
+    return NamedNode(f"http://rdfs.org/ns/void#{name}")
+
+
+def described(triples: Iterator[Triple]) -> Response:
+    """Triples in the form that the client accepts."""
+    media_type = _wanted(TRIPLES, _MEANS_TRIPLES)
+    if media_type is None:
+        raise UnacceptableError(f"The description is triples: accept {', '.join(TRIPLES[:4])}.")
+    body = serialize(triples, format=RdfFormat.from_media_type(media_type))
+    assert body is not None, "without an output, it is returned"
+    return _answer(body, media_type)
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
 def _query() -> str:
     """The query of the request, in any of the three forms that the protocol allows."""
-    if request.method == "GET":
+    if request.method != "POST":  # GET or HEAD
         given = request.args
     elif request.mimetype == "application/x-www-form-urlencoded":
         given = request.form
@@ -111,11 +209,11 @@ def _text(body: bytes) -> str:
         raise _ProtocolError("The query is not UTF-8 text.") from None
 
 
-def _wanted(kinds: Sequence[str]) -> str | None:
-    """The best of ``kinds`` that the client accepts; the first where it does not say; None where it accepts none."""
+def _wanted(kinds: Sequence[str], means: Mapping[str, str]) -> str | None:
+    """The best of ``kinds`` that the client accepts; the first where it does not say; None where it accepts none.
+    ``means``: what a general media type stands for.
+    """
     if not request.accept_mimetypes:
         return kinds[0]
     best = request.accept_mimetypes.best_match(kinds)
-    return {"application/json": SOLUTIONS[0], "application/xml": SOLUTIONS[1], "text/xml": SOLUTIONS[1]}.get(
-        best or "", best
-    )
+    return None if best is None else means.get(best, best)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, render_template, request, url_for
@@ -9,7 +10,7 @@ from flask import Blueprint, render_template, request, url_for
 from exporter.errors import ExporterError
 from exporter.graph.ask.answers import Answer
 from exporter.serve.site import LATER
-from exporter.serve.tables import Cell, ask_href, table, time
+from exporter.serve.tables import Cell, ask_href, is_cut, table, time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,9 +59,13 @@ def queries(site: Site) -> Blueprint:
         if not told:
             near = table(site, Answer((), []))
             return render_template("unknown.html", what="query", asked=query_id, near=near), 404
-        parts = [(title, table(site, _grouped(site.ask(name, {"query_id": query_id})))) for title, name in _PARTS]
+        answers = [(title, _grouped(site.ask(name, {"query_id": query_id}))) for title, name in _PARTS]
+        notes = dict.fromkeys(note for _, answer in answers for note in answer.notes if not is_cut(answer))
+        parts = [
+            (title, table(site, answer if is_cut(answer) else replace(answer, notes=[]))) for title, answer in answers
+        ]
         text = next((row["value"] for row in told if _local(row) == _TEXT), None)
-        return render_template("query.html", id=query_id, facts=_facts(told), text=text, parts=parts)
+        return render_template("query.html", id=query_id, facts=_facts(told), text=text, parts=parts, notes=notes)
 
     @routes.get("/user")
     def user() -> tuple[str, int] | str:

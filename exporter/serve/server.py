@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 import socket
 from contextlib import ExitStack
 from threading import Thread
@@ -30,7 +31,14 @@ _PROCESSES: Final = 2
 queries in one group do not slow down the others."""
 _NICE: Final = 10
 """By how much (nice(2)) long questions give way to pages."""
-_THREADS: Final = 8
+_WAITING: Final = 4
+"""How many queries of /sparql may wait for one of its processes; more are answered 503."""
+_PAGE_THREADS: Final = 8
+_THREADS: Final = _PAGE_THREADS + _PROCESSES + _WAITING
+"""One for each query of /sparql that is answered or waits, and others for pages and /health."""
+_SILENT: Final = 10
+"""Seconds after which a connection is closed on which nothing is sent and nothing is being answered."""
+_CONNECTIONS: Final = 2_000
 _LARGEST: Final = 8 << 20
 """The most bytes of a request."""
 
@@ -44,14 +52,23 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
         store = stack.enter_context(disk.kept(graph, say))
         pages = Pool(store, OWN_QUESTIONS, _PROCESSES, PAGES_SECONDS)
         beside = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE)
-        sparql = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE)
-        for pool in (pages, beside, sparql):
+        sparql = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE, waiting=_WAITING)
+        health = Pool(store, OWN_QUESTIONS, 1, PAGES_SECONDS)
+        for pool in (pages, beside, sparql, health):
             stack.callback(pool.close)
-        site = Site(graph, pages, sparql, beside)
+        site = Site(graph, pages, sparql, beside, health)
         stack.callback(site.close)
         listening = stack.enter_context(_listening(host, port))
         server = create_server(
-            make(site, host), sockets=[listening], threads=_THREADS, ident=None, max_request_body_size=_LARGEST
+            make(site, host),
+            sockets=[listening],
+            threads=_THREADS,
+            ident=None,
+            max_request_body_size=_LARGEST,
+            channel_timeout=_SILENT,
+            cleanup_interval=1,
+            connection_limit=min(_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2),
+            asyncore_use_poll=True,  # select() takes no more than 1,024 connections
         )
         stack.callback(server.close)
         tell(f"http://{_shown(host)}:{listening.getsockname()[1]}/")

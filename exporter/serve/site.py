@@ -16,10 +16,12 @@ from exporter import manifest
 from exporter.errors import ExporterError
 from exporter.graph.ask import disk
 from exporter.graph.ask.answers import Answer
+from exporter.graph.ask.missing import left_out
 from exporter.graph.ask.questions import Question, questions
+from exporter.queries.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
@@ -31,6 +33,8 @@ _BESIDE: Final = 2
 """How many long questions run at once; fewer than there are processes, so that pages always find a free one."""
 _MOST_KEPT: Final = 200
 _NONE: Final[Mapping[str, str]] = {}
+_ONE_SPACE: Final = frozenset({"Table", "View"})
+"""Kinds that share their names."""
 LATER: Final = "The answer is not ready yet. Load the page again in a moment."
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
@@ -49,15 +53,19 @@ class Thing:
 
 
 class Site:
-    """The pages of the export at ``graph``. ``pages`` answers their questions, ``beside`` those that may take long, and
-    ``sparql`` the queries that people write.
+    """The pages of the export at ``graph``. ``pages`` answers their questions, ``beside`` those that may take long,
+    ``sparql`` the queries that people write, and ``health`` only whether queries are answered.
     """
 
-    def __init__(self, graph: Path, pages: Pool, sparql: Pool, beside: Pool | None = None) -> None:
+    def __init__(
+        self, graph: Path, pages: Pool, sparql: Pool, beside: Pool | None = None, health: Pool | None = None
+    ) -> None:
         self.graph = graph
         self.name = graph.resolve().name
         self.base = _base(graph)
+        self.left_out = left_out(graph)
         self.sparql = sparql
+        self.health = health or pages
         self._pages = pages
         self._beside_pages = beside or pages
         self._key = disk.key(graph)
@@ -67,17 +75,21 @@ class Site:
         self._lock = Lock()
         self.questions: Mapping[str, Question] = {one.name: one for one in questions()}
 
-    def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS) -> Answer:
-        """The answer to a shipped question, or to one of the pages' own."""
-        return self._answered(self._pages, question, params, rows)
+    def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS, *, of_page: bool = True) -> Answer:
+        """The answer to a shipped question, or to one of the pages' own. ``of_page``: with columns for links."""
+        return self._answered(self._pages, question, params, rows, of_page=of_page)
 
     @staticmethod
-    def _answered(pool: Pool, question: str, params: Params, rows: int = MOST_ROWS) -> Answer:
+    def _answered(  # noqa: PLR0913 - a question, and how it is asked
+        pool: Pool, question: str, params: Params, rows: int = MOST_ROWS, *, of_page: bool = True, thing: str = ""
+    ) -> Answer:
         values = {name: (given,) if isinstance(given, str) else tuple(given) for name, given in params.items()}
-        return pool.answer(question, values, rows)
+        return pool.answer(question, values, rows, of_page=of_page, thing=thing)
 
     def meant(self, question: str, thing: Thing) -> dict[str, str] | None:
-        """The parameters by which a question finds an object: its id, else its name; None where it takes neither."""
+        """The parameters by which a question finds an object in the form of the question: its id, else its name; None
+        where it takes neither.
+        """
         if question not in self.questions:
             return None
         known = {one.name for one in self.questions[question].parameters}
@@ -104,16 +116,19 @@ class Site:
         told = rows[0]
         return Thing(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
 
-    def ask_meanwhile(self, question: str, params: Params, wait: float, *, of_form: bool = False) -> Answer:
+    def ask_meanwhile(
+        self, question: str, params: Params, wait: float, *, of_form: bool = False, thing: str = ""
+    ) -> Answer:
         """The answer to a question that may take long. It is asked in the background, and its answer or error is
         cached. Raises TimeoutError where there is no answer ``wait`` seconds after it was first asked. ``of_form``: the
-        user asks it by itself, so it comes before those, and its error is not cached.
+        user asks it by itself, so it comes before those, and its error is not cached. ``thing``: the IRI of the object
+        that it is about.
         """
-        key = of_form, question, *sorted((name, str(value)) for name, value in params.items())
+        key = of_form, question, thing, *sorted((name, str(value)) for name, value in params.items())
         runs, pool = (self._forms, self._pages) if of_form else (self._beside, self._beside_pages)
         with self._lock:
             if key not in self._asked:
-                future = runs.submit(self._answered, pool, question, params)
+                future = runs.submit(self._answered, pool, question, params, thing=thing)
                 self._asked[key] = future, monotonic()
             self._asked.move_to_end(key)
             if len(self._asked) > _MOST_KEPT:
@@ -148,6 +163,23 @@ class Site:
         others = [row for row in answer.rows if row[0] != iris[0]]
         return self.thing(iris[0]), Answer(answer.columns, others)
 
+    def namesakes(self, thing: Thing) -> Answer:
+        """The other objects that had one of the names of an object: those of its kind, tables and views together."""
+        names = sorted({row["name"] or "" for row in self.rows("page-names", {"object": thing.iri})} - {""})
+        answer = self.ask("page-named", {"object_name": names} if names else {"object_name": ""})
+        spaces = _ONE_SPACE if thing.kind in _ONE_SPACE else {thing.kind}
+        return Answer(answer.columns, [row for row in answer.rows if row[0] != thing.iri and row[1] in spaces])
+
+    def holders(self, names: Iterable[str]) -> Mapping[str, list[str]]:
+        """The IRIs of all objects that had a name, by the name in the form that is compared."""
+        asked = sorted({name for name in names if name})
+        found: dict[str, list[str]] = {}
+        for row in self.rows("page-named", {"object_name": asked}, 10_000) if asked else ():
+            iris = found.setdefault(match_name(row["known_name"] or ""), [])
+            if row["object_iri"] and row["object_iri"] not in iris:
+                iris.append(row["object_iri"])
+        return found
+
     @cached_property
     def period(self) -> Mapping[str, str | None]:
         """Times of the first and last query, and the numbers of queries, users and objects."""
@@ -165,6 +197,12 @@ class Site:
         with suppress(ExporterError):
             return self.period[name]
         return None
+
+    def no_row(self, shows: str) -> str:
+        """``No row from 2026-09-01 to 2026-09-30 shows a read of it.``"""
+        first, last = self.first, self.last
+        when = f" from {first[:10]} to {last[:10]}" if first and last else ""
+        return f"No row{when} {shows}."
 
     def is_old(self) -> bool:
         """Whether the folder now has a newer export than the one that is shown."""

@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 
 from flask import url_for
 
+from exporter.queries.identifiers import match_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,6 +21,7 @@ Row = dict[str, str | None]
 _OBJECTS: Final[Mapping[str, str]] = {
     "object_name": "object_iri",
     "source_name": "source_iri",
+    "tag_name": "tag_iri",
     "target_name": "target_iri",
     "left_name": "left_iri",
     "right_name": "right_iri",
@@ -33,8 +36,8 @@ _OBJECTS: Final[Mapping[str, str]] = {
 """Columns with the name of an object -> the column with its IRI, if the question has one; that one is not shown."""
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "column_name": ("object_name", "table_name"),
-    "source_column_name": ("source_name", "source_object_name"),
-    "target_column_name": ("target_name", "target_object_name"),
+    "source_column_name": ("source_object_name", "source_name"),
+    "target_column_name": ("target_object_name", "target_name"),
 }
 """Columns with the name of a column -> the columns that may name its object."""
 _HEADINGS: Final = {
@@ -46,26 +49,34 @@ _HEADINGS: Final = {
 _OPTION: Final = " --max-rows"
 """Where the advice for the command line begins in a note about too many rows; pages leave it out."""
 _QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
+_QUERY: Final = "Truncated query"
+"""The domain that ``end-up`` gives to a query in the place of an object."""
 _TIMES: Final = ("time", "first", "last", "from", "until", "seen", "_read", "_write")
 _SHORT: Final = frozenset({"kind", "domain", "operation", "access", "queries", "mask", "source_type"})
 
 
 class Cell(NamedTuple):
-    """``kind``: how the cell is displayed, a class of style.css."""
+    """``kind``: how the cell is displayed, a class of style.css; ``each``: text and address of the page of each object
+    that the cell means, if there are several.
+    """
 
     text: str
     href: str | None = None
     kind: str = ""
+    each: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
 class Table:
-    """``more``: the address with all rows, None if these are all."""
+    """``more``: the address with all rows, None if these are all; ``is_cut``: whether there are more rows than the
+    answer has.
+    """
 
     columns: tuple[str, ...]
     rows: list[list[Cell]]
     notes: list[str] = field(default_factory=list)
     more: str | None = None
+    is_cut: bool = False
 
 
 def table(site: Site, answer: Answer, most: int | None = None, more: str | None = None) -> Table:
@@ -73,9 +84,21 @@ def table(site: Site, answer: Answer, most: int | None = None, more: str | None 
     shown = tuple(column for column in answer.columns if not column.endswith("_iri"))
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows[:most]]
     is_few = most is not None and len(answer.rows) > most
+    _find(site, rows)
     cells = [[_cell(site, column, row) for column in shown] for row in rows]
     notes = [note.partition(_OPTION)[0] for note in answer.notes if not (is_few and _OPTION in note)]
-    return Table(shown, cells, notes, more if is_few else None)
+    return Table(shown, cells, notes, more if is_few else None, is_cut(answer))
+
+
+def _find(site: Site, rows: Iterable[Row]) -> None:
+    """Adds the objects to rows that have only their names: all that had such a name, since links are by id."""
+    lacking = [
+        (row, name, iri) for row in rows for name, iri in _OBJECTS.items()
+        if name != "set_name" and row.get(name) and not row.get(iri)
+    ]  # fmt: skip
+    holders = site.holders(str(row[name]) for row, name, _ in lacking)
+    for row, name, iri in lacking:
+        row[iri] = " ".join(holders.get(match_name(str(row[name])), ())) or None
 
 
 def is_cut(answer: Answer) -> bool:
@@ -115,40 +138,32 @@ def ask_href(question: str, params: Mapping[str, str | Sequence[str]], route: st
     return f"{url_for(route, name=question)}?{urlencode({'ask': '1', **params}, doseq=True)}"
 
 
-def object_href(iri: str | None, name: str | None, site: Site) -> str | None:
-    """The address of an object's page, by its IRI, else by its name; None without both."""
-    if iri:
-        return url_for("objects.one", id=site.path(iri))
-    return url_for("objects.one", name=name) if name else None
-
-
 def _cell(site: Site, column: str, row: Row) -> Cell:
     text = row[column]
     if text is None:
         return Cell("")
-    if href := _href(site, column, text, row):
-        return Cell(text, href)
+    each = _hrefs(site, column, text, row)
+    if len(each) > 1:
+        return Cell(text, each=each)
+    if each:
+        return Cell(text, each[0][1])
     if any(part in column for part in _TIMES) and text[10:11] == "T":
         return Cell(time(text), None, "time")
     return Cell(text, None, "short" if column in _SHORT else "")
 
 
-def _href(site: Site, column: str, text: str, row: Row) -> str | None:
-    """The address of the page of what a cell names; None where there is no such page."""
+def _hrefs(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str]]:
+    """Label and address of the page of each thing that a cell names; none where there is no such page."""
+    if column in _QUERIES or (column == "target_name" and row.get("target_domain") == _QUERY):
+        return [(text, url_for("queries.one", id=text))]
+    if column == "user_name":
+        return [(text, url_for("queries.user", name=text))]
     if column in _OBJECTS:
-        return object_href(row.get(_OBJECTS[column]), None if column == "set_name" else text, site)
-    if column in _COLUMNS:
-        return _column_href(site, text, row, _COLUMNS[column])
-    if column in _QUERIES:
-        return url_for("queries.one", id=text)
-    return url_for("queries.user", name=text) if column == "user_name" else None
+        return [(path, url_for("objects.one", id=path)) for path in _paths(site, row, column)]
+    owners = (_paths(site, row, owner) for owner in _COLUMNS.get(column, ()))
+    paths: list[str] = next((found for found in owners if found), [])
+    return [(path, url_for("objects.column", id=path, column=text)) for path in paths]
 
 
-def _column_href(site: Site, column: str, row: Row, owners: Iterable[str]) -> str | None:
-    for owner in owners:
-        iri, name = row.get(_OBJECTS[owner]), row.get(owner)
-        if iri:
-            return url_for("objects.column", id=site.path(iri), column=column)
-        if name:
-            return url_for("objects.column", name=name, column=column)
-    return None
+def _paths(site: Site, row: Row, name: str) -> list[str]:
+    return [site.path(iri) for iri in (row.get(_OBJECTS[name]) or "").split(" ") if iri]

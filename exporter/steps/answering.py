@@ -13,7 +13,9 @@ from exporter.graph import nodes
 from exporter.graph.catalog_entries import entry
 from exporter.graph.iri import Iris
 from exporter.graph.nodes.accounts import Standing
+from exporter.graph.nodes.copies import copies
 from exporter.graph.nodes.endings import ended
+from exporter.graph.nodes.versions import unrecorded
 from exporter.messages import (
     ACCOUNT,
     AGENT,
@@ -35,18 +37,33 @@ from exporter.messages import (
     time_and_query,
     within,
 )
+from exporter.openlineage import helpers
 from exporter.openlineage.datasets import spellings
 from exporter.queries.facts import Agent
 from exporter.queries.tables import rows_of_object
-from exporter.steps.carried import ANSWER, BEFORE, DATASETS, DROPS, KNOWN, MENTION, SAME_NAMES, Known, read_known
+from exporter.steps.carried import (
+    ANSWER,
+    BEFORE,
+    CLONES,
+    COPIES,
+    DATASETS,
+    DROPS,
+    KNOWN,
+    MENTION,
+    SAME_NAMES,
+    TAKEN,
+    Known,
+    read_known,
+)
 from exporter.steps.cataloguing import of_object
+from exporter.steps.cloning import read_copy
 from exporter.steps.homes import asked, is_later, written_at
 from exporter.steps.saying import Saying, thing
 from exporter.steps.state import later, snapshot
 from exporter.steps.surrounding import ToObjects
 from exporter.steps.texts import facts_of
 from exporter.things.holding import Asker
-from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it
+from exporter.things.lives import Event, Life, Profile
 from exporter.things.stories import Answer, Chapter, Ended, Started, Story
 
 if TYPE_CHECKING:
@@ -55,8 +72,12 @@ if TYPE_CHECKING:
     from exporter.graph.terms import Node
     from exporter.openlineage.datasets import DatasetKey
     from exporter.steps.job import Job
+    from exporter.steps.tallies import Tally
+    from exporter.things.copies import Copy
+    from exporter.things.lives import Take
 
 _read_mention: Final = msgspec.msgpack.Decoder(tuple[Started | None, Ended | None]).decode
+_read_events: Final = msgspec.msgpack.Decoder(list[Event]).decode
 _read_agent: Final = msgspec.msgpack.Decoder(Agent).decode
 _read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
 
@@ -86,23 +107,33 @@ def _object(key: str, group: Iterator[Message], job: Job, saying: Saying, around
     story, heard = Story(object_key), _Heard()
     for message in group:
         if rank(message) == MENTION:
-            yield from heard.replies(job)
+            heard.pass_clones(story, message)
+            yield from heard.replies(job, saying.tally)
             for told in _answers(account, _told(story, message)):
                 yield later(told) if is_later(told.key, job.day) else told
         else:
             heard.hear(message, story)
-    yield from heard.replies(job)
+    heard.pass_clones(story, None)
+    yield from heard.replies(job, saying.tally)
     profile = heard.known.profile
     life = story.told(profile.names)
     life.same_names = sorted(heard.same_names)
+    life.is_helper = helpers.is_helper(profile, job.openlineage)
     iris = Iris(account, job.account, job.base)
+    over, taken = list(story.over()), story.taken_state()
+    if taken is not None and not job.day:
+        life.unrecorded[taken[0]] = taken[1]
     said = list(nodes.of_object(profile, life, iris)) if saying.is_asked else []
-    over = list(story.over())
+    copied = list(copies(profile, story.inferred(profile.columns), iris))
     if job.day:
         passing = list(chain.from_iterable(ended(asker.query_id, [one], iris) for asker, one in over))
+        if taken is not None:
+            passing += unrecorded(object_key, Life(unrecorded=dict([taken])), iris)
+        passing += copied
         yield from _of_day(key, said, passing, heard, _Before(story.chapter(), profile, life.same_names), saying)
     else:
         yield from _answers(account, over)
+        said += copied
         yield from saying.of_thing(OBJECT, key, said)
     yield from around.of_object(key, said)
     if job.catalog:
@@ -138,10 +169,16 @@ def _told(story: Story, message: Message) -> Iterator[tuple[Asker, Answer]]:
     started, ended = _read_mention(message.body)
     at, query = time_and_query(message.order)
     asker = Asker(*asked(query))
+    story.passed = at, asker.query_id
     if started is not None:
         yield from story.starts(asker, at, started)
     if ended is not None:
         yield from story.ends(asker, at, ended)
+
+
+def _take(decoded: list[int | str] | None) -> Take | None:
+    """A time and a query id from a message; None if nobody took the name."""
+    return None if decoded is None else (int(decoded[0]), str(decoded[1]))
 
 
 class _Before(Struct, array_like=True, gc=False):
@@ -166,6 +203,8 @@ class _Heard:
         self.same_names: set[str] = set()
         self._datasets: dict[DatasetKey, bytes] = {}
         self._replied = False
+        self.clones: list[Event] | None = None
+        self.copies: list[Copy] = []
 
     def hear(self, message: Message, story: Story) -> None:
         what = rank(message)
@@ -183,10 +222,28 @@ class _Heard:
         elif what == SAME_NAMES:
             self.same_names.update(decode(message.body))
         elif what == DROPS:
-            element, drops = decode(message.body)
-            story.hears_of(element, [tuple(one) for one in drops])
+            element, drops, taken = decode(message.body)
+            story.hears_of(element, [tuple(one) for one in drops], _take(taken))
+        elif what == TAKEN:
+            story.is_taken(_take(decode(message.body)))
+        elif what == CLONES:
+            self.clones = [*(self.clones or ()), *_read_events(message.body)]
+        elif what == COPIES:
+            self.copies.append(read_copy(message.body))
 
-    def replies(self, job: Job) -> Iterator[Message]:
+    def pass_clones(self, story: Story, before: Message | None) -> None:
+        """Let the story pass by the CLONEs that began before a mention; by all if None."""
+        if self.clones is not None or self.copies:
+            story.copies.hear(self.known.profile, story.passed, self.clones, self.copies)
+            self.clones, self.copies = None, []
+        if story.copies.due:
+            if before is None:
+                story.passes(None)
+            else:
+                at, query = time_and_query(before.order)
+                story.passes((at, asked(query)[0]))
+
+    def replies(self, job: Job, tally: Tally) -> Iterator[Message]:
         """Send the dataset for each spelling of the object to each home with queries that mention it, once."""
         if self._replied or not job.events or not (self.known.homes or self.known.parents):
             return
@@ -196,7 +253,11 @@ class _Heard:
             (one.name, one.account, one.dataset[1], one.dataset[2], self._datasets[one.dataset])
             for one in spellings(profile, job.openlineage)
         ]
-        body = encode((profile.key, told))
+        signs = helpers.signs_of(profile) if job.openlineage.helpers else None
+        names = {dataset for _, _, _, dataset, _ in told} if profile.kind in helpers.KINDS else ()
+        if signs or any(helpers.is_named(name, job.openlineage.helpers) for name in names):
+            tally.count("helpers")
+        body = encode((profile.key, told, signs))
         account = profile.account
         for home in sorted(self.known.homes):
             named = Message(NAMED_FOR_QUERY, within(account, home), b"", body)

@@ -10,19 +10,27 @@ from msgspec import Struct
 from exporter.queries.build import query_facts
 from exporter.queries.facts import History  # noqa: TC001 - msgspec reads it
 from exporter.rows.row import Row  # noqa: TC001 - msgspec reads it
+from exporter.things.answers import Bridge
 from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from exporter.queries.facts import QueryFacts
 
-BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, MENTION = range(6)
+BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, CLONES, COPIES, MENTION = range(9)
 """Ranks of the messages to an object: its story of the day before, its attributes, its datasets, objects with its name,
-drops of tags and policies set on it, its mentions in order of time.
+drops of tags and policies set on it, who took its name, the CLONEs of its schema and database, its copies that these
+made, its mentions in order of time.
 """
-FACTS_OF, ANSWER, JOB_NAME = range(3)
-"""Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root."""
-HEIR: Final = 1
-"""Rank of the messages to a parent after its facts: the address of a child that needs its job name."""
+FACTS_OF, ANSWER, JOB_NAME, BRIDGE = range(4)
+"""Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root, what
+its event says in place of helpers.
+"""
+PARENT_BRIDGE, HEIR = 1, 2
+"""Ranks of the messages to a parent after its facts: what its event says in place of helpers, and the address of a
+child that needs its job name.
+"""
+MARK: Final = 1
+"""Rank of the marks of the helpers of an account, between their state of the day before and the steps of queries."""
 
 
 class Told(Struct, array_like=True, gc=False):
@@ -50,4 +58,5 @@ class Known(Struct, array_like=True, gc=False):
 
 
 read_told: Final = msgspec.msgpack.Decoder(Told).decode
+read_bridge: Final = msgspec.msgpack.Decoder(Bridge).decode
 read_known: Final = msgspec.msgpack.Decoder(Known).decode

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from exporter.graph.nodes import daily
-from exporter.graph.nodes.agents import agent_path
+from exporter.graph.nodes.agents import agent_path, named_agents
 from exporter.graph.nodes.changes import setting_types
 from exporter.graph.nodes.daily import Part, Read
 from exporter.graph.nodes.sharing import patterns
@@ -65,11 +65,11 @@ class Sharing:
         day, user, history = day_of(told.start), told.facts.user_name, told.facts.history
         role = role_of(history.role_name, history.role_type)
         runs_as = None if role is None else told.iris.object(role.key)
-        agents = {told.iris.user(user), *(told.iris.path(agent_path(agent)) for agent in told.content.agents)}
+        agents = {told.iris.user(user), *(told.iris.path(agent_path(agent)) for _, agent in named_agents(told.content))}
         for key, of_object in self._parts(told).items():
             iri = daily.read_iri(day, user, daily.role_path(history.role_name, role), key, told.iris)
             thing, at = told.iris.object(key), told.start
-            read = Read(thing, history.role_name, runs_as, set(agents), 1, at, at, of_object)
+            read = Read(thing, history.role_name, runs_as, set(agents), told.facts.calls or 1, at, at, of_object)
             known = self._reads.setdefault(iri, read)
             if known is not read:
                 known.add(read)
@@ -85,7 +85,8 @@ class Sharing:
             versions = {told.iris.state(key, state)} if state is not None and alike.ways else set()
             rules = tuple(sorted({enforced[one] for one in alike.policies}))
             life, at = told.answers.lives.get(key, 0), told.start
-            part = Part(None if pattern is None else pattern.iri, rules, life, versions, 1, at, at)
+            count = told.facts.calls or 1
+            part = Part(None if pattern is None else pattern.iri, rules, life, versions, count, at, at)
             found.setdefault(key, []).append(part)
         return found
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from exporter.messages import OBJECT, QUERY, Message, by_key, decode, encode, order, rank, time_and_query
+from exporter.rows.aggregates import is_id
 from exporter.rows.reading import read_line
 from exporter.rows.row import Row
 from exporter.steps.homes import asked, is_later
-from exporter.steps.reading import CHILD, CONTEXT, LINE, ROW, all_relatives, children_of
+from exporter.steps.reading import CHILD, CONTEXT, HOLD, LINE, ROW, all_relatives, children_of
 from exporter.steps.state import day_of, later
 from exporter.steps.tallies import Tally
 
@@ -29,8 +30,10 @@ INDEX: Final = "index"
 LINES: Final = "lines"
 _INDEXED: Final = 9
 """The rank of an index entry among the messages to a query."""
-DAY, MOVED = "day ", "moved"
-"""Names of counts: new rows by day; queries whose day changes."""
+_BEFORE: Final = 8
+"""The rank of a message that quarantined a query when its day was made before."""
+DAY, MOVED, EARLIER = "day ", "moved", "earlier "
+"""Names of counts: new rows by day; queries whose day changes; days that were made with other quarantined parents."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
 
 
@@ -69,7 +72,9 @@ class _Known:
 def _of_query(query_id: str, heard: list[Message], job: Job, tally: Tally) -> Iterator[Message]:
     known = _Known(one for one in heard if rank(one) == _INDEXED)
     rows = list(_new(heard, ROW, known))
-    tally.count("duplicates", sum(rank(one) == ROW for one in heard) - len(rows))
+    doubled = sum(rank(one) == ROW for one in heard) - len(rows)
+    tally.count("duplicates", doubled)
+    tally.count("aggregate_duplicates", doubled * is_id(query_id))
     if rows:
         read = [read_line(_row(message.body)[1]) for message, _ in rows]
         each = [row for row in read if isinstance(row, Row)]
@@ -144,6 +149,38 @@ def as_context(messages: Iterable[Message], _: Job) -> Iterator[Message]:
     """Rows of other days as context for this one."""
     for message in messages:
         yield Message(QUERY, message.key, order(CONTEXT), message.body)
+
+
+def quarantined(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """The messages that quarantine queries, without those that tell it to their parents."""
+    for message in messages:
+        if decode(message.body)[2] is not None:
+            yield message
+
+
+def as_before(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """The same messages, as those of the day when it was made before."""
+    for message in messages:
+        yield message._replace(order=order(_BEFORE))
+
+
+def compare(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """Count the earlier days with children of a query that is quarantined now but was not before, or was but is not
+    now. The messages of a query: those that quarantine it, now and before, and its entries in the index.
+    """
+    tally = Tally()
+    for _, _, group in by_key(messages):
+        each, index = {HOLD: set[str](), _BEFORE: set[str]()}, list[Message]()
+        for message in group:
+            if rank(message) == _INDEXED:
+                index.append(message)
+            else:
+                each[rank(message)].add(decode(message.body)[0])
+        if each[HOLD] != each[_BEFORE]:
+            for day in _Known(index).children:
+                if day < job.day:
+                    tally.named(f"{EARLIER}{day}")
+    yield tally.message()
 
 
 def due(messages: Iterable[Message], job: Job) -> Iterator[Message]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from exporter.messages import (
@@ -31,10 +32,12 @@ from exporter.openlineage import check
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, told_by
 from exporter.openlineage.facets import lifecycle
 from exporter.queries.identifiers import canonical_name
-from exporter.steps.carried import DATASETS, DROPS, KNOWN, SAME_NAMES, Known, read_known
+from exporter.steps.carried import DATASETS, DROPS, KNOWN, SAME_NAMES, TAKEN, Known, read_known
+from exporter.steps.cloning import COPY_OF, to_databases, to_holders
 from exporter.steps.people import to_owners
 from exporter.steps.state import snapshot
 from exporter.steps.tallies import Tally
+from exporter.things.lives import NEVER, Take
 from exporter.things.profiles import merge
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from exporter.things.lives import Drop, Profile
 
 _NAMELESS, _HAS_ID = range(2)
-_SET_ON, _DROPPED = range(2)
+_SET_ON, _DROPPED, _WAS_TAKEN, _TAKEN = range(4)
 _NOBODY: Final = ""
 """The sender of a dataset's state of the day before, in place of an object key."""
 _read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decode
@@ -61,11 +64,12 @@ def gather(messages: Iterable[Message], job: Job) -> Iterator[Message]:
         known = _together(read_known(message.body) for message in group)
         yield Message(OBJECT, key, order(KNOWN), encode(known))
         if job.day:
-            lasting = replace(known.profile, drops=set(), elements=set())
+            lasting = replace(known.profile, drops=set(), elements=set(), signs=set(), takes=set(), remade=set())
             yield snapshot(Message(PROFILE, key, b"", encode(Known(lasting, set(), set()))))
         if job.events:
             yield from _to_datasets(known.profile, job)
         yield from _to_names(known.profile)
+        yield from to_databases(known.profile, job)
         yield from _to_elements(known.profile)
         yield from to_owners(known.profile)
 
@@ -91,8 +95,7 @@ def _to_names(profile: Profile) -> Iterator[Message]:
     """
     if profile.key.split("/", 2)[1] == "name":
         if profile.names:
-            name = canonical_name(min(profile.names))
-            yield _to_name(profile, name, _NAMELESS)
+            yield _to_name(profile, canonical_name(min(profile.names)), _NAMELESS)
     elif profile.object_id is not None:
         for name in sorted({canonical_name(name) for name in _had(profile)}):
             yield _to_name(profile, name, _HAS_ID)
@@ -106,7 +109,10 @@ def _had(profile: Profile) -> set[str]:
 
 def _to_name(profile: Profile, name: str, is_known_by: int) -> Message:
     key = within(profile.account, f"{profile.kind}/{name}")
-    return Message(NAME, key, order(is_known_by, 0, profile.key), encode(profile.key))
+    takes = sorted((at, query_id) for at, query_id, taken in profile.takes if canonical_name(taken) == name)
+    is_last = canonical_name(profile.called[2]) == name
+    holder = _Holder(profile.key, profile.shown, is_last, takes)
+    return Message(NAME, key, order(is_known_by, 0, profile.key), encode(holder))
 
 
 def _to_elements(profile: Profile) -> Iterator[Message]:
@@ -121,14 +127,20 @@ def _to_elements(profile: Profile) -> Iterator[Message]:
         yield Message(ELEMENT, within(profile.account, profile.key), order(_DROPPED), drops)
 
 
+def resolve_names(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """The replies of names: objects that may be the same, and the end of an object whose name another one took.
+    Messages for other receivers pass through.
+    """
+    for to, key, group in by_key(messages):
+        yield from _name(key, group, job) if to == NAME else group
+
+
 def settle(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """The replies of datasets, names and elements to the objects. Messages for other receivers pass through."""
+    """The replies of datasets and elements to the objects. Messages for other receivers pass through."""
     tally = Tally()
     for to, key, group in by_key(messages):
         if to == DATASET:
             yield from _dataset(key, group, job, tally)
-        elif to == NAME:
-            yield from _name(key, group, job)
         elif to == ELEMENT:
             yield from _element(key, group, job)
         else:
@@ -166,7 +178,7 @@ def _lifecycle(dataset: DatasetProfile, before: DatasetProfile | None, job: Job)
 
 def _is_news(dataset: DatasetProfile, before: DatasetProfile | None) -> bool:
     """Whether its event differs from that of an earlier day. Renames do not count: they are in the events of runs."""
-    return before is None or replace(dataset, left=before.left, fate=before.fate) != before
+    return before is None or replace(dataset, left=before.left, fate=before.fate, holder=before.holder) != before
 
 
 def _event(event: Event, tally: Tally) -> Iterator[Message]:
@@ -177,34 +189,89 @@ def _event(event: Event, tally: Tally) -> Iterator[Message]:
     yield Message(EVENTS, "", order(0, event.time), event.body)
 
 
+class _Holder(Struct, array_like=True, gc=False):
+    """An object that has or had a name. ``shown``: the latest query that names it. ``is_last``: whether this is its
+    latest name. ``takes``: when it took the name. ``taken``: who took it from this object, as the object knows already.
+    """
+
+    key: str
+    shown: tuple[int, str]
+    is_last: bool
+    takes: list[Take]
+    taken: Take | None = None
+
+
+_read_holder: Final = msgspec.msgpack.Decoder(_Holder).decode
+
+
 def _name(key: str, group: Iterator[Message], job: Job) -> Iterator[Message]:
     account = parts(key)[0]
     nameless: set[str] = set()
-    known: set[str] = set()
-    every = dict.fromkeys(group)
+    known: dict[str, _Holder] = {}
+    copies: list[Message] = []
+    for message in dict.fromkeys(group):
+        if rank(message) == COPY_OF:
+            copies.append(message)
+            continue
+        one = _read_holder(message.body)
+        if rank(message) == _NAMELESS:
+            nameless.add(one.key)
+        else:
+            known[one.key] = _both(known[one.key], one) if one.key in known else one
+    yield from _taken(account, known)
+    yield from to_holders(account, copies, sorted(nameless | known.keys()))
     if job.day:
-        yield from map(snapshot, every)
-    for message in every:
-        (nameless if rank(message) == _NAMELESS else known).add(decode(message.body))
+        for rank_, holders in ((_NAMELESS, nameless), (_HAS_ID, known)):
+            for one_key in sorted(holders):
+                holder = known[one_key] if rank_ == _HAS_ID else _Holder(one_key, (NEVER, ""), is_last=False, takes=[])
+                yield snapshot(Message(NAME, key, order(rank_, 0, one_key), encode(holder)))
     if known:
         for object_key in sorted(nameless):
             yield Message(OBJECT, within(account, object_key), order(SAME_NAMES), encode(sorted(known)))
 
 
+def _both(one: _Holder, other: _Holder) -> _Holder:
+    """What two messages say of one holder; the later one knows its latest name."""
+    latest = max(one, other, key=lambda each: each.shown)
+    takes = sorted({*one.takes, *other.takes})
+    return _Holder(one.key, latest.shown, latest.is_last, takes, one.taken or other.taken)
+
+
+def _taken(account: str, holders: dict[str, _Holder]) -> Iterator[Message]:
+    """Send to objects that their name was taken after all that is known of them, where that is news. An object that is
+    shown again later had its name all the time: a temporary table only hid it.
+    """
+    takes = sorted((take, one.key) for one in holders.values() for take in one.takes)
+    for key in sorted(holders):
+        one = holders[key]
+        later = (take for take, taker in takes if taker != key and take >= one.shown) if one.is_last else iter(())
+        taken = next(later, None)
+        if taken != one.taken:
+            one.taken = taken
+            yield Message(OBJECT, within(account, key), order(TAKEN), encode(taken))
+            yield Message(ELEMENT, within(account, key), order(_TAKEN), encode(taken))
+
+
 def _element(key: str, group: Iterator[Message], job: Job) -> Iterator[Message]:
-    """A tag, policy or grantee sends its drops to the objects on which it is set: the settings end with them."""
+    """A tag, policy or grantee sends its ends to the objects on which it is set: the settings end with them."""
     account, element = parts(key)
     objects: dict[str, Message] = {}
     drops: set[Drop] = set()
+    take: list[int | str] | None = None
+    is_news = False
     for message in group:
         if rank(message) == _SET_ON:
             objects[decode(message.body)] = message
-        else:
+        elif rank(message) == _DROPPED:
             drops.update(tuple(one) for one in decode(message.body))
-    told = encode((element, sorted(drops)))
+        else:  # first the state of the day before
+            take, is_news = decode(message.body), rank(message) == _TAKEN
     if job.day:
         yield from map(snapshot, objects.values())
         yield snapshot(Message(ELEMENT, key, order(_DROPPED), encode(sorted(drops))))
-    if drops:
+        if take is not None:
+            yield snapshot(Message(ELEMENT, key, order(_WAS_TAKEN), encode(take)))
+    if drops or take is not None or is_news:
+        told = encode((element, sorted(drops), take))
         for object_key in objects:
             yield Message(OBJECT, within(account, object_key), order(DROPS), told)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from exporter.compressed import GZIP
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.settings import DAILY
+from exporter.steps.forgetting import Asked, asked_for
 from exporter.steps.screening import Screen
 
 if TYPE_CHECKING:
@@ -18,15 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """``account``, ``base``: of the export. ``events``, ``graph`` …: whether an output is wanted. ``syntaxes``: of the
-    graph. ``compress``: whether files of events and graph are compressed. ``daily``: whether reads are added up by day.
-    ``query_text``: whether SQL text is exported. ``validate``: whether nodes are validated. ``shapes``: folders with
-    the user's shapes. ``in_order``: whether texts are sorted for people (small inputs only). ``begun``: start of each
-    account's first query (microseconds since 1970); ``load``: a digest of the queries; both known once all rows are
-    read. ``turn``: differs each time that the rounds are run, so that caches are not shared between them. ``run``: the
-    number of this run in an update, otherwise 0. ``day``: the day that an update currently makes; ``until``: its end
-    (microseconds since 1970). ``forget_users``, ``forget_before``: whose rows, and rows from before which day, are
-    removed. ``screen``: filters and pseudonyms for the first step, None without.
+    """``account``, ``base``: of the export. ``events``, ``graph`` …: whether an output is wanted. ``syntaxes``: of
+    the graph. ``compress``: whether files of events and graph are compressed. ``daily``: whether reads are added up
+    by day. ``query_text``: whether SQL text is exported. ``validate``: whether nodes are validated. ``shapes``:
+    folders with the user's shapes. ``in_order``: whether texts are sorted for people (small inputs only).
+    ``begun``: start of each account's first query (microseconds since 1970); ``load``: a digest of the queries;
+    ``clones``: whether a schema or database was cloned, in these rows or before; all known once all rows are read.
+    ``turn``: differs each time that the rounds are run, so that caches are not
+    shared between them. ``run``: the number of this run in an update, otherwise 0. ``day``: the day that an update
+    currently makes; ``until``: its end (microseconds since 1970). ``forget_asked``: the names of users to forget as
+    they were given; ``forget_users``: the users of DIR that they mean, once known; ``forget_before``: the day
+    before which rows are removed. ``screen``: filters and pseudonyms for the first step, None without.
     """
 
     account: str
@@ -44,11 +47,13 @@ class Job:
     shapes: tuple[str, ...] = ()
     openlineage: OpenLineageSettings = field(default_factory=OpenLineageSettings)
     begun: Mapping[str, int] = field(default_factory=dict)
+    clones: bool = False
     load: int = 0
     turn: str = ""
     run: int = 0
     day: str = ""
     until: int = 0
+    forget_asked: tuple[Asked, ...] = ()
     forget_users: tuple[str, ...] = ()
     forget_before: str = ""
     screen: Screen | None = None
@@ -56,7 +61,7 @@ class Job:
     @property
     def forgets(self) -> bool:
         """Whether rows of earlier runs are removed."""
-        return bool(self.forget_users or self.forget_before)
+        return bool(self.forget_asked or self.forget_before)
 
     @classmethod
     def of(cls, settings: Settings) -> Job:
@@ -74,7 +79,7 @@ class Job:
             query_text=settings.query_text,
             validate=settings.validate,
             shapes=settings.shapes,
-            forget_users=settings.forgotten,
+            forget_asked=tuple(asked_for(name, settings.privacy.key) for name in settings.forget_user),
             forget_before=settings.forget_before or "",
             openlineage=settings.openlineage,
             screen=Screen.of(settings.privacy, query_text=settings.query_text),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.graph.nodes.accounts import organizations, owners, standing
-from exporter.graph.nodes.agents import agent_path
+from exporter.graph.nodes.agents import agent_path, named_agents
 from exporter.messages import ACCOUNT, AGENT, ORGANIZATION, USER, Message, encode, within
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class People:
 def people(facts: QueryFacts) -> Iterator[Message]:
     """The messages of a query to its user, agents, account and organizations."""
     yield Message(USER, within(facts.account, facts.user_name), b"", b"")
-    for agent in facts.content.agents:
+    for _, agent in named_agents(facts.content):
         yield Message(AGENT, within(facts.account, agent_path(agent)), b"", encode(agent))
     yield Message(ACCOUNT, facts.account, b"", encode(standing(facts)))
     for name in organizations(facts):

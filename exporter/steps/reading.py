@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import structs
 
-from exporter.messages import ASIDE, PLACE, QUERY, TALLY, Message, encode, order
+from exporter.messages import ASIDE, PLACE, QUERY, TALLY, UNKNOWN, Message, encode, order
 from exporter.queries.build import account_of
 from exporter.queries.identifiers import named
+from exporter.queries.unknown import not_understood
 from exporter.rows.history import read_history
 from exporter.rows.limits import shortened
 from exporter.rows.patient import NOT_ONE_OBJECT
-from exporter.rows.reading import read_line
+from exporter.rows.reading import read_line, read_row
 from exporter.rows.row import Row, Unreadable
 from exporter.steps.screening import Screened
+from exporter.steps.tallies import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +34,8 @@ AS_PARENT, AS_ROOT = "parent", "root"
 class Record(NamedTuple):
     """A record of an input as text. ``file``: its file. ``block``: offset of its block, since blocks of a file may be
     read separately. ``unit``: ``line`` or ``row``. ``is_history``: whether it is of QUERY_HISTORY. ``is_record``: False
-    if a CSV record has too few or too many fields; it is then not a row, whatever it contains.
+    if a CSV record has too few or too many fields; it is then not a row, whatever it contains. ``is_aggregate``:
+    whether it is of AGGREGATE_ACCESS_HISTORY.
     """
 
     file: str
@@ -41,13 +44,18 @@ class Record(NamedTuple):
     text: str
     is_history: bool = False
     is_record: bool = True
+    is_aggregate: bool = False
+
+    def row(self) -> Row | Unreadable | None:
+        """The row in it, or why it cannot be read; None for a blank line."""
+        return read_row(self.text, is_aggregate=self.is_aggregate) if self.is_record else _NOT_A_RECORD
 
 
 def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
     """Send rows, lines of QUERY_HISTORY and notes of children to their queries, and the number of records per block."""
     counts: dict[tuple[str, int], int] = {}
-    rows = bad = lines = unreadable = unusable = 0
-    screen, screened = job.screen, Screened()
+    rows = bad = lines = unreadable = unusable = aggregates = 0
+    screen, screened, odd = job.screen, Screened(), _NotUnderstood()
     for record in records:
         if record.is_history:
             line = read_history(record.text)
@@ -66,21 +74,46 @@ def read(records: Iterable[Record], job: Job) -> Iterator[Message]:
         place = labelled(record.file, job.run), record.block
         number = counts[place] = counts.get(place, 0) + 1
         if screen is None:
-            row, text = read_line(record.text) if record.is_record else _NOT_A_RECORD, record.text
+            row, text = record.row(), record.text
         else:
             row, text = screened.row(screen.look(record))
         if row is None:
             continue
         rows += 1
+        aggregates += record.is_aggregate
         if isinstance(row, Unreadable):
             bad += 1
-            yield aside((*place, number, record.unit), "; ".join(row.problems), text)
+            yield aside((*place, number, record.unit), "; ".join(row.problems), text, is_aggregate=record.is_aggregate)
         else:
+            odd.note(row if screen is None else read_line(text), (*place, number, record.unit))
             yield from _row(row, (*place, number, record.unit), text, job)
+    yield from odd.messages()
     for (file, block), count in counts.items():
         yield Message(PLACE, file, order(0, block), encode((block, count)))
-    told = {"rows": rows, "unreadable": bad, "history_rows": lines, "history_unreadable": unreadable}
-    yield Message(TALLY, "", b"", encode({**told, "history_unusable": unusable, **screened.counts}))
+    told = {"rows": rows, "unreadable": bad, "aggregate_rows": aggregates, "not_understood": odd.number}
+    of_lines = {"history_rows": lines, "history_unreadable": unreadable, "history_unusable": unusable}
+    yield Message(TALLY, "", b"", encode({**told, **of_lines, **screened.counts}))
+
+
+class _NotUnderstood:
+    """What is not understood in the rows of a partition, by file. ``number``: how many names are sent."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Unknown] = {}
+        self.number = 0
+
+    def note(self, row: Row | Unreadable | None, place: Place) -> None:
+        """Count what is not understood in a row, once for each name."""
+        file, block, number, unit = place
+        for what in not_understood(row) if isinstance(row, Row) else ():
+            self._found.setdefault(file, Unknown()).add(what, 1, (f"{block:020}", number, unit))
+
+    def messages(self) -> Iterator[Message]:
+        """To each file: names with their numbers and first places."""
+        for file, found in self._found.items():
+            entries = found.entries()
+            self.number += len(entries)
+            yield Message(UNKNOWN, file, order(2), encode(entries))
 
 
 def _writable(text: str) -> str:
@@ -110,10 +143,10 @@ def file_of(label: str) -> tuple[str, int]:
     return file, int(run or 0)
 
 
-def aside(place: Place, reason: str, text: str) -> Message:
-    """The message that puts a row into the quarantine."""
+def aside(place: Place, reason: str, text: str, *, is_aggregate: bool) -> Message:
+    """The message that puts a row into the quarantine. ``is_aggregate``: whether it is of AGGREGATE_ACCESS_HISTORY."""
     file, block, number, unit = place
-    told = block, number, unit, reason, _writable(shortened(text))
+    told = block, number, unit, reason, _writable(shortened(text)), is_aggregate
     return Message(ASIDE, file, order(1, block, f"{number:012}"), encode(told))
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 LEFT_OUT: Final = "left_out_"
 """Prefix of the counts of rows that a filter left out."""
 WITHHELD: Final = "its text is withheld, because it may contain names that pseudonyms or filters would hide"
-_NOT_A_RECORD: Final = Unreadable((patient.NOT_ONE_OBJECT,))
 _NO_NAME: Final = frozenset({"", "TRUNCATED", "null", "undefined", "\\N"})
 
 
@@ -101,7 +100,7 @@ class Screen:
         """The user names in a record."""
         if record.is_history:
             return known.told_by_history(record.text, query_text=self.query_text)
-        row = read_line(record.text) if record.is_record else None
+        row = record.row()
         return known.told_by_row(row) if isinstance(row, Row) else known.told_by_unreadable(record.text)
 
     def knowing(self, names: Iterable[str], earlier: Iterable[str] = ()) -> Screen:
@@ -130,7 +129,7 @@ class Screen:
 
     def look(self, record: Record) -> Seen:
         """Apply filters and pseudonyms to a record of ACCESS_HISTORY."""
-        row = read_line(record.text) if record.is_record else _NOT_A_RECORD
+        row = record.row()
         if row is None:
             return Seen(None, "")
         return self._row(row, record.text) if isinstance(row, Row) else self._unreadable(row, record)
@@ -148,7 +147,10 @@ class Screen:
                 return Seen(row, "", less.reason)
             if less is not None and less.text is not None:
                 text, objects = less.text, less.objects
-        return Seen(row, text if lines is None else lines.line(text), None, objects)
+        text = text if lines is None else lines.line(text)
+        if row.calls is not None:  # its id is made from its user and objects, which are hidden or fewer now
+            return Seen(read_line(text), text, None, objects)
+        return Seen(row, text, None, objects)
 
     def _unreadable(self, row: Unreadable, record: Record) -> Seen:
         """The same for a line that is not a valid row. Its text is kept only if it is a JSON object with a user and a
@@ -156,7 +158,7 @@ class Screen:
         """
         columns = _columns(record.text) if record.is_record else {}
         user = (columns.get("user_name") or "").strip() or None
-        start = parse_time(columns.get("query_start_time") or "")
+        start = parse_time(columns.get("query_start_time") or columns.get("interval_start_time") or "")
         left_out = self.filters.row(start, user)
         if left_out is not None:
             return Seen(None, "", left_out)
@@ -166,7 +168,11 @@ class Screen:
             problems = [problem.partition(": ")[0] for problem in row.problems]
             return Seen(Unreadable((*problems, WITHHELD)), "")
         lines = self._lines()
-        return Seen(row, record.text if lines is None else lines.line(record.text))
+        if lines is None:
+            return Seen(row, record.text)
+        quoted_by = (problem.partition(": ") for problem in row.problems)
+        hidden = tuple(f"{said}{colon}{lines.text(quotation)}" for said, colon, quotation in quoted_by)
+        return Seen(Unreadable(hidden), lines.line(record.text))
 
     # --- lines of QUERY_HISTORY --------------------------------------------------------------------------------------
 
@@ -212,4 +218,4 @@ def _columns(text: str) -> dict[str, str | None]:
     return {name: plain_text(one.value) for one in given if (name := lower_name(one.name)) in _OF_FILTERS}
 
 
-_OF_FILTERS: Final = frozenset({"user_name", "query_start_time"})
+_OF_FILTERS: Final = frozenset({"user_name", "query_start_time", "interval_start_time"})

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from exporter.messages import decode, parts
-from exporter.things.answers import Dataset
+import msgspec
+
+from exporter.messages import parts
+from exporter.things.answers import Dataset, Signs
 
 if TYPE_CHECKING:
     from exporter.things.answers import Spelled
+
+Named = tuple[str | None, str | None, str, str, bytes]
+"""Name and account as in rows; namespace, name and facets of the dataset."""
+_read: Final = msgspec.msgpack.Decoder(tuple[str, list[Named], Signs | None]).decode
 
 
 class Spellings:
@@ -20,10 +26,10 @@ class Spellings:
     def hear(self, key: str, body: bytes) -> None:
         """Add the datasets that an object sends. ``key``: a key of its account."""
         account, _ = parts(key)
-        object_key, told = decode(body)
+        object_key, told, signs = _read(body)
         of_account = self.of(account)
         for name, owner, namespace, dataset, facets in told:
-            of_account[object_key, name, owner] = Dataset(namespace, dataset, facets)
+            of_account[object_key, name, owner] = Dataset(namespace, dataset, facets, signs)
 
     def of(self, account: str) -> dict[Spelled, Dataset]:
         """The datasets of an account by spelling."""

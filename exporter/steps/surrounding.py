@@ -110,7 +110,8 @@ class ToObjects:
         if self._around:
             (iri,) = (node.iri for node in nodes if node.of is THE_OBJECT)
             for node in nodes:
-                yield from self._sent(node, iri, Source(key), self._around)
+                # What a CLONE of a schema brought is written by the table that was cloned.
+                yield from self._sent(node, object_of(node) or iri, Source(key), self._around)
 
     def of_query(self, facts: QueryFacts, nodes: list[Node]) -> Iterator[Message]:
         """The nodes of a query that belong to objects."""

@@ -19,9 +19,12 @@ from exporter.messages import (
     order,
     within,
 )
+from exporter.openlineage import helpers
 from exporter.openlineage.fates import note
+from exporter.openlineage.jobs import parent_id, root_id
 from exporter.queries.bounds import beyond
-from exporter.queries.build import disagree, distinct, query_facts
+from exporter.queries.build import alike, disagree, distinct, least, query_facts
+from exporter.queries.clones import remade
 from exporter.queries.facts import NO_HISTORY, History, QueryFacts
 from exporter.queries.reads import only_reads
 from exporter.recent import Recent
@@ -30,7 +33,7 @@ from exporter.steps.carried import FACTS_OF, HEIR, MENTION, Known, Told
 from exporter.steps.hearing import heard_by, held
 from exporter.steps.homes import Addresses, asking, home, is_later, written_at
 from exporter.steps.people import People
-from exporter.steps.reading import aside, file_of, relatives
+from exporter.steps.reading import AS_PARENT, AS_ROOT, aside, file_of
 from exporter.steps.state import OPEN_DAY, day_of, later
 from exporter.steps.tallies import Tally
 from exporter.things.lives import Profile  # noqa: TC001 - msgspec reads it
@@ -40,12 +43,15 @@ from exporter.things.profiles import add
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.rows.row import Row
     from exporter.steps.hearing import Heard, Placed
     from exporter.steps.job import Job
     from exporter.steps.reading import Place
 
 DISAGREE: Final = "the rows of this query id name different users"
+CALLS_DISAGREE: Final = (
+    "rows of the same interval, user, parameterized query and objects give different numbers of calls; keep the right "
+    "one, which is usually the one that was read last"
+)
 _FLUSH: Final = 50_000
 """Most objects that are merged in memory before they are sent; few partitions have that many."""
 _PREPARED: Final = 6_000
@@ -73,12 +79,19 @@ def tell(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     yield teller.tally.message()
 
 
-def _to_parents(told: Told, address: str) -> Iterator[Message]:
-    """The messages of a query to its parent and root, with the address to which they send their job names."""
-    for row in told.rows:
-        for role, relative in relatives(row):
-            body = encode((role, written_at(address, told.account, row.query_id)))
-            yield Message(PARENT, within(told.account, relative), order(HEIR, 0, row.query_id), body)
+def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
+    """The messages of a query to its parent and root, with the address to which they send their job names. Rows of one
+    query can name several parents: only the one that the query is exported with gives it a name.
+    """
+    for role, relative in ((AS_PARENT, parent_id(facts)), (AS_ROOT, root_id(facts))):
+        if relative is not None:
+            body = encode((role, written_at(address, facts.account, facts.query_id)))
+            yield Message(PARENT, within(facts.account, relative), order(HEIR, 0, facts.query_id), body)
+
+
+def _contradict_or_exceed(told: Told) -> bool:
+    """Whether the query is quarantined because of its rows alone."""
+    return disagree(told.rows) or beyond(told.facts().content) is not None
 
 
 class _Teller:
@@ -97,24 +110,29 @@ class _Teller:
         """The messages of a query; only its quarantined rows if it is quarantined."""
         children = sorted(one for one in heard.children if one[1] not in heard.without)
         if not heard.rows:
-            if heard.context:
-                yield from self._context(Told(account, distinct(heard.context), history, 0, 0), children)
+            told = Told(account, distinct(heard.context), history, 0, 0)
+            if heard.context and not (heard.reasons or _contradict_or_exceed(told)):
+                yield from self._context(told, children)
             elif children:
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
             return
         rows = [row for row, _, _ in heard.rows]
-        each = distinct(rows) if len(rows) > 1 else rows
-        new = list(self._new(heard.rows, each))
-        self.tally.count("duplicates", sum(self._is_new(place) for _, place, _ in heard.rows) - len(new))
+        groups = alike(rows)
+        each = [least(group) for group in groups]
+        known = {id(row) for row, place, _ in heard.rows if not self._is_new(place)}
+        new = sum(known.isdisjoint(map(id, group)) for group in groups)
+        doubled, is_aggregate = len(rows) - len(known) - new, rows[0].calls is not None
+        self.tally.count("duplicates", doubled)
+        self.tally.count("aggregate_duplicates", doubled * is_aggregate)
         if heard.reasons:
             if children:
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
             yield from self._aside(heard.rows, min(heard.reasons))
         elif len(each) > 1 and disagree(each):
             self.tally.count("held", 1)
-            yield held(query_facts(account, each, history), DISAGREE)
+            yield held(query_facts(account, each, history), CALLS_DISAGREE if is_aggregate else DISAGREE)
         else:
-            told = Told(account, each, history, len(new), self._job.run)
+            told = Told(account, each, history, new, self._job.run)
             yield from self._told(told, has_heirs=any(wants for _, _, wants in children))
             if children and self._is_by_day(told):
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
@@ -139,13 +157,6 @@ class _Teller:
     def _is_new(self, place: Place) -> bool:
         return file_of(place[0])[1] == self._job.run
 
-    def _new(self, came: list[Placed], each: list[Row]) -> Iterator[Placed]:
-        """The distinct rows that came with this run; equal rows of earlier runs come first and are not
-        counted again.
-        """
-        kept_rows = {id(row) for row in each}
-        return (one for one in came if id(one[0]) in kept_rows and self._is_new(one[1]))
-
     def _aside(self, rows: list[Placed], reason: str) -> Iterator[Message]:
         """The distinct rows of a quarantined query, each with its first place."""
         in_order = sorted(rows, key=lambda one: one[1])
@@ -153,7 +164,7 @@ class _Teller:
         self.tally.count("aside", len(each))
         for row, place, text in in_order:
             if id(row) in each:
-                yield aside(place, reason, text)
+                yield aside(place, reason, text, is_aggregate=row.calls is not None)
 
     def _told(self, told: Told, *, has_heirs: bool) -> Iterator[Message]:
         facts = told.facts()
@@ -175,14 +186,16 @@ class _Teller:
             self.tally.count("parents", 1)
             yield Message(PARENT, parent, order(FACTS_OF), body)
         if self._job.events:
-            yield from _to_parents(told, address)
+            yield from _to_parents(facts, address)
         self.tally.told(facts)
+        self.tally.count("clones", any(one.source for _, one in remade(facts.content)))
         self._people.hear(facts)
         at = home(address)
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(account, object_key, at, parent)
         if self._job.events:
             note(self._profiles, facts)
+        helpers.note(self._profiles, facts, self._job.openlineage)
         yield from self._mentions(facts, address, said)
         if len(self._profiles) > _FLUSH:
             yield from self._objects()

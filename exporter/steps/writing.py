@@ -28,7 +28,7 @@ from exporter.messages import (
 from exporter.openlineage import check
 from exporter.openlineage.events import events_of, run_events
 from exporter.queries.tables import rows_of
-from exporter.steps.carried import ANSWER, FACTS_OF, read_told
+from exporter.steps.carried import ANSWER, BRIDGE, FACTS_OF, read_bridge, read_told
 from exporter.steps.cataloguing import of_query as to_catalog
 from exporter.steps.daily import Sharing
 from exporter.steps.hearing import held
@@ -37,6 +37,7 @@ from exporter.steps.reading import AS_PARENT
 from exporter.steps.recurring import recurring_of
 from exporter.steps.saying import Saying, refusal
 from exporter.steps.spellings import Spellings
+from exporter.steps.state import day_of
 from exporter.steps.surrounding import ToObjects
 from exporter.steps.texts import facts_of
 from exporter.things.answers import Answers
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 _read_answer: Final = msgspec.msgpack.Decoder(Answer).decode
+HELD_LATER: Final = "held_later"
+"""Name of a count: queries of earlier days that are quarantined on the day on which they end."""
 _KINDS: Final = {"START": 0, "COMPLETE": 1}
 
 
@@ -96,6 +99,8 @@ def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, 
         elif what == FACTS_OF:
             told = read_told(message.body)
             facts, new = told.facts(), told.new if told.run == run else 0
+        elif what == BRIDGE:
+            answers.bridge = read_bridge(message.body)
         else:
             role, name = decode(message.body)
             if role == AS_PARENT:
@@ -121,6 +126,8 @@ def _add(answers: Answers, told: Answer) -> None:
             answers.column_priors[key, column] = state
     if told.ending is not None:
         answers.endings[key] = told.ending
+    if told.carried:
+        answers.carried[key] = told.carried
     for setting, until in told.settings or ():
         answers.settings[setting[:4]] = until
 
@@ -149,6 +156,7 @@ class _Writer:
         reason = refusal(results) or _fault(events)
         if reason is not None:
             saying.tally.count("held")
+            saying.tally.count(HELD_LATER, bool(job.day) and day_of(facts.start) < job.day)
             yield held(facts, reason)
             return
         saying.tally.written(facts, new)
@@ -213,7 +221,7 @@ class _Writer:
 
     def _events(self, facts: QueryFacts, answers: Answers) -> list[Event]:
         settings = self._job.openlineage
-        if self._recurring is None:
+        if self._recurring is None or answers.bridge is not None:
             return run_events(facts, answers, settings)
         said = self._recurring.statement(facts.content, facts.account, answers.datasets, settings)
         return events_of(facts, said, answers, settings)

@@ -10,6 +10,13 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+Said = tuple[str, str | None, str, str | None, tuple[str, ...], tuple[str | None, ...]]
+"""A setting: its change, column, property, element, and the names of the element; no names if it is unset. Last the
+value by each name (of a tag); empty if none has one. Grants are
+settings too (:func:`exporter.queries.grants.held_as`). Their names are the key of the granted object, and the places of
+the revokes that also end the grant (:func:`exporter.queries.grants.places`)."""
+Carried = tuple[str, Said, Said]
+"""A setting that follows its renamed column: the query that made it, the setting before and after."""
 Spelled = tuple[str, str | None, str | None]
 """An object key, with the object's name and account as in the row."""
 
@@ -24,14 +31,63 @@ class Ending(Struct, frozen=True, gc=False):
     at: int | None = None
 
 
+class Window(Struct, array_like=True, frozen=True, gc=False):
+    """A table's time from its CREATE to its DROP by the same session or request, on one day. ``start``: of the query
+    that created it; ``end``: of the one that dropped it (microseconds since 1970). ``session``, ``request``: empty if
+    they differ.
+    """
+
+    start: int
+    end: int
+    session: str
+    request: str
+
+
+class Signs(Struct, array_like=True, frozen=True, gc=False):
+    """The signs of an object that its name does not show. ``temporary``: when it was first created as TEMPORARY."""
+
+    temporary: int | None
+    windows: tuple[Window, ...]
+
+
 class Dataset(Struct, frozen=True, gc=False):
     """The OpenLineage dataset of an object, for one of its spellings. ``facets``: a JSON object with the facets that
-    every event has for the dataset (schema, type, hierarchy, data source).
+    every event has for the dataset (schema, type, hierarchy, data source). ``signs``: that the object may be a helper,
+    None without any.
     """
 
     namespace: str
     name: str
     facets: bytes
+    signs: Signs | None = None
+
+
+Source = tuple[str, str, str, bool]
+"""A column's source: namespace and name of the dataset, its column, whether it lies beneath a view (a base source)."""
+
+
+class Content(Struct, array_like=True, frozen=True, gc=False):
+    """What a helper held: the sources of its columns, each sorted; and the datasets that it was filled from, as
+    namespace, name and facets (see :class:`Dataset`), sorted.
+    """
+
+    columns: dict[str, list[Source]] = {}
+    inputs: list[tuple[str, str, bytes]] = []
+
+
+class Bridge(Struct, array_like=True, frozen=True, gc=False):
+    """What a query's event says in place of helpers. All are sorted; datasets are namespace and name.
+
+    ``read``     the tables that it read, with what they held, and whether that is all; if not, the table stays an input
+    ``views``    the views that it read; its own row names what is behind them
+    ``hidden``   the helpers that are no outputs
+    ``moved``    the datasets that got the place of a helper by RENAME or SWAP, with the helper and what it held
+    """
+
+    read: list[tuple[str, str, Content, bool]] = []
+    views: list[tuple[str, str]] = []
+    hidden: list[tuple[str, str]] = []
+    moved: list[tuple[str, str, Content]] = []
 
 
 class Answers(Struct, gc=False):
@@ -45,8 +101,10 @@ class Answers(Struct, gc=False):
     ``endings``       object key -> the end of the version that the query made; absent while it is in force
     ``settings``      (change key, column, property, element key) of a tag or policy that it set or unset -> when that
                       setting ended (microseconds since 1970); absent while it holds
+    ``carried``       object key -> settings that follow its renamed columns
     ``lives``         object key -> a number that increases when the object or a column is made anew, for objects read
     ``datasets``      (object key, name, account) as in the row -> the dataset
+    ``bridge``        what its event says in place of helpers; None if it has to do with none
     ``parent_job``, ``root_job``  names of the jobs of the parent and the root query; None if they have no row
     """
 
@@ -56,7 +114,9 @@ class Answers(Struct, gc=False):
     column_priors: dict[tuple[str, str], str] = field(default_factory=dict)
     endings: dict[str, Ending] = field(default_factory=dict)
     settings: dict[tuple[str, str | None, str, str | None], int] = field(default_factory=dict)
+    carried: dict[str, list[Carried]] = field(default_factory=dict)
     lives: dict[str, int] = field(default_factory=dict)
     datasets: dict[Spelled, Dataset] = field(default_factory=dict)
+    bridge: Bridge | None = None
     parent_job: str | None = None
     root_job: str | None = None

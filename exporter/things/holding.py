@@ -9,18 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from exporter.queries.grants import is_of_several, takes_back
+from exporter.things.answers import Carried, Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.things.lives import Drop
+    from exporter.things.lives import Drop, Take
 
+Rename = tuple[str, str, str]
+"""Former and new name of a column, and the key of the change that renames it."""
 SettingKey = tuple[str | None, str, str | None]
 """Column, property, element: a later setting with the same key replaces the earlier one."""
-Said = tuple[str, str | None, str, str | None, tuple[str, ...]]
-"""A setting: its change, column, property, element, and the names of the element; no names if it is unset. Grants are
-settings too (:func:`exporter.queries.grants.held_as`). Their names are the key of the granted object, and the places of
-the revokes that also end the grant (:func:`exporter.queries.grants.places`)."""
 
 
 class Asker(NamedTuple):
@@ -49,14 +48,20 @@ class Holding:
         self._held = {one.said[1:4]: one for one in held}
         self._drops = list(drops)
         self._of_elements: dict[str, list[Drop]] = {}
+        self._taken: dict[str, Take] = {}
 
-    def kept(self) -> tuple[list[Held], list[Drop], dict[str, list[Drop]]]:
-        """The state for the next day: settings, drops of the object, drops of the tags and policies set on it."""
-        return list(self._held.values()), self._drops, self._of_elements
+    def kept(self) -> tuple[list[Held], list[Drop], dict[str, list[Drop]], dict[str, Take]]:
+        """The state for the next day: settings, drops of the object, drops of the tags and policies set on it, and who
+        took their names.
+        """
+        return list(self._held.values()), self._drops, self._of_elements, self._taken
 
-    def hear(self, element: str, drops: Iterable[Drop]) -> None:
-        """Record all known drops and UNDROPs of a tag or policy, in order of time."""
+    def hear(self, element: str, drops: Iterable[Drop], taken: Take | None = None) -> None:
+        """Record all known drops and UNDROPs of a tag or policy, in order of time, and who took its name."""
         self._of_elements[element] = list(drops)
+        self._taken.pop(element, None)
+        if taken is not None:
+            self._taken[element] = taken
 
     def set(self, asker: Asker, at: int, setting: Said) -> Iterator[Over]:
         """Apply a setting. Gives the settings that it ends."""
@@ -78,6 +83,23 @@ class Holding:
         for key in [key for key in self._held if key[0] in lost]:
             yield self._end(key, at)
 
+    def rename(self, asker: Asker, at: int, renames: Iterable[Rename]) -> tuple[list[Over], list[Carried]]:
+        """Apply the rename of columns: their settings end, and hold from then on under the new names. Gives both. What
+        does not hold because its tag or policy is dropped is not carried.
+        """
+        names = {former: (new, change) for former, new, change in renames}
+        moved = [(key, *names[key[0]]) for key in self._held if key[0] in names]
+        kept = [one for one in moved if self._dropped(self._held[one[0]].said, self._held[one[0]].since, at) is None]
+        before = [self._held[key] for key, _, _ in kept]
+        over = [self._end(key, at) for key, _, _ in moved]
+        carried: list[Carried] = []
+        for held, (_, new, change) in zip(before, kept, strict=True):
+            said: Said = (change, new, *held.said[2:])
+            over += [self._end(key, at) for key in [said[1:4]] if key in self._held]
+            self._held[said[1:4]] = Held(asker, said, at)
+            carried.append((held.asker.query_id, held.said, said))
+        return over, carried
+
     def drop(self, asker: Asker, at: int) -> None:
         """Record that the object is dropped."""
         self._drops.append((at, asker.query_id, "DROP"))
@@ -90,10 +112,14 @@ class Holding:
                     yield self._end(key, at)
         self._drops = []
 
-    def over(self) -> Iterator[Over]:
-        """The settings that do not hold now because of a drop, but may hold again after an UNDROP."""
+    def over(self, taken: Take | None = None) -> Iterator[Over]:
+        """The settings that do not hold now because of a drop, but may hold again after an UNDROP; or because another
+        object took the name of this one (``taken``), or of the tag or policy, but may hold if that one is shown again.
+        """
         for asker, said, since in self._held.values():
-            until = self._dropped(said, since)
+            takes = (taken, self._taken.get(said[3] or ""))
+            ends = [self._dropped(said, since), *(take[0] for take in takes if take is not None and take[0] >= since)]
+            until = min((end for end in ends if end is not None), default=None)
             if until is not None:
                 yield asker, said, until
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from exporter.queries.identifiers import match_name
 from exporter.things.lives import Named
 
 if TYPE_CHECKING:
@@ -11,7 +13,9 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """A name begins when it is first seen, or with the RENAME or SWAP that gives it. It ends when another is seen."""
+    """A name begins when it is first seen, or with the RENAME or SWAP that gives it. It ends when another is seen, or
+    when another object takes it. Another spelling of the name is no other name: the first one stays.
+    """
 
     def __init__(self, held: Iterable[tuple[str, int, int]] = ()) -> None:
         self._at = 0
@@ -23,6 +27,12 @@ class Names:
         self._settle()
         return self._held
 
+    def present(self) -> tuple[str, int] | None:
+        """The present name and when it was last seen; None if there is none."""
+        if self._pending:
+            return max((after, name) for name, after in self._pending.items())[1], self._at
+        return (self._held[-1][0], self._held[-1][2]) if self._held else None
+
     def hear(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
         if at != self._at:
             self._settle()
@@ -33,18 +43,28 @@ class Names:
 
     def _settle(self) -> None:
         for _, name in sorted((after, name) for name, after in self._pending.items()):
-            if self._held and self._held[-1][0] == name:
-                self._held[-1] = name, self._held[-1][1], self._at
+            if self._held and match_name(self._held[-1][0]) == match_name(name):
+                self._held[-1] = *self._held[-1][:2], self._at
             else:
                 self._held.append((name, self._at, self._at))
         self._pending = {}
 
-    def told(self, seen: dict[str, tuple[int, int]]) -> list[Named]:
+    def told(self, seen: dict[str, tuple[int, int]], taken: int | None = None) -> list[Named]:
+        """The names with their periods. ``seen``: name -> when it was first and last seen. ``taken``: when another
+        object took the last name. The statement that takes it can read the object, so a name holds while it is seen.
+        """
         self._settle()
-        if len({name for name, _, _ in self._held} | seen.keys()) < 2:
-            return [Named(first, name, None, last) for name, (first, last) in seen.items()]
-        following = [since for _, since, _ in self._held[1:]]
-        return [
-            Named(since, name, until, last)
-            for (name, since, last), until in zip(self._held, [*following, None], strict=True)
-        ]
+        held = self._held
+        if len({match_name(name) for name in chain((name for name, _, _ in held), seen)}) < 2:
+            held = [_whole(seen)] if seen else []
+        if not held:
+            return []
+        end = None if taken is None else max(taken, held[-1][2] + 1)
+        ends = [*(since for _, since, _ in held[1:]), end]
+        return [Named(since, name, until, last) for (name, since, last), until in zip(held, ends, strict=True)]
+
+
+def _whole(seen: dict[str, tuple[int, int]]) -> tuple[str, int, int]:
+    """The spellings of one name as one: the first of them, and when any was first and last seen."""
+    since, name = min((first, name) for name, (first, _) in seen.items())
+    return name, since, max(last for _, last in seen.values())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from exporter.queries.around import runs_in
 from exporter.queries.mentions import mentions
-from exporter.things.lives import Profile
+from exporter.things.lives import Event, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -40,11 +40,32 @@ def add(
             _see(profile.names, name, seen)
         for drop in one.drops:
             profile.drops.add((facts.end, facts.query_id, drop))
+        for name in one.takes:
+            profile.takes.add((facts.end, facts.query_id, name))
+        shown = (facts.end if one.changes else facts.start), facts.query_id
+        profile.shown = max(profile.shown, shown)
+        _time(profile, one, facts)
+        for after, name in told.names.get(key, ()):
+            profile.called = max(profile.called, (facts.start, after, name))
     for thing in chain(told.around, runs_in(facts.history)):
         _stand_by(profiles, account, thing, seen)
     if learned is not None and not is_known:
         learned.keep(facts.content, account)
     return tuple(said)
+
+
+def _time(profile: Profile, one: Said, facts: QueryFacts) -> None:
+    """Add when the query names, changes and makes the object."""
+    for change_key, target, source in one.remade:
+        profile.remade.add(Event(facts.end, facts.query_id, facts.start, change_key, target, source))
+    effect = one.effect
+    if one.names:
+        profile.first = min(profile.first, (facts.start, facts.query_id, effect.creates))
+    if effect.makes or effect.drops:
+        profile.changed = _earliest(profile.changed, facts.end)
+    if effect.makes:
+        made = facts.end, facts.query_id, not (effect.creates or effect.empties)
+        profile.made_first = min(profile.made_first, made)
 
 
 def _stand_by(profiles: dict[tuple[str, str], Profile], account: str, thing: Thing, seen: tuple[int, int]) -> None:
@@ -70,10 +91,24 @@ def merge(one: Profile, other: Profile) -> None:
     """
     _learn(one, other)
     one.drops.update(other.drops)
+    one.signs.update(other.signs)
+    one.made, one.temporary = _earliest(one.made, other.made), _earliest(one.temporary, other.temporary)
+    one.unclear |= other.unclear
+    one.takes.update(other.takes)
+    one.remade.update(other.remade)
+    one.first, one.made_first = min(one.first, other.first), min(one.made_first, other.made_first)
+    one.changed = _earliest(one.changed, other.changed)
+    one.shown, one.called = max(one.shown, other.shown), max(one.called, other.called)
     for name, seen in other.names.items():
         _see(one.names, name, seen)
     for name, fate in other.fates.items():
         one.fates[name] = max(one.fates.get(name, fate), fate)
+    if other.comment is not None:
+        one.comment = max(one.comment or other.comment, other.comment)
+
+
+def _earliest(one: int | None, other: int | None) -> int | None:
+    return min([time for time in (one, other) if time is not None], default=None)
 
 
 def _see(names: dict[str, tuple[int, int]], name: str, seen: tuple[int, int]) -> None:

@@ -20,13 +20,16 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from exporter.queries.identifiers import segment
-from exporter.things.answers import Ending
-from exporter.things.holding import Asker, Held, Holding, Said
-from exporter.things.lives import Drop, Life
+from exporter.queries.views import Shown  # noqa: TC001 - msgspec reads it
+from exporter.things.answers import Carried, Ending, Said
+from exporter.things.copies import Copies, Copy, Inferred, Moment
+from exporter.things.holding import Asker, Held, Holding, Rename
+from exporter.things.lives import NEVER, Drop, Life, Take
 from exporter.things.names import Names
+from exporter.things.sources import Definition, Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from exporter.things.holding import Over
 
@@ -37,19 +40,21 @@ _GONE: Final = "version-after-drop/"
 class Started(Struct, array_like=True, frozen=True, gc=False):
     """The mention of an object at the start of a query. ``reads``: whether the query needs the version in force.
     ``columns``: its source columns. ``names``: names of the object that are seen (0) or given (1). ``settings``: change
-    key, column, property, element, and the names of the element.
+    key, column, property, element, and the names of the element. ``shows``: what the query shows of the sources of a
+    view or stream.
     """
 
     reads: bool = False
     columns: tuple[str, ...] = ()
     names: tuple[tuple[int, str], ...] = ()
     settings: tuple[Said, ...] = ()
+    shows: Shown | None = None
 
 
 class Ended(Struct, array_like=True, frozen=True, gc=False):
-    """The mention of an object at the end of a query. ``drops``, ``makes``, ``creates``: as in
-    :class:`exporter.queries.effects.Effect`. ``renamed``: former names of columns. ``written``: columns, and whether
-    they are new. ``lost``: columns that are dropped.
+    """The mention of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
+    :class:`exporter.queries.effects.Effect`. ``renamed``: former names of columns; ``carries``: their renames.
+    ``written``: columns, and whether they are new. ``lost``: columns that are dropped.
     """
 
     drops: bool = False
@@ -58,6 +63,8 @@ class Ended(Struct, array_like=True, frozen=True, gc=False):
     renamed: tuple[str, ...] = ()
     written: tuple[tuple[str, bool], ...] = ()
     lost: tuple[str, ...] = ()
+    empties: bool = False
+    carries: tuple[Rename, ...] = ()
 
 
 class Answer(Struct, array_like=True, gc=False):
@@ -71,6 +78,7 @@ class Answer(Struct, array_like=True, gc=False):
     ending: Ending | None = None
     settings: list[tuple[Said, int]] | None = None
     life: int = 0
+    carried: list[Carried] | None = None
 
 
 class Chapter(Struct, array_like=True, gc=False):
@@ -85,9 +93,16 @@ class Chapter(Struct, array_like=True, gc=False):
     held: list[Held]
     drops: list[Drop]
     drops_of_elements: dict[str, list[Drop]]
+    taken_elements: dict[str, Take]
     unrecorded: dict[str, Ending | None]
     unrecorded_columns: list[tuple[str, str]]
     names: list[tuple[str, int, int]]
+    definitions: list[Definition]
+    taken: Take | None
+    moments: dict[str, Moment]
+    copies: list[Copy]
+    lost: list[str]
+    passed: tuple[int, str]
 
 
 class Story:
@@ -107,6 +122,11 @@ class Story:
         self._unrecorded: dict[str, Ending | None] = {}
         self._unrecorded_columns: set[tuple[str, str]] = set()
         self._names = Names()
+        self._sources = Sources()
+        self.copies = Copies()
+        self.passed = NEVER, ""  # time and query of the last mention
+        self._lost: set[str] = set()  # columns that were dropped or renamed
+        self._taken: Take | None = None  # who took its name after all that is known of it
         self._life = 0  # increases when a new chain of versions begins, of the object or of a column
 
     # --- the start of a query -----------------------------------------------------------------------------------------
@@ -122,6 +142,8 @@ class Story:
             state = self._touched(self._in_force())
             columns = {column: self._column(column) for column in said.columns}
             yield asker, Answer(self.key, state, columns or None, life=self._life)
+        if said.shows is not None:
+            self._sources.sees(said.shows, asker.query_id, at, self._in_force())
 
     def _tell(self, over: Iterable[Over]) -> Iterator[tuple[Asker, Answer]]:
         """Answers to the queries whose settings have ended."""
@@ -138,16 +160,27 @@ class Story:
         if columns:
             self._touched(self._in_force())
         yield from self._tell(self._holding.lose(done.lost, at))
+        over, carried = self._holding.rename(asker, at, done.carries)
+        yield from self._tell(over)
+        if carried:
+            yield asker, Answer(self.key, carried=carried)
         if done.drops:
             yield from self._drop(asker, at)
         prior = None
         if done.makes:
             yield from self._next(Ending(until=at))
+            if done.creates:
+                self._sources.ends(at)
+            elif self._dropped is not None:
+                self._sources.is_restored()
             yield from self._tell(self._holding.make(asker, at, creates=done.creates))
-            prior = None if done.creates else self._touched(self._last_made or self._initial())
-            self._make(asker, creates=done.creates)
+            anew = done.creates or done.empties
+            prior = None if anew else self._touched(self._last_made or self._initial())
+            self._make(asker, anew=anew)
+        self._lost.update(done.renamed, done.lost)
         priors = {}
         for column, is_new in done.written:
+            self._lost.discard(column)
             is_kept = not (is_new or self._last_created == asker.query_id)
             before = self._write(asker.query_id, column, is_kept=is_kept)
             if is_kept:
@@ -157,6 +190,7 @@ class Story:
 
     def _drop(self, asker: Asker, at: int) -> Iterator[tuple[Asker, Answer]]:
         self._holding.drop(asker, at)
+        self._sources.ends(at)
         state = self._touched(self._in_force())
         yield from self._next(Ending(at, asker.query_id, at))
         if not state.startswith("version/"):
@@ -168,12 +202,13 @@ class Story:
         if self._made is not None:
             yield self._made, Answer(self.key, ending=ending)
 
-    def _make(self, asker: Asker, *, creates: bool) -> None:
+    def _make(self, asker: Asker, *, anew: bool) -> None:
         self._made, self._dropped = asker, None
         self._last_made = _version(asker.query_id)
-        if creates:
+        if anew:
             self._last_created = asker.query_id
             self._columns = {}
+            self._lost = set()
 
     def _write(self, query_id: str, column: str, *, is_kept: bool) -> str:
         """Record that the query wrote the column. Returns the column's state before."""
@@ -217,6 +252,24 @@ class Story:
         self._unrecorded_columns.add((column, state))
         return state
 
+    # --- copies of the object -----------------------------------------------------------------------------------------
+
+    def passes(self, before: tuple[int, str] | None) -> None:
+        """Note the state at each CLONE of its schema or database that began before a time and query; at all if None."""
+        for event in self.copies.pass_by(before):
+            name, seen = self._names.present() or ("", 0)
+            state = "" if self._dropped is not None or self._first is None else self._in_force()
+            chain = self._chain() if state else ""
+            self.copies.at(event, Moment(state, dict(self._columns), chain, sorted(self._lost), name, seen))
+
+    def inferred(self, columns: Collection[str]) -> list[Inferred]:
+        """The copies of the object that CLONEs of its schema or database made. ``columns``: its columns in all rows."""
+        if not self.copies.any:
+            return []
+        # Columns that no recorded query wrote are as old as the present chain of versions.
+        unwritten = {(column, self._chain()) for column in columns if column not in self._columns}
+        return list(self.copies.inferred(self._taken, unwritten | self._unrecorded_columns))
+
     def chapter(self) -> Chapter:
         """The present state of the story, from which :meth:`going_on` continues."""
         return Chapter(
@@ -230,6 +283,11 @@ class Story:
             self._unrecorded,
             sorted(self._unrecorded_columns),
             self._names.held(),
+            self._sources.definitions,
+            self._taken,
+            *self.copies.kept(),
+            sorted(self._lost),
+            self.passed,
         )
 
     def going_on(self, before: Chapter) -> None:
@@ -238,25 +296,51 @@ class Story:
         self._last_made, self._last_created, self._columns = before.last_made, before.last_created, before.columns
         self._holding = Holding(before.held, before.drops)
         for element, drops in before.drops_of_elements.items():
-            self._holding.hear(element, drops)
+            self._holding.hear(element, drops, before.taken_elements.get(element))
+        self._taken = before.taken
         self._unrecorded, self._unrecorded_columns = before.unrecorded, set(before.unrecorded_columns)
         self._names = Names(before.names)
+        self._sources = Sources(before.definitions)
+        self.copies = Copies(before.moments, before.copies)
+        self._lost, self.passed = set(before.lost), before.passed
 
-    def hears_of(self, element: str, drops: list[Drop]) -> None:
-        """Record when a tag or policy that is set on the object was dropped."""
-        self._holding.hear(element, drops)
+    def hears_of(self, element: str, drops: list[Drop], taken: Take | None) -> None:
+        """Record when a tag or policy that is set on the object was dropped, and who took its name."""
+        self._holding.hear(element, drops, taken)
+
+    def is_taken(self, take: Take | None) -> None:
+        """Record who took the object's name after all that is known of it; None if that is not so any more."""
+        self._taken = take
 
     def over(self) -> Iterator[tuple[Asker, Answer]]:
-        """After all mentions: answers to the queries whose settings do not hold because of a drop."""
-        yield from self._tell(self._holding.over())
+        """After all mentions: answers to the query whose version ended because the object's name was taken, and to
+        those whose settings do not hold because of that or of a drop. A later day can revert each of them.
+        """
+        if self._taken is not None and self._made is not None:
+            yield self._made, Answer(self.key, ending=_by_take(self._taken))
+        yield from self._tell(self._holding.over(self._taken))
+
+    def taken_state(self) -> tuple[str, Ending] | None:
+        """The state that no recorded query made, if it ended because the object's name was taken. A later day can
+        revert it. None for an object that only a parent names whose row is of a later day: its state begins there.
+        """
+        if self._taken is None or self._first is None or self._made is not None or self._dropped is not None:
+            return None
+        return self._initial(), _by_take(self._taken)
 
     def told(self, seen: dict[str, tuple[int, int]]) -> Life:
         """The result of the story. ``seen``: name -> first and last time it was seen on the object."""
         return Life(
-            self._names.told(seen),
+            self._names.told(seen, None if self._taken is None else self._taken[0]),
             dict(sorted(self._unrecorded.items())),
             set(self._unrecorded_columns),
+            sources=list(self._sources.all()),
         )
+
+
+def _by_take(take: Take) -> Ending:
+    at, query_id = take
+    return Ending(at, query_id, at)
 
 
 def _begins_anew(done: Ended, *, is_dropped: bool) -> bool:
@@ -264,7 +348,14 @@ def _begins_anew(done: Ended, *, is_dropped: bool) -> bool:
 
     The number of chains so far is part of each answer. It only shows whether two reads of a day used the same chain.
     """
-    return done.drops or done.creates or is_dropped or bool(done.renamed) or any(is_new for _, is_new in done.written)
+    return (
+        done.drops
+        or done.creates
+        or done.empties
+        or is_dropped
+        or bool(done.renamed)
+        or any(is_new for _, is_new in done.written)
+    )
 
 
 def _version(query_id: str) -> str:

@@ -65,6 +65,7 @@ def test_a_folder_appears_with_its_files_and_a_manifest_of_them(tmp_path: Path) 
         "report.json": b"{}\n",
     }
     assert manifest == {
+        "format": "access-history-exporter",
         "version": "x",
         "files": [
             {"path": path, "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}
@@ -131,6 +132,36 @@ def test_what_no_export_left_stays(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="was not made by an export"):
             Publication(place(tmp_path / name), replace=True)
     assert content(tmp_path) == {"file": b"a file", "out/thesis.txt": b"years of work"}
+
+
+def test_a_file_of_somebody_else_is_refused_and_one_that_appears_meanwhile_stays(tmp_path: Path) -> None:
+    out, other = place(tmp_path / "out"), tmp_path / "out" / "events" / "mine.txt"
+    published(out, EVENTS)
+    other.write_text("mine")
+    with pytest.raises(UsageError, match=r"would remove them: events/mine\.txt"):
+        Publication(out, replace=True)
+    other.unlink()
+    with out.held(), Publication(out, replace=True) as new:
+        new.text("report.json", "{}\n")
+        other.write_text("mine")
+        new.publish({"version": "x"})
+    assert other.read_text() == "mine"
+    assert sorted(content(tmp_path / "out")) == ["events/mine.txt", "manifest.json", "report.json"]
+    with out.held():  # what a killed run left is removed, but nothing else
+        pass
+    assert other.read_text() == "mine"
+
+
+def test_a_file_that_appears_in_the_place_of_a_new_one_is_not_overwritten(tmp_path: Path) -> None:
+    out, other = place(tmp_path / "out"), tmp_path / "out" / "graph" / "part-00000.ttl"
+    published(out, EVENTS)
+    with out.held(), Publication(out, replace=True) as new:
+        new.text("graph/part-00000.ttl", "<a> <b> <c> .\n")
+        other.parent.mkdir()
+        other.write_text("mine")
+        with pytest.raises(UsageError, match=r"appeared in it during the export: graph/part-00000\.ttl"):
+            new.publish({"version": "x"})
+    assert other.read_text() == "mine"
 
 
 def test_a_run_that_fails_leaves_nothing_and_tells_its_own_failure(

@@ -5,6 +5,7 @@ Written from the documents, not from the functions that it checks.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,6 +23,7 @@ READS: Final = {
     "BASE": "base_objects_accessed",
     "PROVIDER_BASE": "provider_base_objects_accessed",
 }
+READ_AS_STREAM: Final = ("view", "stream", "table", "object")
 POLICIES: Final = ("policies_referenced", "provider_policies_referenced")
 
 
@@ -97,11 +99,74 @@ def key(thing: Json) -> str | None:
         return f"{of_kind}/{ident}"
     as_name = thing.get("objectId") if re.search(r"[^0-9.\-]", str(thing.get("objectId") or "")) else None
     name = said(thing.get("objectName")) or said(as_name)
-    if name:
+    if name and not (of_kind in READ_AS_STREAM and system_view(name)):
         arguments = (said(thing.get("argumentSignature")) or "") if of_kind in ROUTINES else ""
         return f"{of_kind}/name/{segment(canonical(name) + arguments)}"
     place = said(thing.get("location"))
     return f"location/{segment(place)}" if place else None
+
+
+def system_view(name: str) -> str | None:
+    """The view by which a stream is read, if that is the last part of the name; it is no object."""
+    match = re.search(r'(?:^|[.])(?:[$](sys_view_[0-9]+)|"[$](sys_view_[0-9]+)")$', name, re.IGNORECASE)
+    return (match.group(1) or match.group(2)).upper() if match else None
+
+
+def with_streams(row: Json) -> Json:
+    """The row with the stream in the place of each system view that can only be this one: the only stream that it
+    reads, or of several the only one that lists all columns that the row names of the system view. In place of an
+    object that is written, and where it is not certain, the system view stays, which names nothing.
+    """
+    row = json.loads(json.dumps(row))
+    views: dict[str, list[Json]] = {}
+    for one in _may_be_streams(row):
+        if (
+            kind(one) in (*READ_AS_STREAM, "location")
+            and not number(one.get("objectId"))
+            and (view := system_view(said(one.get("objectName")) or ""))
+        ):
+            views.setdefault(view, []).append(one)
+    streams = _streams(row.get("direct_objects_accessed") or [])
+    for every in views.values():
+        names = {said(given.get("columnName")) for one in every for given in (one, *(one.get("columns") or []))}
+        certain = list(streams.values())
+        if len(certain) > 1:
+            names -= {None}
+            known = names and all(listed for _, listed in certain)
+            certain = [(one, listed) for one, listed in certain if known and names <= listed]
+        for one in every if len(certain) == 1 else []:
+            one |= {name: certain[0][0].get(name) for name in ("objectDomain", "objectId", "objectName")}
+    return row
+
+
+def _may_be_streams(row: Json) -> Iterator[Json]:
+    """The objects read, protected, joined, and the sources of columns."""
+    for array in (*READS.values(), *POLICIES):
+        for one in filter(None, row.get(array) or []):
+            yield one
+            for join in one.get("joinObjects") or []:
+                yield from filter(None, (join.get("node"), join.get("joinObject")))
+    for one in filter(None, row.get("objects_modified") or []):
+        for column in one.get("columns") or []:
+            for spelling in (*SOURCES["DIRECT"], *SOURCES["BASE"]):
+                yield from filter(None, (column or {}).get(spelling) or [])
+
+
+def _streams(direct: list[Json]) -> dict[str, tuple[Json, set[str]]]:
+    """The streams read, with their columns; none if something is read that the row does not name."""
+    found: dict[str, tuple[Json, set[str]]] = {}
+    for one in direct:
+        if not one or (not list(named([one])) and not system_view(one.get("objectName") or "")):
+            return {}
+        if (stream := key(one)) and kind(one) == "stream":
+            found.setdefault(stream, (one, set()))[1].update(name for name, _ in columns(one))
+    return found
+
+
+def columns(thing: Json) -> set[tuple[str, str | None]]:
+    """The columns that have a name, with their ids."""
+    every = [(said(one.get("columnName")), ident(one.get("columnId"))) for one in thing.get("columns") or []]
+    return {(name, number) for name, number in every if name}
 
 
 def named(things: Iterable[Json] | None) -> Iterator[tuple[str, Json]]:
@@ -141,12 +206,6 @@ def query(row: Json) -> Query:
     return Query(f"{row['organization_name']}-{row['account_name']}", row["query_id"])
 
 
-def columns(thing: Json) -> set[tuple[str, str | None]]:
-    """The columns that have a name, with their ids."""
-    every = [(said(one.get("columnName")), ident(one.get("columnId"))) for one in thing.get("columns") or []]
-    return {(name, number) for name, number in every if name}
-
-
 def ident(given: str | int | None) -> str | None:
     """A column's id; 0 and -1 are none."""
     return None if given in (None, 0, -1, "0", "-1", "") else str(given)
@@ -155,7 +214,7 @@ def ident(given: str | int | None) -> str | None:
 def accesses(rows: Iterable[Json]) -> dict[tuple[Query, str, str], set[tuple[str, str | None]]]:
     """(query, kind of access, object) -> columns."""
     found: dict[tuple[Query, str, str], set[tuple[str, str | None]]] = {}
-    for row in rows:
+    for row in map(with_streams, rows):
         for access, column in READS.items():
             for object_key, thing in named(row.get(column)):
                 found.setdefault((query(row), access, object_key), set()).update(columns(thing))
@@ -178,7 +237,7 @@ def derivations(rows: Iterable[Json]) -> set[Derivation]:
     """(query, target, its column, kind of source, source, its column)."""
     return {
         (query(row), target, column, source_type, source_key, said(source.get("columnName")))
-        for row in rows
+        for row in map(with_streams, rows)
         for target, thing in named(row.get("objects_modified"))
         for one in thing.get("columns") or []
         for source_type, spellings in SOURCES.items()
@@ -201,7 +260,7 @@ def policies(rows: Iterable[Json]) -> set[tuple[Query, str, str | None, str | No
     """(query, protected object, its column, the column's id, policy)."""
     return {
         (query(row), object_key, column, ident(given.get("columnId")), policy_key)
-        for row in rows
+        for row in map(with_streams, rows)
         for name in POLICIES
         for object_key, thing in named(row.get(name))
         for column, given in [(None, thing), *((said(c.get("columnName")), c) for c in thing.get("columns") or [])]

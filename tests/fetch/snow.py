@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from exporter.fetch.views import ACCESS_HISTORY, QUERY_HISTORY, View
+from exporter.fetch.views import ACCESS_HISTORY, AGGREGATE, QUERY_HISTORY, View
 from exporter.rows.row import STRUCTURED
 from tests import golden
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from tests.histories import Json
 
 MONTH: Final = golden.EXAMPLES / "company-month"
-_TYPES: Final = {"query_start_time": "timestamp_ltz", "start_time": "timestamp_ltz", "end_time": "timestamp_ltz"}
+_TIMES: Final = ("query_start_time", "start_time", "end_time", "interval_start_time", "interval_end_time")
+_TYPES: Final = dict.fromkeys(_TIMES, "timestamp_ltz")
 _NUMBERS: Final = (
     "total_elapsed_time",
     "bytes_scanned",
@@ -35,6 +36,7 @@ _NUMBERS: Final = (
     "rows_inserted",
     "rows_updated",
     "rows_deleted",
+    "calls",
 )
 _SQL: Final = {
     **_TYPES,
@@ -111,6 +113,7 @@ def remade(snow: Snow) -> Snow:
     """The server with both views made anew, without rows."""
     for view in (ACCESS_HISTORY, QUERY_HISTORY):
         snow.make(view)
+    snow.drop(AGGREGATE)
     return snow
 
 

@@ -74,7 +74,7 @@ def test_json_is_one_object(snowflake: Snow, run: Callable[..., tuple[int, str, 
     code, out, _ = run("--json", "--no-query-history", "--until", str(TODAY))
     told = json.loads(out)
     assert (code, told["rows"], told["account"]) == (0, {"access_history": {str(YESTERDAY): 3}}, "fakesnow")
-    assert set(told) == {"out", "account", "rows", "same", "left_out", "removed"}
+    assert set(told) == {"out", "account", "rows", "same", "left_out", "removed", "not_read"}
 
 
 def test_a_dry_run_prints_the_sql_and_asks_nobody(

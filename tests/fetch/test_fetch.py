@@ -12,13 +12,14 @@ import pytest
 
 from exporter import configuration, settings
 from exporter.errors import ExporterError, UsageError
-from exporter.fetch import connection, state, views
+from exporter.fetch import connection, state, told, views
 from exporter.fetch.run import Fetched, Wanted, fetch
 from exporter.fetch.state import Source, State
-from exporter.fetch.views import ACCESS_HISTORY, QUERY_HISTORY
+from exporter.fetch.views import ACCESS_HISTORY, AGGREGATE, QUERY_HISTORY
 from exporter.fetch.windows import Period
 from exporter.progress import Progress
 from tests import exports
+from tests.aggregates import calls, thing
 from tests.fetch.snow import Snow, history, month
 
 if TYPE_CHECKING:
@@ -254,3 +255,26 @@ def test_a_folder_without_rows_yet_says_so(tmp_path: Path) -> None:
     (tmp_path / "fetch.json").write_text("{}", encoding="utf-8")
     with pytest.raises(UsageError, match="has no rows of ACCESS_HISTORY yet"):
         configuration.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})
+
+
+def test_short_queries_come_with_the_others_and_are_exported(snowflake: Snow, tmp_path: Path) -> None:
+    first = rows()[0]
+    day = str(first["query_start_time"])[:10]
+    orders = thing(1, "SHOP.PUBLIC.ORDERS", "ID")
+    snowflake.make(AGGREGATE)
+    snowflake.put(ACCESS_HISTORY, [first])
+    snowflake.put(AGGREGATE, [calls(f"{day}T10:00", "APP", "h", 120, [orders])])
+    done = fetched(tmp_path / "rows", aggregate=True)
+    assert sum(done.rows["aggregate_access_history"].values()) == 1
+    assert exports.export([tmp_path / "rows"], tmp_path / "out") == 0
+    report = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
+    assert report["aggregate"] == {"rows_in": 1, "exported": 1, "duplicates": 0, "quarantined": 0, "calls": 120}
+
+
+def test_a_view_of_short_queries_that_cannot_be_read_leaves_the_others(snowflake: Snow, tmp_path: Path) -> None:
+    snowflake.put(ACCESS_HISTORY, rows()[:1])
+    done = fetched(tmp_path / "rows", aggregate=True)
+    assert sum(done.rows["access_history"].values()) == 1
+    assert "AGGREGATE_ACCESS_HISTORY" in done.not_read["aggregate_access_history"]
+    wanted = Wanted(tmp_path / "rows", Period(), aggregate=True)
+    assert any("short queries on hybrid tables are missing" in line for line in told.advice(done, wanted))

@@ -69,6 +69,16 @@ def test_a_query_ran_as_a_role_on_a_warehouse(out: Path) -> None:
     assert found == [("q2", "ANALYST", "WH"), ("q3", "ANALYST", '"w h"')]
 
 
+def test_a_place_is_no_name_of_an_object_in_a_schema(tmp_path: Path) -> None:
+    """Its label is then the place, whose parts are no schema and database."""
+    place = {"objectDomain": "Schema", "objectId": 3, "location": "s3://b/a.csv"}
+    rows = exports.ndjson([{**GOOD, "direct_objects_accessed": [place]}], tmp_path / "rows.ndjson")
+    assert exports.export([rows], tmp_path / "out") == 0
+    of = [one for one in exports.triples(tmp_path / "out") if one[0].endswith("/schema/3>")]
+    assert any("label" in term and "s3://b/a.csv" in value for _, term, value in of)
+    assert not any("isPartOf" in term for _, term, _ in of)
+
+
 def test_there_are_no_dangling_references(out: Path) -> None:
     graph = load(out)
     told = {quad.subject for quad in graph}

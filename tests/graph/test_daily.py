@@ -112,7 +112,7 @@ def test_daily_reads_are_the_sums_of_single_reads(seed: int, tmp_path: Path) -> 
 
 
 def test_there_is_one_node_for_a_user_role_object_and_day(tmp_path: Path) -> None:
-    store = load(export(rows_of(1), tmp_path, "daily"))
+    store = load(export(rows_of(0), tmp_path, "daily"))
     found = asked(store, """PREFIX ah: <https://w3id.org/access-history#> PREFIX prov: <http://www.w3.org/ns/prov#>
         PREFIX dcterms: <http://purl.org/dc/terms/>
         SELECT ?read ?time ?user ?object ?count (COUNT(?part) AS ?parts) WHERE {
@@ -223,7 +223,7 @@ def test_a_shape_that_refuses_a_day_ends_the_export(tmp_path: Path, capsys: pyte
         my:FewQueries a sh:PropertyShape ; sh:path ah:queryCount ; sh:maxInclusive 1 ; sh:message "too many" .""",
         encoding="utf-8",
     )
-    file = exports.ndjson(rows_of(1), tmp_path / "rows.ndjson")
+    file = exports.ndjson(rows_of(0), tmp_path / "rows.ndjson")
     given = "--reads", "daily", "--shapes", str(tmp_path / "own")
     assert exports.export([file], tmp_path / "out", *given) == 2
     said = capsys.readouterr().err

@@ -197,7 +197,7 @@ def test_shapes_that_look_further_are_named_and_not_checked(tmp_path: Path) -> N
     assert words == [
         "ex:Objects: sh:targetObjectsOf",
         "ex:Named: sh:targetNode, since the node may be absent",
-        "ex:Who (ex:Tag): the path ah:queryTag goes on from an ah:Query, beyond an object's surroundings",
+        "ex:Who (ex:Tag): the path ah:queryTag goes on from an ah:Execution, beyond an object's surroundings",
     ]
     assert all(checks.check(node, BASE) == [] for node in NODES)
 

@@ -1,28 +1,29 @@
 """The ontology and its alignments, alone and merged with PROV-O and DCAT, checked by ROBOT and HermiT.
 
-Neither PROV-O nor DCAT is in the profile OWL 2 DL by itself (tests/graph/w3c). Ours are, and add no violation.
+Neither PROV-O nor DCAT is in the profile OWL 2 DL by itself: PROV-O has a document that is a revision of another, and
+DCAT leaves terms of others undeclared. Ours are, and add no violation. The files of the W3C: tests/shared.py.
 """
 
 from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from rdflib import OWL, RDF, BNode, Graph, URIRef
 
-from tests import jars
+from tests import jars, shared
 from tests.graph.shape_graphs import ROOT, VALID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 pytestmark = pytest.mark.jvm
 ONTOLOGY: Final = ROOT / "ontology" / "access-history.ttl"
 ALIGNMENTS: Final = ROOT / "ontology" / "alignments.ttl"
-W3C: Final = [Path(__file__).parent / "w3c" / name for name in ("prov-o.ttl", "dcat3.ttl")]
+W3C: Final = [shared.W3C / name for name in ("prov-o.ttl", "dcat3.ttl")]
 IN_PROFILE: Final = "[Ontology and imports closure in profile]"
 _varies: Final = re.compile(r"_:genid\d+| in annotation .*| in OntologyID.*")
 
@@ -82,6 +83,7 @@ def test_ours_is_in_the_profile_owl_2_dl(files: list[Path], tmp_path: Path) -> N
     assert violations(files, tmp_path) == set()
 
 
+@shared.needs(shared.W3C)
 def test_merged_with_prov_and_dcat_ours_adds_no_violation(of_w3c: list[Path], tmp_path: Path) -> None:
     theirs = violations(of_w3c, tmp_path)
     assert len(theirs) > 10
@@ -95,6 +97,7 @@ def test_a_term_that_is_not_declared_would_be_found(tmp_path: Path) -> None:
     assert violations([undeclared], tmp_path)
 
 
+@shared.needs(shared.W3C)
 def test_hermit_finds_no_contradiction_and_no_class_without_members(of_w3c: list[Path], tmp_path: Path) -> None:
     """With the valid example as data."""
     merged = [*inputs([ONTOLOGY, ALIGNMENTS, *of_w3c, VALID])]

@@ -293,7 +293,7 @@ def test_a_policy_is_enforced_in_the_version_in_force() -> None:
 
 
 def test_joins() -> None:
-    content = Content(joins=(Join("table/1", "A", "LEFT JOIN", B), Join("table/1", None, None, table(5))))
+    content = Content(joins=(Join(A, "LEFT JOIN", B), Join(table(1), None, table(5))))
     nodes = told(query(content), Answers())
     assert {iri: nodes[str(iri)].values for iri in nodes["query/q1"].values["ah:hasJoin"]} == {
         "query/q1/join/type/LEFT%20JOIN/table/1/with/table/2": {

@@ -100,7 +100,7 @@ def test_any_shapes_find_the_same_around_objects_as_in_the_whole_graph(
 ) -> None:
     """Each by itself, so that none leans on what another asks for."""
     told: Counter[str] = Counter()
-    for seed in range(30):
+    for seed in range(45):
         exported = Exported(seed, monkeypatch)
         file = tmp_path / f"{seed}.ttl"
         file.write_text(shapes(Random(seed), exported.values(), 60), encoding="utf-8")

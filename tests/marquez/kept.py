@@ -77,8 +77,9 @@ class Job:
 
 @dataclass(eq=False)
 class Run:
-    """``inputs``: dataset -> the version read; ``outputs``: dataset -> the versions written, of which a real one takes
-    any for the present when the run ends. Here it is the first, which is the worst.
+    """``job``: the first one, at which it stays; ``inputs``: dataset -> the version read; ``outputs``: dataset -> the
+    versions written, of which a real one takes any for the present when the run ends. Here it is the first, which is
+    the worst.
     """
 
     run_id: str
@@ -87,6 +88,7 @@ class Run:
     state: str | None = None
     started: str | None = None
     ended: str | None = None
+    facets: Json = field(default_factory=dict)
     inputs: dict[Dataset, Version] = field(default_factory=dict)
     outputs: dict[Dataset, list[Version]] = field(default_factory=dict)
 
@@ -131,6 +133,7 @@ class Kept:
         if run is None:
             run = self.runs[run_id] = Run(run_id, job, time)
             job.runs.append(run)
+        run.facets |= event["run"].get("facets", {})
         if kind:
             self._move(run, kind, time)
         for side, take in (("inputs", self._read), ("outputs", self._write)):

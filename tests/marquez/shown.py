@@ -88,8 +88,8 @@ def _named(namespace: str, name: str) -> Json:
 
 def _of_run(run: Run) -> Json:
     times = {"startedAt": run.started, "endedAt": run.ended}
-    job = {"namespace": run.job.namespace, "name": run.job.name}
-    return {"id": run.run_id, "state": run.state, **times, "jobVersion": job if run.state == "COMPLETED" else None}
+    job = {"namespace": run.job.namespace, "name": run.job.name} if run.state == "COMPLETED" else None
+    return {"id": run.run_id, "state": run.state, **times, "facets": run.facets, "jobVersion": job}
 
 
 # --- graphs -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""Statements nested in several levels: a push names each parent as Marquez does."""
+"""Statements nested in several levels: a push gives each run the same job, whenever its parents become known.
+
+Marquez names a child's job ``parent.own``, and keeps a run at the job that it had first. So the parent is sent as a
+facet of our own, and the tests also show why.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +33,29 @@ def chain(space: str, *names: str) -> list[Json]:
 
 
 @pytest.mark.parametrize("known", [0, 1], ids=["all told", "the first one never told"])
-def test_each_job_is_there_once_below_all_above_it(marquez: Marquez, tmp_path: Path, known: int) -> None:
+def test_each_job_is_there_once_under_its_own_name(marquez: Marquez, tmp_path: Path, known: int) -> None:
     space = f"snowflake://NESTED-{uuid4()}"
     folder = tmp_path / "out"
     (folder / "events").mkdir(parents=True)
-    exports.ndjson(reversed(chain(space, "a", "b.c", "d", "e")[known:]), folder / "events" / "part-00000.ndjson")
+    told = chain(space, "a", "b.c", "d", "e")
+    exports.ndjson(reversed(told[known:]), folder / "events" / "part-00000.ndjson")
     assert push(folder, marquez) == 0
-    jobs = {one["name"]: (one["simpleName"], one["parentJobName"]) for one in marquez.listed(space, "jobs")}
-    below = {"a.b.c": ("b.c", "a"), "a.b.c.d": ("d", "a.b.c"), "a.b.c.d.e": ("e", "a.b.c.d")}
-    assert jobs == {"a": ("a", None), **below}
+    jobs = {one["name"]: one["parentJobName"] for one in marquez.listed(space, "jobs")}
+    assert jobs == dict.fromkeys(("a", "b.c", "d", "e")[known:])
     assert {one["latestRun"]["state"] for one in marquez.listed(space, "jobs")} == {"COMPLETED"}
+    last = told[-1]["run"]
+    facets = marquez.get("jobs", "runs", last["runId"])["facets"]
+    assert facets["accessHistory_parent"] == last["facets"]["parent"]
+
+
+def test_a_run_whose_parent_is_told_later_stays_at_the_job_that_it_had_first(marquez: Marquez) -> None:
+    """What Marquez does with the facet ``parent``: a second job has what the run read and wrote, and no run."""
+    space = f"snowflake://NESTED-{uuid4()}"
+    above, below = chain(space, "above", "below")
+    early = {**below, "run": {**below["run"], "facets": {}}}
+    for event in (early, above, below):
+        assert marquez.post(event) == 201
+    assert {one["name"] for one in marquez.listed(space, "jobs")} == {"above", "below", "above.below"}
+    runs = {one["name"]: one["latestRun"] and one["latestRun"]["id"] for one in marquez.listed(space, "jobs")}
+    assert (runs["below"], runs["above.below"]) == (below["run"]["runId"], None)
+    assert marquez.get("jobs", "runs", below["run"]["runId"])["jobVersion"]["name"] == "below"

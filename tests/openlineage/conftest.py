@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter.openlineage.push import http, pace
+from exporter.openlineage.push import pace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """For pushes: no settings but a test's own, and short waits."""
+    """For pushes: no settings but a test's own, and short waits between tries. Answers are waited for as always: on a
+    busy machine, one that comes late would be asked for twice.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in os.environ:
         if name.startswith("OPENLINEAGE") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setattr(pace, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(http, "READ", 0.5)

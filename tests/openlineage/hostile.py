@@ -51,13 +51,14 @@ class Reply:
 
 class Hostile:
     """``with Hostile(reply) as server``: ``server.taken`` are the events that were answered with 2xx, as they came in.
-    A taken one is in the list before its sender knows.
+    A taken one is in the list before its sender knows. ``listed``: the answer where Marquez lists namespaces.
     """
 
-    def __init__(self, reply: Callable[[Asked], Reply] = lambda _: Reply()) -> None:
+    def __init__(self, reply: Callable[[Asked], Reply] = lambda _: Reply(), *, listed: str | None = None) -> None:
         self.asked: list[Asked] = []
         self.taken: list[Json] = []
-        self.connections = 0
+        self.connections, self._closed = 0, 0
+        self._listed = listed
         self._reply, self._lock, self._tries = reply, threading.Lock(), dict[str, int]()
         self._ended = threading.Event()
 
@@ -72,8 +73,18 @@ class Hostile:
                 super().setup()
                 hostile.connections += 1
 
+            def finish(self) -> None:
+                try:
+                    super().finish()
+                finally:
+                    hostile._closed += 1
+
             def do_POST(self) -> None:
                 hostile._answer(self)
+
+            def do_GET(self) -> None:
+                is_listed = hostile._listed is not None and self.path == "/api/v1/namespaces"
+                hostile._write(self, Reply(200, hostile._listed or "") if is_listed else Reply(404))
 
             def log_message(self, *_: object) -> None:
                 """Nothing: a test's output is its result."""
@@ -96,6 +107,13 @@ class Hostile:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def settle(self) -> None:
+        """Waits until every connection is closed, after the sender has ended: what it had sent has then been read."""
+        until = time.monotonic() + 60
+        while self._closed < self.connections:
+            assert time.monotonic() < until, "a connection is still open"
+            time.sleep(0.01)
 
     def _answer(self, handler: BaseHTTPRequestHandler) -> None:
         asked = self._note(handler)

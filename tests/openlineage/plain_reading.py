@@ -146,8 +146,9 @@ def _protected(told: Told, fact: Json, _: set[Dataset]) -> None:
 
 
 def _joined(told: Told, fact: Json, _: set[Dataset]) -> None:
-    left = {**fact, "object_name": fact["left_name"], "object_key": fact["left_key"], "location": None}
-    left |= {"kind": fact["left_key"].split("/")[0], "object_account": None}
+    left = {**fact, "object_name": fact["left_name"], "object_key": fact["left_key"]}
+    left |= {"kind": fact["left_key"].split("/")[0], "location": fact["left_location"]}
+    left["object_account"] = fact["left_account"]
     told.joins.add((dataset(left), fact["join_type"], dataset(fact)))
 
 

@@ -26,7 +26,11 @@ class Pushed(NamedTuple):
 
 
 def push(where: Path, url: str | None, capsys: pytest.CaptureFixture[str], *options: str) -> Pushed:
-    """``exporter push DIR --json``, whose counts always add up. ``url``: None where other settings say it."""
+    """``exporter push DIR --json``, whose counts always add up. ``url``: None where other settings say it. Unless the
+    options say otherwise, a backend that does not answer is given up at once.
+    """
+    if "--patience" not in options:
+        options = (*options, "--patience", "0")
     capsys.readouterr()
     with pytest.MonkeyPatch.context() as patch:
         if url:
@@ -47,7 +51,7 @@ def counted(**counts: int) -> Json:
 def kept(where: Path, name: str = "set-aside.ndjson") -> list[Json]:
     """What a push left in its folder."""
     files = (where / "push").rglob(name)
-    return [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    return [json.loads(line) for file in files for line in file.read_text("utf-8").split("\n") if line]
 
 
 def texts(events: Iterable[Json]) -> Counter[str]:

@@ -51,11 +51,9 @@ def _each(content: Content) -> Iterator[Spelled]:
         (each.thing for each in shown),
         (derivation.source for derivation in content.derivations),
         (policy.protected for policy in content.policies),
-        (join.right for join in content.joins),
+        (side for join in content.joins for side in (join.left, join.right)),
     ):
         yield one.key, one.name, one.account
-    for join in content.joins:
-        yield join.left_key, join.left_name, None
     for change in content.changes:
         if change.new_name is not None:
             yield change.thing.key, change.new_name, change.thing.account

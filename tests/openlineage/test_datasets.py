@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
+import pytest
 
-from exporter.openlineage import datasets
+from exporter.openlineage import datasets, facets
 from exporter.openlineage.datasets import DatasetProfile, as_thing, dataset_event, facets_of, spellings, told_by
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.things.lives import Profile
+from tests import exports
+from tests.bad_rows import GOOD
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SETTINGS = OpenLineageSettings()
 OWN, OTHER = "snowflake://ORG-ACC", "snowflake://ORG-OTHER"
@@ -167,3 +173,44 @@ def test_the_event_of_a_dataset_tells_what_every_event_does_and_which_objects_ha
     answer = datasets.answer(dataset, SETTINGS)
     assert (answer.namespace, answer.name) == (OWN, "D.S.T")
     assert json.loads(answer.facets) == body["dataset"]["facets"] == facets_of(dataset, SETTINGS)
+
+
+def test_an_object_that_one_place_of_a_row_names_is_one_dataset(tmp_path: Path) -> None:
+    """A view twice in a row, once without its name; a table whose account and name only its read gives."""
+    view, table = ({"objectDomain": domain, "objectId": 5} for domain in ("View", "Table"))
+    named = {**view, "objectName": "D.S.V", "joinObjects": [{"joinType": "INNER_JOIN", "joinObject": {**view}}]}
+    target = {"objectDomain": "Table", "objectId": 6, "objectName": "D.S.OUT"}
+    column = {"columnName": "A", "directSources": [{**table, "columnName": "B"}]}
+    rows = [
+        {**GOOD, "query_id": "q1", "direct_objects_accessed": [view, named]},
+        {
+            **GOOD,
+            "query_id": "q2",
+            "direct_objects_accessed": [],
+            "base_objects_accessed": [{**table, "objectName": "D.S.T", "accountName": "OTHER"}],
+            "objects_modified": [{**target, "columns": [column]}],
+        },
+    ]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    runs = [json.loads(text) for text in exports.events(tmp_path / "out") if '"eventType": "COMPLETE"' in text]
+    inputs = {one["job"]["name"]: [(each["namespace"], each["name"]) for each in one["inputs"]] for one in runs}
+    other = f"snowflake://{exports.ACCOUNT.partition('-')[0]}-OTHER"
+    assert sorted(inputs.values()) == [[(other, "D.S.T")], [(f"snowflake://{exports.ACCOUNT}", "D.S.V")]]
+    assert "read D.S.V" in inputs
+    (output,) = next(one["outputs"] for one in runs if one["outputs"])
+    (source,) = output["facets"]["columnLineage"]["fields"]["A"]["inputFields"]
+    assert (source["namespace"], source["name"]) == (other, "D.S.T")
+
+
+@pytest.mark.parametrize(
+    ("namespace", "uri"),
+    [
+        ("snowflake://ORG-ACC", "snowflake://ORG-ACC"),
+        ("wasbs://c@acc.dfs.core.windows.net", "wasbs://c@acc.dfs.core.windows.net"),
+        ('snowflake://ORG-{"a": 1}', "snowflake://ORG-%7B%22a%22:%201%7D"),
+        ("s3://ü%20%zz[", "s3://%C3%BC%20%25zz%5B"),
+    ],
+)
+def test_the_uri_of_a_place_is_one(namespace: str, uri: str) -> None:
+    facet = facets.data_source(namespace, "https://example.com")["dataSource"]
+    assert (facet["name"], facet["uri"]) == (namespace, uri)

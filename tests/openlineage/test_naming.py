@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from hashlib import sha1
+from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openlineage.client.naming import dataset as naming
 
@@ -15,6 +17,7 @@ from exporter.openlineage.naming import (
     RUN_NAMESPACE,
     Job,
     dataset_name,
+    job_description,
     job_name,
     job_namespace,
     place,
@@ -123,37 +126,91 @@ def test_a_new_name_without_database_and_schema_keeps_those_of_the_old(new: str,
 # --- jobs -------------------------------------------------------------------------------------------------------------
 
 
-A, B = ("snowflake://O-A", "D.S.A"), ("snowflake://O-A", "D.S.B")
+HOME: Final = "snowflake://O-A"
+A, B, C = ((HOME, f"D.S.{name}") for name in "ABC")
+RAW, STAGED = (HOME, "RAW.SHOP.ORDERS"), (HOME, "D.STAGE.ORDERS")
+THERE, FILE, ODD = ("snowflake://O-B", "D.S.A"), ("s3://b", "x:1//y"), (HOME, 'D.S."a:1"')
 
 
 @pytest.mark.parametrize(
     ("expected", "job"),
     [
-        ("write D.S.B from D.S.A", Job(inputs=(A,), outputs=(B,))),
-        ("create D.S.B", Job(verbs=("create",), outputs=(B,))),
-        ("read D.S.A, D.S.B", Job(inputs=(A, B))),
+        ("write D.S.B from A", Job(inputs=(A,), outputs=(B,))),
+        ("write D.S.B from STAGE.ORDERS", Job(inputs=(STAGED,), outputs=(B,))),
+        ("write D.S.B from RAW.SHOP.ORDERS", Job(inputs=(RAW,), outputs=(B,))),
+        ("write D.S.B from B", Job(inputs=(B,), outputs=(B,))),
+        ("write D.S.A", Job(outputs=(A,))),
+        ("read D.S.A", Job(inputs=(A,))),
+        ("create D.S.B from A", Job(verbs=("create",), inputs=(A,), outputs=(B,))),
+        ("rename D.S.B to A", Job(verbs=("rename",), outputs=(A, B), renamed=B)),
         ("call D.S.P(X NUMBER)", Job(subjects=("D.S.P(X NUMBER)",))),
         ("drop masking policy D.S.M", Job(verbs=("drop",), subjects=("masking policy D.S.M",))),
-        ("nightly: read D.S.A", Job(prefixes=("nightly",), inputs=(A,))),
-        ("query 0f1e: a9: read D.S.A", Job(prefixes=("0f1e", "a9"), inputs=(A,))),
-        ("query //x: read D.S.A", Job(prefixes=("//x",), inputs=(A,))),
-        ("\u0663: statement", Job(prefixes=("\u0663",))),  # a digit, but none that Marquez takes for an address
-        ("a b\x85: statement", Job(prefixes=("a\n\r\x1f\x7fb\x85",))),
-        (f"{'é' * 60}: read {'x' * 120}", Job(prefixes=("é" * 61,), inputs=(("n", "x" * 121),))),
-        ("read n, n, n +2", Job(inputs=(("x", "n"),) * 5)),
         ("statement", Job()),
     ],
 )
 def test_a_jobs_name_says_what_it_does(expected: str, job: Job) -> None:
-    assert job_name(job).rsplit(" [", 1)[0] == expected
+    assert job_name(job, HOME) == expected
 
 
-def test_jobs_of_different_sets_differ_even_where_their_names_look_alike() -> None:
-    one, other = (("s3://a", "x"),), (("s3://b", "x"),)
-    jobs = [Job(inputs=one), Job(inputs=other), Job(outputs=one), Job(inputs=one)]
-    names = [job_name(job) for job in jobs]
-    assert len(set(names)) == 3
-    assert names[0] == names[3]
+@pytest.mark.parametrize(
+    ("expected", "job"),
+    [
+        ("write D.S.C from A + 1", Job(inputs=(A, B), outputs=(C,))),
+        ("write D.S.A from B + 2", Job(inputs=(A, B, C), outputs=(A,))),
+        ("write D.S.B + 1 from A", Job(inputs=(A,), outputs=(B, C))),
+        ("read D.S.A + 1", Job(inputs=(A, B))),
+        ("read D.S.A", Job(inputs=(THERE,))),
+        ("read D.S.A", Job(inputs=(A,), subjects=("D.S.F(X)",))),
+        ("read D.S.A (nightly; a9)", Job(("nightly", "a9"), inputs=(A,))),
+        ("alter D.S.A", Job(verbs=("alter", "create"), outputs=(A,))),
+        ("write D.S.A", Job(verbs=("write",), outputs=(A,))),
+        ("drop D.S.A", Job(verbs=("drop",), subjects=("D.S.A",))),
+        ("call F + 2", Job(subjects=("F", "G", "H"))),
+        ('read D.S."a: 1"', Job(inputs=(ODD,))),
+        ("read x: 1//y", Job(inputs=(FILE,))),
+        ("statement (a b\x85)", Job(("a\n\r\x1f\x7fb\x85",))),
+        (f"read {'x' * 79}… ({'é' * 60})", Job(("é" * 61,), inputs=((HOME, "x" * 81),))),
+    ],
+)
+def test_a_hash_follows_where_the_name_does_not_say_all(expected: str, job: Job) -> None:
+    before, _, digits = job_name(job, HOME).rpartition(" [")
+    assert before == expected
+    assert re.fullmatch(r"[0-9a-f]{10}\]", digits)
+    assert job_name(Job(inputs=(A,)), None).startswith("read D.S.A [")
+
+
+SPACES: Final = st.sampled_from([HOME, "snowflake://O-B", "s3://b"])
+NAMES: Final = st.sampled_from(
+    ["D.S.A", "D.S.B", "D.R.A", "E.S.A", "A", "S.A", 'D.S."A from B"', "D.S.A + 1", "a" * 90]
+)
+TEXTS: Final = st.sampled_from(
+    ["write", "read", "call", "create", "rename", "D.S.A", "tag D.S.A", "D.S.A from B", "to"]
+)
+SETS: Final = st.sets(st.tuples(SPACES, NAMES), max_size=3).map(sorted).map(tuple)
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> Job:
+    told = [tuple(sorted(draw(st.sets(TEXTS, max_size=2)))) for _ in range(3)]
+    outputs = draw(SETS)
+    renamed = draw(st.sampled_from(outputs)) if len(outputs) == 2 and draw(st.booleans()) else None
+    return Job(told[0], ("rename",) if renamed else told[1], draw(SETS), outputs, told[2], renamed)
+
+
+@settings(max_examples=2_000)
+@given(one=jobs(), other=jobs())
+def test_two_jobs_have_two_names(one: Job, other: Job) -> None:
+    names = [job_name(job, HOME) for job in (one, other)]
+    assert (names[0] == names[1]) == (one == other)
+    assert all(len(name) <= 256 for name in names)
+
+
+def test_a_description_has_all_names_or_the_first_of_very_many() -> None:
+    assert job_description(Job(inputs=(A, RAW), outputs=(B,))) == "write D.S.B from D.S.A, RAW.SHOP.ORDERS"
+    assert job_description(Job(inputs=(FILE,), subjects=("D.S.F(X)",))) == "read s3://b/x:1//y, calling D.S.F(X)"
+    assert job_description(Job(verbs=("drop",), subjects=("tag T", "tag U"))) == "drop tag T, tag U"
+    many = tuple((HOME, f"D.S.T{number:02d}") for number in range(25))
+    assert job_description(Job(inputs=many)).endswith("D.S.T18, D.S.T19 + 5")
 
 
 def test_a_hash_is_of_the_text_that_the_first_version_made() -> None:
@@ -164,10 +221,8 @@ def test_a_hash_is_of_the_text_that_the_first_version_made() -> None:
         '"inputs":[{"namespace":"snowflake://O-A","name":"D.S.A"}],'
         '"outputs":[{"namespace":"snowflake://O-A","name":"D.S.B"}],"subjects":["p"]}'
     )
-    assert job_name(job).endswith(f" [{sha1(text.encode()).hexdigest()[:10]}]")
-    assert json.loads(text)["prefixes"] == list(job.prefixes)
-    empty = '{"prefixes":[],"verbs":[],"inputs":[],"outputs":[],"subjects":[]}'
-    assert job_name(Job()) == f"statement [{sha1(empty.encode()).hexdigest()[:10]}]"
+    assert job_name(job, HOME).endswith(f" [{sha1(text.encode()).hexdigest()[:10]}]")
+    assert json.loads(text)["prefixes"] == list(job.suffixes)
 
 
 def test_the_namespace_of_jobs_is_the_accounts_or_the_users() -> None:

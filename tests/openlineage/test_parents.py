@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from exporter.openlineage.events import run_events
-from exporter.openlineage.jobs import UNRECORDED_JOB, job_of, parent_id, root_id
+from exporter.openlineage.jobs import home_of, job_of, parent_id, root_id
 from exporter.openlineage.naming import job_name, run_id
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.queries.facts import NO_HISTORY, Content, History
 from exporter.things.answers import Answers
+from tests import exports
+from tests.bad_rows import GOOD
 from tests.openlineage.statements import DEFAULTS, NS, Json, datasets, derived, query, read, thing, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def parent(answers: Answers, settings: OpenLineageSettings = DEFAULTS, **ids: Any) -> Json | None:
@@ -46,9 +51,15 @@ def test_a_parent_and_a_root_have_the_names_under_which_they_were_sent() -> None
     assert told(facet) == {**named("p", "job p"), "root": named("r", "job r")}
 
 
-def test_those_that_have_no_row_are_one_job() -> None:
-    facet = parent(Answers(), OpenLineageSettings(job_namespace="jobs"), parent_query_id="p", root_query_id="r")
-    assert told(facet) == {**named("p", UNRECORDED_JOB, "jobs"), "root": named("r", UNRECORDED_JOB, "jobs")}
+def test_a_parent_whose_row_is_not_there_is_not_named_until_it_is() -> None:
+    """A backend keeps a run at the job that it had first, and some name this by its parent's."""
+    assert parent(Answers(), parent_query_id="p", root_query_id="r") is None
+    assert parent(Answers(root_job="job r"), parent_query_id="p", root_query_id="r") is None
+    facet = parent(Answers(parent_job="job p"), OpenLineageSettings(job_namespace="jobs"), **LATE)
+    assert told(facet) == named("p", "job p", "jobs")
+
+
+LATE: Final = {"parent_query_id": "p", "root_query_id": "r"}
 
 
 def test_a_root_that_is_the_query_itself_has_its_own_job() -> None:
@@ -58,12 +69,12 @@ def test_a_root_that_is_the_query_itself_has_its_own_job() -> None:
     assert told(facet)["root"] == named("q", own)
 
 
-def test_what_query_history_does_not_tell_is_no_part_of_a_jobs_name() -> None:
+def test_a_jobs_name_has_columns_of_query_history_only_where_the_settings_ask_for_it() -> None:
     history = History(query_tag="nightly", query_parameterized_hash="", warehouse_name="WH")
-    assert job_of(Content(), {}, history, DEFAULTS).prefixes == ("nightly",)
-    assert job_of(Content(), {}, NO_HISTORY, DEFAULTS).prefixes == ()
-    chosen = OpenLineageSettings(job_name_from=("warehouse_name", "query_tag"))
-    assert job_of(Content(), {}, history, chosen).prefixes == ("WH", "nightly")
+    assert job_of(Content(), {}, history, DEFAULTS).suffixes == ()
+    chosen = OpenLineageSettings(job_name_from=("warehouse_name", "query_parameterized_hash", "query_tag"))
+    assert job_of(Content(), {}, history, chosen).suffixes == ("WH", "nightly")
+    assert job_of(Content(), {}, NO_HISTORY, chosen).suffixes == ()
 
 
 def test_a_job_is_named_for_its_children_as_it_is_sent() -> None:
@@ -76,5 +87,22 @@ def test_a_job_is_named_for_its_children_as_it_is_sent() -> None:
         for settings in (DEFAULTS, OpenLineageSettings(base_inputs=False), OpenLineageSettings(reads=False)):
             answers = Answers(datasets=datasets(content))
             sent = run_events(query(content, history), answers, settings)
-            assert {one.job_name for one in sent} == {job_name(job_of(content, answers.datasets, history, settings))}
+            job = job_of(content, answers.datasets, history, settings)
+            assert {one.job_name for one in sent} == {job_name(job, home_of("ORG-ACC", settings))}
             assert {json.loads(one.body)["job"]["name"] for one in sent} == {one.job_name for one in sent}
+
+
+def test_of_several_parents_the_one_that_is_named_has_its_own_job(tmp_path: Path) -> None:
+    """Two rows of a query name different parents, which are different jobs."""
+    each = [{**GOOD, "query_id": one, "direct_objects_accessed": [
+        {"objectDomain": "Table", "objectId": number, "objectName": f"D.S.T{number}"}]}
+        for number, one in enumerate(("a", "b"), 1)]  # fmt: skip
+    for parents in (("a", "b"), ("b", "a")):
+        children = [{**GOOD, "query_id": "c", "parent_query_id": one, "root_query_id": one} for one in parents]
+        out = tmp_path / parents[0]
+        given = exports.ndjson([*children, *each], tmp_path / f"{parents[0]}.ndjson")
+        assert exports.export([given], out, "--outputs", "events") == 0
+        found = [json.loads(text).get("run", {}).get("facets", {}).get("parent") for text in exports.events(out)]
+        assert {(one["job"]["name"], one["root"]["job"]["name"]) for one in found if one} == {
+            ("read D.S.T1", "read D.S.T1")
+        }

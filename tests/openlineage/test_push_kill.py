@@ -51,7 +51,7 @@ def test_after_a_kill_and_a_second_push_everything_has_arrived(
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL
-        time.sleep(0.1)
+        server.settle()
         before = len(server.taken)
         assert before < ALL
         code, counts, said = push(where, server.url, capsys)

@@ -125,7 +125,7 @@ def found(folder: Path) -> list[str]:
         f"{path.relative_to(folder)}: …{text[max(0, one.start() - 60) : one.end() + 20]}"
         for path in sorted(folder.rglob("*"))
         if path.is_file()
-        for text in [_text(path)]
+        for text in [text_of(path)]
         for one in _FOUND.finditer(text)
     ]
 
@@ -135,7 +135,8 @@ def in_text(text: str) -> list[str]:
     return _FOUND.findall(text)
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The content of a file that was written, as text."""
     if path.suffix == ".parquet":
         return "\n".join(map(str, pq.read_table(path).to_pylist()))
     content = path.read_bytes()

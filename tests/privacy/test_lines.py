@@ -37,17 +37,21 @@ ONE = KEY.pseudonym("JSMITH")
         ('{"a": ["JSMITH", 1.50, 1e400, 98765432109876543210]}', f'{{"a": ["{ONE}", 1.50, 1e400, {BIG}]}}'),
         ('{"a": 1, "a": "JSMITH", "a": undefined}', f'{{"a": 1, "a": "{ONE}", "a": undefined}}'),
         # names of columns are members' names in a change; those of the documents stay
-        ('{"columns": {"JSMITH": {"objectName": "x"}}}', f'{{"columns": {{"{ONE}": {{"objectName": "x"}}}}}}'),
+        (
+            '{"object_modified_by_ddl": {"properties": {"columns": {"JSMITH": {"objectName": "x"}}}}}',
+            f'{{"object_modified_by_ddl": {{"properties": {{"columns": {{"{ONE}": {{"objectName": "x"}}}}}}}}}}',
+        ),
         # JSON in a text, in a text
         ('{"a": "[{\\"b\\": \\"x\\\\nJSMITH\\"}]"}', f'{{"a": "[{{\\"b\\": \\"x\\\\n{ONE}\\"}}]"}}'),
         ('{"a": "\\"\\\\\\"JSMITH\\\\\\"\\""}', f'{{"a": "\\"\\\\\\"{ONE}\\\\\\"\\""}}'),
         ('{"a": "{ call JSMITH }"}', f'{{"a": "{{ call {ONE} }}"}}'),
         # Snowflake's own words, ids and what stands for nothing are no names
         *((line, line) for line in (
-            '{"objectDomain": "TABLE", "stageKind": "TABLE", "query_id": "JSMITH", "dataType": "TABLE"}',
-            '{"objectId": "66564", "columnId": "66564"}',
+            '{"query_id": "JSMITH", "base_objects_accessed": [{"objectDomain": "TABLE", "stageKind": "TABLE"}]}',
+            '{"direct_objects_accessed": [{"objectId": "66564", "columns": [{"columnId": "66564"}]}]}',
             '{"a": "TRUNCATED", "b": "null", "columns": "TRUNCATED"}',
-            '{"account_name": "JSMITH", "organization_name": "JSMITH", "accountName": "JSMITH"}',
+            '{"account_name": "JSMITH", "organization_name": "JSMITH"}',
+            '{"objects_modified": [{"accountName": "JSMITH"}]}',
             '{"query_start_time": "JSMITH"}',
         )),
     ],

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from exporter.queries.build import account_of, disagree, distinct, query_facts
+from exporter.queries.content import objects
 from exporter.queries.facts import Agent, History
 from tests.histories import histories
 from tests.queries.told import ACCOUNT, facts_of, micros, row, row_of
@@ -133,10 +134,41 @@ def test_of_two_spellings_of_a_thing_the_least_is_kept_and_their_columns_joined(
     assert [(one.name, one.column_id) for one in access.columns] == [("A", None), ("A", "1"), ("B", None)]
 
 
-def test_none_sorts_first() -> None:
-    named, nameless = TABLE, {**TABLE, "objectName": None}
-    (access,) = facts_of(row(base_objects_accessed=[named, nameless])).content.accesses
-    assert access.thing.name is None
+def test_a_name_wins_over_none() -> None:
+    nameless = {**TABLE, "objectName": None}
+    for things in ([TABLE, nameless], [nameless, TABLE]):
+        (access,) = facts_of(row(base_objects_accessed=things)).content.accesses
+        assert access.thing.name == TABLE["objectName"]
+
+
+def test_what_one_place_leaves_out_of_an_object_the_others_give() -> None:
+    """A routine, a table of another account and a policy, each with all that identifies it in one place only."""
+    routine = {"objectDomain": "Procedure", "objectId": 5}
+    named = {**routine, "objectName": "D.S.P", "argumentSignature": "(A NUMBER)", "dataType": "NUMBER"}
+    table, other = {"objectDomain": "Table", "objectId": 9}, {"objectName": "D.S.T", "accountName": "OTHER"}
+    policy = {"policyKind": "MASKING_POLICY", "policyId": 7}
+    column = {"columnName": "A", "directSources": [{**table, "columnName": "A"}, routine]}
+    content = facts_of(
+        row(
+            direct_objects_accessed=[routine, {**table, "joinObjects": [{"joinObject": TABLE}]}],
+            base_objects_accessed=[named, {**table, **other}],
+            objects_modified=[{**TABLE, "objectName": None, "columns": [column]}],
+            policies_referenced=[{**table, "policies": [policy], "columns": [{"columnName": "A", "policies": [
+                {**policy, "policyName": "D.S.MASK"}]}]}],
+            object_modified_by_ddl={**table, "operationType": "ALTER", "properties": {}},
+        )
+    ).content  # fmt: skip
+    found = {
+        (thing.key, thing.name, thing.signature, thing.data_type, thing.account)
+        for thing in objects(content)
+        if thing.key != f"table/{TABLE['objectId']}"
+    }
+    assert found == {
+        ("procedure/5", "D.S.P", "(A NUMBER)", "NUMBER", None),
+        ("table/9", "D.S.T", None, None, "OTHER"),
+    }
+    assert {one.target_name for one in content.derivations} == {TABLE["objectName"]}
+    assert {one.policy_name for one in content.policies} == {"D.S.MASK"}
 
 
 @given(histories(max_rows=6), st.randoms(use_true_random=False))

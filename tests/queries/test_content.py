@@ -96,7 +96,8 @@ def test_things_and_their_keys(thing: dict[str, Any], key: str, name: str | None
 
 @pytest.mark.parametrize(
     "thing", [None, {}, {"objectDomain": "Table"}, {"objectDomain": "Table", "objectId": -1, "objectName": " "},
-              {"objectName": "TRUNCATED"}, {"objectId": "1.5"}, {"locations": [None]}],
+              {"objectName": "TRUNCATED"}, {"objectId": "1.5"}, {"locations": [None]}, {"objectName": "$SYS_VIEW_7"},
+              {"objectDomain": "View", "objectName": '"D"."$sys_view_1"', "objectId": 0}],
 )  # fmt: skip
 def test_what_names_nothing_is_left_out(thing: dict[str, Any] | None) -> None:
     arrays = ("direct_objects_accessed", "base_objects_accessed", "objects_modified", "policies_referenced")
@@ -140,7 +141,7 @@ OTHER: Final = {"objectDomain": "Table", "objectId": 6, "objectName": "D.S.R"}
 )  # fmt: skip
 def test_joins_in_both_spellings(fields: dict[str, Any], kind: str | None) -> None:
     (found,) = facts_of(row(**join(**fields))).content.joins
-    assert (found.left_key, found.left_name, found.join_type, found.right.key) == ("table/5", "D.S.T", kind, "table/6")
+    assert (found.left.key, found.left.name, found.join_type, found.right.key) == ("table/5", "D.S.T", kind, "table/6")
 
 
 @pytest.mark.parametrize("node", [None, {}, {"objectName": "TRUNCATED"}])

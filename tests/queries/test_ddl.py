@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from exporter.queries.effects import is_rename
 from tests.queries.told import facts_of, row
 
 if TYPE_CHECKING:
@@ -47,16 +48,17 @@ def atom(name: str, value: str, column: str | None = None) -> tuple[str | None, 
         ({"value": "x"}, "x"), ({"value": 1}, "1"), ({"value": True}, "true"), ({"value": [1, "2"]}, '[1,"2"]'),
         ({"value": {"a": None}}, '{"a":null}'), ({"value": "x", "more": 1}, "x"), ({"value": None}, '{"value":null}'),
         ({"value": "TRUNCATED"}, "TRUNCATED"), ("x", "x"), ("", ""), (1, "1"), (False, "false"), ([1, {}], "[1,{}]"),
-        ({}, "{}"), ('{"value":"x"}', "x"),
+        ({}, "{}"), ('{"value":"x"}', "x"), (None, '{"value":null}'), ("TRUNCATED", "TRUNCATED"),
+        ({"value": "{no JSON"}, "{no JSON"), ("{no JSON", "{no JSON"), ({"a": {}, "b": 1}, '{"a":{},"b":1}'),
     ],
 )  # fmt: skip
 def test_an_atomic_property_is_its_value_or_itself(given: Any, value: str) -> None:
     assert settings({"enabled": given}) == [atom("enabled", value)]
 
 
-@pytest.mark.parametrize("given", [None, "TRUNCATED", "{no JSON"])
-def test_a_property_that_says_nothing_is_no_setting(given: Any) -> None:
-    assert settings({"enabled": given}) == []
+@pytest.mark.parametrize("given", [None, "TRUNCATED", ["TRUNCATED"], {"value": "TRUNCATED"}, [None]])
+def test_a_compound_property_without_elements_is_no_setting(given: Any) -> None:
+    assert settings({"columns": given}) == []
 
 
 def test_numbers_keep_their_digits() -> None:
@@ -93,7 +95,8 @@ def test_other_elements_have_none() -> None:
 @pytest.mark.parametrize(
     ("element", "value"),
     [({"tagValue": {"value": "x"}, "value": "y"}, "x"), ({"tagValue": "x"}, "x"), ({"value": {"value": "y"}}, "y"),
-     ({"tagValue": {"value": ""}}, ""), ({"tagValue": [1]}, None), ({"tagValue": None, "value": "y"}, "y")],
+     ({"tagValue": {"value": ""}}, ""), ({"tagValue": [1]}, "[1]"),
+     ({"tagValue": {"value": [1]}}, "[1]"), ({"tagValue": None, "value": "y"}, "y")],
 )  # fmt: skip
 def test_the_value_of_a_tag(element: Any, value: str | None) -> None:
     (found,) = settings({"tags": {"G.T": {**element, **ADDED}}})
@@ -198,7 +201,7 @@ def test_changes_of_one_kind_to_one_object_in_one_query_are_told_apart_by_what_t
     rows = [altered({"comment": text}) for text in ("x", "y")]
     other = altered({"comment": "x"}, objectId=6)
     found = facts_of(*rows, other).content.changes
-    ends = {text: sha256(f'{{"comment":"{text}"}}'.encode()).hexdigest()[:16] for text in ("x", "y")}
+    ends = {text: sha256(f'{{"comment":{{"value":"{text}"}}}}'.encode()).hexdigest()[:16] for text in ("x", "y")}
     keys = {f"alter/table/5/{ends['x']}": "x", f"alter/table/5/{ends['y']}": "y", "alter/table/6": "x"}
     assert {one.change_key: one.comment for one in found} == keys
     assert {one.change_key: one.value for change in found for one in change.settings} == keys
@@ -210,3 +213,18 @@ def test_a_change_that_comes_twice_is_one_however_its_object_is_spelled() -> Non
     rows = [altered({"comment": "x"}, objectName=name, query=name) for name in ("d.s.t", "D.S.T")]
     (found,) = facts_of(*rows).content.changes
     assert (found.change_key, found.thing.name) == ("alter/table/5", "D.S.T")
+
+
+def test_an_empty_text_is_no_properties() -> None:
+    """Some tools write one for null; the shapes refuse it, and with it the query."""
+    assert change("") == change(None)
+
+
+@pytest.mark.parametrize("value", [{"subOperationType": "UNSET"}, {"value": {"a": 1}}, ["x"], {}, [], None])
+def test_no_json_is_a_name_or_a_text(value: Any) -> None:
+    names = ("objectName", "comment", "policyBody", "swapTargetId", "swapTargetName", "cloneSourceName")
+    found = change({**dict.fromkeys(names, value), "columns": {"A": {"objectName": value, "comment": value}}})
+    told = (found.new_name, found.comment, found.policy_body, found.swap_key, found.swap_name, found.source_name)
+    assert told == (None,) * 6
+    assert not any(is_rename(one) for one in found.settings)
+    assert {one.value for one in found.settings if one.property in names} == {'{"value":null}'}

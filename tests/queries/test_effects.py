@@ -62,7 +62,7 @@ def test_a_policy_is_used_but_is_not_a_source_of_data() -> None:
 
 
 def test_what_is_only_joined_has_no_effect() -> None:
-    assert effects(Content(joins=(Join("table/1", None, None, OTHER),))) == {}
+    assert effects(Content(joins=(Join(T, None, OTHER),))) == {}
 
 
 def test_a_write_makes_a_version_of_the_columns() -> None:
@@ -116,7 +116,10 @@ def test_a_column_that_is_written_and_added_is_new() -> None:
 def test_a_renamed_column() -> None:
     renames = [setting("objectName", column_name=old, value=new) for old, new in (("X", "Y"), ("A", "B"))]
     assert done(change("ALTER", *renames)) == Effect(
-        makes=True, written=(("B", True), ("Y", True)), renamed=(("A", "B"), ("X", "Y"))
+        makes=True,
+        written=(("B", True), ("Y", True)),
+        renamed=(("A", "B"), ("X", "Y")),
+        renamed_by=("alter/table/1", "alter/table/1"),
     )
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct, structs
 
+from exporter.openlineage.datasets import spellings
+from exporter.openlineage.objects import written
+from exporter.openlineage.settings import OpenLineageSettings
 from exporter.queries import mentions
+from exporter.queries.facts import Thing
 from exporter.recent import Recent
 from exporter.things.lives import Profile
 from exporter.things.profiles import add, merge
@@ -16,11 +22,14 @@ from tests.histories import histories
 from tests.queries.told import GOOD, facts_of, queries_of, row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pytest
 
     from exporter.queries.facts import QueryFacts
 
 Profiles = dict[tuple[str, str], Profile]
+SETTINGS: Final = OpenLineageSettings()
 TABLE: Final = {"objectDomain": "Table", "objectId": 5, "objectName": "D.S.T"}
 
 
@@ -42,8 +51,48 @@ def test_what_rows_show_of_an_object() -> None:
     start = facts_of(row()).start
     assert of("stage/5", base_objects_accessed=[shown]) == Profile(
         "ACME-PROD", "stage/5", "5", {"STAGE"}, {"()"}, {"X"}, {"External Named"}, {"s3://b"}, {"AB1"},
-        names={"S": (start, start)},
+        names={"S": (start, start)}, shown=(start, "q"), called=(start, 0, "S"),
+        first=(start, "q", False),
     )  # fmt: skip
+
+
+def things(value: Any) -> Iterator[Thing]:
+    """Every object in a value of the facts, wherever it is."""
+    if isinstance(value, Thing):
+        yield value
+    elif isinstance(value, Struct):
+        yield from things(structs.astuple(value))
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from things(each)
+
+
+def shows_each_thing(query: QueryFacts) -> None:
+    profiles = known(query)
+    for thing in [*things(query.content), *(one.thing for one in written(query.content))]:
+        profile = profiles[query.account, thing.key]
+        assert {thing.name} - {None} <= profile.names.keys() | profile.old_names.keys()
+        assert {thing.account} - {None} <= profile.accounts
+        assert (thing.name, thing.account) in {(one.name, one.account) for one in spellings(profile, SETTINGS)}
+
+
+@given(histories())
+@settings(max_examples=100, deadline=None)
+def test_a_profile_has_every_spelling_that_its_queries_have(rows: list[dict[str, Any]]) -> None:
+    """Otherwise a query asks for the dataset of a spelling for which nobody answers."""
+    for query in queries_of(rows):
+        shows_each_thing(query)
+
+
+def test_a_profile_has_the_spelling_of_a_join_beside_another_of_the_same_object() -> None:
+    view = {"objectDomain": "View", "objectId": 5, "objectName": "D.S.V", "accountName": "AB1"}
+    joined = {**view, "joinObjects": [{"joinType": "INNER", "node": TABLE}]}
+    for other in ({}, {"objectName": "D.S.A"}, {"objectName": "TRUNCATED"}, {"objectName": " "}):
+        nameless = {"objectDomain": "View", "objectId": 5, **other}
+        for each in permutations((joined, nameless)):
+            query = facts_of(row(direct_objects_accessed=list(each)))
+            assert [join.left.name for join in query.content.joins] == ["D.S.V"]
+            shows_each_thing(query)
 
 
 def test_columns_from_everywhere_with_their_ids() -> None:

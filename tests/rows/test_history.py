@@ -123,3 +123,21 @@ def test_the_line_that_ended_last_is_kept() -> None:
         assert latest(reversed(in_order[:number])) == in_order[number - 1]
     for some in permutations(in_order[2:6]):
         assert latest(some) == in_order[5]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_temporary"),
+    [
+        ("create temporary table t (a int)", True),
+        ('/* {"app": "dbt"} */\n-- load\n  CREATE OR REPLACE LOCAL TEMP TABLE t AS SELECT 1', True),
+        ("create volatile table t (a int)", True),
+        ("create table temporary (a int)", False),
+        ("insert into t select 'create temporary table x '", False),
+        ("/* create temporary table t ", False),
+        ("-- create temporary table t ", False),
+    ],
+)
+def test_a_statement_shows_whether_it_creates_a_temporary_table(text: str, *, is_temporary: bool) -> None:
+    line = read_history(json.dumps({"query_id": "q", "query_text": text}))
+    assert line is not None
+    assert line.history.is_temporary is is_temporary

@@ -21,10 +21,10 @@ MONTH = golden.EXAMPLES / "company-month"
 
 
 @contextmanager
-def sited(graph: Path) -> Iterator[Site]:
-    """The pages of a graph, over its store."""
+def sited(graph: Path, seconds: float = 5.0) -> Iterator[Site]:
+    """The pages of a graph, over its store; ``seconds``: the time for each answer."""
     with disk.kept(graph, lambda _: None) as store:
-        pool = Pool(store, OWN_QUESTIONS, 2, 5.0)
+        pool = Pool(store, OWN_QUESTIONS, 2, seconds)
         yield Site(graph, pool, pool)
         pool.close()
 

@@ -119,7 +119,7 @@ def test_updates_are_refused_by_each_way_of_the_protocol(client: FlaskClient) ->
 @pytest.mark.parametrize(
     ("asked", "status", "words"),
     [
-        ({"query_string": {}}, 400, "Give one query"),
+        ({"method": "POST", "data": {"q": USERS}}, 400, "Give one query"),
         ({"query_string": {"query": [USERS, USERS]}}, 400, "there are 2"),
         ({"query_string": {"query": USERS, "default-graph-uri": "a:b"}}, 400, "default-graph-uri"),
         ({"method": "POST", "data": b"{}", "content_type": "application/json"}, 415, "application/sparql-query"),

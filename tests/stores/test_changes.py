@@ -129,6 +129,113 @@ def test_changes_that_have_started_again_are_not_added_to_the_old_ones(oxigraph:
     assert oxigraph.triples() == triples(out)
 
 
+@NEEDS_CURL
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda file: file.write_bytes(b""), "update.ru.gz is damaged: its sha256"),
+        (lambda file: file.write_bytes(gzip.compress(b"")), "update.ru.gz is damaged: its sha256"),
+        (lambda file: file.write_bytes(file.read_bytes()[:-9]), "update.ru.gz is damaged: its sha256"),
+        (lambda file: file.write_bytes(file.read_bytes() + b"\0"), "update.ru.gz is damaged: its sha256"),
+        (lambda file: file.write_text("not gzip"), "update.ru.gz is damaged: its sha256"),
+        (lambda file: file.unlink(), "update.ru.gz is missing"),
+        (lambda file: shutil.rmtree(file.parent), "update.ru.gz is missing"),
+        (lambda file: (file.parents[2] / "manifest.json").unlink(), "manifest.json is missing"),
+        (lambda file: (file.parents[2] / "manifest.json").write_text("{"), "has no changes"),
+    ],
+)
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_damaged_update_is_reported_and_not_passed_over(
+    oxigraph: Endpoint,
+    number: int,
+    damage: Callable[[Path], object],
+    said: str,
+    grown: tuple[Path, Path],
+    tmp_path: Path,
+) -> None:
+    """And what comes after it is not sent; when DIR is whole again, the store gets what it lacks."""
+    out, applied = tmp_path / "out", tmp_path / "applied"
+    shutil.copytree(grown[1], out)
+    oxigraph.change("DROP ALL")
+    damage(out / "changes" / str(number) / "update.ru.gz")
+    code, words = follow(out, oxigraph, APPLIED=str(applied))
+    assert (code, said in words, "exporter " in words) == (2, True, True), words
+    if number == 2 and "manifest" not in said and "no changes" not in said:
+        assert applied.read_text().startswith("1 "), "the update before it is applied"
+    else:
+        assert (applied.exists(), oxigraph.triples()) == (False, set())
+    assert follow(grown[1], oxigraph, APPLIED=str(applied)) == (0, "")
+    assert oxigraph.triples() == triples(grown[1])
+
+
+@NEEDS_CURL
+def test_a_first_update_that_is_damaged_later_does_not_count_as_a_new_beginning(
+    oxigraph: Endpoint, grown: tuple[Path, Path], tmp_path: Path
+) -> None:
+    out, applied = tmp_path / "out", str(tmp_path / "applied")
+    shutil.copytree(grown[1], out)
+    oxigraph.change("DROP ALL")
+    assert follow(out, oxigraph, APPLIED=applied) == (0, "")
+    (out / "changes" / "1" / "update.ru.gz").write_bytes(b"")
+    code, words = follow(out, oxigraph, APPLIED=applied)
+    assert (code, "update.ru.gz is damaged" in words, "empty the graph" in words) == (2, True, False)
+
+
+@NEEDS_CURL
+def test_a_dir_that_was_restored_from_a_backup_is_reported(oxigraph: Endpoint, tmp_path: Path) -> None:
+    """Before and after it gets another update with the number of the one that the store has."""
+    out, backup, rows = tmp_path / "out", tmp_path / "backup", exports.all_rows()
+    oxigraph.change("DROP ALL")
+    for number in range(2):
+        given = exports.ndjson(rows[number:9:3], tmp_path / "rows.ndjson")
+        assert exports.export([given], out, "--update", "--outputs", "graph") == 0
+        if number == 0:
+            shutil.copytree(out, backup)
+    assert follow(out, oxigraph) == (0, "")
+    had = oxigraph.triples()
+    shutil.rmtree(out)
+    shutil.copytree(backup, out)
+    code, words = follow(out, oxigraph)
+    assert (code, "has update 2, but" in words, "load the whole graph again" in words) == (2, True, True), words
+    given = exports.ndjson(rows[2:9:3], tmp_path / "rows.ndjson")
+    assert exports.export([given], out, "--update", "--outputs", "graph") == 0
+    code, words = follow(out, oxigraph)
+    assert (code, "is not the update 2" in words, "load the whole graph again" in words) == (2, True, True), words
+    assert oxigraph.triples() == had
+    oxigraph.change("DROP ALL")
+    Path(f"{out}.applied").unlink()
+    assert follow(out, oxigraph) == (0, "")
+    assert oxigraph.triples() == triples(out)
+
+
+@NEEDS_CURL
+def test_a_record_of_a_former_version_is_read_and_a_damaged_one_reported(
+    oxigraph: Endpoint, grown: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """A former one has no checksum of the last update."""
+    applied = tmp_path / "applied"
+    oxigraph.change("DROP ALL")
+    assert follow(grown[0], oxigraph, APPLIED=str(applied)) == (0, "")
+    now = applied.read_text()
+    former = " ".join(now.split()[:3])
+    for ending in ("", "\n"):
+        applied.write_text(former + ending)
+        assert follow(grown[0], oxigraph, APPLIED=str(applied)) == (0, "")
+        assert applied.read_text() == now
+    for content in ("garbage", "1", f"x{now}", f"{now}{now}", f"{former} 12", f"0{former[1:]}", "\0\0", "\n"):
+        applied.write_text(content)
+        code, words = follow(grown[1], oxigraph, APPLIED=str(applied))
+        assert (code, f"{applied} is damaged" in words, "started again" in words) == (2, True, False), (content, words)
+    for content in (f"99{former[1:]}\n", f"99{now[1:]}"):
+        applied.write_text(content)
+        code, words = follow(grown[1], oxigraph, APPLIED=str(applied))
+        assert (code, "has update 99, but" in words) == (2, True), words
+    assert oxigraph.triples() == triples(grown[0])
+    applied.write_text(former)
+    assert follow(grown[1], oxigraph, APPLIED=str(applied)) == (0, "")
+    assert oxigraph.triples() == triples(grown[1])
+
+
 def test_a_missing_curl_is_reported(tmp_path: Path) -> None:
     """And the store is not blamed for it."""
     (tmp_path / "bash").symlink_to(shutil.which("bash") or "bash")

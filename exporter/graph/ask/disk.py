@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import pyoxigraph
 from pyoxigraph import Store
 
-from exporter import manifest
+from exporter import manifest, private
 from exporter.errors import UsageError
 from exporter.graph.ask import stores
 from exporter.graph.ask.store import fill, graph_files
@@ -110,7 +110,7 @@ def tidy(graph: Path, say: Callable[[str], None] = lambda _: None, *, waits: boo
 
 def _there(graph: Path, folder: Path) -> Path | None:
     store = folder / key(graph)
-    return store if store.is_dir() else None
+    return store if os.path.isdir(store) else None  # noqa: PTH112 - it may be in a folder of another user
 
 
 def _current(graph: Path, folder: Path) -> Path | None:
@@ -126,7 +126,8 @@ def _new(graph: Path, folder: Path, say: Callable[[str], None]) -> Path:
     say(f"Making the store {folder} (once for each export).")
     making = folder / f"{secrets.token_hex(6)}{_MAKING}"
     try:
-        store = folder / _made(graph, making)
+        with private.made():
+            store = folder / _made(graph, making)
         making.rename(store)
     finally:
         shutil.rmtree(making, ignore_errors=True)

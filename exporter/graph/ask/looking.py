@@ -33,10 +33,13 @@ _ASIDE: Final = ("Tag", "Object")
 
 @dataclass
 class Looked:
-    """``given``: the parameters, with those that the look-up added; ``notes``: what the person has to know."""
+    """``given``: the parameters, with those that the look-up added; ``notes``: what the person has to know; ``things``:
+    the IRIs of the objects that names and ids mean, at any time.
+    """
 
     given: dict[str, list[str]]
     notes: list[str] = field(default_factory=list)
+    things: set[str] = field(default_factory=set)
 
 
 def look_up(store: Store, parameters: Sequence[Parameter], given: Given) -> Looked:
@@ -45,7 +48,7 @@ def look_up(store: Store, parameters: Sequence[Parameter], given: Given) -> Look
     by_kind = {parameter.kind: parameter for parameter in parameters if parameter.name in given}
     known = Known(store)
     _look_up_kinds(known, by_kind, looked)
-    things = _look_up_objects(known, parameters, by_kind, looked)
+    things = looked.things = _look_up_objects(known, parameters, by_kind, looked)
     if "column" in by_kind:
         _look_up_columns(known, by_kind["column"], things, looked)
     if "tag" in by_kind:
@@ -106,10 +109,10 @@ def _look_up_objects(
             "(exporter export … --replace), or ask by --param object_id=ID."
         )
     names = looked.given[by_kind["object"].name]
-    found = [turn for name in names for turn in _of_name(known, name, kinds, idents, looked)]
+    by_name = {name: _of_name(known, name, kinds, idents, looked) for name in names}
     if not kinds and not idents:
-        _choose(domain, found, names, looked)
-    return {turn.iri for turn in found}
+        _choose(domain, by_name, looked)
+    return {turn.iri for found in by_name.values() for turn in found}
 
 
 def _of_name(known: Known, name: str, kinds: list[str], idents: list[str], looked: Looked) -> list[Turn]:
@@ -152,22 +155,30 @@ def _of_id(known: Known, ident: str, kinds: list[str], looked: Looked) -> list[T
     return found
 
 
-def _choose(domain: Parameter | None, found: list[Turn], names: list[str], looked: Looked) -> None:
-    """Where things of several kinds have the name, takes the question's default kind; raises UsageError without one."""
-    spaces = {("Table" if turn.domain in _ONE_SPACE else turn.domain) for turn in found if not _is_aside(turn)}
-    if domain is None or len(spaces) < 2:
-        return
-    if domain.default in spaces and domain.default != "Table":
-        looked.given[domain.name] = [str(domain.default)]
-        looked.notes.append(
-            f"{' and '.join(names)}: the {domain.default} is used. Choose another with --param domain=KIND:"
-            f"{_listed(found)}"
+def _choose(domain: Parameter | None, by_name: dict[str, list[Turn]], looked: Looked) -> None:
+    """Where things of several kinds have one name, takes the question's default kind, if the other names are of that
+    kind too; otherwise raises UsageError. Names that mean things of one kind each combine, whatever the kinds are.
+    """
+    for name, found in by_name.items():
+        if domain is None or len(_spaces(found)) < 2:
+            continue
+        others = set().union(*(_spaces(turns) for other, turns in by_name.items() if other != name))
+        is_enough = domain.default in _spaces(found) and all(one == domain.default for one in others)
+        if is_enough and domain.default != "Table":
+            looked.given[domain.name] = [str(domain.default)]
+            looked.notes.append(
+                f"{name}: the {domain.default} is used. Choose another with --param domain=KIND:{_listed(found)}"
+            )
+            return
+        raise UsageError(
+            f"{name} is the name of several kinds of things. Choose one with --param {domain.name}=KIND:"
+            + _listed(found)
         )
-        return
-    raise UsageError(
-        f"{' and '.join(names)} is the name of several kinds of things. Choose one with --param {domain.name}=KIND:"
-        + _listed(found)
-    )
+
+
+def _spaces(found: Iterable[Turn]) -> set[str]:
+    """The kinds of things, of those that a name can mean alone; tables and views are one."""
+    return {("Table" if turn.domain in _ONE_SPACE else turn.domain) for turn in found if not _is_aside(turn)}
 
 
 def _is_aside(turn: Turn) -> bool:
@@ -196,8 +207,10 @@ def _renamed(known: Known, name: str, found: list[Turn], given: Given) -> Iterat
     for iri in {turn.iri for turn in found if turn.until is None}:
         gone.pop(iri, None)
     lines = [
-        f"{turn.thing} had the name {name} until {turn.until}, and is called {known.names_of(iri)[-1].name} now."
+        f"{turn.thing} had the name {name} until {turn.until}, and is called {present.name} now."
         for iri, turn in gone.items()
+        for present in known.names_of(iri)
+        if present.until is None  # none of an object that ended when another took its name
     ]
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:

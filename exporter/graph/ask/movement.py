@@ -46,7 +46,10 @@ _FIRST_STEPS: Final = f"""{_PREFIXES}SELECT ?source_name ?read ?written ?target 
   ?access ah:accessType "BASE" ; ah:accessedObject ?object .
   ?query prov:qualifiedUsage|ah:accessPattern ?access ; prov:used ?read ; prov:startedAtTime ?first_time .
   ?read prov:specializationOf ?object .
-  FILTER((!BOUND(?from) || ?first_time >= ?from) && (!BOUND(?to) || ?first_time < ?to))
+  # What was read was there by the end of the period, or continues what was.
+  FILTER(COALESCE(?first_time >= ?from, true) && (COALESCE(?first_time < ?to, true)
+    || EXISTS {{ ?read ah:priorVersion* ?kept . ?kept prov:generatedAtTime ?kept_since FILTER(?kept_since < ?to) }}
+    || EXISTS {{ ?read ah:priorVersion* ?kept FILTER(CONTAINS(STR(?kept), "/before/")) }}))
   FILTER(!BOUND(?since) || ?first_time >= ?since)
   OPTIONAL {{ ?access ah:objectName ?source_spelled }}
   OPTIONAL {{ ?object rdfs:label ?source_label }}

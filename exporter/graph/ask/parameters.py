@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 Given: TypeAlias = "Mapping[str, str | Sequence[str]]"
 """The values of parameters, by name: one text, or several."""
-KINDS: Final = ("time", "thing", "object", "object id", "domain", "column", "tag", "user", "query")
+_SHOWN_OR_BRIDGED: Final = "shown or bridged"
+KINDS: Final = ("time", "thing", "object", "object id", "domain", "column", "tag", "user", "query", _SHOWN_OR_BRIDGED)
 """What a value is, if not just text. A thing is an IRI; names are matched by Snowflake's rule of letter case."""
 _DECLARATION: Final = re.compile(
     r"^# param (?P<name>\w+)(?P<optional>\?)?(?: = (?P<default>[^:()]+?))?"
@@ -151,6 +152,8 @@ def _literal(parameter: Parameter, value: str) -> str:
         return f"<{value}>"
     if parameter.kind == "object id" and usable_id(value) is None:
         raise UsageError(f"--param {parameter.name}={value} is not an id: write a number above 0, such as 66564.")
+    if parameter.kind == _SHOWN_OR_BRIDGED and value not in _SHOWN_OR_BRIDGED.split(" or "):
+        raise UsageError(f"--param {parameter.name}={value} is not one of its values: write {parameter.kind}.")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
         raise UsageError(f"--param {parameter.name}={value!r} is not UTF-8 text.")
     return f'"{_READ.get(parameter.kind, str)(value).translate(_ESCAPES)}"'

@@ -60,17 +60,21 @@ class Opened(Struct, tag=True):
 
 
 class Named(Struct, tag=True, frozen=True):
-    """A question by its name, with parameters; ``rows``: the most rows of its answer."""
+    """A question by its name, with parameters; ``rows``: the most rows of its answer; ``of_page``: with the objects
+    that names mean; ``thing``: the IRI of the object that it is about, empty for what the parameters name.
+    """
 
     name: str
     params: tuple[tuple[str, tuple[str, ...]], ...]
     rows: int
     seconds: float
+    of_page: bool = False
+    thing: str = ""
 
 
 class Written(Struct, tag=True, frozen=True):
     """A query in SPARQL. The media types for solutions and for triples, None where the client accepts none; ``most``:
-    the most bytes of the answer.
+    the most bytes of the answer; ``base``: the base of its relative IRIs, None for none.
     """
 
     query: str
@@ -78,6 +82,7 @@ class Written(Struct, tag=True, frozen=True):
     triples: str | None
     most: int
     seconds: float
+    base: str | None
 
 
 class Found(Struct, tag=True):
@@ -131,24 +136,37 @@ def receive(stream: IO[bytes]) -> bytes | None:
 class Pool:
     """At most ``size`` processes, started when they are needed. ``seconds``: the time limit for each answer;
     ``questions``: a folder of ``.rq`` files that can be asked by name, as the shipped ones; ``nice``: by how much the
-    processes give way to others.
+    processes give way to others; ``waiting``: how many callers may wait for a process, None for any number.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - what is asked, and the limits
-        self, store: Path, questions: Path, size: int, seconds: float, memory: int = MEMORY, nice: int = 0
+        self,
+        store: Path,
+        questions: Path,
+        size: int,
+        seconds: float,
+        memory: int = MEMORY,
+        nice: int = 0,
+        waiting: int | None = None,
     ) -> None:
         self._opened = Opened(os.fsencode(store), os.fsencode(questions), memory, nice)
         self._seconds = seconds
         self._free = Semaphore(size)
+        self._admitted = None if waiting is None else Semaphore(size + waiting)
         self._lock = Lock()
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._is_closed = False
         self._kept: OrderedDict[Named, Answer] = OrderedDict()
 
-    def answer(self, name: str, params: Mapping[str, Sequence[str]], rows: int) -> Answer:
-        """The answer to a named question; from the cache where it was asked before."""
-        asked = Named(name, tuple((key, tuple(values)) for key, values in sorted(params.items())), rows, self._seconds)
+    def answer(
+        self, name: str, params: Mapping[str, Sequence[str]], rows: int, *, of_page: bool = False, thing: str = ""
+    ) -> Answer:
+        """The answer to a named question; from the cache where it was asked before. ``of_page`` and ``thing``: as in
+        :func:`exporter.graph.ask.questions.ask`.
+        """
+        values = tuple((key, tuple(values)) for key, values in sorted(params.items()))
+        asked = Named(name, values, rows, self._seconds, of_page, thing)
         with self._lock:
             if asked in self._kept:
                 self._kept.move_to_end(asked)
@@ -162,9 +180,11 @@ class Pool:
                     self._kept.popitem(last=False)
         return found
 
-    def result(self, query: str, solutions: str | None, triples: str | None, most: int) -> Result:
-        """The answer to a query in one of the media types."""
-        return self._told(Written(query, solutions, triples, most, self._seconds), Result)
+    def result(
+        self, query: str, solutions: str | None, triples: str | None, most: int, base: str | None = None
+    ) -> Result:
+        """The answer to a query in one of the media types. Raises BusyError where too many others wait."""
+        return self._told(Written(query, solutions, triples, most, self._seconds, base), Result)
 
     def close(self) -> None:
         """Ends the processes; callers that wait for an answer get an error."""
@@ -177,7 +197,7 @@ class Pool:
             worker.end()
 
     def _told(self, asked: Asked, kind: type[_T]) -> _T:
-        with self._one() as worker:
+        with self._admission(), self._one() as worker:
             told = worker.asked(asked)
         if isinstance(told, Refused):
             if told.kind in _ERRORS:
@@ -185,6 +205,19 @@ class Pool:
             raise ExporterError(f"a fault of the program: {told.why}")
         assert isinstance(told, kind), "an answer is of the kind of its question"
         return told
+
+    @contextmanager
+    def _admission(self) -> Iterator[None]:
+        """The right to wait for a process. Without it, callers that wait would take all threads of a server."""
+        if self._admitted is None:
+            yield
+            return
+        if not self._admitted.acquire(blocking=False):
+            raise BusyError("Too many questions are asked at once. Try again in some seconds.")
+        try:
+            yield
+        finally:
+            self._admitted.release()
 
     @contextmanager
     def _one(self) -> Iterator[_Worker]:

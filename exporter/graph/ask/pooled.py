@@ -91,15 +91,16 @@ def _told(store: Store, known: Mapping[str, Question], asked: Asked) -> Told:
 
 def _found(store: Store, question: Question, asked: Named) -> Found:
     params = {name: list(values) for name, values in asked.params}
-    check_all(question, params)
-    found = ask(store, question, params, asked.rows)
+    if not asked.thing:
+        check_all(question, params)
+    found = ask(store, question, params, asked.rows, of_page=asked.of_page, thing=asked.thing)
     return Found(found.columns, found.rows, found.notes)
 
 
 def _result(store: Store, asked: Written) -> Result:
     refuse(asked.query, "The query")
     with in_words("The query"):
-        result = store.query(asked.query)
+        result = store.query(asked.query, base_iri=asked.base)
         media_type = asked.triples if isinstance(result, QueryTriples) else asked.solutions
         if media_type is None:
             raise UnacceptableError(_no_form(is_triples=isinstance(result, QueryTriples)))
@@ -117,6 +118,7 @@ def _result(store: Store, asked: Written) -> Result:
 
 def _no_form(*, is_triples: bool) -> str:
     if is_triples:
-        return "The answer is triples: accept text/turtle or application/n-triples."
+        kinds = "text/turtle, application/n-triples, application/rdf+xml or application/ld+json"
+        return f"The answer is triples: accept {kinds}."
     kinds = "application/sparql-results+json, application/sparql-results+xml, text/csv or text/tab-separated-values"
     return f"The answer is a table: accept {kinds}."

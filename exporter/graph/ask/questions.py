@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, QueryTriples, Store, Triple
 
 from exporter.errors import UsageError
-from exporter.graph.ask import by_day, movement, syntax, unrecorded
-from exporter.graph.ask.answers import Answer, render
+from exporter.graph.ask import links, missing, movement, syntax
+from exporter.graph.ask.answers import Answer, Row, render
 from exporter.graph.ask.disk import fresh
 from exporter.graph.ask.looking import look_up
 from exporter.graph.ask.parameters import Given, Parameter, bind, check, declared
@@ -81,10 +81,12 @@ def answer(
     question = find(name_or_file)
     refuse(question.query, question.name)
     check_all(question, params)
+    filtered = missing.left_out(graph)
     with fresh(graph) as stored:
         store = load(graph) if stored is None else Store.read_only(str(stored))
         loaded(stored)
-        return ask(store, question, params, most)
+        found = ask(store, question, params, most)
+        return replace(found, notes=[*found.notes, *filtered])
 
 
 def check_all(question: Question, params: Given) -> None:
@@ -93,25 +95,50 @@ def check_all(question: Question, params: Given) -> None:
     bind(question.query, question.parameters, params)
 
 
-def ask(store: Store, question: Question, params: Given, most: int | None = None) -> Answer:
-    """The answer of a loaded graph; :func:`check_all` has to be called on ``params`` before."""
+def ask(  # noqa: PLR0913 - a question, and how it is asked
+    store: Store, question: Question, params: Given, most: int | None = None, *, of_page: bool = False, thing: str = ""
+) -> Answer:
+    """The answer of a loaded graph; :func:`check_all` has to be called on ``params`` before. ``of_page``: with the
+    objects that the names mean (:mod:`exporter.graph.ask.links`). ``thing``: the IRI of the object that the question is
+    about; ``params`` need not name it.
+    """
     looked = look_up(store, question.parameters, params)
-    found = _asked(store, question, looked.given, most)
-    is_shipped = question.path.parent == queries_dir()
-    beside = [*by_day.notes(store, question.name, looked.given), *unrecorded.notes(store, question.name)]
-    return replace(found, notes=[*looked.notes, *(beside if is_shipped else ()), *found.notes])
+    found = _asked(store, question, looked.given, most, of_page=of_page, thing=thing)
+
+    def rows(given: Given, most: int) -> Answer:
+        return _asked(store, question, given, most, of_page=False, thing="")
+
+    things = {thing} if thing else looked.things
+    explained = missing.explain(store, question, looked.given, found, things, rows)
+    return replace(found, notes=[*looked.notes, *explained, *found.notes])
 
 
-def _asked(store: Store, question: Question, params: Given, most: int | None) -> Answer:
-    if question.path == queries_dir() / f"{movement.QUESTION}.rq":
+def is_shipped(question: Question) -> bool:
+    """Whether the question is one of ours, and no file of a user."""
+    return question.path.parent == queries_dir()
+
+
+def _asked(  # noqa: PLR0913 - a question, and how it is asked
+    store: Store, question: Question, params: Given, most: int | None, *, of_page: bool, thing: str
+) -> Answer:
+    if is_shipped(question) and question.name == movement.QUESTION:
         return _cut(Answer(movement.COLUMNS, *movement.rows(store, question.parameters, params)), most)
-    return select(store, bind(question.query, question.parameters, params), question.name, most)
+    query = bind(question.query, question.parameters, params)
+    if thing:
+        query = links.about(query, thing)
+    if not of_page or not is_shipped(question):
+        return select(store, query, question.name, most)
+    with in_words(question.name):
+        columns, rows = _answered(store, links.with_objects(question.name, query))
+        return _cut(Answer(columns, links.merged(columns, rows, most)), most)
 
 
 def select(store: Store, query: str, name: str, most: int | None = None) -> Answer:
     """The rows of a query of any form; UsageError says where its text is wrong."""
     with in_words(name):
-        return _cut(_answered(store, query, most), most)
+        columns, rows = _answered(store, query)
+        # One more than are wanted shows whether there are more.
+        return _cut(Answer(columns, list(islice(rows, None if most is None else most + 1))), most)
 
 
 @contextmanager
@@ -127,14 +154,13 @@ def in_words(name: str) -> Iterator[None]:
         raise UsageError(f"{name} cannot be answered: {error}") from error
 
 
-def _answered(store: Store, query: str, most: int | None) -> Answer:
-    """The rows, up to one more than ``most``, so that the caller sees whether there are more."""
+def _answered(store: Store, query: str) -> tuple[tuple[str, ...], Iterator[Row]]:
+    """The columns, and the rows one after the other."""
     result = store.query(query)
     if isinstance(result, QueryBoolean):
-        return Answer(("answer",), [("true" if result else "false",)])
-    rows = (tuple(_text(term) for term in one) for one in result)
+        return ("answer",), iter([("true" if result else "false",)])
     columns = ("subject", "predicate", "object") if isinstance(result, QueryTriples) else _columns(result)
-    return Answer(columns, list(islice(rows, None if most is None else most + 1)))
+    return columns, (tuple(_text(term) for term in one) for one in result)
 
 
 def _cut(found: Answer, most: int | None) -> Answer:

@@ -12,6 +12,8 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+from exporter import private
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -27,7 +29,7 @@ def locked(folder: Path, *, waits: bool = True) -> int | None:
     where the folder cannot be written.
     """
     try:
-        folder.mkdir(exist_ok=True)
+        private.folder(folder)
         return _lock(folder / "lock", fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return None
@@ -76,7 +78,7 @@ def _removed(store: Path) -> bool:
 
 def _lock(path: Path, how: int) -> int | None:
     """A lock on a file, which is created; None where others hold it. Raises OSError where it cannot be opened."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    file = private.opened(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(file, how)
     except BlockingIOError:

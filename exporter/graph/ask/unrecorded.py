@@ -1,16 +1,23 @@
-"""A note on what ``policy-coverage`` cannot show: policies that were set before the record begins.
+"""Notes on what answers cannot show, because no row has it.
 
-No recorded statement set them, so no cell of the answer has them. Only queries for which they were enforced show that
-they were in force.
+``policy-coverage``: policies that were set before the record begins. No recorded statement set them; only queries for
+which they were enforced show that they were in force. Questions that follow data: what a CLONE of a schema or database
+brought. Its row names the two, and not the objects in them: which table came from which is inferred from their names,
+and not known where the source was not on record.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pyoxigraph import QuerySolutions
+from pyoxigraph import Literal, QuerySolutions
+
+from exporter.graph.ask.parameters import values_of
+from exporter.queries.identifiers import match_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
     from pyoxigraph import Store
 
 QUESTION: Final = "policy-coverage"
@@ -54,12 +61,118 @@ ORDER BY ?label
 """What is set on a column names the object, too (``ah:settingOn``); it is on the object where it names no column."""
 
 
-def notes(store: Store, question: str) -> list[str]:
-    """A note for a person who asked the shipped question; none where a recorded statement set every policy that was
-    enforced on something with a tag.
+FOLLOWING_UP: Final = frozenset(("lineage-as-of", "root-cause"))
+FOLLOWING_ALL: Final = "unmasked-copies"
+FOLLOWING_DOWN: Final = frozenset(("column-copies", "downstream-users", "end-up", "sensitive-data-movement"))
+FOLLOWING_FROM_READS: Final = "sensitive-data-movement"
+_CLONES: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX dcterms: <http://purl.org/dc/terms/>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?change ?target ?source ?time WHERE {
+  VALUES ?operation { "CREATE" "REPLACE" }
+  VALUES ?domain { "Schema" "Database" }
+  ?change ah:operation ?operation ; ah:changedObject ?made ; ah:objectName ?target ; prov:startedAtTime ?time .
+  ?made ah:domain ?domain .
+  { ?change ah:madeFromName ?source } UNION {
+    ?change dcterms:isPartOf ?query .
+    ?query prov:qualifiedUsage|ah:accessPattern ?access .
+    ?access ah:accessedObject ?read ; ah:objectName ?source .
+    ?read ah:domain ?domain .
+  }
+  FILTER(?source != ?target)
+}
+ORDER BY ?time ?target ?source
+"""
+"""The row of a CLONE has its source in the change, or among what it read (view, "Read query notes")."""
+_INFERRED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+SELECT DISTINCT ?change ?target ?source ?time WHERE {
+  # asked
+  ?made ah:inferredFrom ?change ; prov:generatedAtTime ?time ; ah:objectName ?target .
+  ?made prov:wasDerivedFrom/prov:specializationOf/rdfs:label ?source .
+}
+ORDER BY ?time ?target ?source
+"""
+"""The tables that a CLONE brought, as is inferred. In place of ``# asked``: what leads to them from what was asked."""
+_LEADS: Final = """\
+VALUES ?name { NAMES }
+  ?object ah:hasName/ah:matchName ?name .
+  ?state prov:specializationOf ?object .
+  ?state PATH ?made ."""
+_UP: Final = "(prov:wasDerivedFrom|ah:priorVersion)*"
+_DOWN: Final = "(^prov:wasDerivedFrom|^ah:priorVersion)+"
+_NAMES: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+SELECT DISTINCT ?id ?name WHERE { ?object ah:objectId ?id ; ah:hasName/ah:matchName ?name }
+"""
+
+
+def notes(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """The notes for a person who asked the shipped question; none where nothing is known to be missing."""
+    if question == QUESTION:
+        return _unrecorded_policies(store)
+    if question == FOLLOWING_ALL:
+        return _told([*_rows(store, _INFERRED)])
+    if question in FOLLOWING_UP | FOLLOWING_DOWN:
+        return _clones(store, question, given)
+    return []
+
+
+def _rows(store: Store, question: str) -> Iterator[tuple[str, str, str, str]]:
+    answer = store.query(question)
+    for row in answer if isinstance(answer, QuerySolutions) else ():
+        yield row["change"].value, row["target"].value, row["source"].value, row["time"].value
+
+
+def _clones(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """The steps through a CLONE that are inferred; and, for objects in a schema or database that was cloned (from which
+    others were cloned, if data is followed down), that there is no such step.
     """
-    if question != QUESTION:
+    clones = list(_rows(store, _CLONES))
+    if not clones:
         return []
+    asked = {match_name(name) for name in values_of(given, "object_name")}
+    ids = set(values_of(given, "object_id"))
+    named = store.query(_NAMES) if ids else None
+    if isinstance(named, QuerySolutions):
+        asked.update(row["name"].value for row in named if row["id"].value in ids)
+    is_up = question in FOLLOWING_UP
+    steps = list(_rows(store, _leading_to(asked, _UP if is_up else _DOWN)))
+    if question == FOLLOWING_FROM_READS:  # its first step is a query that reads the asked object, and no CLONE does
+        steps = [step for step in steps if match_name(step[2]) not in asked]
+    followed = {(change, match_name(target if is_up else source)) for change, target, source, _ in steps}
+    found = []
+    for change, target, source, time in clones:
+        inside = f"{match_name(target if is_up else source)}."
+        if any(name.startswith(inside) and (change, name) not in followed for name in asked):
+            found.append(
+                f"{target} was cloned from {source} at {time}. No row lists what was in it, so the answer has no step "
+                f"between them: ask for the object of the same name in {source if is_up else target}, too."
+            )
+    return [*_told(steps), *found[:_SHOWN]]
+
+
+def _leading_to(asked: Iterable[str], path: str) -> str:
+    names = " ".join(str(Literal(name)) for name in sorted(asked))
+    return _INFERRED.replace("# asked", _LEADS.replace("PATH", path).replace("NAMES", names))
+
+
+def _told(steps: Sequence[tuple[str, str, str, str]]) -> list[str]:
+    """That steps are inferred."""
+    if not steps:
+        return []
+    known = ", ".join(f"{target} from {source} at {time}" for _, target, source, time in steps[:_SHOWN])
+    more = f" and {len(steps) - _SHOWN} more" if len(steps) > _SHOWN else ""
+    return [
+        f"Inferred from names, as the row of a CLONE does not list what was in the schema or database: {known}{more}."
+    ]
+
+
+def _unrecorded_policies(store: Store) -> list[str]:
+    """A note if something with a tag had a policy enforced that no recorded statement set."""
     answer = store.query(_ENFORCED)
     found = [row["label"].value for row in answer] if isinstance(answer, QuerySolutions) else []
     if not found:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import AGENT_ASSOCIATION, SOFTWARE_AGENT, USER, USER_ASSOCIATION
+from exporter.queries.facts import Agent
 from exporter.queries.identifiers import match_name, segment
 
 if TYPE_CHECKING:
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from exporter.graph.iri import Iris
     from exporter.graph.nodes.told import Told
     from exporter.graph.terms import Values
-    from exporter.queries.facts import Agent
+    from exporter.queries.facts import Content
+
+_NOBODY: Final = Agent(None, None, None)
 
 
 def of_user(user_name: str, iris: Iris) -> Node:
@@ -29,6 +32,11 @@ def agent_path(agent: Agent) -> str:
     if agent.agent_id is not None:
         return f"agent{kind}/id/{segment(agent.agent_id)}"
     return f"agent{kind}" if agent.agent_name is None else f"agent{kind}/name/{segment(agent.agent_name)}"
+
+
+def named_agents(content: Content) -> list[tuple[int, Agent]]:
+    """The agents with their positions, 1 is the nearest. One of which the row says nothing has no node."""
+    return [(position, agent) for position, agent in enumerate(content.agents, 1) if agent != _NOBODY]
 
 
 def of_agent(agent: Agent, names: Iterable[str], iris: Iris) -> Node:
@@ -49,11 +57,11 @@ def associations(told: Told) -> list[Node]:
     return [
         Node(
             AGENT_ASSOCIATION,
-            f"{told.query}/association/{number}",
+            f"{told.query}/association/{position - 1}",
             AGENT_ASSOCIATION.types,
-            {"prov:agent": (told.iris.path(agent_path(agent)),), "ah:position": (number + 1,)},
+            {"prov:agent": (told.iris.path(agent_path(agent)),), "ah:position": (position,)},
         )
-        for number, agent in enumerate(told.content.agents)
+        for position, agent in named_agents(told.content)
     ]
 
 

@@ -25,7 +25,39 @@ def changes(told: Told) -> Iterator[tuple[Node, list[Node]]]:
         iri = f"{told.query}/change/{change.change_key}"
         settings = [_setting(iri, setting, told) for setting in change.settings]
         granted = grants(change, iri, told)
-        yield Node(CHANGE, iri, CHANGE.types, _change(change, settings, granted, told)), [*settings, *granted]
+        carried = list(_carried(change.change_key, told)) if told.answers.carried else []
+        yield Node(CHANGE, iri, CHANGE.types, _change(change, settings, granted, told)), [*settings, *granted, *carried]
+
+
+def _carried(change_key: str, told: Told) -> Iterator[Node]:
+    """The tags and policies that follow the columns that a change renames. The change did not set them, so it does not
+    refer to them; each refers to what it was under the former name.
+    """
+    iris = told.iris
+    for object_key, query_id, before, now in sorted(
+        (key, *one) for key, each in told.answers.carried.items() for one in each if one[2][0] == change_key
+    ):
+        _, column, property_, element_key, names, known = now
+        assert column is not None, "only settings of columns are carried"
+        assert element_key is not None, "only tags and policies are held"
+        for name, value in zip(names, known or (None,) * len(names), strict=True):
+            former = setting_iri(f"{iris.query(query_id)}/change/{before[0]}", before[1], property_, name)
+            values: Values = {
+                "ah:property": (property_,),
+                "ah:settingOn": (iris.object(object_key),),
+                "ah:onColumn": (iris.path(f"{object_key}/column/{segment(column)}"),),
+                "ah:element": (name,),
+                "ah:elementObject": (iris.path(element_key),),
+                "ah:carriedFrom": (former,),
+                "ah:validFrom": (told.end,),
+            }
+            if value is not None:
+                values["ah:value"] = (value,)
+            until = told.answers.settings.get(now[:4])
+            if until is not None:
+                values["ah:validUntil"] = (until,)
+            iri = setting_iri(f"{told.query}/change/{change_key}", column, property_, name)
+            yield Node(SETTING, iri, setting_types(property_, is_plain=False), values)
 
 
 def _change(change: Change, settings: list[Node], granted: list[Node], told: Told) -> Values:

@@ -27,7 +27,7 @@ def ended(query_id: str, told: Iterable[Answer], iris: Iris) -> Iterator[Node]:
         if answer.ending is not None:
             types, values = ending_of(answer.ending, iris)
             yield Node(VERSION, iris.version(answer.object_key, query_id), types, values)
-        for (change_key, column, property_, _, names), until in answer.settings or ():
+        for (change_key, column, property_, _, names, _), until in answer.settings or ():
             change = f"{iris.query(query_id)}/change/{change_key}"
             if property_.startswith(GRANTED):
                 yield Node(GRANT, f"{change}/{property_}", GRANT.types, {"ah:validUntil": (until,)})

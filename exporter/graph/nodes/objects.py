@@ -10,7 +10,7 @@ from exporter.graph.kinds import DOMAIN_CLASSES, KIND_CLASSES
 from exporter.graph.nodes.accounts import owners
 from exporter.graph.nodes.versions import unrecorded
 from exporter.graph.terms import Node
-from exporter.graph.vocabulary import COLUMN, OBJECT, OBJECT_NAME
+from exporter.graph.vocabulary import COLUMN, OBJECT, OBJECT_NAME, VIEW_SOURCE
 from exporter.queries.around import containers
 from exporter.queries.identifiers import canonical_name, match_name, segment
 from exporter.rows.times import iso
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
-    from exporter.things.lives import Life, Named, Profile
+    from exporter.things.lives import Life, Named, Profile, Source
 
-_PASSING: Final = frozenset(("rdfs:label", "dcterms:isPartOf", "ah:hasName", "ah:canonicalName", "ah:matchName"))
+_PASSING: Final = frozenset(
+    ("rdfs:label", "dcterms:isPartOf", "ah:hasName", "ah:canonicalName", "ah:matchName", "ah:isHelper")
+)
+_PASSING_NODES: Final = (OBJECT_NAME, VIEW_SOURCE)
 _EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
 
 
@@ -32,20 +35,21 @@ def of_object(profile: Profile, life: Life, iris: Iris) -> Iterator[Node]:
     yield _object(profile, life, names, iris)
     yield from names
     yield from _columns(profile, iris)
+    yield from (_source(profile.key, source, iris) for source in life.sources)
     yield from unrecorded(profile.key, life, iris)
 
 
 def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
     """The nodes in two parts: what stays true whatever comes later, and what a later query may change (the label and
-    the names of an object). Both parts of a node have its types.
+    the names of an object, whether it is a helper, the sources of a view). Both parts of a node have its types.
     """
     stay, pass_ = list[Node](), list[Node]()
     for node in nodes:
-        terms = node.values.keys() if node.of is OBJECT_NAME else _PASSING if node.of is OBJECT else ()
+        terms = node.values.keys() if node.of in _PASSING_NODES else _PASSING if node.of is OBJECT else ()
         parts: dict[bool, Values] = {True: {}, False: {}}
         for term, values in node.values.items():
             parts[term in terms][term] = values
-        if node.of is not OBJECT_NAME:
+        if node.of not in _PASSING_NODES:
             stay.append(Node(node.of, node.iri, node.types, parts[False]))
         if terms:
             pass_.append(Node(node.of, node.iri, node.types, parts[True]))
@@ -54,8 +58,8 @@ def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
 
 def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node:
     values: Values = {}
-    label = label_of(profile, life)
-    inside = () if label is None else containers(profile.kind, label)
+    label, name = label_of(profile, life), _last_name(life)
+    inside = () if name is None else containers(profile.kind, name)
     if label is not None:
         values["rdfs:label"] = (label,)
     values["ah:domain"] = (domain_label(profile.kind),)
@@ -65,6 +69,8 @@ def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node
     if canonical is not None:
         values["ah:canonicalName"] = (canonical,)
         values["ah:matchName"] = tuple(sorted(set(map(match_name, profile.names))))
+    if life.is_helper:
+        values["ah:isHelper"] = (True,)
     accounts = [account_iri(one.account) for one in owners(profile)]
     many: dict[str, Iterable[str]] = {
         "ah:hasName": {name.iri for name in names},
@@ -83,9 +89,13 @@ def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node
 
 def label_of(profile: Profile, life: Life) -> str | None:
     """The current name, else the last one, else the object's place; None where none is known."""
-    if life.names:
-        return max((named.until is None, named.since, named.name) for named in life.names)[2]
-    return min(profile.locations) if profile.locations else None
+    return _last_name(life) or min(profile.locations, default=None)
+
+
+def _last_name(life: Life) -> str | None:
+    """The current name, else the last one; None if no row gives a name."""
+    each = ((named.until is None, named.since, named.name) for named in life.names)
+    return max(each, default=(False, 0, None))[2]
 
 
 def domain_label(kind: str) -> str:
@@ -119,6 +129,28 @@ def _name(key: str, named: Named, iris: Iris) -> Node:
     values["ah:lastSeen"] = (named.seen,)
     iri = iris.path(f"{key}/called/{segment(iso(named.since))}/{segment(named.name)}")
     return Node(OBJECT_NAME, iri, OBJECT_NAME.types, values)
+
+
+def _source(view: str, source: Source, iris: Iris) -> Node:
+    """``VIEW/STATE/shows/object/SOURCE``, ``VIEW/STATE/shows/column/NAME/of/SOURCE`` with ``/column/NAME`` where the
+    rows give the column of the source.
+    """
+    values: Values = {"ah:view": (iris.object(view),), "ah:sourceObject": (iris.object(source.key),)}
+    path = f"object/{source.key}"
+    if source.view_column is not None:
+        values["ah:viewColumn"] = (iris.column(view, source.view_column),)
+        path = f"column/{segment(source.view_column)}/of/{source.key}"
+    if source.sight.name is not None:
+        values["ah:sourceName"] = (source.sight.name,)
+    if source.source_column is not None:
+        values["ah:sourceColumn"] = (iris.column(source.key, source.source_column),)
+        path += f"/column/{segment(source.source_column)}"
+    values["ah:evidence"] = ("CERTAIN" if source.is_certain else "POSSIBLE",)
+    values["ah:evidenceQueryId"] = (source.sight.query_id,)
+    values["ah:firstSeen"], values["ah:lastSeen"] = (source.sight.first,), (source.sight.last,)
+    if source.until is not None:
+        values["ah:validUntil"] = (source.until,)
+    return Node(VIEW_SOURCE, iris.path(f"{view}/{source.state}/shows/{path}"), VIEW_SOURCE.types, values)
 
 
 def _columns(profile: Profile, iris: Iris) -> Iterator[Node]:

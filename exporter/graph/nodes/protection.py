@@ -55,9 +55,9 @@ def joins(told: Told) -> list[Node]:
 
 def _join(join: Join, told: Told) -> Node:
     """``query/Q/join/type/TYPE/LEFT/with/RIGHT``."""
-    values: Values = {"ah:leftObject": (told.iris.object(join.left_key),)}
-    if join.left_name is not None:
-        values["ah:leftName"] = (join.left_name,)
+    values: Values = {"ah:leftObject": (told.iris.object(join.left.key),)}
+    if join.left.name is not None:
+        values["ah:leftName"] = (join.left.name,)
     kind = "untyped"
     if join.join_type is not None:
         kind = f"type/{segment(join.join_type)}"
@@ -65,4 +65,4 @@ def _join(join: Join, told: Told) -> Node:
     values["ah:rightObject"] = (told.iris.object(join.right.key),)
     if join.right.name is not None:
         values["ah:rightName"] = (join.right.name,)
-    return Node(JOIN, f"{told.query}/join/{kind}/{join.left_key}/with/{join.right.key}", JOIN.types, values)
+    return Node(JOIN, f"{told.query}/join/{kind}/{join.left.key}/with/{join.right.key}", JOIN.types, values)

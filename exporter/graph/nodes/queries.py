@@ -12,7 +12,7 @@ from exporter.graph.nodes.protection import enforcements, joins
 from exporter.graph.nodes.told import Told
 from exporter.graph.nodes.versions import column_versions, versions
 from exporter.graph.terms import Node
-from exporter.graph.vocabulary import QUERY, UNRECORDED_QUERY
+from exporter.graph.vocabulary import AGGREGATED_QUERIES, QUERY, UNRECORDED_QUERY
 from exporter.queries.around import role_of, warehouse_of
 from exporter.queries.facts import NO_HISTORY
 
@@ -100,7 +100,8 @@ def run_nodes(told: Told, links: Links) -> Iterator[Node]:
         "ah:hasJoin": links.joins,
         "ah:hasChange": _iris([change for change, _ in changed]),
     }
-    yield Node(QUERY, told.query, QUERY.types, _query(told, associated, parts))
+    of = QUERY if told.facts.calls is None else AGGREGATED_QUERIES
+    yield Node(of, told.query, of.types, _query(told, associated, parts))
     yield from associated
     for change, settings in changed:
         yield change
@@ -110,7 +111,8 @@ def run_nodes(told: Told, links: Links) -> Iterator[Node]:
 
 def _query(told: Told, associated: list[Node], parts: Mapping[str, tuple[str, ...]]) -> Values:
     facts, iris = told.facts, told.iris
-    values: Values = {"ah:queryId": (facts.query_id,), "prov:startedAtTime": (told.start,)}
+    own: Values = {"ah:queryId": (facts.query_id,)} if facts.calls is None else {"ah:queryCount": (facts.calls,)}
+    values: Values = {**own, "prov:startedAtTime": (told.start,)}
     if facts.history.end_time is not None:
         values["prov:endedAtTime"] = (facts.history.end_time,)
     agents = [iri for node in associated for iri in node.values["prov:agent"]]
@@ -131,6 +133,8 @@ def _query(told: Told, associated: list[Node], parts: Mapping[str, tuple[str, ..
     values.update({term: iris for term, iris in parts.items() if iris})
     if told.content.incomplete:
         values["ah:incomplete"] = told.content.incomplete
+    if facts.unknown_columns:
+        values["ah:unknownColumns"] = facts.unknown_columns
     _add_said(facts, iris, values)
     return values
 

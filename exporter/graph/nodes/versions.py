@@ -45,7 +45,8 @@ def versions(told: Told, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Nod
     writes = {write.thing.key: write for write in told.content.writes}
     for key, effect in made:
         values = _made(key, told)
-        values |= sources
+        if not effect.empties:
+            values |= sources
         if key in derived:
             values["prov:qualifiedDerivation"] = derived[key]
         if key in writes:

@@ -14,9 +14,11 @@ import pyshacl
 from rdflib import SH, XSD, BNode, Graph, Literal, URIRef
 
 from exporter.errors import UsageError
-from exporter.graph.shapes.reading import path_of, severity_of
-from exporter.graph.shapes.results import Result, in_order
-from exporter.graph.shapes.terms import BlankNode, NamedNode, sh
+from exporter.graph.shapes.paths import Predicate
+from exporter.graph.shapes.reading import compiled, messages_of, path_of, severity_of
+from exporter.graph.shapes.results import Result, Terms, in_order
+from exporter.graph.shapes.terms import BlankNode, NamedNode, sh, text
+from exporter.graph.shapes.terms import Literal as Plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Triple
     from rdflib.term import Node
 
+    from exporter.graph.shapes.paths import Path
     from exporter.graph.shapes.source import Source
     from exporter.graph.shapes.terms import Term
 
@@ -47,11 +50,22 @@ def asked(triples: Iterable[Triple], source: Source, shapes: Graph) -> list[Resu
             warnings.simplefilter("ignore")
             _, report, _ = pyshacl.validate(graph_of(triples), shacl_graph=shapes, inplace=True)
     except Exception as error:  # noqa: BLE001 - pySHACL raises all kinds, also of Python's own
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UsageError(f"pySHACL cannot check this: {said}. Try --by compiled") from None
+        raise _refused(error, source) from None
     finally:
         logger.setLevel(level)
+    if not isinstance(report, Graph):  # pySHACL returns some of its errors in the place of a report
+        raise _refused(report, source)
     return in_order([_result(report, one, source) for one in report.objects(None, SH.result)])
+
+
+def _refused(error: object, source: Source) -> UsageError:
+    """The error for what pySHACL cannot check. It names the other engine only if that can read the shapes."""
+    said = (str(getattr(error, "message", error)).splitlines() or [type(error).__name__])[0].rstrip(". ")
+    try:
+        compiled(source)
+    except UsageError:
+        return UsageError(f"pySHACL cannot check this: {said}")
+    return UsageError(f"pySHACL cannot check this: {said}. Try --by compiled")
 
 
 def graph_of(triples: Iterable[Triple]) -> Graph:
@@ -79,26 +93,44 @@ def _result(report: Graph, result: Node, source: Source) -> Result:
     def one(predicate: URIRef) -> Node | None:
         return report.value(result, predicate)
 
-    shape, path = one(SH.sourceShape), one(SH.resultPath)
+    focus, shape, value = (_term(one(name)) for name in (SH.focusNode, SH.sourceShape, SH.value))
+    assert focus is not None, "a result has a focus node (SHACL, section 3.6.2.1)"
+    assert shape is not None, "pySHACL writes the shape of each result"
+    path = _path(one(SH.resultPath), shape, source)
     messages = sorted(str(message) for message in report.objects(result, SH.resultMessage))
     return Result(
-        _text(one(SH.focusNode)) or "",
-        _text(shape) or "",
-        _path(shape, source) if isinstance(path, BNode) else _text(path),
-        _text(one(SH.value)),
+        text(focus),
+        text(shape),
+        None if path is None else path.text,
+        None if value is None else text(value),
         severity_of(str(one(SH.resultSeverity))),
         " ".join(messages),
+        str(one(SH.sourceConstraintComponent)),
+        Terms(
+            str(focus),
+            str(shape),
+            None if path is None else path.turtle,
+            None if value is None else str(value),
+            tuple(map(str, messages_of(source, shape))),
+        ),
     )
 
 
-def _path(shape: Node | None, source: Source) -> str:
-    """The path of a shape as SPARQL writes it; the report of pySHACL has only nodes that describe it."""
-    subject = BlankNode(shape) if isinstance(shape, BNode) else NamedNode(str(shape))
-    (node,) = source.graph.objects(subject, sh("path"))
-    return path_of(source, subject, node).text
+def _path(path: Node | None, shape: Term, source: Source) -> Path | None:
+    """The path of a result. The report of pySHACL has only nodes that describe a path of several steps: it is then the
+    path of the shape.
+    """
+    if path is None or isinstance(path, URIRef):
+        return None if path is None else Predicate(NamedNode(path))
+    (node,) = source.graph.objects(shape, sh("path"))
+    return path_of(source, shape, node)
 
 
-def _text(node: Node | None) -> str | None:
-    if node is None:
-        return None
-    return f"_:{node}" if isinstance(node, BNode) else str(node)
+def _term(node: Node | None) -> Term | None:
+    """The same term as :func:`graph_of` was given."""
+    if isinstance(node, Literal):
+        datatype = None if node.datatype is None else NamedNode(node.datatype)
+        return Plain(str(node), language=node.language) if node.language else Plain(str(node), datatype=datatype)
+    if isinstance(node, BNode):
+        return BlankNode(node)
+    return None if node is None else NamedNode(str(node))

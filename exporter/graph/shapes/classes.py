@@ -17,6 +17,7 @@ from exporter.graph.shapes.documents import Documents
 from exporter.graph.shapes.terms import SUBCLASS, NamedNode
 from exporter.graph.terms import PREFIXES, full
 from exporter.resources import ontology_dir
+from exporter.rows.aggregates import is_id
 
 if TYPE_CHECKING:
     from pyoxigraph import Triple
@@ -34,7 +35,9 @@ _OF_QUERY: Final = {
 _OF_CHANGE: Final = {"setting": "ah:Setting", "granted": "ah:Grant"}
 """The class by the segment after ``query/ID/change/KEY/``."""
 _inside_change: Final = re.compile("/(setting|granted)/").search
-_OF_OBJECT: Final = ("ah:Column", "ah:ObjectName", "ah:ColumnDerivation", "ah:ColumnVersion", "ah:Version")
+_OF_OBJECT: Final = (
+    *("ah:Column", "ah:ObjectName", "ah:ColumnDerivation", "ah:ColumnVersion", "ah:ViewSource", "ah:Version"),
+)
 _BY_NAME: Final = {"user": "ah:User", "export": "ah:Export"}
 """The class of ``KIND/NAME``, with no further segments."""
 _STATES: Final = ("version", "version-after-drop", "before")
@@ -87,7 +90,8 @@ def superclasses(name: str) -> frozenset[str]:
 def readable() -> frozenset[str]:
     """The classes (``ah:…``) that an IRI can have by its form."""
     kinds = (classes[0] for classes in KIND_CLASSES.values())
-    others = ("ah:Query", "ah:Export", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
+    queries = ("ah:Query", "ah:AggregatedQueries")
+    others = (*queries, "ah:Export", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
     return frozenset(
         {*kinds, *others, *_OF_QUERY.values(), *_OF_CHANGE.values(), *_OF_OBJECT, *_SINGLE.values(), *_SHARED.values()}
     )
@@ -139,7 +143,7 @@ def _of_query(rest: str) -> str | None:
     """The class by what follows ``query/``: ``ID``, or a part of the query."""
     query_id, slash, rest = rest.partition("/")
     if not slash:
-        return "ah:Query"
+        return "ah:AggregatedQueries" if is_id(query_id) else "ah:Query"
     part, slash, rest = rest.partition("/")
     if not query_id or not slash:
         return None
@@ -175,6 +179,8 @@ def _of_state(head: str, rest: list[str]) -> str | None:
         return "ah:Version"
     if head == "version" and rest[0] == "derivation" and len(rest) > 1:
         return "ah:ColumnDerivation"
+    if rest[0] == "shows" and len(rest) > 3:
+        return "ah:ViewSource"
     return "ah:ColumnVersion" if len(rest) == 2 and rest[0] == "column" and rest[1] else None
 
 

@@ -87,22 +87,19 @@ class OfProperty(Constraint):
 
 @dataclass(frozen=True)
 class Qualified(Constraint):
-    """sh:qualifiedValueShape: how many values conform to it and to none of ``siblings``. ``least``, ``most``: the
-    bounds; None where there is no bound.
+    """sh:qualifiedValueShape with one of its two bounds: how many values conform to the shape and to none of
+    ``siblings``. ``component``: ``sh:qualifiedMinCount`` or ``sh:qualifiedMaxCount``; ``bound``: its value.
     """
 
+    component: str
     shape: Shape
     siblings: tuple[Shape, ...]
-    least: int | None
-    most: int | None
-    component = "sh:qualifiedValueShape"
+    bound: int
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
         count = sum(
             self.shape.accepts(data, value) and not any(one.accepts(data, value) for one in self.siblings)
             for value in values
         )
-        if self.most is not None and count > self.most:
-            yield None
-        if self.least is not None and count < self.least:
+        if count > self.bound if self.component == "sh:qualifiedMaxCount" else count < self.bound:
             yield None

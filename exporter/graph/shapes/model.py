@@ -6,10 +6,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from exporter.graph.shapes.terms import SH
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from pyoxigraph import NamedNode
+    from pyoxigraph import Literal, NamedNode
 
     from exporter.graph.shapes.data import Data
     from exporter.graph.shapes.paths import Path
@@ -17,11 +19,13 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """A result before its message is made. ``value``: None where no single value is at fault."""
+    """A result before its message is made. ``path``: None for the node as a whole; ``value``: None where no single
+    value is at fault.
+    """
 
     focus: Term
     shape: Shape
-    path: str | None
+    path: Path | None
     value: Term | None
     constraint: Constraint
 
@@ -30,6 +34,11 @@ class Constraint(ABC):
     """One constraint of a shape. ``component``: the SHACL parameter that declares it, such as ``sh:minCount``."""
 
     component: str
+
+    @property
+    def component_iri(self) -> str:
+        """The IRI of its constraint component, such as ``…MinCountConstraintComponent`` (SHACL, section 4)."""
+        return component_of(self.component)
 
     @abstractmethod
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
@@ -40,9 +49,14 @@ class Constraint(ABC):
 
     def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Found]:
         """The results."""
-        path = shape.path_text
         for value in self.failing(data, focus, values):
-            yield Found(focus, shape, path, value, self)
+            yield Found(focus, shape, shape.path, value, self)
+
+
+def component_of(parameter: str) -> str:
+    """``sh:minCount`` -> the IRI of the component that SHACL names after this parameter."""
+    name = parameter.removeprefix("sh:")
+    return f"{SH}{name[0].upper()}{name[1:]}ConstraintComponent"
 
 
 class OfEach(Constraint):
@@ -74,7 +88,8 @@ class Targets:
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A shape. ``name``: its IRI, or ``_:name``; ``file``: where it was read; ``path``: None for a node shape;
-    ``severity``: as in :class:`~exporter.graph.shapes.results.Result`; ``message``: the texts of all its sh:message.
+    ``severity``: as in :class:`~exporter.graph.shapes.results.Result`; ``messages``: its sh:message, in the order of
+    their texts.
     """
 
     name: str
@@ -83,7 +98,7 @@ class Shape:
     targets: Targets
     constraints: tuple[Constraint, ...]
     severity: str = "Violation"
-    message: str | None = None
+    messages: tuple[Literal, ...] = ()
     is_deactivated: bool = False
 
     @property

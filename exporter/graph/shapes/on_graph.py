@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.graph.shapes.data import Graph
-from exporter.graph.shapes.results import Result, in_order
+from exporter.graph.shapes.results import Result, Terms, in_order
 from exporter.graph.shapes.terms import text
 
 if TYPE_CHECKING:
@@ -49,10 +49,22 @@ def focus_nodes(graph: Graph, targets: Targets) -> dict[Term, None]:
 
 def in_words(found: Found) -> Result:
     """The result with all its parts as texts."""
-    shape = found.shape
-    value = None if found.value is None else text(found.value)
+    shape, value, path = found.shape, found.value, found.path
     return Result(
-        text(found.focus), shape.name, found.path, value, shape.severity, shape.message or _said(shape, found)
+        text(found.focus),
+        shape.name,
+        None if path is None else path.text,
+        None if value is None else text(value),
+        shape.severity,
+        " ".join([one.value for one in shape.messages]) or _said(shape, found),
+        found.constraint.component_iri,
+        Terms(
+            str(found.focus),
+            shape.name if shape.name.startswith("_:") else f"<{shape.name}>",
+            None if path is None else path.turtle,
+            None if value is None else str(value),
+            tuple(map(str, shape.messages)),
+        ),
     )
 
 

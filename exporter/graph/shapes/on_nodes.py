@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from exporter.graph.shapes.classes import class_of, superclasses
+from exporter.graph.shapes.model import component_of
 from exporter.graph.shapes.near import is_near
 from exporter.graph.shapes.on_graph import in_words
 from exporter.graph.shapes.on_object import AroundObjects
@@ -17,7 +18,8 @@ from exporter.graph.shapes.one_node import OneNode, whole
 from exporter.graph.shapes.plans import Plan, Planner
 from exporter.graph.shapes.reach import reach_of
 from exporter.graph.shapes.reading import load
-from exporter.graph.shapes.results import Result, in_order
+from exporter.graph.shapes.results import Result, Terms, in_order
+from exporter.graph.shapes.terms import Literal, NamedNode
 from exporter.graph.shapes.ways import TooFarError
 from exporter.graph.terms import AH
 
@@ -79,7 +81,10 @@ class Checks:
         ]
         if not self._has_its_class(node, base):
             message = f"the node should be a {class_of(node.iri, base)} by its IRI"
-            found.append(Result(whole(node.iri, base), WRONG_CLASS, None, None, "Violation", message))
+            focus = NamedNode(whole(node.iri, base))
+            terms = Terms(str(focus), f"<{WRONG_CLASS}>", None, str(focus), (str(Literal(message)),))
+            component = component_of("sh:class")
+            found.append(Result(focus.value, WRONG_CLASS, None, focus.value, "Violation", message, component, terms))
         return in_order(found)
 
     @staticmethod

@@ -152,12 +152,14 @@ class Parameters:
         yield _OF_SEVERAL[name](shapes)
 
     def qualified(self, name: str, value: Term) -> Iterator[Constraint]:
-        bounds = [self._source.one(self._subject, f"qualified{which}Count") for which in ("Min", "Max")]
-        if bounds == [None, None]:
+        bounds = {which: self._source.one(self._subject, which) for which in _BOUNDS}
+        if not any(bounds.values()):
             raise self._refused(f"sh:{name} has no meaning without sh:qualifiedMinCount or sh:qualifiedMaxCount")
-        least, most = (None if one is None else self._number("qualifiedMinCount", one) for one in bounds)
         siblings = self._siblings(value) if self._truth("qualifiedValueShapesDisjoint") else ()
-        yield Qualified(self._shape_of(value), tuple(map(self._shape_of, siblings)), least, most)
+        others = tuple(map(self._shape_of, siblings))
+        for which, bound in bounds.items():
+            if bound is not None:
+                yield Qualified(f"sh:{which}", self._shape_of(value), others, self._number(which, bound))
 
     def _siblings(self, own: Term) -> list[Term]:
         """The other qualified value shapes of the shapes that have this one as a property shape."""
@@ -168,6 +170,7 @@ class Parameters:
         return [shape for shape in shapes if shape != own]
 
 
+_BOUNDS: Final = ("qualifiedMinCount", "qualifiedMaxCount")
 _OF_SEVERAL: Final[dict[str, Callable[[tuple[Shape, ...]], Constraint]]] = {"and": All, "or": Any, "xone": One}
 
 COMPONENTS: Final[dict[str, tuple[Callable[[Parameters, str, Term], Iterator[Constraint]], bool]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -37,6 +37,11 @@ class Path(ABC):
         """The path as it is written in a result."""
         return str(self)
 
+    @property
+    @abstractmethod
+    def turtle(self) -> str:
+        """The path as a shape has it in Turtle (SHACL, section 2.3.1)."""
+
 
 @dataclass(frozen=True)
 class Predicate(Path):
@@ -58,6 +63,10 @@ class Predicate(Path):
     def text(self) -> str:
         return self.iri.value
 
+    @property
+    def turtle(self) -> str:
+        return str(self)
+
 
 @dataclass(frozen=True)
 class Inverse(Path):
@@ -73,6 +82,10 @@ class Inverse(Path):
 
     def __str__(self) -> str:
         return f"^{self.of}"
+
+    @property
+    def turtle(self) -> str:
+        return f"[ sh:inversePath {self.of.turtle} ]"
 
 
 @dataclass(frozen=True)
@@ -96,6 +109,10 @@ class Sequence(Path):
     def __str__(self) -> str:
         return f"({'/'.join(map(str, self.steps))})"
 
+    @property
+    def turtle(self) -> str:
+        return f"( {' '.join([step.turtle for step in self.steps])} )"
+
 
 @dataclass(frozen=True)
 class Alternative(Path):
@@ -115,6 +132,10 @@ class Alternative(Path):
 
     def __str__(self) -> str:
         return f"({'|'.join(map(str, self.choices))})"
+
+    @property
+    def turtle(self) -> str:
+        return f"[ sh:alternativePath ( {' '.join([one.turtle for one in self.choices])} ) ]"
 
 
 @dataclass(frozen=True)
@@ -148,3 +169,10 @@ class Repeated(Path):
 
     def __str__(self) -> str:
         return f"{self.of}{self.sign}"
+
+    @property
+    def turtle(self) -> str:
+        return f"[ sh:{_SIGNS[self.sign]} {self.of.turtle} ]"
+
+
+_SIGNS: Final = {"*": "zeroOrMorePath", "+": "oneOrMorePath", "?": "zeroOrOnePath"}

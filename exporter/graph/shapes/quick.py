@@ -105,12 +105,12 @@ class Quick:
         return lambda value: len(value) >= bound
 
     def pattern(self, constraint: Pattern, one: Property) -> Test | bool:
-        search, base = constraint.expression.search, self._base
+        found, base = constraint.expression.found, self._base
         if not one.is_literal:
-            return lambda value: search(whole(value, base)) is not None
+            return lambda value: found(whole(value, base))
         if one.range != "xsd:string":
-            return lambda value: search(term_of(value, one.range, "").value) is not None
-        return lambda value: search(value) is not None
+            return lambda value: found(term_of(value, one.range, "").value)
+        return found
 
     def bound(self, constraint: Bound, one: Property) -> Test | bool:
         bound = read(constraint.bound)

@@ -5,6 +5,7 @@ Source: SHACL, sections 2 (shapes, targets, paths) and 4 (SHACL Core).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,11 @@ _SEVERITIES: Final = {"Violation", "Warning", "Info"}
 _FIRST: Final = NamedNode(f"{RDF}first")
 _CLASS: Final = NamedNode(f"{RDFS}Class")
 _OWL_CLASS: Final = NamedNode("http://www.w3.org/2002/07/owl#Class")
+_forbidden: Final = re.compile(r"(?<![\w:?$-])(?:MINUS|SERVICE|VALUES)\b", re.IGNORECASE).search
+_no_query: Final = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|<[^<>\s]*>""")
+"""What has no key words of SPARQL: comments, texts and IRIs. A text with a # or a quote in it may be cut at the wrong
+place; then only a hint in an error is wrong.
+"""
 _PLACE: Final = "docs/shapes.md lists what is"
 
 
@@ -97,7 +103,7 @@ class _Reader:
         for one in self._source.triples:
             name = one.predicate.value.removeprefix(SH)
             if one.predicate.value.startswith(SH) and name not in _KNOWN:
-                more = "; `exporter validate --by pyshacl` checks it" if name == "sparql" else ""
+                more = "; `exporter validate --by pyshacl` checks it" if _is_allowed(self._source, name) else ""
                 raise self._source.refused(one.subject, f"sh:{name} is not compiled ({_PLACE}{more})")  # type: ignore[arg-type]
         for subject, kind in ((one.subject, one.object) for one in self._source.triples if one.predicate == TYPE):
             name = kind.value.removeprefix(SH) if isinstance(kind, NamedNode) else ""
@@ -131,7 +137,7 @@ class _Reader:
             self._targets(subject),
             tuple(parameters.constraints()),
             self._severity(subject),
-            self._message(subject),
+            messages_of(self._source, subject),
             is_deactivated=self._is_deactivated(subject),
         )
 
@@ -172,19 +178,27 @@ class _Reader:
             return "Violation"
         return severity_of(self._source.of_kind(subject, "severity", value, NamedNode).value)
 
-    def _message(self, subject: Term) -> str | None:
-        found = self._source.values(subject, "message")
-        return " ".join(sorted(self._source.of_kind(subject, "message", one, Literal).value for one in found)) or None
-
     def _is_deactivated(self, subject: Term) -> bool:
         value = self._source.one(subject, "deactivated")
         return value is not None and self._source.truth(subject, "deactivated", value)
+
+
+def messages_of(source: Source, shape: Term) -> tuple[Literal, ...]:
+    """The messages of a shape in the order of their texts and languages."""
+    found = [source.of_kind(shape, "message", one, Literal) for one in source.values(shape, "message")]
+    return tuple(sorted(found, key=lambda one: (one.value, one.language or "")))
 
 
 def severity_of(iri: str) -> str:
     """SHACL's own severities -> ``Violation``, ``Warning`` or ``Info``; the IRI of any other."""
     name = iri.removeprefix(SH)
     return name if name in _SEVERITIES else iri
+
+
+def _is_allowed(source: Source, name: str) -> bool:
+    """Whether the term is sh:sparql, and no query of the shapes uses what SHACL forbids (section 5.2.1)."""
+    queries = [text(one.object) for one in source.triples if one.predicate == sh("select")]  # type: ignore[arg-type]
+    return name == "sparql" and not any(_forbidden(_no_query.sub("", query)) for query in queries)
 
 
 def _has_inverse_sequence(path: Path, *, is_inverse: bool = False) -> bool:

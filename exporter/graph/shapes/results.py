@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ALLOWED: Final = frozenset({"Warning", "Info"})
-"""Severities with which a graph still conforms."""
+"""Severities that are no violation."""
+
+
+class Terms(NamedTuple):
+    """The parts of a result as Turtle writes them, for the validation report. ``path``: None for the node as a whole; a
+    path of several steps is a blank node, as SHACL requires (section 2.3.1). ``value``: None where no single value is
+    at fault. ``messages``: the sh:message of the shape, each with its language; empty where it has none.
+    """
+
+    focus: str
+    shape: str
+    path: str | None
+    value: str | None
+    messages: tuple[str, ...]
 
 
 class Result(NamedTuple):
@@ -13,7 +29,8 @@ class Result(NamedTuple):
 
     ``focus``: the node; ``shape``: the shape that it does not conform to; ``path``: the IRI of the property, or a path
     as SPARQL writes it (None: the node as a whole); ``value``: the value at fault (None: a value is missing, or their
-    number is at fault); ``severity``: ``Violation``, ``Warning``, ``Info``, or another IRI.
+    number is at fault); ``severity``: ``Violation``, ``Warning``, ``Info``, or another IRI; ``component``: the IRI of
+    the constraint component; ``terms``: the same parts as RDF terms.
     """
 
     focus: str
@@ -22,13 +39,17 @@ class Result(NamedTuple):
     value: str | None
     severity: str
     message: str
+    component: str
+    terms: Terms
 
 
-def in_order(results: list[Result]) -> list[Result]:
+def in_order(results: Iterable[Result]) -> list[Result]:
     """The results in an order that depends on nothing but the results themselves."""
-    return sorted(results, key=lambda one: [(part is not None, part) for part in one])
+    return sorted(results, key=lambda one: [(part is not None, part) for part in one[:-1]])
 
 
-def conforms(results: list[Result]) -> bool:
-    """Whether no result is a violation."""
-    return all(one.severity in ALLOWED for one in results)
+def violations(results: Iterable[Result]) -> int:
+    """How many results are violations: all but warnings and information. A graph with results of these two alone may
+    be published, though in the words of SHACL (section 3.4) it conforms only where there are no results at all.
+    """
+    return sum(one.severity not in ALLOWED for one in results)

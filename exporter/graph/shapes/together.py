@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from exporter.graph.shapes.model import Constraint, Found
 from exporter.graph.shapes.order import is_before
+from exporter.graph.shapes.paths import Predicate
 from exporter.graph.shapes.terms import RESOURCE, TYPE, Literal
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Closed(Constraint):
 
     def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Found]:
         for predicate, value in self.others(data, values):
-            yield Found(focus, shape, predicate.value, value, self)
+            yield Found(focus, shape, Predicate(predicate), value, self)
 
     def others(self, data: Data, values: Collection[Term]) -> Iterator[tuple[NamedNode, Term]]:
         """The properties that are not allowed, with their values."""

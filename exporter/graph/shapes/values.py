@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from exporter.graph.shapes.expressions import Expression
 from exporter.graph.shapes.literals import read
 from exporter.graph.shapes.model import OfEach
 from exporter.graph.shapes.order import compared
@@ -90,14 +91,14 @@ class Pattern(OfEach):
     pattern: str
     flags: str = ""
     component = "sh:pattern"
-    expression: re.Pattern[str] = field(init=False, compare=False)
+    expression: Expression = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         flags = (re.IGNORECASE if "i" in self.flags else 0) | (re.MULTILINE if "m" in self.flags else 0)
-        object.__setattr__(self, "expression", re.compile(self.pattern, flags))
+        object.__setattr__(self, "expression", Expression(self.pattern, flags))
 
     def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
-        return not isinstance(value, BlankNode) and self.expression.search(value.value) is not None
+        return not isinstance(value, BlankNode) and self.expression.found(value.value)
 
 
 @dataclass(frozen=True)

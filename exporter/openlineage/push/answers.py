@@ -14,7 +14,7 @@ class Kind(Enum):
     """TAKEN: delivered. REFUSED: the backend will never accept this event. MISPLACED: the address seems to accept no
     events at all. SICK: an error, which may pass, or may be the backend's way to refuse. SILENT: no connection, no
     answer in time, or a gateway that reports this. BUSY: the backend asks to send later. DENIED: it does not accept who
-    sends.
+    sends. FORBIDDEN: the same, or it forbids this event alone, which only its answers to other events can show.
     """
 
     TAKEN = "taken"
@@ -24,6 +24,7 @@ class Kind(Enum):
     SILENT = "silent"
     BUSY = "busy"
     DENIED = "denied"
+    FORBIDDEN = "forbidden"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Answer:
 TAKEN: Final = Answer(Kind.TAKEN)
 _BY_STATUS: Final = {
     401: Kind.DENIED,
+    403: Kind.FORBIDDEN,
     404: Kind.MISPLACED,
     405: Kind.MISPLACED,
     407: Kind.DENIED,

@@ -42,6 +42,7 @@ _HOW: Final = (
     "openlineage.yml with a transport: see https://openlineage.io/docs/client/python/configuration"
 )
 _DISABLED: Final = "OPENLINEAGE_DISABLED is true, or the transport is noop: nothing would be sent. Unset it to push"
+_SCHEMES: Final = "It has to begin with http:// or https:// (OPENLINEAGE_URL, or url of the transport)"
 _PROFILES: Final = {"gcplineage": "dataplex", "amazon_datazone_api": "datazone"}
 _OF_ADDRESS: Final = {
     "/openapi/openlineage/": "datahub",
@@ -116,6 +117,8 @@ def client(connections: int) -> Client:
 def _hint(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError):
         return ". Install it beside the exporter (for Kafka: pip install 'openlineage-python[kafka]')"
+    if "valid url" in str(error):  # the words of the client
+        return f". {_SCHEMES}"
     return ". A transport needs its type" if isinstance(error, KeyError) else ""
 
 
@@ -139,6 +142,7 @@ def _backend(transport: Transport, raw: Json, connections: int) -> Backend:
     secrets = Secrets.of(raw, os.environ)
     sender: Sender
     if isinstance(transport, HttpTransport | AsyncHttpTransport):
+        _check_scheme(transport.url)
         address = urljoin(transport.url, transport.endpoint)
         secrets = Secrets.of({**raw, "address": address}, os.environ)
         timeout = None if raw.get("timeout") is None else float(transport.config.timeout)
@@ -152,6 +156,14 @@ def _backend(transport: Transport, raw: Json, connections: int) -> Backend:
     name = secrets.hide(f"{transport.kind or type(transport).__name__} {where}".strip())
     found = (profile for part, profile in _OF_ADDRESS.items() if part in f"{where}/")
     return Backend(name, _folder(name), sender, secrets, _PROFILES.get(str(transport.kind)) or next(found, None))
+
+
+def _check_scheme(address: str) -> None:
+    scheme, found, _ = address.partition("://")
+    if not found or scheme.lower() not in {"http", "https"}:
+        raise UsageError(
+            f"the OpenLineage client's settings cannot be used: the address is {without_secrets(address)}. {_SCHEMES}"
+        )
 
 
 def _described(transport: Transport, raw: Json) -> str:

@@ -11,6 +11,7 @@ from exporter.openlineage.push.profiles import profile
 RUNS: Final = ("all", "latest")
 LETTER_CASES: Final = ("lower", "keep")
 MOST_AT_ONCE: Final = 256
+LONGEST_PATIENCE: Final = 86_400
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Choices:
     """``runs``: ``all``, or the ``latest`` of each job. ``profile``: the backend's rules, None to choose by the
     address. ``letter_case`` of the names of Snowflake's objects and columns: ``lower``, or ``keep`` as they were
     exported; None for the profile's default. ``concurrency``: the most events at once. ``rate``: the most events a
-    second, None for no limit.
+    second, None for no limit. ``patience``: the seconds for which an event is tried again while the backend does not
+    answer, so that a backend may be started again during a push.
     """
 
     runs: str = "all"
@@ -26,6 +28,7 @@ class Choices:
     letter_case: str | None = None
     concurrency: int = 8
     rate: float | None = None
+    patience: float = 60.0
 
     def __post_init__(self) -> None:
         """Raises UsageError for an invalid value."""
@@ -39,3 +42,5 @@ class Choices:
             raise UsageError(f"push.concurrency must be from 1 to {MOST_AT_ONCE}, and is {self.concurrency}")
         if self.rate is not None and not 0 < self.rate < 1e6:
             raise UsageError(f"push.rate must be more than 0 events a second, and is {self.rate:g}")
+        if not 0 <= self.patience <= LONGEST_PATIENCE:
+            raise UsageError(f"push.patience must be from 0 to {LONGEST_PATIENCE} seconds, and is {self.patience:g}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter import faults
 from exporter.errors import ExporterError
 from exporter.openlineage.push.answers import shortened
+from exporter.openlineage.push.attempts import Attempts
 from exporter.openlineage.push.backend import Backend, Client, client
 from exporter.openlineage.push.counts import Counts
 from exporter.openlineage.push.delivery import Delivery
@@ -21,7 +22,7 @@ from exporter.openlineage.push.ledger import SENDING, Ledger
 from exporter.openlineage.push.pace import Pace
 from exporter.openlineage.push.profiles import Profile, leaves_out, profile
 from exporter.openlineage.push.spelling import Spelling
-from exporter.openlineage.push.words import Progress, say, summary
+from exporter.openlineage.push.words import Progress, duration, say, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,8 +67,8 @@ class _Push:
 
     def __init__(self, folder: Path, choices: Choices, settings: Client, backend: Backend) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
-        self._rules = profile(choices.profile or backend.profile or "any")
-        self._spelling = Spelling(_is_lower(choices, self._rules), self._rules.urns)
+        self._rules = profile(choices.profile or backend.profile or _recognised(backend) or "any")
+        self._spelling = Spelling(_is_lower(choices, self._rules), self._rules.urns, self._rules.plain_names)
         self._unfit: dict[tuple[str, str], str] = {}
         self.counts, self._sent_again, self._runs_left_out = Counts(), 0, 0
         self._problem: str | None = None
@@ -101,9 +102,12 @@ class _Push:
         if "run" in event and self._settings.is_filtered(event["job"]["name"]):
             return "events of jobs that the client's filters leave out"
         why = leaves_out(event, self._rules)
-        if why is None and len(self._unfit) < _MOST_UNFIT:
-            self._unfit |= self._spelling.unfit(event)
-        return why
+        if why is not None:
+            return why
+        unfit = self._spelling.unfit(event)
+        if len(self._unfit) < _MOST_UNFIT:
+            self._unfit |= unfit
+        return "events of datasets that the backend cannot hold" if unfit and "dataset" in event else None
 
     def _say_unfit(self) -> None:
         if self._unfit:
@@ -126,8 +130,9 @@ class _Push:
         choices, backend = self._choices, self._backend
         dress = self._settings.with_facets if self._settings.adds_facets else None
         pace = Pace(choices.rate, choices.concurrency)
-        fit = Fit(self._rules, dress, index.nested() if self._rules.nests_names else {}, self._spelling)
-        self._delivery = Delivery(index, fit, backend.sender, ledger, pace)
+        fit = Fit(self._rules, dress, self._spelling)
+        attempts = Attempts(fit, backend.sender, ledger, pace, choices.patience, self._say_silent)
+        self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=backend.sender.parallel)
         self._progress, interrupted = Progress(advises=choices.runs == "all"), False
         try:
             self._delivery.run(self.counts, self._progress, choices.concurrency)
@@ -137,6 +142,10 @@ class _Push:
             self._close(ledger)
         self._say_why(interrupted=interrupted)
         return interrupted
+
+    def _say_silent(self, why: str) -> None:
+        seconds = duration(self._choices.patience)
+        say(f"{self._backend.name} does not answer ({why}); trying again for {seconds} (--patience)")
 
     def _close(self, ledger: Ledger) -> None:
         """Closes the sender and the ledger; the ledger also where closing the sender fails."""
@@ -174,6 +183,14 @@ class _Push:
             "stopped": self._delivery.why and self._backend.secrets.hide(self._delivery.why),
             "problem": self._problem,
         }
+
+
+def _recognised(backend: Backend) -> str | None:
+    """The profile that the backend's answer shows; None where it shows none."""
+    if not backend.sender.is_marquez():
+        return None
+    say(f"{backend.name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
+    return "marquez"
 
 
 @contextmanager

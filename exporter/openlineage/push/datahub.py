@@ -9,6 +9,7 @@ SnowflakeIdentifierBuilder (how the Snowflake source spells names).
 
 from __future__ import annotations
 
+import hashlib
 import re
 from functools import lru_cache
 from typing import Final
@@ -27,6 +28,7 @@ _PLAIN: Final = str.maketrans({",": ";", "(": "[", ")": "]", "\u241f": " "})
 _in_urn: Final = re.compile(r"[,()\u241f]").search
 _LEGAL: Final = re.compile(r"[A-Za-z0-9_.!~'()*;/:@&=+$,?#-]|%[0-9A-Fa-f]{2}|[^\x00-\x9f\s]")
 """A character of a path that java.net.URI accepts: what RFC 2396 allows, and letters of any language."""
+_has_hash: Final = re.compile(r" \[[0-9a-f]{10}\]\Z").search
 _ends_path: Final = re.compile(r"[?#]").search
 _TAIL: Final = 13
 """Characters of the hash at the end of a job's name, with its brackets; the hash distinguishes the job from others."""
@@ -35,10 +37,13 @@ _TAIL: Final = 13
 @lru_cache(maxsize=10_000)
 def job_name(namespace: str, name: str) -> str:
     """A job's name as a task of the one flow. Characters that a URN cannot hold are replaced, and a name that is too
-    long loses its middle. The hash at its end stays, so the name is still unique to the job.
+    long loses its middle. Such a name ends with a hash, the job's own where it has one, so it is still unique to it.
     """
     plain, room = name.translate(_PLAIN), _LONGEST - _encoded_length(_JOB_URN.format(namespace))
-    if _encoded_length(plain) > room:
+    is_too_long = _encoded_length(plain) > room
+    if (is_too_long or plain != name) and not _has_hash(name):
+        plain += f" [{hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()[:10]}]"
+    if is_too_long:
         head, tail = plain[:-_TAIL], f"\u2026{plain[-_TAIL:]}"
         while head and _encoded_length(head + tail) > room:
             head = head[:-1]

@@ -17,21 +17,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.push.answers import Answer, Kind
-from exporter.openlineage.push.attempts import Attempts, Tried
+from exporter.openlineage.push.attempts import Tried
 from exporter.openlineage.push.order import Order, Turn, turn_of
 
 if TYPE_CHECKING:
+    from exporter.openlineage.push.attempts import Attempts
     from exporter.openlineage.push.counts import Counts
-    from exporter.openlineage.push.fit import Fit
     from exporter.openlineage.push.index import Index, Item
     from exporter.openlineage.push.ledger import Ledger
     from exporter.openlineage.push.pace import Pace
-    from exporter.openlineage.push.transports import Sender
     from exporter.openlineage.push.words import Progress
 
 Json = dict[str, Any]
-MOST_SILENT, MOST_SUSPECTS = 3, 100
-"""How many events in a row may get no answer, or an error, before the backend is taken to be at fault."""
+MOST_UNANSWERED, MOST_SUSPECTS = 3, 100
+"""How many events in a row may get no answer, or be forbidden, and how many may get an error, before the backend is
+taken to be at fault.
+"""
 PATIENCE: Final = 120.0
 """Seconds in which events fail and none is accepted, after which the backend is taken to be at fault."""
 _WINDOW, _WINDOW_BYTES = 1_000, 32 * 2**20
@@ -50,9 +51,9 @@ class Sent:
 class Delivery:
     """Sends the events of an index. ``why``: the reason why it stopped before the end, None if it did not."""
 
-    def __init__(self, index: Index, fit: Fit, sender: Sender, ledger: Ledger, pace: Pace) -> None:
+    def __init__(self, index: Index, attempts: Attempts, ledger: Ledger, pace: Pace, *, is_parallel: bool) -> None:
         self._index, self._ledger, self._pace = index, ledger, pace
-        self._attempts, self._is_parallel = Attempts(fit, sender, ledger, pace), sender.parallel
+        self._attempts, self._is_parallel = attempts, is_parallel
         self.why: str | None = None
         self.refusals: Counter[str] = Counter()
         self.reduced = 0
@@ -149,7 +150,7 @@ class Delivery:
         if answer.kind is Kind.TAKEN:
             self._counts.delivered += 1
             self._good = time.monotonic()
-            self._accept([Kind.SICK, Kind.SILENT, Kind.MISPLACED])
+            self._accept([Kind.SICK, Kind.SILENT, Kind.MISPLACED, Kind.FORBIDDEN])
         elif answer.kind is Kind.REFUSED:
             self._set_aside(sent)
             if sent.tried.tries:
@@ -170,9 +171,9 @@ class Delivery:
 
     def _look(self) -> None:
         """Stops the push if the backend is at fault."""
-        silent = sum(_kind_of(one) is Kind.SILENT for one in self._suspects)
+        silent = max(sum(_kind_of(one) is kind for one in self._suspects) for kind in (Kind.SILENT, Kind.FORBIDDEN))
         is_long = time.monotonic() - self._good > PATIENCE and not self._pace.is_paused()
-        if self._suspects and (silent >= MOST_SILENT or len(self._suspects) >= MOST_SUSPECTS or is_long):
+        if self._suspects and (silent >= MOST_UNANSWERED or len(self._suspects) >= MOST_SUSPECTS or is_long):
             self._stop(_text_of(self._suspects[-1]))
 
     def _stop(self, why: str) -> None:
@@ -180,7 +181,9 @@ class Delivery:
         self._pace.stop()
 
     def _judge_the_rest(self) -> None:
-        """At the end, with no further evidence: errors count against the events, silence against the backend."""
+        """At the end, with no further evidence: errors count against the events, silence and what is forbidden against
+        the backend.
+        """
         if not self.why:
             self._accept([Kind.SICK, Kind.MISPLACED])
             if self._suspects:

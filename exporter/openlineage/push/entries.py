@@ -28,8 +28,8 @@ def entry(line: bytes, where: str, leaves_out: Callable[[Json], str | None]) -> 
     """The entry of an event, or the reason why it is left out.
 
     Keys: ``mark`` (its fingerprint), ``is_run`` and ``is_end`` (0 or 1), ``run`` (null for a dataset), ``time``. Runs
-    also have ``job`` (namespace and name), ``shape`` (null at the START), ``parent``, ``parent_job``, ``root`` and
-    ``query``; null where there is none. Raises UsageError, with ``where``, for a line that is no event.
+    also have ``job`` (namespace and name), ``shape`` (null at the START), ``parent``, ``root`` and ``query``; null
+    where there is none. Raises UsageError, with ``where``, for a line that is no event.
     """
     try:
         event = json.loads(line)
@@ -52,7 +52,6 @@ def _row(event: Json) -> Json:
         "job": json.dumps([event["job"]["namespace"], event["job"]["name"]]),
         "shape": _shape(event.get("inputs") or [], outputs) if is_end else None,
         "parent": (parent.get("run") or {}).get("runId"),
-        "parent_job": (parent.get("job") or {}).get("name"),
         "root": ((parent.get("root") or {}).get("run") or {}).get("runId"),
         "query": (facets.get("externalQuery") or {}).get("externalQueryId"),
     }

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -22,12 +21,13 @@ if TYPE_CHECKING:
     from exporter.openlineage.push.index import Item
 
 Json = dict[str, Any]
-NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 FACETS: Final = {
     "accessHistory_runs": "https://w3id.org/access-history/facets/1-0-0/AccessHistoryRunsJobFacet.json"
     "#/$defs/AccessHistoryRunsJobFacet"
 }
 """The facets that a push adds -> their ``_schemaURL``."""
+PARENT_ASIDE: Final = "accessHistory_parent"
+"""The facet ``parent``, with its own schema, for a backend that would name the job by it."""
 _OWN_FACETS: Final = "accessHistory_"
 _ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 
@@ -46,18 +46,16 @@ class Fitted:
 
 class Fit:
     """Adapts events to a backend. ``dress``: adds the facets that the client's settings want, None where they want
-    none. ``nested``: run id -> the name under which the backend knows its job, for parents for which it differs from
-    the name that is sent. ``spelling``: how the backend spells names.
+    none. ``spelling``: how the backend spells names.
     """
 
     def __init__(
         self,
         rules: Profile,
         dress: Callable[[Json], Json] | None = None,
-        nested: Mapping[str, str] = NOTHING,
         spelling: Spelling = AS_EXPORTED,
     ) -> None:
-        self._rules, self._dress, self._nested, self._spelling = rules, dress, nested, spelling
+        self._rules, self._dress, self._spelling = rules, dress, spelling
 
     def fit(self, event: Json, line: bytes, item: Item) -> Fitted:
         """The texts to send for an event."""
@@ -75,17 +73,18 @@ class Fit:
         return self._spelling.spelled(without(event, unfit)), unfit
 
     def _fitted(self, event: Json, line: bytes, item: Item) -> Fitted:
-        reasons = problems(event, line, self._rules)
+        told, unfit = self._as_spelled(_with_parent_aside(event) if self._rules.names_by_parent else event)
+        left_out = [f"the dataset {name}: {why}" for (_, name), why in unfit.items()]
+        left_out += self._spelling.unfit_columns(event)
+        reasons = problems(told, line if told is event or self._rules.unique_keys else _text(told), self._rules)
         if reasons:
             return Fitted((), refused="; ".join(reasons))
-        told, unfit = self._as_spelled(_with_parents_name(event, self._nested))
         is_as_it_was = told is event and item.runs is None and not self._dress
         if is_as_it_was and not self._is_too_large(event, len(line)):
             return Fitted((line,))
         told = _with_runs(told, item) if item.runs is not None else told
         told = self._dress(told) if self._dress else told
         fitted = self._parts(told)
-        left_out = [f"the dataset {name}: {why}" for (_, name), why in unfit.items()]
         return replace(fitted, lost=(*left_out, *fitted.lost))
 
     def _parts(self, event: Json) -> Fitted:
@@ -138,15 +137,14 @@ def _with_runs(event: Json, item: Item) -> Json:
     return {**event, "job": {**job, "facets": {**(job.get("facets") or {}), "accessHistory_runs": told}}}
 
 
-def _with_parents_name(event: Json, nested: Mapping[str, str]) -> Json:
-    """The event with the name under which the backend knows its parent's job; the same object if nothing changes."""
+def _with_parent_aside(event: Json) -> Json:
+    """The event with its parent under a name of our own; the same object where it has none."""
     run = event.get("run") or {}
-    parent = (run.get("facets") or {}).get("parent") or {}
-    name = nested.get((parent.get("run") or {}).get("runId", ""))
-    if name is None or name == parent["job"]["name"]:
+    facets = dict(run.get("facets") or {})
+    if "parent" not in facets:
         return event
-    renamed = {**parent, "job": {**parent["job"], "name": name}}
-    return {**event, "run": {**run, "facets": {**run["facets"], "parent": renamed}}}
+    facets[PARENT_ASIDE] = facets.pop("parent")
+    return {**event, "run": {**run, "facets": facets}}
 
 
 def _text(event: Json) -> bytes:

@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     from exporter.openlineage.push.secrets import Secrets
 
 CONNECT: Final = 10.0
-READ: Final = 10.0
+READ: Final = 30.0
 """Seconds, where the settings give none. The client's own 5 are too few: a Marquez took 12 for one event."""
+_OF_MARQUEZ: Final = "/api/v1/lineage"
 _BYTES_A_SECOND: Final = 50_000
 """A large event gets one more second for each so many bytes."""
+_ASKING: Final = 5.0
+"""Seconds to find out what the backend is."""
 _LONGEST_ANSWER: Final = 1 << 16
 _NAME: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
@@ -115,6 +118,23 @@ class HttpSender:
         elif 200 <= status < 300:
             return TAKEN
         return of_status(status, self._secrets.hide(text), response.headers.get("Retry-After"))
+
+    def is_marquez(self) -> bool:
+        """Whether the backend answers as Marquez does: its API lists namespaces beside the address for events. Its
+        events go to the same path as those of other backends, so the address alone does not show it.
+        """
+        if not self._url.endswith(_OF_MARQUEZ):
+            return False
+        address = f"{self._url.removesuffix('/lineage')}/namespaces"
+        try:
+            bearer = self._config.auth.get_bearer()
+            headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
+            limit = urllib3.Timeout(connect=_ASKING, read=_ASKING)
+            answer = self._pool.request("GET", address, headers=headers, timeout=limit, retries=False, redirect=False)
+            told = answer.json() if answer.status == 200 else None
+        except Exception:  # noqa: BLE001 - token providers may be anybody's, and an answer may be anything: not Marquez
+            return False
+        return isinstance(told, dict) and isinstance(told.get("namespaces"), list)
 
     def close(self) -> str | None:
         """Closes the connections; no request is pending."""

@@ -6,7 +6,6 @@ Backends take the last event to arrive for the present state, and a parent that 
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections import Counter
@@ -196,18 +195,6 @@ class Index:
         """The chosen events that are still to be sent, in order."""
         for file, at, size, mark, is_run, runs, first, last, is_again in self._db.execute(ORDERED):
             yield Item(file, at, size, mark, bool(is_run), runs, first, last, bool(is_again))
-
-    def nested(self) -> dict[str, str]:
-        """Run id -> the name of its job with those of all its parents, ``top.middle.own``; of runs that are both a
-        child and a parent.
-        """
-        names: dict[str, str] = {}
-        told = """SELECT run, job, parent, parent_job FROM runs WHERE parent <> run AND parent_job IS NOT NULL
-            AND run IN (SELECT parent FROM runs) ORDER BY depth"""
-        for run, job, parent, given in self._db.execute(told):
-            above, own = names.get(parent, given), json.loads(job)[1]
-            names[run] = f"{above}.{own.removeprefix(f'{above}.')}"
-        return names
 
     def line(self, item: Item) -> bytes:
         """The event's text. Thread-safe."""

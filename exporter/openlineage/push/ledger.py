@@ -18,8 +18,9 @@ import json
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
+from exporter import private
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ class Ledger:
         self._lock, self._synced = threading.Lock(), time.monotonic()
         self._appending, self._is_torn = threading.Lock(), False
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(folder / "ledger.txt", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            private.folder(folder.parent)
+            private.folder(folder)
+            self._file = private.opened(folder / "ledger.txt", os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
             raise UsageError(
                 f"{folder}: cannot be written, and what was delivered is kept there: {error.strerror}"
@@ -128,14 +130,18 @@ class Ledger:
 
     def keep(self, name: str, told: dict[str, Any]) -> None:
         """Appends an object to a file of JSON lines."""
-        with self._lock, (self.folder / name).open("a", encoding="utf-8") as file:
+        with self._lock, self._opened(name, "a") as file:
             file.write(json.dumps(told, ensure_ascii=False) + "\n")
+
+    def _opened(self, name: str, mode: str) -> IO[str]:
+        return open(self.folder / name, mode, encoding="utf-8", opener=private.opened)
 
     def close(self, summary: dict[str, Any]) -> None:
         """Writes the summary of the push, and releases the folder for others."""
         try:
             text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
-            (self.folder / "summary.json").write_text(text, "utf-8")
+            with self._opened("summary.json", "w") as file:
+                file.write(text)
         finally:
             os.fsync(self._file)
             os.close(self._file)

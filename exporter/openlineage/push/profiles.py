@@ -30,10 +30,11 @@ class Profile:
     characters, a column's of more than ``max_field``, a namespace that does not match ``namespace``, NUL, a key that an
     object has twice, a column's source that is no input.
 
-    ``nests_names``: it names a child's job ``top.middle.own``, by the jobs of all its parents, and takes a parent with
-    any other name for another job. ``keeps_versions``: when a run is sent again, it keeps the former versions of its
-    outputs and may show them. ``lower_case``: by default it knows Snowflake's objects by names in lower case. ``urns``:
-    names have to fit into DataHub's URNs.
+    ``names_by_parent``: it names a child's job ``parent.own``, and a run stays at the job that it had first, so a
+    parent that becomes known later would divide a job; the parent is sent as a facet of our own. ``keeps_versions``:
+    when a run is sent again, it keeps the former versions of its outputs and may show them. ``lower_case``: by default
+    it knows Snowflake's objects by names in lower case. ``urns``: names have to fit into DataHub's URNs.
+    ``plain_names``: its pages cannot show names with control characters or line breaks, nor anything near them.
     """
 
     name: str
@@ -48,10 +49,11 @@ class Profile:
     refuses_nul: bool = False
     unique_keys: bool = False
     sources_are_inputs: bool = False
-    nests_names: bool = False
+    names_by_parent: bool = False
     keeps_versions: bool = False
     lower_case: bool = False
     urns: bool = False
+    plain_names: bool = False
 
     @property
     def looks_inside(self) -> bool:
@@ -70,8 +72,9 @@ PROFILES: Final = {
             max_field=255,
             namespace=re.compile(r"[a-zA-Z0-9:;=/_\-.@+]{1,1024}"),
             refuses_nul=True,
-            nests_names=True,
+            names_by_parent=True,
             keeps_versions=True,
+            plain_names=True,
         ),
         Profile("snowflake", runs_only=True, complete_only=True, both_sides=True, sources_are_inputs=True),
         Profile("openmetadata", runs_only=True, complete_only=True, both_sides=True),

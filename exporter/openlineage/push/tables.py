@@ -6,7 +6,7 @@ from typing import Final
 
 TABLES: Final = """
 CREATE TABLE events (file INT, at INT, size INT, mark TEXT, is_run INT, run TEXT, time TEXT, is_end INT);
-CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, shape TEXT, parent TEXT, parent_job TEXT, root TEXT, query TEXT,
+CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, shape TEXT, parent TEXT, root TEXT, query TEXT,
     started TEXT, ended TEXT, starts INT, begin TEXT, depth INT DEFAULT 0, chosen INT DEFAULT 1) WITHOUT ROWID;
 CREATE TABLE settled (mark TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE jobs (job TEXT PRIMARY KEY, runs INT, first TEXT, last TEXT) WITHOUT ROWID;
@@ -21,8 +21,8 @@ CREATE VIEW chosen AS
     WHERE coalesce(r.chosen, 1);
 CREATE VIEW unsettled AS SELECT * FROM chosen WHERE NOT is_settled;
 """
-RUN: Final = """INSERT INTO runs (run, job, shape, parent, parent_job, root, query, started, ended, starts)
-    VALUES (:run, :job, :shape, :parent, :parent_job, :root, :query, :time, :time, NOT :is_end)
+RUN: Final = """INSERT INTO runs (run, job, shape, parent, root, query, started, ended, starts)
+    VALUES (:run, :job, :shape, :parent, :root, :query, :time, :time, NOT :is_end)
     ON CONFLICT (run) DO UPDATE SET shape = coalesce(excluded.shape, shape), started = min(started, excluded.started),
     ended = max(ended, excluded.ended), starts = max(starts, excluded.starts)"""
 EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :run, :time, :is_end)"

@@ -37,6 +37,10 @@ class Sender(Protocol):
         """One request with one event; does not raise for errors of the backend."""
         ...
 
+    def is_marquez(self) -> bool:
+        """Whether the backend answers as Marquez does; False where nothing can be asked."""
+        ...
+
     def close(self) -> str | None:
         """Closes the sender; returns why some events may not have arrived, None if all did."""
         ...
@@ -71,6 +75,9 @@ class TransportSender:
 
     def _hidden(self, error: Exception) -> str:
         return self._secrets.hide(shortened(f"{type(error).__name__}: {error}"))
+
+    def is_marquez(self) -> bool:
+        return False
 
     def close(self) -> str | None:
         try:
@@ -115,6 +122,9 @@ class KafkaSender:
 
     def _hidden(self, error: object) -> str:
         return self._secrets.hide(shortened(str(error)))
+
+    def is_marquez(self) -> bool:
+        return False
 
     def close(self) -> str | None:
         left = self._producer.flush(_KAFKA_WAIT)

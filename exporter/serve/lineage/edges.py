@@ -38,13 +38,24 @@ class Named:
 
 @dataclass(frozen=True)
 class Flow:
-    """Data that went from one place to another: the number of queries, and the times of the first and the last."""
+    """Data that went from one place to another: the number of queries, and the times of the first and the last.
+
+    ``evidence``: empty if queries moved the data. Of a view or stream that shows the data of its source: CERTAIN or
+    POSSIBLE; then there are no queries, and the times are when queries showed it
+    (``last`` is empty if that was after the day of the picture).
+    """
 
     queries: int
     first: str
     last: str
+    evidence: str = ""
 
 
+VIEWS: Final = frozenset({"VIEW", "STREAM"})
+"""Kinds of objects that show data of others, in upper case."""
+NOT_SHOWN: Final = "No row shows what is behind it, so its data may come from anywhere."
+"""The text where no query shows the sources of a view or stream."""
+_NONE: Final = Flow(0, "", "")
 Flows = dict[Place, dict[Place, Flow]]
 Ends = dict[Place, list[str]]
 
@@ -72,12 +83,14 @@ class _Asked(Lineage):
     """A lineage that reads the edges of each place from the export when they are asked for.
 
     ``ends``: for each place, the last version of each chain upstream, and the first version of each chain downstream.
-    All versions before the last, or after the first, also belong to the lineage.
+    All versions before the last, or after the first, also belong to the lineage. ``through``: places that were reached
+    through a view or stream, whose versions are read when their edges are asked for.
     """
 
     site: Site
     at: str | None
     ends: dict[Way, Ends] = field(default_factory=dict)
+    through: set[tuple[Way, Place]] = field(default_factory=set)
 
     def neighbours(self, way: Way, place: Place) -> Mapping[Place, Flow]:
         known = self.up if way == "up" else self.down
@@ -86,6 +99,43 @@ class _Asked(Lineage):
         return known[place]
 
     def _found(self, way: Way, place: Place) -> dict[Place, Flow]:
+        if (way, place) in self.through and place not in self.ends[way]:
+            own = _asked(place)
+            ends_of = _upwards(self, place, own) if way == "up" else _ends(self, _downward(place), own)
+            self.ends[way][place] = ends_of.get(place, [])
+            for other, versions in ends_of.items():
+                self.ends[way].setdefault(other, versions)
+        return {**self._shown(way, place), **self._moved(way, place)}
+
+    def _shown(self, way: Way, place: Place) -> dict[Place, Flow]:
+        """The objects behind a view or stream (``up``), or the views and streams over an object, or of its columns. As
+        of a day, views that no query had read by then are left out; what is behind a view was so before it was read.
+        """
+        flows: dict[Place, Flow] = {}
+        if way == "up" and self.named[place].kind.upper() not in VIEWS:
+            return flows
+        for row in self.site.rows("page-shows" if way == "up" else "page-shown", {"object": place.iri}):
+            own, column = row["own_column_name"] or "", row["column_name"] or ""
+            if own != place.column or bool(column) != bool(own) or not self._is_there(way, row):
+                continue
+            other = Place(row["object_iri"] or "", column)
+            self.named.setdefault(other, Named(row["name"] or other.iri, row["kind"] or ""))
+            if flows.get(other, _NONE).evidence != "CERTAIN":
+                last = row["last_seen"] or ""
+                seen = last if self.at is None or last <= self.at else ""
+                flows[other] = Flow(0, row["first_seen"] or "", seen, row["evidence"] or "")
+            if way == "down" or place == self.focus:  # a query that read the view has the objects behind it, as of then
+                self.through.add((way, other))
+        return flows
+
+    def _is_there(self, way: Way, row: Mapping[str, str | None]) -> bool:
+        """Whether a view had a source at the time of the picture."""
+        if self.at is None:
+            return True
+        return (row["valid_until"] or "9") > self.at and (way == "up" or (row["first_seen"] or "") <= self.at)
+
+    def _moved(self, way: Way, place: Place) -> dict[Place, Flow]:
+        """The places from which or to which queries moved data."""
         ends = self.ends.get(way, {}).get(place)
         if not ends:
             return {}
@@ -107,20 +157,31 @@ def lineage(site: Site, thing: Thing, column: str, day: date | None) -> Lineage:
     made = _Asked(focus=Place(thing.iri, column), site=site, at=at)
     made.named[made.focus] = Named(thing.name or thing.iri, thing.kind)
     with ThreadPoolExecutor(1) as beside:  # both directions at once, by two of the processes for pages
-        asked = {"object": thing.iri, **({"column_name": column} if column else {})}
-        downwards = beside.submit(_ends, made, f"page-{'column-' if column else ''}down", asked)
-        made.ends["up"] = _upwards(made, asked)
+        asked = _asked(made.focus)
+        downwards = beside.submit(_ends, made, _downward(made.focus), asked)
+        made.ends["up"] = _upwards(made, made.focus, asked)
         made.ends["down"] = downwards.result()
+    if thing.kind.upper() in VIEWS and not made.neighbours("up", made.focus):
+        made.notes.append(NOT_SHOWN)
     return made
 
 
-def _upwards(made: _Asked, asked: Mapping[str, str]) -> Ends:
-    question = "page-column-up" if made.focus.column else "page-up"
+def _asked(place: Place) -> dict[str, str]:
+    return {"object": place.iri, **({"column_name": place.column} if place.column else {})}
+
+
+def _downward(place: Place) -> str:
+    return "page-column-down" if place.column else "page-down"
+
+
+def _upwards(made: _Asked, place: Place, asked: Mapping[str, str]) -> Ends:
+    question = "page-column-up" if place.column else "page-up"
     if made.at is not None:
-        present = made.site.rows("page-present", {"object": made.focus.iri, "at": made.at})
+        present = made.site.rows("page-present", {"object": place.iri, "at": made.at})
         if not present or present[0]["is_gone"] == "true":
-            gone, none = "It was dropped by then, so nothing was in it.", "Nothing was written to it by then."
-            made.notes.append(gone if present else none)
+            if place == made.focus and (present or made.named[place].kind.upper() not in VIEWS):
+                gone, none = "It was dropped by then, so nothing was in it.", "Nothing was written to it by then."
+                made.notes.append(gone if present else none)
             return {}
         question += "-at"
         asked = {"version": present[0]["present"] or "", **{name: asked[name] for name in asked if name != "object"}}

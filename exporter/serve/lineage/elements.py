@@ -53,15 +53,27 @@ STYLE: Final[list[dict[str, Any]]] = [
             "target-arrow-color": "#8896a5",
         },
     },
+    {"selector": ".shows", "style": {"line-style": "dashed", "line-color": "#55803f", "target-arrow-color": "#55803f"}},
+    {
+        "selector": ".possible",
+        "style": {"line-style": "dotted", "line-color": "#c05600", "target-arrow-color": "#c05600"},
+    },
     {"selector": "node:active", "style": {"overlay-opacity": 0.1}},
 ]
+
+
+_EVIDENCE: Final = {"": "", "CERTAIN": "shows", "POSSIBLE": "possible"}
+"""The class of an edge by its evidence."""
 
 
 def elements(site: Site, lineage: Lineage, picture: Picture, chosen: Place | None) -> list[dict[str, Any]]:
     """The boxes and edges of a picture, for Cytoscape."""
     boxes = [_box(site, lineage, seen, chosen) for seen in picture.spots.values()]
     edges = [
-        {"data": {"source": token(line.source, site), "target": token(line.target, site)}}
+        {
+            "data": {"source": token(line.source, site), "target": token(line.target, site)},
+            "classes": _EVIDENCE[line.flow.evidence if line.flow else ""],
+        }
         for line in picture.lines.values()
     ]
     return boxes + edges

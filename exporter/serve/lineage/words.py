@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from dash import dcc, html
 
 from exporter.serve.lineage.address import href
+from exporter.serve.lineage.edges import NOT_SHOWN, VIEWS
 from exporter.serve.lineage.elements import title
 from exporter.serve.lineage.picture import Group, Opened
 from exporter.serve.tables import time
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from exporter.serve.lineage.edges import Lineage, Place
     from exporter.serve.lineage.picture import Picture, Seen
     from exporter.serve.site import Site
+
+
+_HOW: Final = {"": "", "CERTAIN": "shown by the view", "POSSIBLE": "possibly shown by the view"}
+"""In place of the number of queries: how a view or stream has the data of its source."""
 
 
 def details(site: Site, lineage: Lineage, picture: Picture, asked: Address) -> Any:
@@ -39,15 +44,16 @@ def tables(site: Site, lineage: Lineage, picture: Picture, asked: Address) -> An
     """The boxes and the edges of the picture as tables."""
     boxes = [_box(site, lineage, seen, asked) for seen in sorted(picture.spots.values(), key=lambda one: one.layer)]
     lines = [
-        [title(lineage, line.source), title(lineage, line.target), f"{line.flow.queries:,}", time(line.flow.first),
-         time(line.flow.last)]
+        [title(lineage, line.source), title(lineage, line.target),
+         _HOW[line.flow.evidence] or f"{line.flow.queries:,}", time(line.flow.first), time(line.flow.last)]
         for line in picture.lines.values() if line.flow is not None
     ]  # fmt: skip
+    nowhere = NOT_SHOWN if lineage.named[lineage.focus].kind.upper() in VIEWS else "Nowhere."
     return [
         html.H2("What the picture shows"),
         _table("What the picture shows", ["Where", "Name", "Kind", "Open"], boxes),
         html.H2("How data went"),
-        _table("How data went", ["From", "To", "Queries", "First", "Last"], lines) if lines else html.P("Nowhere."),
+        _table("How data went", ["From", "To", "Queries", "First", "Last"], lines) if lines else html.P(nowhere),
     ]
 
 

@@ -13,7 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 Json = dict[str, Any]
 START: Final = datetime(2026, 5, 1, 6, tzinfo=UTC)
@@ -171,6 +171,14 @@ def put(world: Warehouse) -> None:
     world.tell(direct_objects_accessed=place, base_objects_accessed=place, objects_modified=[world.one("S").shown()])
 
 
+def truncate(world: Warehouse) -> None:
+    """The row is that of any write, with columns or without; QUERY_HISTORY alone tells."""
+    table = world.one("T")
+    columns = [{"columnName": name} for name in table.columns] if world.rng.random() < 0.5 else []
+    world.tell(objects_modified=[table.with_columns(columns)])
+    world.history[-1]["query_type"] = "TRUNCATE_TABLE"
+
+
 def _change(thing: Thing, operation: str, properties: Json) -> Json:
     return {**thing.shown(), "operationType": operation, "properties": properties}
 
@@ -207,8 +215,7 @@ def rename(world: Warehouse) -> None:
     table = world.one("T")
     new = f"DB.S.{world.rng.choice('TN')}{world.rng.randint(1, 9)}"
     if new not in [one.name for one in world.things["T"]]:
-        world.tell(object_modified_by_ddl=_change(table, "ALTER", {"objectName": {"value": new}}))
-        table.name = new
+        rename_to(world, table, new)
 
 
 def swap(world: Warehouse) -> None:
@@ -304,11 +311,86 @@ STATEMENTS: Final[tuple[Callable[[Warehouse], None], ...]] = (
 )  # fmt: skip
 
 
-def history(seed: int, statements: int) -> tuple[list[Json], list[Json]]:
-    """The rows of about so many statements, in the order of their delivery, and the ends of their queries."""
+def take(world: Warehouse) -> None:
+    """A table is created under the name of another: CREATE OR REPLACE has a new id, no DROP. Now and then the new one
+    is temporary, and the other is there again.
+    """
+    old, source = world.one("T"), world.one("TV")
+    new = Thing("T", 200 + len(world.rows), old.name)
+    world.tell(
+        **_read(world, [source]),
+        objects_modified=[_written(world, new, source)],
+        object_modified_by_ddl=_change(new, world.rng.choice(("CREATE", "REPLACE")), {}),
+    )
+    place = world.things["T"].index(old)
+    world.things["T"][place] = new
+    if world.rng.random() < 0.3:
+        for _ in range(world.rng.randint(0, 2)):
+            world.rng.choice(STATEMENTS)(world)
+        if new in world.things["T"]:
+            world.things["T"][world.things["T"].index(new)] = old
+
+
+def spell(world: Warehouse) -> None:
+    """The same name, spelled otherwise."""
+    thing = world.one("T")
+    parts = thing.name.replace('"', "").split(".")
+    thing.name = world.rng.choice((".".join(parts), ".".join([*parts[:2], f'"{parts[2]}"']), ".".join(parts).lower()))
+
+
+def mask_tag(world: Warehouse) -> None:
+    """A masking policy set on a tag, or unset: it is on every column with the tag."""
+    mark, policy = world.one("G"), world.one("M")
+    said = {
+        policy.name: {
+            "objectId": {"value": policy.number},
+            "subOperationType": world.rng.choice(("ADD", "ADD", "DROP")),
+        }
+    }
+    world.tell(object_modified_by_ddl=_change(mark, "ALTER", {"maskingPolicies": said}))
+
+
+def unmask(world: Warehouse) -> None:
+    """A column is masked, copied, and no longer masked; the copy is read before and after that, by two names."""
+    source, target = world.rng.sample(world.things["T"], 2)
+    column, policy = world.rng.choice(source.columns), world.one("M")
+
+    def masked(doing: str) -> Json:
+        said = {policy.name: {"objectId": {"value": policy.number}, "subOperationType": doing}}
+        return _change(source, "ALTER", {"columns": {column: {"maskingPolicies": said}}})
+
+    into = world.rng.choice(target.columns)
+    written = target.with_columns([{"columnName": into, "directSources": [{**source.shown(), "columnName": column}]}])
+    read = source.with_columns([{"columnName": column}])
+    world.tell(object_modified_by_ddl=masked("ADD"))
+    world.tell(direct_objects_accessed=[read], base_objects_accessed=[read], objects_modified=[written])
+    for doing in world.rng.choice(((None, "DROP", None), ("DROP", None), (None, "DROP"))):
+        if doing:
+            world.tell(object_modified_by_ddl=masked(doing))
+            rename_to(world, target, f"DB.S.{target.letter}{len(world.rows)}")
+        else:
+            copy = target.with_columns([{"columnName": into}])
+            world.tell(direct_objects_accessed=[copy], base_objects_accessed=[copy])
+
+
+def rename_to(world: Warehouse, table: Thing, name: str) -> None:
+    world.tell(object_modified_by_ddl=_change(table, "ALTER", {"objectName": {"value": name}}))
+    table.name = name
+
+
+ENDING: Final = (truncate, *(take,) * 2, spell, mask_tag, tag, *(unmask,) * 2)
+"""Statements that end data in ways of their own."""
+
+
+def history(
+    seed: int, statements: int, also: Sequence[Callable[[Warehouse], None]] = ()
+) -> tuple[list[Json], list[Json]]:
+    """The rows of about so many statements, in the order of their delivery, and their lines of QUERY_HISTORY. ``also``:
+    statements that are drawn among the others.
+    """
     world = Warehouse.build(Random(seed))
     for _ in range(statements):
-        world.rng.choice(STATEMENTS)(world)
+        world.rng.choice((*STATEMENTS, *also))(world)
     world.rows += [dict(world.rng.choice(world.rows))]
     world.rng.shuffle(world.rows)
     return world.rows, world.history

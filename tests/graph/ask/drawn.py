@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 _SEEDS: Final = int(os.environ.get("EXPORTER_TEST_SEEDS", "60"))
 """More of them: ``EXPORTER_TEST_SEEDS=500 bin/test tests/graph/ask/test_questions_random.py``."""
-DENSE: Final = (*range(_SEEDS), 1155)
+DENSE: Final = (*range(_SEEDS), 1155, 451)
 HARD: Final = (*range(100, 100 + _SEEDS // 4), 6008, 8072)
 """Seeds; the last ones are of histories that told of a fault, found among two thousand."""
-TOLD_OF_A_FAULT: Final = ("dense-1155", "hard-6008", "hard-8072")
+TOLD_OF_A_FAULT: Final = ("dense-1155", "dense-451", "hard-6008", "hard-8072")
 SHARED: Final = range(12)
 NAMES: Final = tuple(
     f"{kind}-{seed}" for kind, seeds in (("dense", DENSE), ("hard", HARD), ("shared", SHARED)) for seed in seeds
@@ -39,11 +39,19 @@ _ACCOUNT: Final = "DRAWN"
 
 @dataclass(frozen=True)
 class Case:
-    """A history: its rows as they were delivered, and when its queries ended, where QUERY_HISTORY was given."""
+    """A history: its rows as they were delivered, and its lines of QUERY_HISTORY, where that was given."""
 
     name: str
     rows: list[Json]
-    ends: dict[str, str] = field(default_factory=dict)
+    lines: list[Json] = field(default_factory=list)
+
+    @property
+    def ends(self) -> dict[str, str]:
+        return {one["query_id"]: one["end_time"] for one in self.lines}
+
+    @property
+    def truncated(self) -> set[str]:
+        return {one["query_id"] for one in self.lines if one.get("query_type") == "TRUNCATE_TABLE"}
 
     @property
     def base(self) -> str:
@@ -63,15 +71,13 @@ def named() -> dict[str, Case]:
 
 
 def _dense(seed: int) -> Case:
-    rows, history = dense_histories.history(seed, 20)
-    ends = {one["query_id"]: one["end_time"] for one in history} if seed % 2 else {}
-    return Case(f"dense-{seed}", _owned(rows, f"dense-{seed}"), ends)
+    rows, history = dense_histories.history(seed, 20, dense_histories.ENDING)
+    return Case(f"dense-{seed}", _owned(rows, f"dense-{seed}"), history if seed % 2 else [])
 
 
 def _shared(seed: int) -> Case:
     rows, history = share_histories.history(seed, 25)
-    ends = {one["query_id"]: one["end_time"] for one in history} if seed % 2 else {}
-    return Case(f"shared-{seed}", _owned(rows, f"shared-{seed}"), ends)
+    return Case(f"shared-{seed}", _owned(rows, f"shared-{seed}"), history if seed % 2 else [])
 
 
 def _hard(seed: int) -> Case:
@@ -88,8 +94,7 @@ def exported() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="exporter-drawn-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     rows = ndjson([row for case in cases() for row in case.rows], folder / "rows.ndjson")
-    ended = [{"query_id": query, "end_time": end} for case in cases() for query, end in case.ends.items()]
-    history = ndjson(ended, folder / "history.ndjson")
+    history = ndjson([line for case in cases() for line in case.lines], folder / "history.ndjson")
     given = ("--query-history", str(history), "--outputs", "graph")
     assert export([rows], folder / "out", *given) == 0
     report = json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Apache Jena, called from Python: a separate JVM with the jars of ``tests/jars/jena.lock``."""
+"""Apache Jena, called from Python: a separate JVM with the jars of a lock file of ``tests/jars``."""
 
 from __future__ import annotations
 
@@ -72,7 +72,14 @@ def _row(solution: dict[str, dict[str, str]], names: tuple[str, ...]) -> Row:
 @contextmanager
 def jena() -> Iterator[Jena]:
     """Jena in a JVM that ends with the block; skips the test where its jars cannot be had."""
-    class_path = os.pathsep.join([jars.class_path("jena"), str(_PY4J)])
+    with java("jena") as jvm:
+        yield Jena(jvm)
+
+
+@contextmanager
+def java(lock: str) -> Iterator[Any]:
+    """The packages of a JVM with the jars of ``tests/jars/LOCK.lock``; it ends with the block."""
+    class_path = os.pathsep.join([jars.class_path(lock), str(_PY4J)])
     server = ("py4j.GatewayServer", "--die-on-broken-pipe", "--enable-auth", "0")
     command = [jars.java(), *_OPTIONS, "-cp", class_path, *server]
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True) as process:
@@ -80,7 +87,7 @@ def jena() -> Iterator[Jena]:
         port, secret = int(process.stdout.readline()), process.stdout.readline().strip()
         gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=secret))
         try:
-            yield Jena(gateway.jvm)
+            yield gateway.jvm
         finally:
             gateway.shutdown()
             process.kill()

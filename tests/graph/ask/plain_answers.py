@@ -71,11 +71,13 @@ def user_history(history: History, given: Given) -> set[Row]:
 
 
 def _accesses(history: History, given: Given) -> Iterator[tuple[Query, set[str]]]:
-    """Queries that read an object as a base object, and its columns that they read."""
+    """Queries that read a table as a base object, or anything else in whatever way, and its columns that they read."""
     things = meant(history, given, of_id="Table")
     for query in queries(history, given):
         for (kind, key), (_, columns) in query.shown.items():
-            if kind == "BASE" and any(one.key == key and one.at(query.start) for one in things):
+            if (kind == "BASE" or not key.startswith("table/")) and any(
+                one.key == key and one.at(query.start) for one in things
+            ):
                 yield query, columns
 
 
@@ -183,9 +185,24 @@ def tag_history(history: History, given: Given) -> set[Row]:
         for query in [history.queries[query_id]]
         if in_time(given, query.start) and any(one.key == key and one.at(query.start) for one in things)
         for column, said in columns_of(change).items()
-        if plain.said(column) and same_name(column, given["column_name"])
+        if plain.said(column) and _is_history_of(history, given["column_name"], key, column, query.start)
         for tag, doing in (said.get("tags") or {}).items()
     }  # fmt: skip
+
+
+def _is_history_of(history: History, wanted: str, key: str, column: str, time: datetime) -> bool:
+    """Whether a column has the name, or had another one at that time and was given the name later."""
+    if same_name(column, wanted):
+        return True
+    renames = [
+        (old, new, history.queries[ident].start)
+        for ident, one, change in history.changes
+        if one == key
+        for old, new in past.columns_renamed(change)
+    ]
+    later = past.reached({new for old, new, at in renames if old == column and at >= time},
+                         {old: {new for one, new, _ in renames if one == old} for old, _, _ in renames})  # fmt: skip
+    return any(same_name(name, wanted) for name in later)
 
 
 def columns_of(change: Any) -> dict[str, Any]:

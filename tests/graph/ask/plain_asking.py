@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.facts import plain_reading as plain
-from tests.graph.ask.plain_names import policies
+from tests.graph.ask.plain_names import matched, policies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,20 +28,6 @@ def in_time(given: Given, start: datetime) -> bool:
     """``since`` is included and ``until`` is not."""
     since, until = given.get("since"), given.get("until")
     return (since is None or start >= plain.time(since)) and (until is None or start < plain.time(until))
-
-
-_PART: Final = r'("(?:[^"]|"")+"|[^."]+)'
-
-
-def matched(name: str) -> str:
-    """Letter case counts in quotes alone, and quotes around an ordinary name in upper case say nothing."""
-    if '"' in name and not re.fullmatch(rf"{_PART}(?:\.{_PART})*", name):
-        return name
-    parts = re.findall(_PART, name) if '"' in name else [name]
-    return ".".join(
-        part.upper() if '"' not in part else part.strip('"') if re.fullmatch('"[A-Z_][A-Z0-9_$]*"', part) else part
-        for part in parts
-    )
 
 
 def same_name(name: str | None, wanted: str) -> bool:

@@ -7,9 +7,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from tests.facts import plain_reading as plain
 from tests.graph.ask.plain_asking import in_time, matched
+from tests.graph.ask.plain_grants import opened
 from tests.graph.ask.plain_meant import name_at
-from tests.graph.ask.plain_names import body
+from tests.graph.ask.plain_names import body, value
 from tests.graph.ask.plain_settings import doings
 
 if TYPE_CHECKING:
@@ -26,9 +28,23 @@ Event = tuple[str, "Query", str, str | None]
 
 
 def changes(history: History, given: Given) -> set[Row]:
-    every = (*_readers(history), *_copies(history), *_settings(history), *_objects(history))
+    every = (
+        *_readers(history),
+        *_copies(history),
+        *_settings(history),
+        *_objects(history),
+        *_named(history),
+        *_grants(history),
+    )
     return {
-        (change, name_at(history, key, query.start), column, query.user, query.query_id, query.start)
+        (
+            change,
+            name_at(history, key, query.start) or _place_name(key),
+            column,
+            query.user,
+            query.query_id,
+            query.start,
+        )
         for change, query, key, column in every
         if in_time(given, query.start)
     }
@@ -52,16 +68,28 @@ def _copies(history: History) -> Iterator[Event]:
         for one in history.copies
         for query in [history.queries[one.query_id]]
         if one.source.name and one.source.state.key != one.target.state.key
-    ]
+        if not (_is_named_alike(history, query, one.source.state.key, one.target.state.key)
+                and matched(one.source.name) == matched(one.target.name))
+    ]  # fmt: skip
     met += [
         ("new copy", query, key, None, [(read, key), _names(history, query, read, key) or (read, key)])
         for query in history.queries.values()
         for key, state in query.makes.items()
         if state not in told
         for read in query.data
-        if read != key
+        if read != key and not _is_named_alike(history, query, read, key)
     ]
     yield from _first(met)
+
+
+def _is_named_alike(history: History, query: Query, source: str, target: str) -> bool:
+    """Whether a table is made anew from the one whose name it takes: what has one name is no copy of itself."""
+    names = [
+        {matched(name) for name, since, until in history.names.held.get(key, [])
+         if since <= query.start and (until is None or query.start < until)}
+        for key in (source, target)
+    ]  # fmt: skip
+    return bool(names[0] & names[1])
 
 
 def _pairs(history: History, query: Query, source: Any, target: Any) -> list[Hashable]:
@@ -102,3 +130,28 @@ def _objects(history: History) -> Iterator[Event]:
             yield DONE[operation], query, key, None
         elif body(change):
             yield "policy body changed", query, key, None
+
+
+def _named(history: History) -> Iterator[Event]:
+    """Renames and swaps: each side of a swap has a row."""
+    for ident, key, change in history.changes:
+        properties, query = change.get("properties") or {}, history.queries[ident]
+        if plain.said(value(properties.get("objectName"))):
+            yield "object renamed", query, key, None
+        target = {
+            "objectDomain": value(properties.get("swapTargetDomain")) or change.get("objectDomain"),
+            **{f"object{part}": value(properties.get(f"swapTarget{part}")) for part in ("Id", "Name")},
+        }
+        if plain.key(target) not in (None, key):
+            yield "object swapped", query, key, None
+
+
+def _grants(history: History) -> Iterator[Event]:
+    for one in opened(history):
+        yield "grant made", one.grant.query, one.grant.key, None
+
+
+def _place_name(key: str) -> str | None:
+    """The name of a schema or database, which rows name in the names of others alone."""
+    kind, _, name = key.partition("/")
+    return name.removeprefix("name/") if kind in ("schema", "database") else None

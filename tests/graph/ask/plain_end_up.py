@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tests.graph.ask import plain_history as past
 from tests.graph.ask.plain_asking import domain, in_time
 from tests.graph.ask.plain_grants import opened as grants
+from tests.graph.ask.plain_lineage import followed, is_from
 from tests.graph.ask.plain_meant import Asked, name_at, same_column
+from tests.graph.ask.plain_views import behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,17 +61,12 @@ class _Search:
         self.meant = Asked(history, given)
         self.wanted = given.get("column_name")
         self.cut = {row["query_id"] for row in history.rows if _is_cut(row)}
-        self.held: set[Column] = past.reached(set(self._first_columns()), history.column_onward)
+        self.followed = followed(history, self.meant.turns, self.wanted)
+        self.held: set[Column] = set().union(*(one.held for one in self.followed))
         self.readers = set(self._readers())
 
     def is_itself(self, key: str | None, column: str | None) -> bool:
         return key is not None and self.meant.ever(key) and (column is None or same_column(column, self.wanted))
-
-    def _first_columns(self) -> Iterator[Column]:
-        for one in self.history.copies:
-            is_meant = self.meant.at(one.source.state.key, self.history.queries[one.query_id].start)
-            if is_meant and one.source.name and same_column(one.source.name, self.wanted):
-                yield self.history.held_since(one.source)
 
     def arrivals(self, readers: set[tuple[str, str, str]]) -> Iterator[Arrival]:
         """``readers``: of all that is asked for."""
@@ -78,7 +75,7 @@ class _Search:
         for query_id, kind, key in self.readers:
             query = self.history.queries[query_id]
             if kind != "DIRECT" and (query_id, "DIRECT", key) not in readers:
-                yield from self._views(query)
+                yield from self._views(query, key)
             if query_id in self.cut:
                 yield Arrival(None, query_id, "Truncated query", None, query.start, "OBJECT")
 
@@ -98,10 +95,8 @@ class _Search:
 
     def _by_column(self) -> Iterator[Arrival]:
         """All copies from where the data was."""
-        for one in self.history.copies:
-            key, name = one.target.state.key, one.target.name
-            if one.source in self.held:
-                yield self._arrival(self.history.queries[one.query_id], key, name, "COLUMN")
+        for one in {one for source in self.followed for one in source.copies}:
+            yield self._arrival(self.history.queries[one.query_id], one.target.state.key, one.target.name, "COLUMN")
 
     def _readers(self) -> Iterator[tuple[str, str, str]]:
         """Queries that read the data, by which kind of access, and the object that they read it from."""
@@ -109,7 +104,11 @@ class _Search:
             for (kind, key), (_, columns) in query.shown.items():
                 every = query.query_id in self.cut
                 shows = self.wanted is None or every or any(same_column(one, self.wanted) for one in columns)
-                if shows and self.meant.at(key, query.start):
+                is_own = any(
+                    one.key == key and is_from(self.history, one, query.data[key], query.start)
+                    for one in self.meant.turns
+                )
+                if shows and is_own:
                     yield query.query_id, kind, key
                 if any(
                     (every or one.name in columns) and self._goes_on(query.data[key], one.state)
@@ -137,9 +136,11 @@ class _Search:
                 if state in first or states & set(query.data.values()):
                     yield self._arrival(query, key, None, "OBJECT")
 
-    def _views(self, query: Query) -> Iterator[Arrival]:
-        """What a query named to read the data: views, streams."""
+    def _views(self, query: Query, key: str) -> Iterator[Arrival]:
+        """What a query named to read the data of an object: views and streams that the object is certainly behind."""
         for view in query.keys("DIRECT") - query.keys("BASE"):
+            if key not in behind(self.history, view):
+                continue
             yield self._arrival(query, view, None, "OBJECT")
 
     def _arrival(self, query: Query, key: str, column: str | None, by: str) -> Arrival:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tests.facts import plain_reading as plain
 from tests.graph.ask.plain_asking import ident, queries, same_name
 from tests.graph.ask.plain_meant import Asked, name_at, same_column
-from tests.graph.ask.plain_settings import enforcements, held, masks
+from tests.graph.ask.plain_settings import enforcements, held, is_gone, masks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,10 +25,10 @@ MASK: Final = "MASKING_POLICY"
 
 
 def former_names(history: History, given: Given) -> set[Row]:
-    """All names of every object that ever had the name."""
+    """All names of every object that ever had the name. The last one of a dropped object ended with the DROP."""
     meant = Asked(history, given)
     return {
-        (ident(key), name, since, until)
+        (ident(key), name, since, until or history.dropped_for_good(key))
         for key, turns in history.names.held.items()
         if meant.ever(key)
         for name, since, until in turns
@@ -97,7 +97,11 @@ def policy_coverage(history: History, given: Given) -> set[Row]:
     of the place enforced holds, too, unless it was taken away since.
     """
     at = plain.time(given["at"]) if "at" in given else None
-    every = [one for one in held(history) if one.is_at(at)]
+    every = [
+        one
+        for one in held(history)
+        if one.is_at(at) and not is_gone(history, at, one.doing.place[0], one.doing.element)
+    ]
     tags: dict[Place, set[tuple[str, str | None]]] = defaultdict(set)
     policies: dict[Place, set[str]] = defaultdict(set)
     for one in every:

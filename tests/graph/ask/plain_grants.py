@@ -8,7 +8,7 @@ from tests.facts import plain_reading as plain
 from tests.graph.ask.plain_asking import domain
 from tests.graph.ask.plain_meant import Asked, name_at
 from tests.graph.ask.plain_names import value
-from tests.graph.ask.plain_settings import Doing, element_drop, first, object_drop
+from tests.graph.ask.plain_settings import Doing, element_drop, first, is_gone, object_drop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +120,11 @@ def _covers(later: Grant, grant: Grant) -> bool:
 def exposure(history: History, given: Given) -> set[Row]:
     """Along grants that hold, three at most: the last one says to whom, the first one what, the latest one when."""
     at = plain.time(given["at"]) if "at" in given else None
-    holding = [one.grant for one in opened(history) if one.is_at(at)]
+    holding = [
+        one.grant
+        for one in opened(history)
+        if one.is_at(at) and not is_gone(history, at, one.grant.key, one.grant.share)
+    ]
     asked = Asked(history, given)
     return {
         (

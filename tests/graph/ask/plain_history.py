@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.facts import plain_reading as plain
-from tests.graph.ask.plain_names import Names, body, value
+from tests.graph.ask.plain_names import Names, body, matched, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import datetime
 
 Json = dict[str, Any]
@@ -69,10 +69,12 @@ class Query:
 
 
 class History:
-    """The events of one account."""
+    """The events of one account. ``truncated``: queries that QUERY_HISTORY calls TRUNCATE_TABLE."""
 
-    def __init__(self, rows: list[Json], ends: Mapping[str, str]) -> None:
+    def __init__(self, rows: list[Json], ends: Mapping[str, str], truncated: Collection[str] = ()) -> None:
+        rows = [plain.with_streams(row) for row in rows]
         self.rows = rows
+        self.truncated = truncated
         self.queries: dict[str, Query] = {}
         self.names = Names(rows)
         for row in rows:
@@ -81,6 +83,7 @@ class History:
         self._created: set[State] = set()
         self.changes = [(one.query_id, key, change) for one, key, change in plain.changes(rows)]
         self._happen()
+        self._take()
         self._read()
 
     def _query(self, row: Json, ends: Mapping[str, str]) -> None:
@@ -107,6 +110,40 @@ class History:
             if operation in ("CREATE", "REPLACE"):
                 self._created.add(State(key, ident))
 
+    def _take(self) -> None:
+        """An object ends when another one of its kind is created under its name, unless a row shows it again later."""
+        shown: dict[str, tuple[datetime, str]] = {}
+        for row in self.rows:
+            query = self.queries[row["query_id"]]
+            changed = {key for _, key, _ in plain.changes([row])} | {
+                key for key, _ in plain.named(row.get("objects_modified"))
+            }
+            for key, _ in self.names.named(row):
+                if key:
+                    last = (query.end if key in changed else query.start), query.query_id
+                    shown[key] = max(last, shown.get(key, last))
+        taken = sorted(
+            (self.queries[ident].end, ident, key, matched(name))
+            for ident, key, change in self.changes
+            if (change.get("operationType") or "").upper() in ("CREATE", "REPLACE")
+            and key.split("/")[-1].isdigit() and not key.startswith(("function/", "procedure/"))
+            and (name := plain.said(change.get("objectName")))
+        )  # fmt: skip
+        self.taken: dict[str, tuple[datetime, str]] = {}
+        for key, turns in self.names.held.items():
+            kind, _, ident = key.partition("/")
+            ends = [
+                (time, query_id) for time, query_id, other, name in taken
+                if ident.isdigit() and other != key and other.split("/")[0] == kind and name == matched(turns[-1][0])
+                and (time, query_id) >= shown[key]
+            ]  # fmt: skip
+            if ends:
+                time, query_id = self.taken[key] = min(ends)
+                self.names.end(key, time)
+                events = self.events(key)
+                if not events or events[-1][2] != _DROPPED:
+                    self._events[key].add((time, query_id, _DROPPED))
+
     def _make(self, query: Query, key: str) -> None:
         query.makes[key] = State(key, query.query_id)
         self._events[key].add((query.end, query.query_id, _MADE))
@@ -126,6 +163,12 @@ class History:
     def events(self, key: str) -> list[tuple[datetime, str, int]]:
         return sorted(self._events.get(key, ()))
 
+    def dropped_for_good(self, key: str) -> datetime | None:
+        """The time of a DROP after which the object is neither made nor shown again."""
+        events = self.events(key)
+        is_last = bool(events) and events[-1][2] == _DROPPED and self.names.last_seen(key) <= events[-1][0]
+        return events[-1][0] if is_last else None
+
     def is_created(self, key: str, ident: str) -> bool:
         """Whether a query created or replaced the object."""
         return State(key, ident) in self._created
@@ -142,8 +185,8 @@ class History:
         return State(key, events[-1][1], events[-1][2] == _DROPPED) if events else State(key)
 
     def prior(self, state: State) -> State | None:
-        """What a state goes on from: the one made before it, None where the object was created anew."""
-        if state.query_id is None or state.dropped or state in self._created:
+        """What a state goes on from: the one made before it, None where the object was created anew or truncated."""
+        if state.query_id is None or state.dropped or state in self._created or state.query_id in self.truncated:
             return None
         made = [one for one in self.events(state.key) if one[2] == _MADE]
         own = next(place for place, one in enumerate(made) if one[1] == state.query_id)
@@ -154,24 +197,24 @@ class History:
         made = {State(key, ident) for _, ident, rank in self.events(key) if rank == _MADE}
         return made | {query.data[key] for query in self.queries.values() if key in query.data} | {State(key)}
 
-    def states_while(self, key: str, since: datetime | None, until: datetime | None) -> set[State]:
-        """Those that were there from ``since`` on and before ``until``, as far as the rows tell."""
-        events, found = self.events(key), set()
+    def begins(self, state: State) -> datetime | None:
+        """When a state began; None: before the record, or an object that was dropped, whose states have no time."""
+        made = [time for time, ident, rank in self.events(state.key) if rank == _MADE and ident == state.query_id]
+        return None if state.dropped or not made else made[0]
+
+    def states_within(self, key: str, since: datetime | None, until: datetime | None) -> set[State]:
+        """What was in the object at some time from ``since`` on and before ``until``: the states that were in force
+        then, and those that they go on from.
+        """
+        events, found = self.events(key), set[State]()
         for place, (time, ident, rank) in enumerate(events):
             end = events[place + 1][0] if place + 1 < len(events) else None
-            is_there = (until is None or time < until) and (since is None or end is None or end > since)
-            if rank == _MADE and is_there:
-                found.add(State(key, ident))
-        nobodys = {one for one in self.states(key) if one.query_id is None or one.dropped}
-        following = {self.prior(State(key, ident)) for time, ident, rank in events
-                     if rank == _MADE and since is not None and time > since}  # fmt: skip
-        found |= {one for one in nobodys if since is None or one in following}
-        return found | {
-            query.data[key]
-            for query in self.queries.values()
-            if key in query.data
-            and (since is None or query.start >= since) and (until is None or query.start < until)
-        }  # fmt: skip
+            if rank == _MADE and (until is None or time < until) and (since is None or end is None or end > since):
+                state: State | None = State(key, ident)
+                while state is not None:
+                    found.add(state)
+                    state = self.prior(state)
+        return found
 
     def is_gone(self, column: Column) -> bool:
         """Whether the column was dropped or got another name after it was written last."""
@@ -189,7 +232,7 @@ class History:
         found: dict[State, set[State]] = defaultdict(set)
         for query in self.queries.values():
             for state in query.makes.values():
-                for read in query.data.values():
+                for read in query.data.values() if query.query_id not in self.truncated else ():
                     found[read].add(state)
                 if (before := self.prior(state)) is not None:
                     found[before].add(state)
@@ -230,7 +273,7 @@ class History:
             before = self._after([one for one in self.events(key) if one[:2] < (query.end, ident)], key)
             for old, new in renamed:
                 found[Column(before, old)].add(Column(State(key, ident), new))
-        begun = self._begun()
+        begun = self._begun
         names = {(column.state.key, column.name) for copy in self.copies for column in (copy.source, copy.target)}
         names |= {(key, name) for query in self.queries.values() for (_, key), (_, columns) in query.shown.items()
                   for name in columns}  # fmt: skip
@@ -248,8 +291,13 @@ class History:
 
     def _wrote(self, column: Column) -> bool:
         written = self.queries[column.state.query_id or ""].written.get(column.state.key, (None, set[str]()))
-        return column.name in written[1] or column in self._begun()
+        return column.name in written[1] or column in self._begun
 
+    def is_begun(self, column: Column) -> bool:
+        """Whether the column was added in this state, or took another's place under a new name."""
+        return column in self._begun
+
+    @cached_property
     def _begun(self) -> set[Column]:
         """Columns that are added, or take another's place under a new name: what was called so before is not they."""
         return {
@@ -278,6 +326,16 @@ def _columns_changed(change: Json) -> tuple[list[str], list[str], list[tuple[str
     )
     given = {name: plain.said(value(one.get("objectName"))) for name, one in said.items()}
     return added, dropped, [(name, new) for name, new in given.items() if new and new != name]
+
+
+def columns_dropped(change: Json) -> list[str]:
+    """The columns that a change drops."""
+    return _columns_changed(change)[1]
+
+
+def columns_renamed(change: Json) -> list[tuple[str, str]]:
+    """The columns that a change renames: from, to."""
+    return _columns_changed(change)[2]
 
 
 def reached(starts: Iterable[Any], onward: Mapping[Any, set[Any]]) -> set[Any]:

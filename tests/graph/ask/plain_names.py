@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.facts import plain_reading as plain
 
@@ -13,6 +15,20 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 Json = dict[str, Any]
+
+
+_PART: Final = r'("(?:[^"]|"")+"|[^."]+)'
+
+
+def matched(name: str) -> str:
+    """Letter case counts in quotes alone, and quotes around an ordinary name in upper case say nothing."""
+    if '"' in name and not re.fullmatch(rf"{_PART}(?:\.{_PART})*", name):
+        return name
+    parts = re.findall(_PART, name) if '"' in name else [name]
+    return ".".join(
+        part.upper() if '"' not in part else part.strip('"') if re.fullmatch('"[A-Z_][A-Z0-9_$]*"', part) else part
+        for part in parts
+    )
 
 
 class Names:
@@ -34,6 +50,16 @@ class Names:
             seen[key][time, name] = max(given, seen[key].get((time, name), 0))
         return {key: _turns(sorted((time, given, name) for (time, name), given in found.items()))
                 for key, found in seen.items()}  # fmt: skip
+
+    def end(self, key: str, time: datetime) -> None:
+        """The last name of an object ends, yet not before what is seen of it."""
+        name, begin, _ = self.held[key][-1]
+        seen = self.last_seen(key)
+        self.held[key][-1] = name, begin, max(time, seen + timedelta(microseconds=1))
+
+    def last_seen(self, key: str) -> datetime:
+        """When a row last names the object."""
+        return max(at for one, at, _, _ in self._sightings() if one == key)
 
     def label(self, key: str) -> str | None:
         """The latest name; a place goes by itself."""
@@ -80,7 +106,7 @@ class Names:
 
 
 def _turns(seen: list[tuple[datetime, int, str]]) -> list[tuple[str, datetime, datetime | None]]:
-    begins = [one for place, one in enumerate(seen) if not place or seen[place - 1][2] != one[2]]
+    begins = [one for place, one in enumerate(seen) if not place or matched(seen[place - 1][2]) != matched(one[2])]
     ends: list[datetime | None] = [time for time, _, _ in begins[1:]]
     return [(name, time, end) for (time, _, name), end in zip(begins, [*ends, None], strict=True)]
 
@@ -146,13 +172,3 @@ def policies(row: Json) -> Iterator[tuple[str, str, Json, str | None, Json]]:
         for key, thing in plain.named(row.get(array)):
             for column, policy in _policies(thing):
                 yield array, key, thing, column, policy
-
-
-def masks_set(history: Any) -> Iterator[tuple[str, str, str, str]]:
-    """Query, object, column and policy of each masking policy that a change sets on a column."""
-    for ident, key, change in history.changes:
-        columns = (change.get("properties") or {}).get("columns")
-        for column, said in columns.items() if isinstance(columns, dict) else ():
-            for name, element in (said.get("maskingPolicies") or {}).items() if plain.said(column) else ():
-                if (element.get("subOperationType") or "").upper() != "DROP":
-                    yield ident, key, column, _key_of("MASKING POLICY", value(element.get("objectId")), name)[0]

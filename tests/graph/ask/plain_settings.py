@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.facts import plain_reading as plain
 from tests.graph.ask.plain_asking import enforced, policy_key
-from tests.graph.ask.plain_history import DROPPED
+from tests.graph.ask.plain_history import DROPPED, columns_renamed
 from tests.graph.ask.plain_names import value
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Doing(NamedTuple):
 
 
 class Held(NamedTuple):
-    """``until``: the next doing with the same element at the same place, or the drop of the object."""
+    """``until``: the next doing with the same element at the same place, its rename, or the drop of the object."""
 
     doing: Doing
     since: datetime
@@ -45,6 +45,11 @@ class Held(NamedTuple):
         if time is None:
             return self.until is None
         return self.since <= time and (self.until is None or time < self.until)
+
+
+def is_gone(history: History, at: datetime | None, *keys: str) -> bool:
+    """Whether one of the objects is dropped at a time; at the end, what is set says so itself."""
+    return at is not None and any(history.state_at(key, at).dropped for key in keys)
 
 
 def doings(history: History) -> list[Doing]:
@@ -88,22 +93,36 @@ def _element(domain: str, name: str, told: Any) -> tuple[str, str | None, bool]:
 
 
 def held(history: History) -> list[Held]:
-    """What was set, with its time."""
+    """What was set, with its time; under each name that its column had while it held."""
     every: dict[tuple[Place, str, str], list[Doing]] = defaultdict(list)
     for one in doings(history):
-        every[one.place, one.property, one.element].append(one)
-    return [
-        Held(one, one.query.start, _until(history, one, several[place + 1 : place + 2]))
-        for several in every.values()
-        for place, one in enumerate(several)
-        if one.sets
-    ]
-
-
-def _until(history: History, doing: Doing, after: list[Doing]) -> datetime | None:
-    """The next doing, or the drop of the column; before that, where the object or the element was dropped for good."""
-    last = first(*(one.query.start for one in after), *_column_drops(history, doing))
-    return first(last, object_drop(history, doing, last), element_drop(history, doing, last))
+        several = every[one.place, one.property, one.element]
+        several += [one] if one not in several else []  # a row that was delivered twice
+    waiting = [(one, one.query.start) for several in every.values() for one in several if one.sets]
+    found = []
+    while waiting:
+        one, since = waiting.pop()
+        several = every.get((one.place, one.property, one.element), [])
+        own = several.index(one) + 1 if one in several else 0
+        after = [two for two in several[own:] if own or two.query.start >= since][:1]
+        last = first(*(two.query.start for two in after), *_column_drops(history, one))
+        moved = [
+            (history.queries[ident].end, ident, new)
+            for ident, key, change in history.changes
+            for old, new in columns_renamed(change)
+            if (key, old) == one.place and history.queries[ident].end >= since
+        ]
+        renamed = min(moved, default=None)
+        if renamed is not None and (last is None or renamed[0] <= last):
+            last = renamed[0]
+        else:
+            renamed = None
+        until = first(last, object_drop(history, one, last), element_drop(history, one, last))
+        found.append(Held(one, since, until))
+        if renamed is not None and until == renamed[0] and element_drop(history, one, last) is None:
+            time, ident, new = renamed
+            waiting.append((one._replace(query=history.queries[ident], place=(one.place[0], new)), time))
+    return found
 
 
 def _column_drops(history: History, doing: Doing) -> Iterator[datetime]:
@@ -144,7 +163,8 @@ def element_drop(history: History, doing: Doing, last: datetime | None) -> datet
     for time, _, operation in sorted(events):
         if time >= doing.query.start and (last is None or time <= last) and operation in ("DROP", "UNDROP"):
             found = None if operation == "UNDROP" else found or time
-    return found
+    taken = history.taken.get(doing.element)
+    return found if taken is None or last is not None else first(found, taken[0])
 
 
 def first(*times: datetime | None) -> datetime | None:

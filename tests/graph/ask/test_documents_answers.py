@@ -15,16 +15,16 @@ from pyoxigraph import NamedNode, Quad, RdfFormat, Store, serialize
 
 from exporter.graph.ask.questions import answer
 from exporter.graph.ask.store import load
-from tests import exports
-from tests.graph.shape_graphs import ROOT
+from tests import exports, shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 
-CORPUS: Final = ROOT.parent / "shared" / "corpus"
-CASES: Final = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(CORPUS.glob("*.json"))}
+CASES: Final = {
+    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(shared.CORPUS.glob("*.json"))
+}
 ANSWERS: Final = [
     (case, question, rows) for case, content in CASES.items() for question, rows in content["answers"].items()
 ]
@@ -36,7 +36,7 @@ GIVEN: Final = {
 }
 """What the documents fill into their queries."""
 
-pytestmark = pytest.mark.skipif(not CASES, reason="the documents' rows (../shared/corpus) are not on this machine")
+pytestmark = shared.needs(shared.CORPUS)
 
 
 @pytest.fixture(scope="module")

@@ -168,7 +168,10 @@ def test_a_former_name_counts_for_its_period_with_a_note_on_the_present_name(who
     graph = stories.of("given-up", whole)
     middle = asked("writers", graph, object_name="D.S.MIDDLE")
     assert middle.rows == []
-    assert middle.notes == [f"Table 3 had the name D.S.MIDDLE until {at(3)}, and is called D.S.NEW now."]
+    had, by_id = middle.notes
+    assert had == f"Table 3 had the name D.S.MIDDLE until {at(3)}, and is called D.S.NEW now."
+    assert by_id.startswith("As object_id=3 it has 1 row; its names: D.S.OLD from")
+    assert len(asked("writers", graph, object_id="3").rows) == 1
     assert told("writers", graph, object_name="D.S.NEW") == {"ETL"}
 
 

@@ -44,7 +44,7 @@ QUESTIONS = {
         "path target_name target_id target_domain target_columns",
     ),
     "column-lineage": (
-        "[target_object_name] … [object_id] [domain]",
+        "[target_object_name] … [object_id] [helpers=shown] [domain]",
         (
             "source_object_id source_object_name source_column_name source_column_type "
             "target_object_name target_column_name"

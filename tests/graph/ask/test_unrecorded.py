@@ -28,7 +28,7 @@ SET_ON_TAG = "<q/s> a ah:PolicySetting ; ah:settingOn <tag/1> ; ah:elementObject
 def told(*parts: str, question: str = QUESTION) -> list[str]:
     store = Store()
     store.load("".join((PREFIXES, *parts)).encode(), RdfFormat.TURTLE)
-    return notes(store, question)
+    return notes(store, question, {})
 
 
 def test_an_enforced_policy_without_a_recorded_setting_is_reported() -> None:

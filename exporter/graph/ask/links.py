@@ -1,0 +1,84 @@
+"""The objects that the names in an answer mean, for pages: a name alone can mean several objects.
+
+The shipped questions answer with names. For pages, their outermost SELECT also has the objects, as columns that end in
+``_iri``. The other columns and the rows stay the same, so a page shows what the command prints. A page can also ask
+about one object by its IRI: an id can belong to objects of two accounts, and an object without an id has only a name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Row = tuple[str | None, ...]
+_OBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "changes": {"object_iri": "object"},
+    "column-copies": {"target_iri": "target"},
+    "column-lineage": {"source_iri": "source", "target_iri": "object"},
+    "downstream-users": {"object_iri": "accessed"},
+    "end-up": {"target_iri": "target"},
+    "exposure": {"object_iri": "object"},
+    "joins": {"left_iri": "left", "right_iri": "right"},
+    "lineage-as-of": {"source_iri": "source"},
+    "policy-access": {"object_iri": "object", "policy_iri": "policy"},
+    "policy-coverage": {"object_iri": "object"},
+    "root-cause": {"source_iri": "source"},
+    "tag-history": {"object_iri": "object"},
+    "unmasked-copies": {"source_iri": "source", "target_iri": "target", "policy_iri": "policy"},
+    "unmasked-reads": {"object_iri": "object"},
+    "unused-objects": {"object_iri": "object"},
+}
+"""Question -> the columns for pages -> the variables of the question that have the objects."""
+_ENDING: Final = "_iri"
+_SELECT: Final = re.compile(r"^SELECT (?:DISTINCT )?(.*?)\s+WHERE \{", re.MULTILINE | re.DOTALL)
+_MEANT: Final = "SELECT DISTINCT ?object ?from ?to ?at ?until WHERE {"
+"""The line of all questions that begins the objects that are meant (:mod:`exporter.graph.ask.meant`)."""
+
+
+def with_objects(question: str, query: str) -> str:
+    """The query of a shipped question with the columns for pages. In each group, the objects are one cell."""
+    columns = _OBJECTS.get(question, {})
+    found = _SELECT.search(query)
+    if not columns or found is None:
+        return query
+    is_grouped = re.search(r"^GROUP BY ", query, re.MULTILINE) is not None
+    each = '(GROUP_CONCAT(DISTINCT STR(?{0}); separator=" ") AS ?{1})' if is_grouped else "(?{0} AS ?{1})"
+    more = " ".join(each.format(variable, column) for column, variable in columns.items())
+    return f"{query[: found.end(1)]} {more}{query[found.end(1) :]}"
+
+
+def merged(columns: Sequence[str], rows: Iterable[Row], most: int | None) -> list[Row]:
+    """Rows that differ only in their objects become one, with all of the objects in a cell, sorted and with spaces
+    between (IRIs have none). Up to one row more than ``most``.
+    """
+    is_object = [column.endswith(_ENDING) for column in columns]
+    found: dict[Row, list[set[str]]] = {}
+    for row in rows:
+        key = tuple(None if hides else cell for cell, hides in zip(row, is_object, strict=True))
+        objects = found.get(key)
+        if objects is None:
+            if most is not None and len(found) > most:
+                break
+            objects = found[key] = [set() for _ in columns]
+        for every, cell, hides in zip(objects, row, is_object, strict=True):
+            if hides and cell:
+                every.update(cell.split(" "))
+    return [
+        tuple(
+            " ".join(sorted(every)) or None if hides else cell
+            for cell, every, hides in zip(key, objects, is_object, strict=True)
+        )
+        for key, objects in found.items()
+    ]
+
+
+def about(query: str, thing: str) -> str:
+    """The query of a shipped question about one object: that with the IRI ``thing``. Line numbers stay."""
+    if re.search(r"[\x00-\x20<>\"{}|^`\\]", thing):
+        raise UsageError(f"{thing!r} is not an IRI.")
+    return query.replace(_MEANT, f"{_MEANT} VALUES ?object {{ <{thing}> }}")

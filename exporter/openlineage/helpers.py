@@ -1,0 +1,210 @@
+"""Which tables and views are helpers: a load fills them, fills its target from them, and drops them.
+
+An object can be a helper by one of three signs. Its name matches a pattern of the settings; it was created as
+TEMPORARY; or one session or request created and dropped it within one day (UTC). It also has to be created on record:
+before that, nobody knows what it holds. That a table is transient is no sign: dbt makes its final tables transient.
+
+:mod:`exporter.openlineage.bridging` follows what helpers hold.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import UsageError
+from exporter.openlineage.naming import parts
+from exporter.queries.effects import CREATES
+from exporter.queries.identifiers import TRUNCATED, canonical_name
+from exporter.things.answers import Signs, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from exporter.openlineage.settings import OpenLineageSettings
+    from exporter.queries.facts import QueryFacts, Thing
+    from exporter.things.answers import Dataset
+    from exporter.things.lives import Profile, Sign
+
+KINDS: Final = ("table", "view")
+"""Kinds of objects that can be helpers."""
+DAY: Final = 86_400_000_000
+"""Microseconds of a day."""
+MOST_SOURCES: Final = 5_000
+"""Most pairs of column and source that are followed through one helper; a helper with more is an ordinary dataset."""
+_MOST_PARTS: Final = 3
+_DELETE: Final = "DELETE"
+"""The ``query_type`` of queries that write no data, so a write without columns is no gap; as with TRUNCATE TABLE."""
+_LINEAGE: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_modified")
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def check(patterns: tuple[str, ...]) -> None:
+    """Raises UsageError for a pattern that cannot match a name."""
+    for one in patterns:
+        of_pattern = one.split(".")
+        if not all(part.strip() for part in of_pattern) or len(of_pattern) > _MOST_PARTS:
+            raise UsageError(
+                f"lineage.helpers: {one!r} is no pattern. Give NAME, SCHEMA.NAME or DATABASE.SCHEMA.NAME with * for "
+                "any characters, or off"
+            )
+
+
+def is_named(name: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a dataset's name matches a pattern. Patterns are compared with the last parts of the name, and letter
+    case does not count.
+
+    >>> is_named('DB.S."orders__dbt_tmp"', ("*__DBT_TMP",)), is_named("DB.S.T", ("S.*",)), is_named("DB.S.T", ("T*T",))
+    (True, True, False)
+    """
+    return _named(name, patterns)
+
+
+@lru_cache(maxsize=20_000)
+def _named(name: str, patterns: tuple[str, ...]) -> bool:
+    given = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(name)]
+    return any(
+        len(given) >= len(pattern) and all(map(_fits, given[-len(pattern) :], pattern))
+        for pattern in _compiled(patterns)
+    )
+
+
+def _fits(part: str, pattern: re.Pattern[str]) -> bool:
+    return pattern.fullmatch(part) is not None
+
+
+@lru_cache(maxsize=16)
+def _compiled(patterns: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], ...], ...]:
+    return tuple(tuple(_part(part) for part in pattern.split(".")) for pattern in patterns)
+
+
+def _part(pattern: str) -> re.Pattern[str]:
+    # A lazy repetition before each fixed text: the time to match stays proportional to the name for one or two stars.
+    return re.compile(".*?".join(map(re.escape, re.split(r"\*+", pattern.strip()))), re.IGNORECASE | re.DOTALL)
+
+
+def is_candidate(thing: Thing, dataset: Dataset, start: int, settings: OpenLineageSettings) -> bool:
+    """Whether the object may be a helper for a query that starts then, by its name or its signs."""
+    if thing.kind not in KINDS:
+        return False
+    if is_named(dataset.name, settings.helpers):
+        return True
+    signs = dataset.signs
+    if signs is None:
+        return False
+    is_temporary = signs.temporary is not None and start >= signs.temporary
+    return is_temporary or any(one.start <= start <= one.end for one in signs.windows)
+
+
+# --- signs ------------------------------------------------------------------------------------------------------------
+
+
+def created(facts: QueryFacts) -> Iterator[Thing]:
+    """The objects that the query created or replaced, by its DDL or by its ``query_type``."""
+    content, kind = facts.content, facts.history.query_type or ""
+    yield from (one.thing for one in content.changes if one.operation in CREATES)
+    if kind.startswith("CREATE_TABLE") or kind == "CREATE_VIEW":
+        known = {one.thing.key for one in content.changes}
+        yield from (one.thing for one in content.writes if one.thing.key not in known)
+
+
+def dropped(facts: QueryFacts) -> Iterator[Thing]:
+    """The objects that the query dropped."""
+    yield from (one.thing for one in facts.content.changes if one.operation == "DROP")
+
+
+def unclear(facts: QueryFacts) -> Iterator[Thing]:
+    """The objects that the query wrote while its row does not say from what: it is truncated, or lists no column, or
+    the data is that of a CLONE.
+    """
+    content = facts.content
+    is_cut = any(one.endswith(TRUNCATED) and one.startswith(_LINEAGE) for one in content.incomplete)
+    clears = content.truncates or (facts.history.query_type or "").upper() == _DELETE
+    for one in content.writes:
+        if is_cut or (not one.columns and not clears):
+            yield one.thing
+    yield from (one.thing for one in content.changes if one.source_key is not None)
+
+
+def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts, settings: OpenLineageSettings) -> None:
+    """Record the signs in the objects that the query creates, drops or writes. ``profiles``: by account and object key;
+    they are changed in place.
+    """
+    content = facts.content
+    if not settings.helpers or not (content.changes or content.writes):
+        return
+    for thing in created(facts):
+        profile = profiles[facts.account, thing.key]
+        profile.made = facts.start if profile.made is None else min(profile.made, facts.start)
+        profile.signs.add(_sign(facts, is_drop=False))
+        if facts.history.is_temporary:
+            known = profile.temporary
+            profile.temporary = facts.start if known is None else min(known, facts.start)
+    for thing in dropped(facts):
+        profiles[facts.account, thing.key].signs.add(_sign(facts, is_drop=True))
+    for thing in unclear(facts):
+        profiles[facts.account, thing.key].unclear = True
+
+
+def _sign(facts: QueryFacts, *, is_drop: bool) -> Sign:
+    return facts.start, facts.end, is_drop, facts.history.session_id or "", request_of(facts)
+
+
+def request_of(facts: QueryFacts) -> str:
+    """The id of the request: of the query at the root of the calls."""
+    return facts.root_query_id or facts.query_id
+
+
+def signs_of(profile: Profile) -> Signs | None:
+    """The signs that queries need to know; None without any."""
+    if profile.kind not in KINDS:
+        return None
+    windows = tuple(_windows(profile))
+    return Signs(profile.temporary, windows) if windows or profile.temporary is not None else None
+
+
+def _windows(profile: Profile) -> Iterator[Window]:
+    """Each CREATE with the DROP that follows, if they belong to the same session or request and the same day."""
+    made: Sign | None = None
+    for sign in sorted(profile.signs):
+        _, end, is_drop, session, request = sign
+        if not is_drop:
+            made = sign
+        elif made is not None:
+            same_session, same_request = session if session == made[3] else "", request if request == made[4] else ""
+            if (same_session or same_request) and made[0] // DAY == end // DAY:
+                yield Window(made[0], end, same_session, same_request)
+            made = None
+
+
+def is_helper(profile: Profile, settings: OpenLineageSettings) -> bool:
+    """Whether the object is a helper under every name that it had. A table that got another name is none."""
+    if profile.made is None or profile.given or profile.old_names:
+        return False
+    return bool(profile.names) and all(is_hidden(profile, canonical_name(name), settings) for name in profile.names)
+
+
+def is_hidden(profile: Profile, name: str, settings: OpenLineageSettings) -> bool:
+    """Whether the object gets no event of its own under this name (a dataset's), because it is a helper and nothing on
+    record keeps it from being bridged.
+    """
+    if not settings.helpers or profile.kind not in KINDS or profile.unclear:
+        return False
+    by_name, others = is_named(name, settings.helpers), profile.given or profile.old_names
+    if by_name and others and profile.made is None:
+        return True  # a table that gets the name of a helper before it is dropped
+    first = min((seen[0] for seen in profile.names.values()), default=None)
+    if profile.made is None or first is None or profile.made > first:
+        return False
+    if by_name or others:
+        return by_name
+    if profile.temporary is not None and profile.temporary <= first:
+        return True
+    windows = list(_windows(profile))
+    every = sum(not is_drop for _, _, is_drop, *_ in profile.signs)
+    return (
+        bool(windows) and len(windows) == every and max(seen[1] for seen in profile.names.values()) <= windows[-1].end
+    )

@@ -1,0 +1,67 @@
+"""Files and folders that only their owner can read (0700, 0600), whatever the umask of the process.
+
+What the program writes has personal data: who read what, when. A person who wants others to read DIR says so (--mode).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FOLDER: Final = 0o700
+FILE: Final = 0o600
+_OTHERS: Final = 0o077
+_READ_WRITE: Final = 0o666
+
+
+@contextmanager
+def made() -> Iterator[None]:
+    """While the context is open, this process and those that it starts (Java with its workers and their files) make
+    files and folders for their owner alone. It holds for all threads.
+    """
+    before = os.umask(_OTHERS)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def folder(path: Path) -> None:
+    """Make a folder and the missing ones above it, or make an existing one private if it is this user's."""
+    for above in reversed(path.parents):
+        if not above.exists():
+            _make(above)
+    _make(path)
+
+
+def _make(path: Path) -> None:
+    with suppress(FileExistsError):
+        path.mkdir(FOLDER)
+    with suppress(PermissionError):  # it is another user's
+        path.chmod(FOLDER)
+
+
+def opened(path: Path | str, flags: int) -> int:
+    """Open a file, which is made if ``flags`` say so. Also the ``opener`` of Python's ``open``."""
+    file = os.open(path, flags, FILE)
+    with suppress(PermissionError):
+        os.fchmod(file, FILE)
+    return file
+
+
+def set_mode(path: Path, mode: int) -> None:
+    """Set the mode of a folder and of all in it. ``mode``: that of folders; files have it without execution. Links are
+    not followed.
+    """
+    for above, _, names in os.walk(path):
+        os.chmod(above, mode)  # noqa: PTH101 - many paths
+        for name in names:
+            file = os.path.join(above, name)  # noqa: PTH118 - as above
+            if stat.S_ISREG(os.lstat(file).st_mode):
+                os.chmod(file, mode & _READ_WRITE)  # noqa: PTH101 - as above

@@ -1,0 +1,185 @@
+"""What the exporter does not understand in a row: it is exported as far as it is understood, and counted by name.
+
+The lists say what was known when this version was made; docs/input.md has them. Names of columns, tags and other things
+that users named are not in the results.
+
+Sources: view, "Columns", "object_modified_by_ddl"; behaviour changes until bundle 2026_07.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from exporter.queries.ddl import properties_of
+from exporter.queries.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, normal_domain
+from exporter.queries.objects import said
+from exporter.queries.policies import policy_kind
+from exporter.queries.properties import read
+from exporter.rows import documents
+from exporter.rows.columns import columns_of
+from exporter.rows.documents import ChangeDocument, decode, text
+from exporter.rows.row import STRUCTURED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.rows.row import Row
+
+KNOWN_OPERATIONS: Final = frozenset(
+    {
+        *("ALTER", "CREATE", "DROP", "REPLACE", "UNDROP", "REFRESH"),
+        *("DESCRIBE", "SHOW", "SUSPEND", "RESUME", "GRANT", "REVOKE"),
+    }
+)
+KNOWN_EVENT_SOURCES: Final = frozenset({"snowflake_sql", "horizon_irc"})
+KNOWN_DOMAINS: Final = frozenset(
+    {
+        *(*TABLES, *VIEWS, *FUNCTIONS, "PROCEDURE", "DATABASE", "SCHEMA", "STREAM", "STAGE", "SEQUENCE", "COLUMN"),
+        *("TAG", "SHARE", "LISTING", "ROLE", "DATABASE ROLE", "APPLICATION ROLE", "INSTANCE ROLE", "SESSION", "AGENT"),
+        *("MCP SERVER", "POSTGRES INSTANCE", "WAREHOUSE", "USER", "ACCOUNT", "APPLICATION", "APPLICATION PACKAGE"),
+        *("ALERT", "TASK", "PIPE", "FILE FORMAT", "INTEGRATION", "SECRET", "NETWORK RULE", "COMPUTE POOL", "SERVICE"),
+        *("IMAGE REPOSITORY", "NOTEBOOK", "STREAMLIT", "MODEL", "MODULE", "DATASET", "GIT REPOSITORY", "SEMANTIC VIEW"),
+        *("CORTEX SEARCH SERVICE", "FAILOVER GROUP", "REPLICATION GROUP", "CONNECTION", "EXTERNAL VOLUME", "POLICY"),
+        *("MASKING POLICY", "ROW ACCESS POLICY", "AGGREGATION POLICY", "PROJECTION POLICY", "JOIN POLICY"),
+        *("PASSWORD POLICY", "SESSION POLICY", "NETWORK POLICY", "AUTHENTICATION POLICY", "PACKAGES POLICY"),
+        *("PRIVACY POLICY", "FEATURE POLICY", "STORAGE LIFECYCLE POLICY"),
+    }
+)
+"""In normal form (:func:`exporter.queries.identifiers.normal_domain`)."""
+LONGEST: Final = 80
+"""Longest name in the results, in characters."""
+_ARRAYS: Final = tuple(zip(STRUCTURED[:6], documents.Document.__struct_fields__[:6], strict=True))
+_SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
+_FIELDS: Final = frozenset(
+    name
+    for one in vars(documents).values()
+    if isinstance(one, type) and issubclass(one, Struct) and one is not Struct
+    for name in one.__struct_encode_fields__
+)
+_keys: Final = re.compile(rb'(?<!\\)"((?:[^"\\]|\\.)*)":').findall
+_SHORT: Final = 4 * 1024
+
+
+def not_understood(row: Row) -> tuple[str, ...]:
+    """What is not understood: ``column NAME``, ``property PATH``, ``operation NAME``, ``domain NAME``,
+    ``event_source NAME``; sorted.
+    """
+    of_content = _of_content(row.content) if len(row.content) > _SHORT else _kept(row.content)
+    source = said(row.event_source)
+    is_new = source is not None and source.strip(" ").lower() not in KNOWN_EVENT_SOURCES
+    if row.unknown_columns is None and not is_new:
+        return of_content
+    columns = (
+        [] if row.unknown_columns is None else [_named("column", name) for name in columns_of(row.unknown_columns)]
+    )
+    return tuple(sorted({*of_content, *columns, *([_named("event_source", source or "")] if is_new else ())}))
+
+
+def _of_content(content: bytes) -> tuple[str, ...]:
+    document = decode(content)
+    found = set(_of_document(document))
+    if not _FIELDS.issuperset(map(_decoded, _keys(_without_properties(content, document.change)))):
+        found.update(_unknown_keys(content))
+    return tuple(sorted(found))
+
+
+_kept: Final = lru_cache(maxsize=8_000)(_of_content)
+
+
+def _named(what: str, name: str) -> str:
+    return f"{what} {name if len(name) <= LONGEST else name[:LONGEST] + '…'}"
+
+
+def _of_document(document: documents.Document) -> Iterator[str]:
+    for name, field in _ARRAYS:
+        for one in getattr(document, field) or ():
+            if one is not None:
+                yield from _of_object(one, name)
+    if document.change is not None:
+        yield from _of_change(document.change)
+
+
+def _of_object(one: Any, name: str) -> Iterator[str]:
+    yield from _domain(one.object_domain)
+    if _identifies_nothing(one):
+        yield f"property {name}[].objectId"
+    for policy in getattr(one, "policies", None) or ():
+        yield from _policy(policy)
+    for join in getattr(one, "join_objects", None) or ():
+        for side in (join.node, join.join_object) if join is not None else ():
+            yield from _domain(None if side is None else side.object_domain)
+    for column in one.columns or ():
+        for policy in getattr(column, "policies", None) or ():
+            yield from _policy(policy)
+        for sources in _SOURCES:
+            for source in getattr(column, sources, None) or ():
+                yield from _domain(None if source is None else source.object_domain)
+
+
+def _identifies_nothing(one: documents.ObjectDocument) -> bool:
+    """Whether the object has an id, but no kind, name or location, so that nothing says what it is."""
+    ident, domain = said(one.object_id), normal_domain(text(one.object_domain))
+    is_named = domain is not None or said(one.object_name) or said(one.location) or one.locations
+    return ident not in {None, "0", "-1"} and not is_named
+
+
+def _policy(policy: documents.PolicyDocument | None) -> Iterator[str]:
+    if policy is not None:
+        yield from _domain(policy_kind(policy.policy_kind))
+
+
+def _domain(domain: documents.Text) -> Iterator[str]:
+    normal = normal_domain(text(domain))
+    if normal is not None and normal not in KNOWN_DOMAINS:
+        yield _named("domain", normal)
+
+
+def _of_change(change: ChangeDocument) -> Iterator[str]:
+    yield from _domain(change.object_domain)
+    word = text(change.operation_type)
+    operation = None if word is None else word.strip(" ").upper()
+    if operation not in {None, "", TRUNCATED, *KNOWN_OPERATIONS}:
+        yield _named("operation", operation or "")
+    properties = read(properties_of(change))
+    for path in properties.unknown:
+        yield _named("property", path)
+    for name, value in properties.atoms.items():
+        if name.lower().endswith(("targetdomain", "sourcedomain")):
+            yield from _domain(value)
+
+
+# --- keys that the documents do not have ------------------------------------------------------------------------------
+
+
+def _decoded(key: bytes) -> str:
+    return key.decode("utf-8", "replace")
+
+
+def _without_properties(content: bytes, change: ChangeDocument | None) -> bytes:
+    """The content without the properties of its change, whose keys can be names of users."""
+    return content if change is None else content.replace(bytes(change.properties), b"null")
+
+
+def _unknown_keys(content: bytes) -> Iterator[str]:
+    """The keys of elements that no document has, with their places: ``property direct_objects_accessed[].newKey``."""
+    try:
+        values = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError):
+        return
+    for name, value in zip(STRUCTURED, values, strict=True):
+        left = [(name, value)]
+        while left:
+            path, one = left.pop()
+            if isinstance(one, list):
+                left += [(f"{path}[]", each) for each in one]
+            elif isinstance(one, dict):
+                for key, each in one.items():
+                    if key not in _FIELDS:
+                        yield _named("property", f"{path}.{key}")
+                    elif key != "properties":
+                        left.append((f"{path}.{key}", each))

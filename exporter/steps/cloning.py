@@ -1,0 +1,154 @@
+"""Tables that came by a CLONE of their schema or database: they are matched by name with those that were cloned.
+
+No row names them. A table that the rows show first after the CLONE, under a name in the clone, and do not create,
+came by it. Its database looks for the CLONE; the database that was cloned says since when the source had its name; that
+name informs the objects that had it. They know what they were at the time of the CLONE.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from exporter.messages import CLONED, CLONED_FROM, NAME, OBJECT, Message, by_key, encode, order, parts, rank, within
+from exporter.queries.clones import COPIED, KINDS, around, database, in_source
+from exporter.steps.carried import CLONES, COPIES
+from exporter.steps.state import snapshot
+from exporter.things.copies import Copy
+from exporter.things.lives import NEVER, Event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.steps.job import Job
+    from exporter.things.lives import Profile
+
+_EVENT, _MEMBER, _COPY = range(3)
+_DAY: Final = 86_400_000_000
+COPY_OF: Final = 2
+"""Rank of a copy among the messages to a name."""
+
+
+class _Member(Struct, array_like=True, frozen=True, gc=False):
+    """A table, with the start of the first query that names it; ``within``: schemas and databases of its names."""
+
+    start: int
+    copy: Copy | None
+    key: str
+    within: list[str]
+
+
+_read_event: Final = msgspec.msgpack.Decoder(Event).decode
+_read_member: Final = msgspec.msgpack.Decoder(_Member).decode
+read_copy: Final = msgspec.msgpack.Decoder(Copy).decode
+
+
+def to_databases(profile: Profile, job: Job) -> Iterator[Message]:
+    """Send what happens to schemas and databases, and the tables in them, to the databases. In an update each day keeps
+    what happened on it, since a later CLONE needs it.
+    """
+    if profile.kind in KINDS:
+        for event in sorted(profile.remade):
+            for one in sorted({database(name) for name in (event.target, event.source) if name}):
+                for to in (CLONED, CLONED_FROM):
+                    message = Message(to, within(profile.account, one), order(_EVENT), encode(event))
+                    if job.clones:
+                        yield message
+                    if job.day:
+                        yield snapshot(message)
+    elif job.clones and profile.kind == COPIED and profile.names:
+        yield from _member(profile)
+
+
+def _member(profile: Profile) -> Iterator[Message]:
+    account, (start, query_id, creates) = profile.account, profile.first
+    (since, _), name = min((seen, name) for name, seen in profile.names.items())
+    member = _Member(start, None, profile.key, sorted({one for each in profile.names for one in around(each)}))
+    if not creates and since == start and around(name):
+        nobody = Event(0, "", 0, "", "", "")
+        kept, columns = profile.made_first[2], sorted(profile.columns)
+        copy = Copy(profile.key, name, query_id, profile.changed, kept, columns, nobody, "", NEVER)
+        key = within(account, database(around(name)[-1]))
+        yield Message(CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
+    for one in sorted({database(each) for each in member.within}):
+        yield Message(CLONED_FROM, within(account, one), order(_MEMBER, 0, profile.key), encode(member))
+
+
+def into(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """Tables that came by a CLONE are sent to the database that was cloned. Other messages pass through."""
+    for to, key, group in by_key(messages):
+        if to != CLONED:
+            yield from group
+            continue
+        events: list[Event] = []
+        for message in dict.fromkeys(group):
+            if rank(message) == _EVENT:
+                events.append(_read_event(message.body))
+            else:
+                yield from _came(parts(key)[0], _read_member(message.body), events)
+
+
+def _came(account: str, member: _Member, events: list[Event]) -> Iterator[Message]:
+    copy = member.copy
+    assert copy is not None, "only a table that may be a copy is sent"
+    inside = around(copy.name)
+    before = [one for one in events if one.target in inside and one.start < member.start and one.end <= member.start]
+    last = max(before, default=None)
+    if last is not None and last.source:
+        came = replace(copy, event=last, source=in_source(copy.name, last.target, last.source))
+        key = within(account, database(last.source))
+        yield Message(CLONED_FROM, key, order(_COPY, 0, copy.key), encode(came))
+
+
+def from_(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """Tables learn which CLONEs copied them, and those that came by a CLONE go to the name of their source. Other
+    messages pass through.
+    """
+    for to, key, group in by_key(messages):
+        if to != CLONED_FROM:
+            yield from group
+            continue
+        account, events = parts(key)[0], list[Event]()
+        for message in dict.fromkeys(group):
+            if rank(message) == _EVENT:
+                events.append(_read_event(message.body))
+            elif rank(message) == _MEMBER:
+                yield from _tell(account, _read_member(message.body), events, job)
+            else:
+                yield _to_source(account, read_copy(message.body), events)
+
+
+def _tell(account: str, member: _Member, events: list[Event], job: Job) -> Iterator[Message]:
+    """The CLONEs of a table's schemas and databases. In an update a CLONE is over on the days after that on which its
+    target was made anew: it brings nothing any more.
+    """
+    clones = [one for one in events if one.source in member.within]
+    if clones:
+        began = job.until - _DAY if job.day else NEVER
+        over = {
+            one
+            for one in clones
+            if any(later > one and later.target == one.target and later.end < began for later in events)
+        }
+        told = sorted(one for one in clones if one not in over)
+        yield Message(OBJECT, within(account, member.key), order(CLONES), encode(told))
+
+
+def _to_source(account: str, copy: Copy, events: list[Event]) -> Message:
+    """The name of the source, with the time since when the schema and database have their names."""
+    inside = around(copy.source)
+    since = max((one.end for one in events if one.target in inside and one < copy.event), default=NEVER)
+    body = encode(replace(copy, since=since))
+    return Message(NAME, within(account, f"{COPIED}/{copy.source}"), order(COPY_OF, 0, copy.key), body)
+
+
+def to_holders(account: str, copies: Iterable[Message], holders: Iterable[str]) -> Iterator[Message]:
+    """Send the copies of what had a name to the objects that had it."""
+    for message in copies:
+        copy = read_copy(message.body)
+        for key in holders:
+            if key != copy.key:
+                yield Message(OBJECT, within(account, key), order(COPIES, 0, copy.key), message.body)

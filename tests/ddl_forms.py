@@ -1,0 +1,87 @@
+"""The four forms of DDL properties, by what Snowflake's release notes say of behaviour changes 2178 and 2179.
+
+2178: what a user named is no key any more, but ``objectName`` of an element of an array. 2179: a value may stand alone,
+without ``{"value": …}``. They came separately, and a file may have both sides of both.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Json = dict[str, Any]
+Choice = "Callable[[], tuple[bool, bool]]"
+"""Whether a property is in an array, and whether its values stand alone."""
+
+
+class Again(str):
+    """A name that may stand twice in an object: the new name of a renamed column beside its own name."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+def _fixed(*, arrays: bool, bare: bool) -> Callable[[], tuple[bool, bool]]:
+    return lambda: (arrays, bare)
+
+
+def _mixed(seed: int = 0) -> Callable[[], tuple[bool, bool]]:
+    rng = Random(seed)
+    return lambda: (rng.random() < 0.5, rng.random() < 0.5)
+
+
+FORMS: Final[dict[str, Callable[[], Callable[[], tuple[bool, bool]]]]] = {
+    "keys and wrapped values": lambda: _fixed(arrays=False, bare=False),
+    "keys and bare values": lambda: _fixed(arrays=False, bare=True),
+    "arrays and wrapped values": lambda: _fixed(arrays=True, bare=False),
+    "arrays and bare values": lambda: _fixed(arrays=True, bare=True),
+    "mixed": _mixed,
+    "mixed again": lambda: _mixed(1),
+}
+
+
+def rows_in(form: str, rows: list[Json]) -> list[Json]:
+    """The rows with their properties in one of the forms; they come in the first one."""
+    choice = FORMS[form]()
+    return [_row(row, choice) for row in rows]
+
+
+def _row(row: Json, choice: Callable[[], tuple[bool, bool]]) -> Json:
+    change = row.get("object_modified_by_ddl")
+    if not change or not isinstance(change.get("properties"), dict):
+        return row
+    return {**row, "object_modified_by_ddl": {**change, "properties": converted(change["properties"], choice)}}
+
+
+def converted(properties: Json, choice: Callable[[], tuple[bool, bool]]) -> Json:
+    """The properties of an object, or the members of one element."""
+    return {name: _property(value, choice) for name, value in deepcopy(properties).items()}
+
+
+def _property(value: Any, choice: Callable[[], tuple[bool, bool]]) -> Any:
+    in_array, bare = choice()
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"value"} and not isinstance(value["value"], dict):
+        return value["value"] if bare else value
+    if set(value) == {"value"} and not _is_element(value["value"]):
+        return value["value"] if bare else value
+    if not in_array:
+        return {name: converted(element, choice) for name, element in value.items()}
+    return [_element(name, converted(element, choice)) for name, element in value.items()]
+
+
+def _is_element(value: Any) -> bool:
+    return isinstance(value, dict) and "subOperationType" in value
+
+
+def _element(name: str, members: Json) -> Json:
+    renamed = {Again(key) if key == "objectName" else key: value for key, value in members.items()}
+    return {"objectName": name, **renamed}

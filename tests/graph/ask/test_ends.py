@@ -1,0 +1,422 @@
+"""What ends data and objects, and what the answers say before and after: TRUNCATE.
+
+Query ``qN`` of a story runs on day N; each story is one export, and one update a day must give the same graph.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.cli import main
+from exporter.graph.ask.questions import ask, find
+from exporter.graph.ask.store import load
+from tests import exports
+from tests.graph.ask import dense_histories
+from tests.graph.ask.test_names import SET_MASK, changed, copied, read, renamed, thing
+from tests.test_updates import UPDATE, triples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Json = dict[str, Any]
+SOURCE, OTHER, A, B = thing("SOURCE", 1), thing("OTHER", 2), thing("A", 3), thing("B", 4)
+TRUNCATED: Final[Json] = {"objects_modified": [A], "line": {"query_type": "TRUNCATE_TABLE"}}
+"""A row of TRUNCATE names the table in objects_modified, as any write does (view, "Write operation notes")."""
+A2, A3 = thing("A", 13), thing("A", 23)
+TAG: Final[Json] = {"objectDomain": "TAG", "objectId": 80, "objectName": "D.S.PII"}
+SET_TAG: Final[Json] = {
+    "D.S.PII": {"objectId": {"value": 80}, "subOperationType": "ADD", "tagValue": {"value": "high"}}
+}
+SET_OWNER: Final[Json] = {
+    "D.S.OWNER": {"objectId": {"value": 81}, "subOperationType": "ADD", "tagValue": {"value": "ops"}}
+}
+SET_ROWS: Final[Json] = {"D.S.ROWS": {"objectId": {"value": 901}, "subOperationType": "ADD"}}
+
+
+ID_900: Final[Json] = {"objectId": {"value": 900}}
+SET_BOTH: Final[Json] = {"tags": SET_TAG, **SET_MASK["C"]}
+E_OF_A, B_E, B_F = thing("A", 3, columns=("E",)), thing("B", 4, columns=("E",)), thing("B", 4, columns=("F",))
+
+
+def to(name: str) -> Json:
+    return {"subOperationType": "ALTER", "objectName": {"value": name}}
+
+
+def copied_column(source: Json, target: Json) -> Json:
+    """The column of the source into that of the target."""
+    (column,), (filled,) = source["columns"], target["columns"]
+    part = {key: value for key, value in source.items() if key != "columns"}
+    return {
+        **read(source, "ETL"),
+        "objects_modified": [{**target, "columns": [{**filled, "directSources": [part | column]}]}],
+    }
+
+
+def granted(table: Json) -> Json:
+    share = {"objectDomain": "SHARE", "objectId": 90, "objectName": "PARTNERS"}
+    securable = {"DOMAIN": "TABLE", "ID": table["objectId"], "NAME": table["objectName"]}
+    grant = {f"SECURABLE_OBJECT_{part}": value for part, value in securable.items()}
+    return changed(share, grant={"value": {"PRIVILEGES": ["SELECT"], **grant}})
+
+
+STORIES: Final[dict[str, list[Json]]] = {
+    "truncated": [copied(SOURCE, A), TRUNCATED, copied(OTHER, A), copied(A, B)],
+    "without-query-history": [copied(SOURCE, A), {"objects_modified": [A]}, copied(OTHER, A), copied(A, B)],
+    "truncated-last": [copied(SOURCE, A), {**TRUNCATED, **read(A)}],
+    # A is replaced each night: a new id, no DROP
+    "nightly": [
+        copied(SOURCE, A, "CREATE"), {**read(A, "BEN"), **changed(A, columns=SET_MASK, tags=SET_TAG)}, granted(A),
+        copied(A, A2, "REPLACE"), copied(OTHER, A2), copied(OTHER, A3, "CREATE"), read(A3, "CLEO"),
+    ],
+    # the first row that names the two is the one that swaps them
+    "swapped-at-once": [
+        changed(B, swapTargetDomain={"value": "Table"}, swapTargetId={"value": 3}, swapTargetName={"value": "D.S.A"}),
+    ],
+    "unrecorded": [read(A), copied(OTHER, A2, "CREATE"), read(A2)],
+    "shadowed": [
+        copied(SOURCE, A), changed(A, tags=SET_TAG), copied(OTHER, A2, "CREATE"), read(A2), read(A), read(A2),
+    ],
+    # A is called B since, so who takes its former name takes nothing from it
+    "elsewhere": [copied(SOURCE, A), changed(A, tags=SET_TAG), renamed(A, "B"), copied(OTHER, A2, "CREATE"), read(A2)],
+    "tag-replaced": [
+        changed(TAG, "CREATE"), changed(A, tags=SET_TAG), changed(TAG | {"objectId": 81}, "REPLACE"), read(A),
+    ],
+    "spelled": [read(A), read(A | {"objectName": 'd.s."A"'}), read(A), renamed(A, "B"), read(thing("B", 3))],
+    # E is tagged and masked, copied, called F, read, called G
+    "renamed-column": [
+        changed(E_OF_A, columns={"E": SET_BOTH}), copied_column(E_OF_A, B_E), changed(E_OF_A, columns={"E": to("F")}),
+        copied_column(thing("A", 3, columns=("F",)), B_F), read(thing("A", 3, columns=("F",)), "ANA"),
+        read(B_F, "BEN"), changed(E_OF_A, columns={"F": to("G")}), read(thing("A", 3, columns=("G",)), "CLEO"),
+        changed(E_OF_A, columns={"G": {"maskingPolicies": {"D.S.MASK": {"subOperationType": "DROP", **ID_900}}}}),
+        changed(E_OF_A, columns={"E": {"subOperationType": "ADD", "tags": SET_TAG}}),
+    ],
+    # A is replaced and covered again; then another table is dropped
+    "covered-again": [
+        changed(A, columns={"C": SET_BOTH}), changed(A2, "REPLACE"), changed(A2, columns={"C": SET_BOTH}),
+        changed(B, "DROP"), read(A2),
+    ],
+    # the mask is set on the tag, the row access policy on the table
+    "tag-dropped": [
+        changed(TAG, **SET_MASK["C"]), changed(A, tags=SET_TAG, rowAccessPolicies=SET_ROWS), changed(B, tags=SET_OWNER),
+        changed(A, tags=SET_OWNER), changed(TAG, "DROP"), read(A),
+    ],
+    "dropped": [copied(SOURCE, A), renamed(A, "B"), changed(thing("B", 3), "DROP"), read(OTHER)],
+    "shown-after-drop": [copied(SOURCE, A), changed(A, "DROP"), read(A)],
+    "undropped": [
+        changed(A, tags=SET_TAG), granted(A), changed(A, "DROP"), read(B), changed(A, "UNDROP"), read(B),
+    ],
+}  # fmt: skip
+
+
+def _rows(name: str) -> tuple[list[list[Json]], list[list[Json]]]:
+    """Rows and lines of QUERY_HISTORY, day by day."""
+    rows: list[list[Json]] = []
+    lines: list[list[Json]] = []
+    for row in STORIES[name]:
+        if not row.get("again"):
+            rows.append([])
+            lines.append([])
+        ident = f"q{len(rows)}"
+        said = {key: value for key, value in row.items() if key not in {"again", "line"}}
+        own = {"query_id": ident, "query_start_time": f"2026-01-{len(rows):02}T06:00:00Z"}
+        rows[-1].append({"user_name": "ETL", **said, **own, "organization_name": "STORY", "account_name": name})
+        if "line" in row:
+            lines[-1].append({"query_id": ident, **row["line"]})
+    return rows, lines
+
+
+def flat(days: list[list[Json]]) -> list[Json]:
+    return list(chain.from_iterable(days))
+
+
+def _export(rows: list[Json], lines: list[Json], out: Path, *options: str) -> Path:
+    given = [exports.ndjson(rows, out.with_suffix(".rows.ndjson"))]
+    history = exports.ndjson(lines, out.with_suffix(".lines.ndjson"))
+    assert exports.export(given, out, "--query-history", str(history), "--force", *options) == 0
+    assert exports.report(out)["violations"] == {}
+    return out
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The export of a story."""
+    known: dict[str, Path] = {}
+
+    def of(name: str) -> Path:
+        if name not in known:
+            rows, lines = _rows(name)
+            folder = tmp_path_factory.mktemp(name)
+            known[name] = _export(flat(rows), flat(lines), folder / "once")
+        return known[name]
+
+    return of
+
+
+def asked(out: Path, question: str, **given: str) -> set[tuple[str | None, ...]]:
+    return set(ask(load(out), find(question), given).rows)
+
+
+def cells(out: Path, question: str, place: int = 0, **given: str) -> set[str | None]:
+    return {row[place] for row in asked(out, question, **given)}
+
+
+def at(day: float) -> str:
+    """Noon of a day is after its query."""
+    return f"2026-01-{int(day):02}T12:00:00Z"
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_day_at_a_time_gives_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
+    for rows, lines in zip(*_rows(name), strict=True):
+        out = _export(rows, lines, tmp_path / "days", *UPDATE)
+    assert triples(out) == triples(told(name))
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_late_rows_give_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
+    """First the odd days, then the even ones: what ended on a day may go on after all."""
+    rows, lines = _rows(name)
+    for part in (slice(0, None, 2), slice(1, None, 2)):
+        out = _export(flat(rows[part]), flat(lines[part]), tmp_path / "late", *UPDATE)
+    assert triples(out) == triples(told(name))
+
+
+# --- TRUNCATE ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("day", "sources"), [(1, {"D.S.SOURCE"}), (2, set()), (3, {"D.S.OTHER"})])
+def test_lineage_begins_after_a_truncate(day: int, sources: set[str], told: Callable[[str], Path]) -> None:
+    out = told("truncated")
+    assert cells(out, "lineage-as-of", object_name="D.S.A", at=at(day)) == sources
+    assert cells(out, "root-cause", object_name="D.S.A", column_name="C", at=at(day)) == sources
+
+
+def test_what_was_copied_after_a_truncate_has_nothing_from_before(told: Callable[[str], Path]) -> None:
+    out = told("truncated")
+    assert cells(out, "root-cause", object_name="D.S.B", column_name="C") == {"D.S.A", "D.S.OTHER"}
+    assert cells(out, "column-copies", object_name="D.S.SOURCE", column_name="C") == {"D.S.A"}
+
+
+def test_without_query_history_a_truncate_is_a_write_like_others(told: Callable[[str], Path]) -> None:
+    found = cells(told("without-query-history"), "lineage-as-of", object_name="D.S.A", at=at(3))
+    assert found == {"D.S.SOURCE", "D.S.OTHER"}
+
+
+def test_a_truncate_takes_nothing_from_what_its_row_shows_as_read(told: Callable[[str], Path]) -> None:
+    assert cells(told("truncated-last"), "lineage-as-of", object_name="D.S.A", at=at(3)) == set()
+
+
+def test_the_event_of_a_truncate_says_so(told: Callable[[str], Path]) -> None:
+    outputs = [
+        output
+        for event in map(json.loads, exports.events(told("truncated")))
+        if event.get("eventTime", "").startswith("2026-01-02") and "run" in event
+        for output in event["outputs"]
+    ]
+    states = {one["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange") for one in outputs}
+    assert states == {"TRUNCATE"}
+
+
+def test_an_answer_without_rows_points_to_what_is_not_recorded(
+    told: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def errors(*options: str) -> str:
+        graph = str(told("truncated"))
+        assert main(["query", "downstream-users", "--graph", graph, "--param", "object_name=D.S.B", *options]) == 0
+        return capsys.readouterr().err
+
+    assert "docs/not-recorded.md" in errors()
+    assert "docs/not-recorded.md" not in errors("--fail-on-rows")
+    assert (Path(__file__).parents[3] / "docs" / "not-recorded.md").is_file()
+
+
+# --- a name that is taken ---------------------------------------------------------------------------------------------
+
+
+def test_the_table_of_a_night_ends_when_the_next_one_takes_its_name(told: Callable[[str], Path]) -> None:
+    out = told("nightly")
+    lineage = [cells(out, "lineage-as-of", object_name="D.S.A", at=at(day)) for day in (1, 4, 5, 6)]
+    assert lineage == [{"D.S.SOURCE"}, {"D.S.A", "D.S.SOURCE"}, {"D.S.A", "D.S.SOURCE", "D.S.OTHER"}, {"D.S.OTHER"}]
+    assert asked(out, "former-names", object_name="D.S.A") == {
+        ("3", "D.S.A", "2026-01-01T06:00:00Z", "2026-01-04T06:00:00.000001Z"),
+        ("13", "D.S.A", "2026-01-04T06:00:00Z", "2026-01-06T06:00:00Z"),
+        ("23", "D.S.A", "2026-01-06T06:00:00Z", None),
+    }
+    assert cells(out, "unused-objects", since="2026-02-01T00:00:00Z") == {"D.S.A", "D.S.SOURCE", "D.S.OTHER"}
+    assert len(asked(out, "unused-objects", since="2026-02-01T00:00:00Z")) == 3
+    assert cells(out, "who-accessed", object_name="D.S.A") == {"BEN", "ETL", "CLEO"}
+
+
+def test_notes_give_present_names_only(told: Callable[[str], Path]) -> None:
+    """A table that was replaced has no name now; of two names that begin at one time, the present one is shown."""
+
+    def notes(name: str, table: str) -> list[str]:
+        given = ask(load(told(name)), find("who-accessed"), {"object_name": table}).notes
+        return [note for note in given if "had the name" in note]
+
+    assert notes("nightly", "D.S.A") == []
+    assert notes("swapped-at-once", "D.S.B") == [
+        "Table 4 had the name D.S.B until 2026-01-01T06:00:00Z, and is called D.S.A now."
+    ]
+
+
+def test_tags_policies_and_grants_end_with_the_table(told: Callable[[str], Path]) -> None:
+    out = told("nightly")
+    assert cells(out, "policy-coverage", at=at(3)) == {"D.S.A"}
+    assert asked(out, "policy-coverage") == asked(out, "policy-coverage", at=at(4)) == set()
+    assert cells(out, "exposure", at=at(3)) == {"D.S.A"}
+    assert asked(out, "exposure") == asked(out, "exposure", at=at(4)) == set()
+
+
+def test_a_table_that_was_there_before_the_record_ends_too(told: Callable[[str], Path]) -> None:
+    out = told("unrecorded")
+    assert {row[1:] for row in asked(out, "former-names", object_id="3")} == {
+        ("D.S.A", "2026-01-01T06:00:00Z", "2026-01-02T06:00:00Z")
+    }
+    assert len(asked(out, "unused-objects", since="2026-02-01T00:00:00Z")) == 2
+
+
+def test_a_temporary_table_ends_nothing(told: Callable[[str], Path]) -> None:
+    out = told("shadowed")
+    assert {row[1:] for row in asked(out, "former-names", object_id="3")} == {("D.S.A", "2026-01-01T06:00:00Z", None)}
+    assert cells(out, "lineage-as-of", object_id="3", at=at(6)) == {"D.S.SOURCE"}
+    assert cells(out, "policy-coverage", 2) == {"D.S.PII=high"}
+
+
+def test_a_former_name_is_not_taken(told: Callable[[str], Path]) -> None:
+    out = told("elsewhere")
+    assert cells(out, "policy-coverage") == {"D.S.B"}
+    assert cells(out, "lineage-as-of", object_name="D.S.B", at=at(5)) == {"D.S.SOURCE"}
+
+
+def test_a_tag_that_is_replaced_marks_nothing_any_more(told: Callable[[str], Path]) -> None:
+    out = told("tag-replaced")
+    assert cells(out, "policy-coverage", 2, at=at(2)) == {"D.S.PII=high"}
+    assert asked(out, "policy-coverage") == set()
+
+
+def test_another_spelling_begins_no_new_period(told: Callable[[str], Path]) -> None:
+    assert {row[1:] for row in asked(told("spelled"), "former-names", object_id="3")} == {
+        ("D.S.A", "2026-01-01T06:00:00Z", "2026-01-04T06:00:00Z"), ("D.S.B", "2026-01-04T06:00:00Z", None),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("day", "covered"),
+    [
+        (1, {("D.S.A", "C", "D.S.PII=high", "D.S.MASK")}),
+        (2, set()),
+        (3, {("D.S.A", "C", "D.S.PII=high", "D.S.MASK")}),
+        (4, {("D.S.A", "C", "D.S.PII=high", "D.S.MASK")}),
+    ],
+)
+def test_policies_of_the_new_table_hold_though_others_ended(
+    day: int, covered: set[Any], told: Callable[[str], Path]
+) -> None:
+    assert asked(told("covered-again"), "policy-coverage", at=at(day)) == covered
+
+
+def test_only_what_a_dropped_tag_brought_ends_with_it(told: Callable[[str], Path]) -> None:
+    out = told("tag-dropped")
+    found = [{row[2:] for row in asked(out, "policy-coverage", object_name="D.S.A", at=at(day))} for day in (4, 5)]
+    assert found == [{("D.S.OWNER=ops, D.S.PII=high", "D.S.MASK, D.S.ROWS")}, {("D.S.OWNER=ops", "D.S.ROWS")}]
+
+
+@pytest.mark.parametrize("question", ["policy-coverage", "exposure"])
+def test_between_drop_and_undrop_nothing_is_covered_or_open(question: str, told: Callable[[str], Path]) -> None:
+    found = [cells(told("undropped"), question, at=at(day)) for day in (2, 3, 4, 5, 6)]
+    assert found == [{"D.S.A"}, set(), set(), {"D.S.A"}, {"D.S.A"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [("dropped", {("D.S.A", "01", "02"), ("D.S.B", "02", "03")}), ("undropped", {("D.S.A", "01", None)}),
+     ("shown-after-drop", {("D.S.A", "01", None)})],
+)  # fmt: skip
+def test_the_last_name_of_a_dropped_object_ends(name: str, last: set[Any], told: Callable[[str], Path]) -> None:
+    rows = asked(told(name), "former-names", object_id="3", domain="Table")
+    assert {(row[1], (row[2] or "")[8:10], row[3] and row[3][8:10]) for row in rows} == last
+
+
+# --- columns that are renamed -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("day", "covered"),
+    [
+        (2, {("D.S.A", "E", "D.S.PII=high", "D.S.MASK")}),
+        (3, {("D.S.A", "F", "D.S.PII=high", "D.S.MASK")}),
+        (7, {("D.S.A", "G", "D.S.PII=high", "D.S.MASK")}),
+        (9, {("D.S.A", "G", "D.S.PII=high", "")}),
+        (10, {("D.S.A", "G", "D.S.PII=high", ""), ("D.S.A", "E", "D.S.PII=high", "")}),
+    ],
+)
+def test_tags_and_policies_follow_a_renamed_column(day: int, covered: set[Any], told: Callable[[str], Path]) -> None:
+    out = told("renamed-column")
+    assert asked(out, "policy-coverage", at=at(day)) == covered
+    if day == 10:
+        assert asked(out, "policy-coverage") == covered
+
+
+def test_reads_in_clear_of_a_renamed_column_are_found(told: Callable[[str], Path]) -> None:
+    out = told("renamed-column")
+    found = {(row[0], row[4], row[5]) for row in asked(out, "unmasked-reads", object_name="D.S.A")}
+    assert found == {("ETL", "E", "WHILE"), ("ETL", "F", "WHILE"), ("ANA", "F", "WHILE"), ("CLEO", "G", "WHILE")}
+    copies = {row[:2] + row[3:] for row in asked(out, "unmasked-copies")}
+    assert ("D.S.A", "F", "D.S.B", "F") in copies
+
+
+def test_the_tags_of_a_column_begin_under_its_former_names(told: Callable[[str], Path]) -> None:
+    out = told("renamed-column")
+    for name, columns in (("G", {"E"}), ("F", {"E"}), ("E", {"E"})):
+        rows = asked(out, "tag-history", object_name="D.S.A", column_name=name)
+        days = {(row[0] or "")[8:10] for row in rows}
+        assert ({row[3] for row in rows}, days) == (columns, {"01"} if name != "E" else {"01", "10"})
+
+
+# --- a column is no copy of itself ------------------------------------------------------------------------------------
+
+
+def test_a_column_of_a_table_that_is_made_anew_from_itself_is_no_copy_of_itself(told: Callable[[str], Path]) -> None:
+    out = told("nightly")
+    assert asked(out, "column-copies", object_name="D.S.A", column_name="C") == set()
+    assert asked(out, "column-copies", object_id="3", column_name="C") == {("D.S.A", "Table", "C")}
+    assert cells(out, "column-copies", object_name="D.S.SOURCE", column_name="C") == {"D.S.A"}
+    copies = {row[4] for row in asked(out, "changes", since="2026-01-01T00:00:00Z") if row[0] == "new copy"}
+    assert copies == {"q1", "q5"}
+
+
+# --- drawn histories over days ----------------------------------------------------------------------------------------
+
+
+def _over_days(seed: int) -> tuple[list[Json], list[Json]]:
+    """A dense history, its moments hours apart."""
+    rows, lines = dense_histories.history(seed, 25, dense_histories.ENDING * 2)
+
+    def moved(time: str) -> str:
+        at = dense_histories.START + (datetime.fromisoformat(time) - dense_histories.START) * 1800
+        return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.000Z}"
+
+    told = [{**row, "query_start_time": moved(row["query_start_time"])} for row in rows]
+    return told, [{**line, "end_time": moved(line["end_time"])} for line in lines] if seed % 2 else []
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_drawn_ends_are_the_same_after_updates(seed: int, tmp_path: Path) -> None:
+    rows, lines = _over_days(seed)
+    once = _export(rows, lines, tmp_path / "once")
+    rng = Random(seed)
+    early = sorted(rows, key=lambda row: str(row["query_start_time"]))[: len(rows) // 2]
+    parts = [early, rng.sample(rows, len(rows) // 2), rows]
+    for number, part in enumerate(parts):
+        own = {row["query_id"] for row in part}
+        known = [line for line in lines if line["query_id"] in own] if number else lines[::2]
+        out = _export(part, known, tmp_path / "updated", *UPDATE)
+    assert triples(out) == triples(once)

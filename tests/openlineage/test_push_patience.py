@@ -1,0 +1,132 @@
+"""Backends that are started again, forbid everything, are Marquez without saying so, or cannot hold a name."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.cli import main
+from exporter.openlineage.push.http import READ
+from tests.openlineage.hostile import Hostile, Reply, dataset, folder, history, run, run_id
+from tests.openlineage.pushing import counted, kept, push
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("alone")
+EVENTS: Final = history(20)
+LISTED: Final = json.dumps({"namespaces": [{"name": "default", "ownerName": "anonymous"}]})
+
+
+@pytest.mark.parametrize("reply", [Reply(resets=True), Reply(502), Reply(503)])
+def test_events_are_sent_again_until_a_backend_is_back(
+    reply: Reply, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A push used to give up after four tries without an answer, which took four seconds."""
+    where = folder(tmp_path / "out", EVENTS[:1])
+    with Hostile(lambda asked: reply if asked.tries <= 5 else Reply()) as server:
+        code, counts, said = push(where, server.url, capsys, "--patience", "60")
+    assert (code, counts) == (0, counted(delivered=1))
+    assert said.count("does not answer") == 1
+    assert "trying again for 1 min (--patience)" in said
+
+
+def test_patience_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "out", EVENTS)
+    with Hostile(lambda _: Reply(resets=True)) as server:
+        code, counts, _ = push(where, server.url, capsys, "--patience", "1")
+    assert (code, counts) == (3, counted(left=len(EVENTS)))
+    assert kept(where) == []
+
+
+def test_a_slow_answer_is_waited_for() -> None:
+    """A Marquez took 12 seconds for one event."""
+    assert READ > 12
+
+
+def test_a_backend_that_forbids_everything_ends_the_push_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = folder(tmp_path / "out", EVENTS)
+    with Hostile(lambda _: Reply(403, "no such permission")) as server:
+        code, counts, said = push(where, server.url, capsys, "--concurrency", "1")
+        assert (code, counts) == (3, counted(left=len(EVENTS)))
+        assert len(server.asked) < 10
+    assert "403 no such permission" in said
+    assert kept(where) == []
+
+
+def test_one_event_that_is_forbidden_is_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "out", EVENTS)
+    with Hostile(lambda asked: Reply(403 if asked.run == run_id("q000007") else 201)) as server:
+        code, counts, _ = push(where, server.url, capsys, "--concurrency", "1")
+    assert (code, counts) == (3, counted(delivered=len(EVENTS) - 2, set_aside=2))
+
+
+@pytest.mark.parametrize("address", ["htp://h:5000", "ftp://h/x", "file:///x", "localhost:5000", "//h:5000"])
+def test_an_address_that_is_no_http_is_refused(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = folder(tmp_path / "out", EVENTS[:1])
+    monkeypatch.setenv("OPENLINEAGE_URL", address)
+    assert main(["push", str(where)]) == 2
+    assert "It has to begin with http:// or https://" in capsys.readouterr().err
+
+
+# --- Marquez ----------------------------------------------------------------------------------------------------------
+
+
+def test_marquez_is_recognised_by_its_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "out", run("q", 1, reads=["S"], writes=["T"], parent="p"))
+    with Hostile(listed=LISTED) as server:
+        said = push(where, server.url, capsys).said
+        facets = [event["run"]["facets"].keys() for event in server.taken]
+    assert "answers as Marquez does: profile marquez" in said
+    assert all("parent" not in one and "accessHistory_parent" in one for one in facets)
+
+
+@pytest.mark.parametrize("listed", [None, "{}", "[]", '{"namespaces": 1}', "<html>", "\x00"])
+def test_another_backend_is_not(listed: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "out", run("q", 1, reads=["S"], writes=["T"], parent="p"))
+    with Hostile(listed=listed) as server:
+        assert "Marquez" not in push(where, server.url, capsys).said
+        assert all("parent" in event["run"]["facets"] for event in server.taken)
+
+
+def test_a_profile_that_is_given_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "out", run("q", 1, reads=["S"], writes=["T"], parent="p"))
+    with Hostile(listed=LISTED) as server:
+        assert "Marquez" not in push(where, server.url, capsys, "--profile", "any").said
+        assert all("parent" in event["run"]["facets"] for event in server.taken)
+
+
+BROKEN: Final = ("\n", "\r", "\t", "\x00", "\x1f", "\x7f", "\x85", "\u2028")
+
+
+@pytest.mark.parametrize("mark", BROKEN)
+def test_a_name_that_breaks_the_pages_of_marquez_is_left_out_with_a_reason(
+    mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = f"D.S.{mark}BAD"
+    whole = run("q", 1, reads=[bad, "D.S.GOOD"], writes=["D.S.T", f"D.S.T{mark}"], job=f"write{mark}T")
+    where = folder(tmp_path / "out", [*whole, dataset(bad), dataset("D.S.GOOD", ["A", f"B{mark}C"])])
+    with Hostile() as server:
+        code, counts, said = push(where, server.url, capsys, "--profile", "marquez")
+        assert (code, counts) == (0, counted(delivered=3)), kept(where)
+        assert [name for name in _names(server.taken) if mark in name] == []
+        assert {"D.S.GOOD", "D.S.T", "A"} <= set(_names(server.taken))
+    assert "events of datasets that the backend cannot hold" in said
+    reasons = [reason for one in kept(where, "reduced.ndjson") for reason in one["left_away"]]
+    assert any(reason.startswith("the dataset ") for reason in reasons)
+    assert any(reason.startswith("the column ") for reason in reasons)
+
+
+def _names(thing: Any) -> list[str]:
+    """Every text in events that names something."""
+    if isinstance(thing, dict):
+        own = [one for key, one in thing.items() if key in {"name", "field"}] + list(thing.get("fields") or ())
+        below = [name for one in thing.values() for name in _names(one)]
+        return [one for one in (*own, *below) if isinstance(one, str)]
+    return [name for one in thing for name in _names(one)] if isinstance(thing, list) else []

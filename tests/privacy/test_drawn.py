@@ -1,0 +1,142 @@
+"""No text that users wrote keeps a user's name, wherever it is and however the name is spelled."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from exporter.privacy.filters import Filters
+from exporter.privacy.key import Key
+from exporter.privacy.lines import lines_of
+from exporter.queries.properties import meaning, read
+from exporter.rows.history import read_history
+from exporter.rows.row import Row, Unreadable
+from exporter.steps.reading import Record
+from exporter.steps.screening import Screen
+from tests import every_field
+from tests.ddl_forms import FORMS, rows_in
+from tests.privacy import drawn
+
+KEY: Final = Key(b"a key of 24 bytes, ASCII")
+SCREEN: Final = Screen(Filters(), KEY, query_text=True)
+SCREENS: Final = {
+    "known": SCREEN.knowing(drawn.USERS),
+    "of earlier runs": SCREEN.knowing([], map(KEY.pseudonym, drawn.USERS)),
+}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("seed", range(2))
+def test_no_text_keeps_a_name(seed: int, name: str) -> None:
+    said, screen = drawn.Drawn(Random(seed)), SCREENS[name]
+    rows = list(drawn.rows(said))
+    for row in rows:
+        seen = screen.look(Record("/f", 0, "line", json.dumps(row)))
+        assert isinstance(seen.row, Row)
+        assert drawn.found(seen.text) == []
+    for row in drawn.aggregate_rows(said):
+        seen = screen.look(Record("/f", 0, "line", json.dumps(row), is_aggregate=True))
+        assert isinstance(seen.row, Row)
+        assert drawn.found(seen.text) == []
+    for line in drawn.history(said, [row["query_id"] for row in rows[:12]]):
+        text = json.dumps(line)
+        assert drawn.found(str(screen.line(read_history(text).history, text))) == []  # type: ignore[union-attr] # a line
+    assert len(said.spelled) == len(drawn.CASES) * len(drawn.QUOTES) * len(drawn.CODES) * len(drawn.AROUND)
+
+
+def test_the_names_are_in_every_text_and_would_be_found() -> None:
+    """Each field of the documents that is not Snowflake's own has names, and each spelling is recognized."""
+    said = drawn.Drawn(Random(0))
+    rows = list(drawn.rows(said))
+    list(drawn.history(said, ["q"]))
+    last = {field.rpartition(".")[2].split()[-1] for field in said.words} - every_field._NUMBERS - {"user_name"}
+    assert {field.rpartition(".")[2].split()[-1] for field in said.places} >= last - drawn.OF_SNOWFLAKE
+    assert [row for row in rows if not drawn.found(json.dumps(row))] == []
+    assert [text for _ in range(2000) for text in [said.text("x")] if not drawn.found(text)] == []
+
+
+# --- users who are called like a documented member, or like a word of Snowflake's -------------------------------------
+
+WORDS: Final = frozenset(
+    {
+        *("TYPE", "ADD", "VALUE", "value", "COLUMNS", "TAGS", "COMMENT", "START", "TABLE", "ALTER", "GRANT", "SELECT"),
+        *("objectName", "SUBOPERATIONTYPE", "TAGVALUE", "NODE", "LOCATION", "66564", "QUERY_ID", "OWNER", "ADMIN"),
+    }
+)
+LINES: Final = lines_of(KEY, WORDS)
+
+
+def _of_words() -> list[dict[str, Any]]:
+    """A change for each word: a column, a tag and a comment of this name, and a property to come."""
+    element = {"subOperationType": "ADD", "objectId": {"value": 66564}}
+    return [
+        every_field._query(
+            f"q-{word}",
+            object_modified_by_ddl={
+                "objectDomain": "Table",
+                "objectName": f'D.S."{word}"',
+                "operationType": "ALTER",
+                "properties": {
+                    "columns": {word: {**element, "tags": {f"D.S.{word}": {**element, "tagValue": {"value": word}}}}},
+                    "maskingPolicies": {word: element},
+                    "propertyOfNextYear": {word: element},
+                    "comment": {"value": word},
+                    "swapTargetDomain": {"value": "Table"},
+                },
+            },
+        )
+        for word in sorted(WORDS)
+    ]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_user_called_like_a_documented_member_is_replaced_in_every_form(form: str) -> None:
+    """Alike, so that all forms mean the same; and what is Snowflake's own stays."""
+    for first, row in zip(_of_words(), rows_in(form, _of_words()), strict=True):
+        made, other = (json.loads(LINES.line(json.dumps(one)))["object_modified_by_ddl"] for one in (row, first))
+        properties = read(json.dumps(made["properties"], separators=(",", ":")))
+        assert meaning(properties.normal) == meaning(
+            read(json.dumps(other["properties"], separators=(",", ":"))).normal
+        )
+        assert (made["objectDomain"], made["operationType"]) == ("Table", "ALTER")
+        (column,) = properties.compounds["columns"].items()
+        word = first["query_id"].removeprefix("q-")
+        assert column[0] == KEY.pseudonym(word)
+        in_a_name = KEY.pseudonym(word.upper() if word.upper() in WORDS else word)  # no quotes: upper case
+        assert (column[1].atom("subOperationType"), column[1].atom("objectId")) == ("ADD", "66564")
+        assert properties.atoms["comment"] == column[0]
+        assert column[1].inside is not None
+        assert list(column[1].inside.compounds["tags"]) == [f"D.S.{in_a_name}"]
+
+
+def test_a_reason_that_quotes_a_row_has_no_name() -> None:
+    row = {"query_start_time": every_field.START, "user_name": "KANARIE", "calls": "by kanarie"}
+    seen = SCREENS["known"].look(Record("/f", 0, "line", json.dumps(row), is_aggregate=True))
+    assert isinstance(seen.row, Unreadable)
+    assert drawn.found("; ".join(seen.row.problems)) == []
+    assert any("calls must be a whole number" in one for one in seen.row.problems)
+
+
+def test_snowflakes_own_words_stay_where_it_wrote_them_and_nowhere_else() -> None:
+    own = {"objectDomain": "Table", "objectId": "66564"}
+    row = {
+        **every_field._query("ADD", event_source="SELECT", account_name="ADMIN"),
+        "direct_objects_accessed": [{**own, "stageKind": "Table", "joinObjects": [{"type": "ADD", "node": own}]}],
+        "object_modified_by_ddl": {**own, "operationType": "ADD", "properties": "{}"},
+    }
+    assert json.loads(LINES.line(json.dumps(row))) == row
+    texts = [f'{{"x": {json.dumps(row)}}}', json.dumps({**every_field._query("q"), "additional_properties": row})]
+    for text in (LINES.line(texts[0]), LINES.line(texts[1]), LINES.text(json.dumps(row)), LINES.text(texts[0])):
+        inside = json.loads(text)
+        inside = inside.get("x") or inside.get("additional_properties") or inside
+        assert KEY.pseudonym("ADD") in json.dumps(inside)
+        assert not {"ADD", "SELECT", "ADMIN", "Table", "66564"} & set(_strings(inside))
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [*value, *_strings(list(value.values()))]
+    return [text for one in value for text in _strings(one)] if isinstance(value, list) else [str(value)]

@@ -1,0 +1,84 @@
+"""Pages and the picture of lineage go through views and streams, and say what is certain and what is possible."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter.serve.lineage.edges import NOT_SHOWN, Place, lineage
+from exporter.serve.lineage.elements import elements
+from exporter.serve.lineage.picture import picture
+from tests import exports
+from tests.graph.ask.test_views import ROWS
+from tests.serve.conftest import sited
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.serve.site import Site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("views")
+    assert exports.export([exports.ndjson(ROWS, folder / "rows.ndjson")], folder / "out") == 0
+    with sited(folder / "out") as made:
+        yield made
+
+
+def found(site: Site, name: str, way: str, column: str = "", day: date | None = None) -> dict[str, str]:
+    """The neighbours of an object in the picture, with the evidence."""
+    thing, _ = site.named(name)
+    assert thing is not None
+    made = lineage(site, thing, column, day)
+    flows = made.neighbours("up" if way == "up" else "down", made.focus)
+    return {".".join(filter(None, (made.named[one].name, one.column))): flow.evidence for one, flow in flows.items()}
+
+
+def test_the_picture_goes_through_views(site: Site) -> None:
+    assert found(site, "D.S.V", "up") == {"D.S.T": "CERTAIN"}
+    assert found(site, "D.S.V", "up", "VC") == {"D.S.T.C": "CERTAIN"}
+    assert found(site, "D.S.ST", "up", "C") == {"D.S.T.C": "CERTAIN"}
+    assert found(site, "D.S.W", "up") == {"D.S.T": "POSSIBLE", "D.S.X": "POSSIBLE"}
+    assert found(site, "D.S.V", "up", day=date(2026, 3, 6)) == {"D.S.T": "CERTAIN"}
+    down = found(site, "D.S.T", "down")
+    assert down == {"D.S.V": "CERTAIN", "D.S.ST": "CERTAIN", "D.S.W": "POSSIBLE", "D.S.COPY": ""}
+    assert found(site, "D.S.T", "down", day=date(2026, 3, 2)) == {"D.S.V": "CERTAIN"}
+
+
+def test_the_picture_goes_on_behind_a_view_and_beyond_it(site: Site) -> None:
+    thing, _ = site.named("D.S.V")
+    assert thing is not None
+    made = lineage(site, thing, "", None)
+    (table,) = made.neighbours("up", made.focus)
+    assert {made.named[one].name for one in made.neighbours("up", table)} == {"D.S.RAW"}
+    over = lineage(site, site.named("D.S.RAW")[0] or thing, "", None)
+    (table,) = over.neighbours("down", over.focus)
+    view = next(one for one in over.neighbours("down", table) if over.named[one].name == "D.S.V")
+    assert {over.named[one].name for one in over.neighbours("down", view)} == {"D.S.COPY"}
+
+
+def test_edges_are_drawn_by_their_evidence(site: Site) -> None:
+    for name, drawn in (("D.S.V", "shows"), ("D.S.W", "possible"), ("D.S.T", "")):
+        thing, _ = site.named(name)
+        assert thing is not None
+        made = lineage(site, thing, "", None)
+        shown = elements(site, made, picture(made, frozenset()), None)
+        into = [
+            one["classes"]
+            for one in shown
+            if "source" in one["data"] and one["data"]["target"].find(site.path(thing.iri)) >= 0
+        ]
+        assert into
+        assert set(into) == {drawn}
+
+
+def test_nobody_says_that_the_data_of_a_view_came_from_nowhere(site: Site) -> None:
+    thing, _ = site.named("D.S.LONE")
+    assert thing is not None
+    assert lineage(site, thing, "", None).notes == [NOT_SHOWN]
+    made = lineage(site, thing, "", date(2026, 3, 9))
+    assert made.notes == [NOT_SHOWN]
+    assert made.focus == Place(thing.iri)

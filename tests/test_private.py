@@ -1,0 +1,147 @@
+"""DIR, its state, quarantine and store, ledgers and locks are for their owner alone, whatever the umask."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter import pipeline
+from exporter.cli import main
+from exporter.graph.ask import disk
+from exporter.openlineage.push.ledger import Ledger
+from tests import exports
+from tests.bad_rows import GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+BAD = {"query_id": "bad"}
+
+
+@contextmanager
+def umask(mask: int) -> Iterator[None]:
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def modes(path: Path) -> set[int]:
+    """The modes of a folder and of everything below it."""
+    return {stat.S_IMODE(one.lstat().st_mode) for one in (path, *path.rglob("*"))}
+
+
+def export(folder: Path, *options: str) -> int:
+    rows = folder / "rows.ndjson"
+    if not rows.exists():
+        exports.ndjson([GOOD, BAD], rows)
+        rows.chmod(0o600)
+    return exports.export([rows], folder / "out", *options)
+
+
+@pytest.mark.parametrize("mask", [0, 0o022, 0o777])
+@pytest.mark.parametrize("options", [("--outputs", "events,graph,facts,catalog", "--compress", "gzip"), ("--update",)])
+def test_an_export_is_for_its_owner_alone_under_any_umask(
+    mask: int, options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summarise, during = pipeline.summarise, set[int]()
+
+    def look(*given: object) -> object:
+        during.update(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob(".out.*"))
+        return summarise(*given)
+
+    monkeypatch.setattr(pipeline, "summarise", look)
+    with umask(mask):
+        assert export(tmp_path, *options) == 0
+        assert os.umask(mask) == mask, "it is as before"
+    assert during == {0o700, 0o600}, "the work folder and the lock"
+    assert modes(tmp_path / "out") == {0o700, 0o600}
+    assert (tmp_path / "out" / "quarantine").is_dir()
+
+
+@pytest.mark.parametrize("mask", [0, 0o777])
+def test_the_ledger_of_a_push_and_the_store_are_too(mask: int, tmp_path: Path) -> None:
+    assert export(tmp_path) == 0
+    with umask(mask):
+        ledger = Ledger(tmp_path / "out" / "push" / "backend")
+        ledger.keep("set-aside.ndjson", {"event": 1})
+        ledger.close({"events": 1})
+    assert len(list((tmp_path / "out" / "push" / "backend").iterdir())) == 3
+    assert modes(tmp_path / "out") == {0o700, 0o600}
+    with umask(mask & 0o077), disk.kept(tmp_path / "out", lambda _: None) as store:
+        assert not {mode for mode in modes(store.parent) if mode & 0o077}
+
+
+def test_what_a_former_version_left_open_becomes_private_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, backend = tmp_path / "out", tmp_path / "out" / "push" / "backend"
+    assert export(tmp_path, "--update") == 0
+    with umask(0o022):
+        backend.mkdir(parents=True)
+        (backend / "ledger.txt").write_text("+ x\n")
+        (tmp_path / ".out.store").mkdir()
+    for path in (out, *out.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    assert export(tmp_path, "--update") == 0
+    assert modes(out) == {0o700, 0o600}
+    assert "was open to others (mode 0755), has mode 0700 now; --mode 0755 keeps it open" in capsys.readouterr().err
+    with disk.kept(out, lambda _: None):
+        assert stat.S_IMODE((tmp_path / ".out.store").stat().st_mode) == 0o700
+
+
+def test_a_person_opens_it_to_a_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backend = tmp_path / "out" / "push" / "backend"
+    assert export(tmp_path, "--mode", "0750", "--update") == 0
+    assert modes(tmp_path / "out") == {0o750, 0o640}
+    backend.mkdir(parents=True)
+    (backend / "ledger.txt").touch()
+    monkeypatch.setenv("EXPORTER_MODE", "750")
+    assert export(tmp_path, "--update") == 0
+    assert "was open to others" not in capsys.readouterr().err
+    assert modes(tmp_path / "out" / "graph") == {0o750, 0o640}
+    assert modes(tmp_path / "out" / "push") == {0o700, 0o600}, "only the owner pushes"
+    monkeypatch.delenv("EXPORTER_MODE")
+    assert export(tmp_path, "--update") == 0
+    assert modes(tmp_path / "out") == {0o700, 0o600}
+
+
+@pytest.mark.parametrize("mode", ["", "rwx", "0644", "0070", "4755", "0o750", "750 ", "07777", "0766"])
+def test_a_mode_that_is_none_is_refused(mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert export(tmp_path, "--mode", mode) == 2
+    assert "mode: " in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_store_that_others_own_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --mode 0750 the group reads DIR, but not the store of the owner."""
+    assert export(tmp_path) == 0
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("exporter.graph.ask.stores.private.folder", refused)
+    monkeypatch.setattr("exporter.graph.ask.stores.private.opened", refused)
+    assert main(["query", "user-history", "--graph", str(tmp_path / "out")]) == 0
+
+
+@pytest.mark.jvm
+def test_what_spark_writes_between_the_rounds_is_private(spark: SparkSession) -> None:
+    """Java makes its files, and those of Python's workers, with the umask that it was started with."""
+    assert spark
+    masks = set()
+    for status in Path("/proc").glob("[0-9]*/status"):
+        told = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
+        if told["Name"] == "java" and told["PPid"] == str(os.getpid()):
+            masks.add(told["Umask"])
+    assert masks == {"0077"}
