@@ -10,13 +10,14 @@ import os
 import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from exporter.errors import UsageError
 from exporter.swap import steady
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
 Json = dict[str, Any]
 NAME: Final = "manifest.json"
@@ -76,6 +77,26 @@ def of_export(manifest: str | None) -> list[Json] | None:
         return None
     files = entries(manifest)
     return files if files and all(_DIGEST.fullmatch(one["sha256"]) for one in files) else None
+
+
+def refuse_in_export(
+    shown: str, above: Iterable[str], text: Callable[[str], str | None], is_there: Callable[[str], bool]
+) -> None:
+    """Raise UsageError if a folder of the user is in an export, which is replaced as a whole. ``above``: the folders
+    that it is in. ``text``: the text of a file, None if there is none.
+    """
+    for folder in above:
+        files = of_export(text(f"{folder}/{NAME}"))
+        if files and any(is_there(f"{folder}/{one['path']}") for one in files):
+            raise UsageError(
+                f"{shown}: is in {folder}, the folder of another export, which is replaced as a whole; give a folder "
+                "that is not in it. Nothing was changed"
+            )
+
+
+def refuse_in_export_here(shown: str, folder: Path) -> None:
+    """The same for a folder of this machine, given without links."""
+    refuse_in_export(shown, map(str, folder.parents), lambda path: _read(Path(path)), os.path.isfile)
 
 
 class Compared(NamedTuple):
@@ -189,8 +210,12 @@ def problems(folder: Path) -> list[str]:
 
 
 def _text(folder: Path) -> str | None:
+    return _read(folder / NAME)
+
+
+def _read(path: Path) -> str | None:
     try:
-        return (folder / NAME).read_text(encoding="utf-8", errors="replace")
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
 

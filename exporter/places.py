@@ -38,7 +38,7 @@ class Place(Protocol):
     def held(self) -> AbstractContextManager[None]:
         """Lock DIR for this run, after repairing and removing what dead runs left.
 
-        Raises UsageError if another run holds the lock, or if DIR cannot be written.
+        Raises UsageError if another run holds the lock, or if DIR cannot be written or is in another export.
         """
 
     def exists(self) -> bool:
@@ -112,6 +112,7 @@ class LocalPlace:
     def held(self) -> Iterator[None]:
         if os.path.ismount(self._out):
             raise UsageError(f"{self.shown}: is a mount point, which cannot be replaced; give a folder below it")
+        manifest.refuse_in_export_here(self.shown, self._out)
         if self._out.exists() and not os.access(self._out, os.W_OK):
             why = errno.EROFS if os.statvfs(self._out).f_flag & os.ST_RDONLY else errno.EACCES
             raise UsageError(f"{self.shown}: cannot be written: {os.strerror(why)}; nothing was changed")

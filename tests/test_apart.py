@@ -370,6 +370,30 @@ def test_the_root_is_refused(name: str, out: Path) -> None:
     assert main(["export", str(out.parent / "rows.ndjson"), "--engine", "local", "--out", name, *REPLACE]) == 2
 
 
+@pytest.mark.parametrize("options", [(), REPLACE, UPDATE, (*REPLACE, "--force"), ("--dry-run",)])
+@pytest.mark.parametrize("name", ["out/new", "out/events", "out/graph/a/b", "link/new", "out/state/../new"])
+def test_a_folder_in_another_export_is_refused(
+    name: str, options: tuple[str, ...], out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The next run would find files there that no export wrote."""
+    (out.parent / "link").symlink_to(out)
+    before = files(out.parent)
+    assert exports.export([out.parent / "later.ndjson"], out.parent / name, *options) == 2
+    said = f"{out.parent / name}: is in {out}, the folder of another export, which is replaced as a whole"
+    assert said in capsys.readouterr().err
+    assert files(out.parent) == before
+    assert added(out, *UPDATE) == 0
+
+
+def test_a_folder_beside_other_manifests_is_written(out: Path) -> None:
+    """Also below a folder with a manifest of an export that is not there, or of another program."""
+    for number, text in enumerate(((out / "manifest.json").read_text(), "{}", "[" * 100_000, "")):
+        above = out.parent / str(number)
+        (above / "a").mkdir(parents=True)
+        (above / "manifest.json").write_text(text)
+        assert exports.export([out.parent / "later.ndjson"], above / "a" / "b") == 0
+
+
 def test_a_hostile_manifest_removes_nothing_outside(out: Path) -> None:
     now, other = told(out), out.parent / "thesis.txt"
     other.write_text("years")

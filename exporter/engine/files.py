@@ -6,6 +6,7 @@ has no gateway.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import private
@@ -84,6 +85,12 @@ class HadoopFiles:
     def text(self, path: str) -> str | None:
         """The text of a small file; None if it does not exist."""
         return self.beginning(path, 2**31 - 1) if self.exists(path) else None
+
+    def text_if_allowed(self, path: str) -> str | None:
+        """The same; None also if this user may not read it."""
+        with suppress(Exception):  # connectors raise any exception of Java
+            return self.text(path)
+        return None
 
     def beginning(self, path: str, most: int) -> str:
         """The text of at most ``most`` bytes at the beginning of a file."""

@@ -47,6 +47,7 @@ class HadoopPlace:
 
     @contextmanager
     def held(self) -> Iterator[None]:
+        manifest.refuse_in_export(self.shown, folders_above(self._out), self._files.text_if_allowed, self._files.exists)
         self._lease = Lease(self._files, self.beside(f".{self.name}.lock"), self.shown)
         with self._lease.held():
             self._recover()
@@ -150,6 +151,14 @@ class HadoopPlace:
     def _listed(self, folder: str) -> list[Json] | None:
         """The files that the manifest of a folder lists; None if there is none or it is not complete."""
         return manifest.entries(self._files.text(f"{folder}/{manifest.NAME}"))
+
+
+def folders_above(uri: str) -> Iterator[str]:
+    """The folders above that of a URI, the nearest one first."""
+    above = uri.rpartition("/")[0]
+    while not above.endswith((":", "/")):
+        yield above
+        above = above.rpartition("/")[0]
 
 
 def _above(path: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from exporter.errors import UsageError
 from exporter.fetch import files, state, views
 from exporter.fetch.windows import Period, after
 from exporter.locks import held
+from exporter.manifest import refuse_in_export_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,6 +113,7 @@ def _now() -> datetime:
 
 def fetch(wanted: Wanted, connect: Connect, progress: Progress, clock: Callable[[], datetime] = _now) -> Fetched:
     """Fetches what ROWS does not have. After a failure, the days that are complete stay."""
+    refuse_in_export_here(str(wanted.out), wanted.out.resolve())
     state.read(wanted.out)  # errors in ROWS are reported before anything is asked
     with _held(wanted.out), ExitStack() as stack:
         had = state.read(wanted.out)

@@ -15,7 +15,7 @@ import pytest
 from exporter import manifest
 from exporter.engine import sums
 from exporter.engine.files import HadoopFiles
-from exporter.engine.hadoop import HadoopPlace
+from exporter.engine.hadoop import HadoopPlace, folders_above
 from exporter.errors import ExporterError, UsageError
 from exporter.manifest import plain
 from exporter.publication import Publication
@@ -122,6 +122,44 @@ def test_an_older_folder_is_refused_and_replaced_on_demand(tmp_path: Path) -> No
     assert not manifest.problems(tmp_path / "out")
     assert sorted(there) == [events, "manifest.json", "report.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_in_another_export_is_refused(tmp_path: Path) -> None:
+    published(place(tmp_path / "out"), EVENTS)
+    before = content(tmp_path)
+    for name in ("out/new", "out/events/a"):
+        with pytest.raises(UsageError, match=f"out/.*: is in file://{tmp_path}/out, the folder of another export"):
+            published(place(tmp_path / name), EVENTS)
+    assert content(tmp_path) == before
+    published(place(tmp_path / "out2" / "a"), EVENTS)
+
+
+def test_a_manifest_above_that_this_user_may_not_read_is_no_obstacle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A role in a cloud may have only the folder of DIR."""
+    read = HadoopFiles.text
+
+    def refused(files: HadoopFiles, path: str) -> str | None:
+        if path == f"file://{tmp_path}/manifest.json":
+            raise PermissionError(path)
+        return read(files, path)
+
+    monkeypatch.setattr(HadoopFiles, "text", refused)
+    published(place(tmp_path / "out"), EVENTS)
+
+
+@pytest.mark.parametrize(
+    ("uri", "above"),
+    [
+        ("s3a://bucket/a/b", ["s3a://bucket/a", "s3a://bucket"]),
+        ("hdfs:///a/b", ["hdfs:///a"]),
+        ("hdfs:/a/b", ["hdfs:/a"]),
+        ("hdfs://host/a", ["hdfs://host"]),
+    ],
+)
+def test_the_folders_above_a_uri(uri: str, above: list[str]) -> None:
+    assert list(folders_above(uri)) == above
 
 
 def test_what_no_export_left_stays(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from exporter import cli
 from exporter.cli import main
 from exporter.fetch.views import ACCESS_HISTORY, GRANTS, QUERY_HISTORY
 from exporter.locks import held
+from tests import exports
+from tests.bad_rows import GOOD
 from tests.fetch.snow import Snow, month
 from tests.pages import BLOCK, text
 
@@ -67,6 +69,15 @@ def test_the_summary_says_what_came_and_how_to_go_on(
     assert err == f"exporter: SNOWFLAKE.ACCOUNT_USAGE.QUERY_HISTORY has no row from {YESTERDAY} to {TODAY}\n"
     _, again, _ = run()
     assert "0 rows of no day; 2 days asked for again, nothing new" in again
+
+
+def test_a_folder_in_an_export_is_refused(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    """The next update would find files there that no export wrote."""
+    assert exports.export([exports.ndjson([GOOD], tmp_path / "one.ndjson")], tmp_path / "lineage") == 0
+    there = sorted(tmp_path.rglob("*"))
+    code, _, err = run("--out", str(tmp_path / "lineage" / "rows"))
+    assert (code, f"is in {tmp_path}/lineage, the folder of another export" in err) == (2, True), err
+    assert sorted(tmp_path.rglob("*")) == there
 
 
 def test_json_is_one_object(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:

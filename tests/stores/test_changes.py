@@ -58,8 +58,12 @@ def by_script(out: Path, store: Endpoint) -> None:
 
 def follow(out: Path, store: Endpoint, **settings: str) -> tuple[int, str]:
     """Exit code and words of ``deploy/follow``."""
+    return run(str(out), store.update, **settings)
+
+
+def run(*given: str, cwd: Path | None = None, **settings: str) -> tuple[int, str]:
     environ = {**os.environ, **settings}
-    done = subprocess.run([FOLLOW, out, store.update], env=environ, capture_output=True, text=True, check=False)
+    done = subprocess.run([FOLLOW, *given], cwd=cwd, env=environ, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 
 
@@ -108,8 +112,8 @@ def test_a_refused_update_is_reported_and_applied_later(
     oxigraph.change("DROP ALL")
     applied = str(tmp_path / "applied")
     assert follow(grown[0], oxigraph, APPLIED=applied) == (0, "")
-    code, words = follow(grown[1], oxigraph, APPLIED=applied, GRAPH="no IRI")
-    assert (code, "400" in words, "refused update 2" in words) == (1, True, True)
+    code, words = follow(grown[1], oxigraph, APPLIED=applied, GRAPH="urn:%zz")  # which is no IRI
+    assert (code, "400" in words, "refused update 2" in words) == (1, True, True), words
     assert follow(grown[1], oxigraph, APPLIED=applied) == (0, "")
     assert oxigraph.triples() == triples(grown[1])
 
@@ -234,6 +238,81 @@ def test_a_record_of_a_former_version_is_read_and_a_damaged_one_reported(
     applied.write_text(former)
     assert follow(grown[1], oxigraph, APPLIED=str(applied)) == (0, "")
     assert oxigraph.triples() == triples(grown[1])
+
+
+SETTINGS: Final = (
+    ("PARTS", "abc", "PARTS is 'abc'"),
+    ("PARTS", "0", "PARTS is '0"),
+    ("PARTS", "-1", "PARTS is '-1"),
+    ("PARTS", "1e3", "PARTS is '1e3"),
+    ("PARTS", "1,000", "PARTS is '1,000"),
+    ("PARTS", "9" * 20, "PARTS is '999"),
+    ("PARTS", " ", "PARTS is ' '"),
+    ("GRAPH", "no IRI", "GRAPH is 'no IRI'"),
+    ("GRAPH", "lineage", "GRAPH is 'lineage"),
+    ("GRAPH", "urn:a> { } } ; DROP ALL ; #", "GRAPH is 'urn:a>"),
+    ("GRAPH", "urn:a|b", "GRAPH is 'urn:a|b"),
+    ("GRAPH", "urn:a\\b", "GRAPH is 'urn:a\\b"),
+    ("GRAPH", "urn:a\nb", "GRAPH is "),
+    ("APPLIED", "{folder}", "is a folder"),
+    ("APPLIED", "{folder}/none/applied", "none cannot be written"),
+    ("APPLIED", "{folder}/out/applied", "is in"),
+    ("APPLIED", "{folder}/link/changes/applied", "is in"),
+)
+
+
+@pytest.mark.parametrize(("name", "value", "said"), SETTINGS)
+def test_a_setting_that_cannot_be_used_is_refused_in_words(
+    name: str, value: str, said: str, grown: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Before anything is sent or written."""
+    shutil.copytree(grown[0], tmp_path / "out")
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    before = sorted(tmp_path.rglob("*"))
+    given = {name: value.replace("{folder}", str(tmp_path))}
+    code, words = run(str(tmp_path / "out"), f"http://127.0.0.1:{free_port()}", **given)
+    assert (code, words.startswith("follow: "), said in words, words.count("\n")) == (2, True, True, 1), words
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "give the folder"),
+        (["{folder}"], "give the address"),
+        (["", "http://127.0.0.1:1"], "give the folder"),
+        (["{folder}", "file://{folder}/store"], "is no address of a store"),
+        (["{folder}", "ftp://127.0.0.1:1/"], "is no address of a store"),
+        (["{folder}", "htp://127.0.0.1:1/"], "is no address of a store"),
+        (["{folder}/none", "http://127.0.0.1:1"], "none is no folder"),
+        (["--help", "http://127.0.0.1:1"], "--help is no folder"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_refused_in_words(given: list[str], said: str, tmp_path: Path) -> None:
+    code, words = run(*(one.replace("{folder}", str(tmp_path)) for one in given))
+    assert (code, words.startswith("follow: "), said in words, words.count("\n")) == (2, True, True, 1), words
+    assert list(tmp_path.iterdir()) == []
+
+
+@NEEDS_CURL
+def test_a_named_graph_has_its_name_in_full(oxigraph: Endpoint, grown: tuple[Path, Path], tmp_path: Path) -> None:
+    """Also with characters that mean something to sed."""
+    oxigraph.change("DROP ALL")
+    name = "http://example.com/lineage?of=a&b=$1*.&amp;(2)/'c'"
+    assert follow(grown[1], oxigraph, GRAPH=name, APPLIED=str(tmp_path / "applied")) == (0, "")
+    assert oxigraph.triples(name) == triples(grown[1])
+
+
+@NEEDS_CURL
+def test_the_record_of_the_current_folder_is_beside_it(
+    oxigraph: Endpoint, grown: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """In it, the next update would refuse the folder."""
+    shutil.copytree(grown[0], tmp_path / "out")
+    oxigraph.change("DROP ALL")
+    assert run(".", oxigraph.update, cwd=tmp_path / "out") == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.applied"]
+    assert run(f"{tmp_path}/out/", oxigraph.update) == (0, "")
 
 
 def test_a_missing_curl_is_reported(tmp_path: Path) -> None:
