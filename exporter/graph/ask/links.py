@@ -36,7 +36,7 @@ _OBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
 """Question -> the columns for pages -> the variables of the question that have the objects."""
 _ENDING: Final = "_iri"
 _SELECT: Final = re.compile(r"^SELECT (?:DISTINCT )?(.*?)\s+WHERE \{", re.MULTILINE | re.DOTALL)
-_MEANT: Final = "SELECT DISTINCT ?object ?from ?to ?at ?until WHERE {"
+_MEANT: Final = "SELECT DISTINCT ?object ?match_name ?from ?to ?at ?until WHERE {"
 """The line of all questions that begins the objects that are meant (:mod:`exporter.graph.ask.meant`)."""
 
 

@@ -13,7 +13,7 @@ from typing import Final
 _LINES: Final = """\
 {
   # The objects that are meant, each from when until when: the same lines in every question (docs/graph.md, "Names").
-  SELECT DISTINCT ?object ?from ?to ?at ?until WHERE {
+  SELECT DISTINCT ?object ?match_name ?from ?to ?at ?until WHERE {
     # ?begin and ?here say nothing: they tell engines that guess sizes to begin here, and not with all that there is.
     VALUES ?begin { 1 } { SELECT (1 AS ?begin) WHERE { } }
     {
@@ -72,7 +72,8 @@ _LINES: Final = """\
 
 def meant(domain_of_id: str | None = None, name: str = "object_name", indent: str = "") -> str:
     """The group that binds ``?object``, ``?from``, ``?to``, ``?at`` and ``?until``. A thing that happens to an object
-    counts where its time is not before ``?from`` and is before ``?to``; unbound means no limit.
+    counts where its time is not before ``?from`` and is before ``?to``; unbound means no limit. ``?match_name``: the
+    name by which the object is meant in this period (``ah:matchName``), unbound where it is asked for by its id.
 
     ``domain_of_id``: the kind that an id alone stands for; ``name``: the parameter that has the name.
     """

@@ -111,7 +111,7 @@ def values_of(read: History) -> dict[str, list[str]]:
         name for key, turns in read.names.held.items() if key.split("/")[0] in ("table", "view") for name, _, _ in turns
     ]
     stages = [name for key, turns in read.names.held.items() if "stage" in key.split("/")[0] for name, _, _ in turns]
-    columns = [name for query in read.queries.values() for _, named in query.shown.values() for name in named]
+    columns = [name for query in read.queries.values() for _, named in query.shown.values() for name in sorted(named)]
     tags = [name for key, turns in read.names.held.items() if key.startswith("tag/") for name, _, _ in turns]
     tagged = [
         (change["objectName"], column)

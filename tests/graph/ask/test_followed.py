@@ -30,6 +30,8 @@ SET_TAG, UNSET_TAG = (
 STORIES: Final[dict[str, list[Json]]] = {
     # A is filled, called Z, and then copied
     "renamed": [copied(SOURCE, A), renamed(A, "Z"), copied(Z, C), read(C, "BEN"), read(Z, "CLEO")],
+    # A is called Z, and another table is made from it that takes the name A
+    "made-anew": [copied(SOURCE, A), renamed(A, "Z"), copied(Z, thing("A", 12), "CREATE")],
     # with a copy from before
     "copied-before": [copied(SOURCE, A), copied(A, B), renamed(A, "Z"), copied(Z, C), copied(Z, STAGE)],
     # what is written after the rename was never in A; but a table keeps what it has
@@ -130,6 +132,14 @@ def test_data_is_followed_after_a_rename(story: str, name: str, targets: set[str
     for column in ({}, {"column_name": "C"}):
         rows = asked("end-up", graph, object_name=name, **column).rows
         assert {row[0] for row in rows if row[4] == "COLUMN"} == targets
+
+
+@pytest.mark.parametrize(("names", "targets"), [("A", set()), ("Z", {"D.S.A"}), ("A Z", {"D.S.A"})])
+def test_a_column_is_itself_under_the_name_that_leads_to_it(names: str, targets: set[str], whole: Store) -> None:
+    """Of several names one is enough by which the filled column is another."""
+    asked_for = [f"D.S.{name}" for name in names.split()]
+    graph = stories.of("made-anew", whole)
+    assert told("column-copies", graph, object_name=asked_for, column_name="C") == targets
 
 
 def test_what_has_no_columns_is_followed_too(whole: Store) -> None:
