@@ -18,7 +18,7 @@ from exporter.serve.guards import protect
 from exporter.serve.lineage.page import PATH, lineage_page
 from exporter.serve.objects import objects
 from exporter.serve.pages import pages
-from exporter.serve.protocol import answered_with, endpoint
+from exporter.serve.protocol import LARGEST, answered_with, endpoint
 from exporter.serve.queries import queries
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
 def make(site: Site, host: str) -> Flask:
     """The application with the pages and the endpoint, for a server that listens at ``host``."""
     app = Flask(__name__)
+    app.config.update(MAX_CONTENT_LENGTH=LARGEST, MAX_FORM_MEMORY_SIZE=LARGEST)
     protect(app, host)
     app.register_blueprint(endpoint(site))
     for part in (pages, objects, queries, forms, own_query):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, Response, jsonify, request
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, serialize
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from exporter.errors import ExporterError, UsageError
 from exporter.graph.ask.pool import BusyError, TooLongError, UnacceptableError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST: Final = 64 << 20
 """The most bytes of an answer."""
+LARGEST: Final = 16 << 20
+"""The most bytes of a request: the longest query, where each character takes twelve bytes of a form, and more."""
 SOLUTIONS: Final = (
     "application/sparql-results+json", "application/sparql-results+xml", "text/csv", "text/tab-separated-values",
     "application/json", "application/xml", "text/xml",
@@ -76,7 +79,10 @@ def endpoint(site: Site) -> Blueprint:
         if request.method != "POST" and not {"query", "update"} & request.args.keys():
             return described(service(_address(), site.base))
         base = site.base or _address()
-        result = site.sparql.result(_query(), _wanted(SOLUTIONS, _MEANS), _wanted(TRIPLES, _MEANS_TRIPLES), MOST, base)
+        query = _query()
+        if len(query) > LONGEST:
+            raise _ProtocolError(f"The query is too long: it may have {LONGEST:,} characters.", 413)
+        result = site.sparql.result(query, _wanted(SOLUTIONS, _MEANS), _wanted(TRIPLES, _MEANS_TRIPLES), MOST, base)
         return _answer(result.body, result.media_type)
 
     @routes.get("/.well-known/void")
@@ -87,6 +93,10 @@ def endpoint(site: Site) -> Blueprint:
     def health() -> Response:
         site.health.result("ASK { ?thing ?is ?so }", SOLUTIONS[0], None, 1_000)
         return jsonify(status="ok")
+
+    @routes.errorhandler(RequestEntityTooLarge)
+    def too_large(_: RequestEntityTooLarge) -> Response:
+        return in_words(_ProtocolError(f"The request is larger than {LARGEST >> 20} MiB.", 413))
 
     @routes.errorhandler(ExporterError)
     def in_words(error: ExporterError) -> Response:
@@ -201,8 +211,6 @@ def _refuse_datasets(given: Mapping[str, object]) -> None:
 
 
 def _text(body: bytes) -> str:
-    if len(body) > 4 * LONGEST:
-        raise _ProtocolError(f"The query is too large: it may have {LONGEST:,} characters.", 413)
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError:

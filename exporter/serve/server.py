@@ -16,6 +16,7 @@ from exporter.graph.ask import disk
 from exporter.graph.ask.pool import Pool
 from exporter.serve.app import OWN_QUESTIONS, make
 from exporter.serve.pages import warm
+from exporter.serve.protocol import LARGEST
 from exporter.serve.site import Site
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ _THREADS: Final = _PAGE_THREADS + _PROCESSES + _WAITING
 _SILENT: Final = 10
 """Seconds after which a connection is closed on which nothing is sent and nothing is being answered."""
 _CONNECTIONS: Final = 2_000
-_LARGEST: Final = 8 << 20
-"""The most bytes of a request."""
+_READ: Final = 8 * LARGEST
+"""The most bytes of a request that are read: a client that still sends would not see the answer that it is too large.
+"""
 
 
 def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: Callable[[str], None]) -> None:
@@ -64,7 +66,7 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
             sockets=[listening],
             threads=_THREADS,
             ident=None,
-            max_request_body_size=_LARGEST,
+            max_request_body_size=_READ,
             channel_timeout=_SILENT,
             cleanup_interval=1,
             connection_limit=min(_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2),

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from exporter.graph.ask import disk
 from exporter.graph.ask.pool import Pool
+from exporter.serve import forms, objects, pages, queries
 from exporter.serve.app import OWN_QUESTIONS
 from exporter.serve.site import Site
 from tests import exports, golden
@@ -18,10 +19,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MONTH = golden.EXAMPLES / "company-month"
+LONG: Final = 120.0
+"""Seconds for an answer: more than any takes on a busy machine."""
+
+
+@pytest.fixture(autouse=True)
+def _pages_have_all_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page shows what it has after a second or two, which depends on the machine."""
+    for module in (forms, objects, pages, queries):
+        monkeypatch.setattr(module, "_WAIT", LONG)
 
 
 @contextmanager
-def sited(graph: Path, seconds: float = 5.0) -> Iterator[Site]:
+def sited(graph: Path, seconds: float = LONG) -> Iterator[Site]:
     """The pages of a graph, over its store; ``seconds``: the time for each answer."""
     with disk.kept(graph, lambda _: None) as store:
         pool = Pool(store, OWN_QUESTIONS, 2, seconds)

@@ -23,7 +23,7 @@ from tests.graph.shape_graphs import VALID
 from tests.serve.test_protocol import AH, ENDLESS, JSON, TRIPLES, USERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from flask.testing import FlaskClient
@@ -217,13 +217,43 @@ def test_jenas_own_client(address: str) -> None:
         assert client.service(f"{address}sparql").query("ASK {}").build().execAsk() is True
 
 
-def got(address: str, path: str) -> tuple[http.client.HTTPResponse, bytes]:
+def got(
+    address: str, path: str, body: bytes | Iterable[bytes] | None = None, kind: str = ""
+) -> tuple[http.client.HTTPResponse, bytes]:
+    """The answer to a GET, or to a POST of a body of this kind, which is sent to its end before the answer is read."""
     parts = urlsplit(address)
     assert parts.hostname
     with closing(http.client.HTTPConnection(parts.hostname, parts.port, timeout=90)) as one:
-        one.request("GET", path)
+        one.request("GET" if body is None else "POST", path, body, {} if body is None else {"Content-Type": kind})
         answer = one.getresponse()
         return answer, answer.read()
+
+
+@pytest.mark.parametrize("kind", [FORM, DIRECT, "application/octet-stream"])
+@pytest.mark.parametrize("is_whole", [True, False], ids=["with its length", "in chunks"])
+def test_a_request_that_is_too_large_is_answered_in_words(address: str, kind: str, *, is_whole: bool) -> None:
+    piece = (b"query=ASK{}" if kind == FORM else b"ASK {}").ljust(1 << 20)
+    answer, body = got(address, "/sparql", piece * 30 if is_whole else iter([piece] * 30), kind)
+    assert answer.status == (415 if kind.endswith("stream") else 413)
+    assert answer.status == 415 or b"16 MiB" in body, body
+    assert answer.getheader("Content-Type") == "text/plain; charset=utf-8"
+    assert got(address, "/health")[0].status == 200
+
+
+def test_a_long_query_is_answered_in_each_way(address: str) -> None:
+    """Also where each of its characters takes twelve of a form."""
+    query = "ASK {} #".ljust(1_048_576, "ü")
+    assert got(address, "/sparql", query.encode(), DIRECT)[0].status == 200
+    assert got(address, "/sparql", f"query=ASK{{}}%23{'%F0%9F%98%80' * 100_000}".encode(), FORM)[0].status == 200
+    for longer, kind in ((f"{query}#", DIRECT), (f"query=ASK{{}}%23{'a' * 1_048_576}", FORM)):
+        answer, body = got(address, "/sparql", longer.encode(), kind)
+        assert (answer.status, b"1,048,576 characters" in body) == (413, True), body
+
+
+@pytest.mark.parametrize("path", ["/", "/write", "/health"])
+def test_a_page_that_takes_no_body_says_so_of_a_large_one(address: str, path: str) -> None:
+    answer, _ = got(address, path, b" " * (30 << 20), FORM)
+    assert answer.status == 405
 
 
 def test_endless_queries_leave_pages_and_health_alone(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from exporter.graph.ask.questions import ask, find, questions
 from exporter.graph.ask.store import load
-from exporter.serve import app, forms, objects, pages
+from exporter.serve import app
 from tests import exports
 from tests.graph.ask import dense_histories, share_histories
 from tests.serve.conftest import MONTH, sited
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_PAGES", "2")))
 """More of them: ``EXPORTER_TEST_PAGES=60 bin/test tests/serve/test_contradictions.py``."""
-_LONG: Final = 120.0
-"""Seconds for an answer: on a busy machine too, a page has all of its parts here."""
 LATER: Final = "not ready yet"
 NOTHING: Final = ("None.", "Nowhere.", "Nobody read it.", "Nobody wrote to it.", "None were set.", "Nothing.")
 AS_SHIPPED: Final = ("exposure", "end-up", "column-readers", "unmasked-reads", "root-cause", "column-copies")
@@ -156,9 +154,7 @@ def compared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         rows, history = (exports.ndjson(one, folder / f"{place}.ndjson") for place, one in enumerate(drawn))
     options = ("--query-history", str(history), "--outputs", "graph", "--account", "ACME-PROD")
     assert exports.export([rows], folder / "out", *options) == 0
-    with sited(folder / "out", _LONG) as site, pytest.MonkeyPatch.context() as patch:
-        for module in (forms, objects, pages):
-            patch.setattr(module, "_WAIT", _LONG)
+    with sited(folder / "out") as site:
         yield Compared(app.make(site, "127.0.0.1").test_client(), load(folder / "out"), has_all=kind != "month")
 
 
