@@ -2,3 +2,4 @@
 
 __version__ = "0.1.0"
 MODEL = "0.5.0"  # of the graph: ontology/access-history.ttl, owl:versionInfo
+VERSIONS = f"{__version__} (model {MODEL})"

@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from exporter import __version__, printable, watch
+from exporter import VERSIONS, printable, watch
 from exporter.commands import export, fetch, log, push, quarantine, queries, query, serve, validate
 from exporter.commands import help as help_
 from exporter.errors import ExporterError
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"exporter {__version__}")
+    parser.add_argument("--version", action="version", version=f"exporter {VERSIONS}")
     parser.set_defaults(command=partial(_without_command, parser), left="", is_watched=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for one in (fetch, export, validate, push, query, queries, serve, quarantine, log):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from exporter import __version__, history, pipeline, terminal
+from exporter import MODEL, __version__, history, pipeline, terminal
 from exporter.cli import main
 from exporter.errors import ExporterError, RefusedError, UsageError
 from exporter.settings import Settings
@@ -186,10 +186,10 @@ def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[s
     assert f"exporter {' '.join(command)}".strip() in printed
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_that_of_the_program_and_of_its_model(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--version"])
-    assert capsys.readouterr().out.strip() == f"exporter {__version__}"
+    assert capsys.readouterr().out.strip() == f"exporter {__version__} (model {MODEL})"
 
 
 def test_an_unknown_name_is_reported_with_the_answer(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from typing import Final
 
 import pytest
 
-from exporter import __version__, resources
+from exporter import VERSIONS, resources
 
 ROOT: Final = Path(__file__).parents[1]
 SETTINGS: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
@@ -92,7 +92,7 @@ def test_the_installed_program_has_nothing_from_the_checkout(installed: Path, tm
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
     assert {Path(line).is_relative_to(installed.parent) for line in shown[:4]} == {True}
     assert str(ROOT) not in shown
-    assert run(installed, tmp_path, "--version") == f"exporter {__version__}\n"
+    assert run(installed, tmp_path, "--version") == f"exporter {VERSIONS}\n"
 
 
 def test_the_installed_program_exports_validates_and_answers(installed: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from exporter import __version__
+from exporter import VERSIONS
 from exporter.engine import session
 from exporter.errors import UsageError
 
@@ -34,17 +34,17 @@ def check(spark: SparkSession, new: Publication) -> None:
         (theirs,) = (row["version"] for row in spark.range(1).mapInArrow(_version, "version string").collect())
     except Exception as error:  # noqa: BLE001 - a failing worker raises any exception of Spark, Java or gRPC
         raise UsageError(f"Spark's workers cannot run this program ({_cause(error)}); {_REMEDY}") from None
-    if theirs != __version__:
-        raise UsageError(f"Spark's workers have version {theirs} of this program, but this is {__version__}; {_REMEDY}")
+    if theirs != VERSIONS:
+        raise UsageError(f"Spark's workers have version {theirs} of this program, but this is {VERSIONS}; {_REMEDY}")
 
 
 _REMEDY: Final = "docs/cluster.md explains how to install it there"
 
 
 def _version(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """In the workers: the version of the program. That the worker can import it is tested too."""
+    """In the workers: the version of the program and of its model. That the worker can import it is tested too."""
     for _ in batches:
-        yield pa.RecordBatch.from_pydict({"version": [__version__]})
+        yield pa.RecordBatch.from_pydict({"version": [VERSIONS]})
 
 
 def _cause(error: Exception) -> str:
