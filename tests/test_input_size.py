@@ -1,8 +1,8 @@
-"""The session is sized for all of its input: the rows and the query history."""
+"""What is read, and how much it is: each file counts once, and the session is sized for all of its input."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from exporter.rows import inputs
 from exporter.rows.inputs import Inputs
 from exporter.settings import Settings
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.mark.parametrize(
     ("found", "size"),
@@ -25,6 +22,31 @@ if TYPE_CHECKING:
 def test_sizes_add_up_where_they_are_known(found: tuple[int | str | None, ...], size: int | None) -> None:
     each = [None if one == "none" else Inputs((), (), one if isinstance(one, int) else None) for one in found]
     assert inputs.size(*each) == size
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["in", "in/**", "in/**/*.ndjson", "in in", "in/** in", "in in/../in", "in {}/in", "in linked", "in/below/../**", "in file:in",
+     "in/a.ndjson in/below in/below/b.ndjson in/**/*.ndjson"],
+)  # fmt: skip
+def test_each_file_is_read_once_by_however_many_names(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also a link to a file that is read; its rows would be duplicates."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in" / "below").mkdir(parents=True)
+    for name in ("a.ndjson", "below/b.ndjson"):
+        (tmp_path / "in" / name).write_text(f'{{"query_id": "{name}"}}\n')
+    (tmp_path / "in" / "below" / "notes.txt").write_text("")
+    (tmp_path / "in" / "z.ndjson").symlink_to("a.ndjson")
+    (tmp_path / "linked").symlink_to("in")
+    once = inputs.find(["in"])
+    found = inputs.find(given.format(tmp_path).split())
+    assert [[Path(path).resolve() for path in one.paths] for one in found.sources] == [
+        [tmp_path / "in" / "a.ndjson", tmp_path / "in" / "below" / "b.ndjson"]
+    ]
+    assert len(found.skipped) <= 1
+    assert found.size == once.size
 
 
 def test_a_query_history_counts_like_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -86,7 +87,8 @@ def size(*found: Inputs | None) -> int | None:
 
 
 def find(names: Iterable[str], apart: Apart | None = None, view: str = ACCESS_HISTORY) -> Inputs:
-    """Find what to read for the names of files, folders, globs and tables.
+    """Find what to read for the names of files, folders, globs and tables. A file that several of them mean, also by
+    links, is read once.
 
     ``apart``: DIR, whose files are left out; it is then listed as skipped. ``view``: the one whose rows they are; a
     CSV's header must name its first required column. Raises UsageError if an input does not exist, is in DIR, has no
@@ -94,6 +96,7 @@ def find(names: Iterable[str], apart: Apart | None = None, view: str = ACCESS_HI
     """
     sources: list[Source] = []
     skipped: list[str] = []
+    taken = set[str]()
     size: int | None = 0
     for name in names:
         if apart is not None:
@@ -108,11 +111,16 @@ def find(names: Iterable[str], apart: Apart | None = None, view: str = ACCESS_HI
             continue
         found = listing.files(local(name), skipped, lambda path: form_by_name(path.name) is not None, apart)
         for path in found:
+            real = os.path.realpath(path)
+            if real in taken:
+                continue
+            taken.add(real)
             sources.append(source_of(path, REQUIRED[view][0]))
             size = None if size is None else size + text_bytes(path.name, path.stat().st_size)
     if not sources:
         raise UsageError("no input was given: give a file, a folder, a glob or a table")
-    return Inputs(_merged(sources), tuple(skipped), size)
+    once = {os.path.realpath(path): path for path in reversed(skipped)}
+    return Inputs(_merged(sources), tuple(reversed(once.values())), size)
 
 
 def _may_be_table(name: str) -> bool:

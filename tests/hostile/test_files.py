@@ -217,14 +217,16 @@ def _read(*names: Path | str) -> tuple[list[str], set[str]]:
 def test_links_do_not_lead_out_of_a_folder(folder: Path) -> None:
     (folder / "out.ndjson").symlink_to("../secret/s.ndjson")
     (folder / "passwd.ndjson").symlink_to("/etc/passwd")
-    (folder / "within.ndjson").symlink_to("a.ndjson")
+    (folder / "within.ndjson").symlink_to("_b.ndjson")
+    (folder / "again.ndjson").symlink_to("within.ndjson")
+    exports.ndjson([GOOD], folder / "_b.ndjson")
     (folder / "folder").symlink_to("../secret")
     (folder / "circle").symlink_to(".")
     (folder / "nowhere.ndjson").symlink_to("gone")
     (folder / "itself.ndjson").symlink_to("itself.ndjson")
     os.mkfifo(folder / "pipe.ndjson")
     skipped = {"out.ndjson", "passwd.ndjson", "folder", "circle", "nowhere.ndjson", "itself.ndjson", "pipe.ndjson"}
-    assert _read(folder) == (["a.ndjson", "within.ndjson"], skipped)
+    assert _read(folder) == (["a.ndjson", "again.ndjson"], skipped), "a file is read once"
 
 
 def test_patterns_do_not_follow_cycles(folder: Path) -> None:
