@@ -26,8 +26,10 @@ def test_sizes_add_up_where_they_are_known(found: tuple[int | str | None, ...], 
 
 @pytest.mark.parametrize(
     "given",
-    ["in", "in/**", "in/**/*.ndjson", "in in", "in/** in", "in in/../in", "in {}/in", "in linked", "in/below/../**", "in file:in",
-     "in/a.ndjson in/below in/below/b.ndjson in/**/*.ndjson"],
+    [
+        "in", "in/**", "in/**/*.ndjson", "in in", "in/** in", "in in/../in", "in {}/in", "in linked", "in/below/../**",
+        "in file:in", "in/a.ndjson in/below in/below/b.ndjson in/**/*.ndjson",
+    ],
 )  # fmt: skip
 def test_each_file_is_read_once_by_however_many_names(
     given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

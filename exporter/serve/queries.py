@@ -82,7 +82,8 @@ def queries(site: Site) -> Blueprint:
 
 def _of_user(site: Site, title: str, question: str, name: str) -> tuple[str, Table | None, str, str]:
     """Title, table, the address of all rows, and the text to show where there is no table."""
-    asked = {"user_name": name}
+    doubled = name.replace('"', '""')
+    asked = {"user_name": f'"{doubled}"'}  # this user, and none whose name differs in letter case
     more = ask_href(question, asked)
     try:
         return title, table(site, site.ask_meanwhile(question, asked, _WAIT), _MOST, more), more, ""

@@ -55,7 +55,7 @@ def test_workers_of_another_version_are_refused(
     far: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "VERSIONS", "0.1.0 (model 0.0.0)")  # here, and not there
-    with pytest.raises(UsageError, match=r"workers have version .* but this is 0\.1\.0 \(model 0\.0\.0\); docs/cluster\.md"):
+    with pytest.raises(UsageError, match=r"have version .* but this is 0\.1\.0 \(model 0\.0\.0\); docs/cluster\.md"):
         workers.check(far, publication(f"file://{tmp_path}/out"))
 
 

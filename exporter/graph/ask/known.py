@@ -117,7 +117,10 @@ class Known:
         return {name for column in columns if (name := self._text(column, "ah:columnName"))}
 
     def has_user(self, name: str) -> bool:
-        """Whether there is a user of that name."""
+        """Whether there is a user of that name; one in quotes has to be as Snowflake stores it."""
+        if name.startswith('"'):
+            stored = name.removeprefix('"').removesuffix('"').replace('""', '"')
+            return bool(self._subjects("ah:userName", Literal(stored)))
         named = self._subjects("ah:matchName", Literal(match_name(name)))
         return any(self._text(one, "ah:userName") is not None for one in named)
 

@@ -45,10 +45,13 @@ _breaks_an_iri: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\\ud800-\udfff]|\A\Z").
 _DATE_TIME: Final = "http://www.w3.org/2001/XMLSchema#dateTime"
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _READ: Final[Mapping[str, Callable[[str], str]]] = {
-    **dict.fromkeys(("object", "column", "tag", "user"), match_name),
+    **dict.fromkeys(("object", "column", "tag"), match_name),
+    "user": lambda value: value if value.startswith('"') else match_name(value),
     "object id": lambda value: usable_id(value) or value,
 }
-"""How a value is normalized, by the kind of its parameter, to compare it with the values in the graph."""
+"""How a value is normalized, by the kind of its parameter, to compare it with the values in the graph. Rows have the
+names of users as Snowflake stores them, so a question compares one in quotes with ``ah:userName``.
+"""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,10 @@ def _how_many(rng: Random) -> int:
 
 
 def _spelled(rng: Random, kind: str, value: str) -> str:
-    """Names in other letters, or in quotes that say nothing."""
+    """Names in other letters, or in quotes that say nothing; a user's in quotes as it is, or in other letters."""
+    if kind == "user" and rng.random() < 0.3:
+        doubled = value.replace('"', '""')
+        return f'"{doubled}"' if rng.random() < 0.7 else f'"{doubled.swapcase()}"'
     if kind not in {"object", "column", "user"} or '"' in value or rng.random() < 0.7:
         return value
     return value.lower() if rng.random() < 0.6 else ".".join(f'"{part.upper()}"' for part in value.split("."))

@@ -26,6 +26,7 @@ from tests.graph.ask.plain_asking import (
     policy_key,
     queries,
     same_name,
+    same_user,
 )
 from tests.graph.ask.plain_changes import changes
 from tests.graph.ask.plain_end_up import end_up, end_up_of_all
@@ -66,7 +67,7 @@ def user_history(history: History, given: Given) -> set[Row]:
     return {
         (one.user, one.query_id, one.start, _objects(history, one, "DIRECT"), _objects(history, one, "BASE"))
         for one in queries(history, given)
-        if "user_name" not in given or same_name(one.user, given["user_name"])
+        if "user_name" not in given or same_user(one.user, given["user_name"])
     }
 
 
@@ -172,7 +173,7 @@ def policy_access(history: History, given: Given) -> set[Row]:
     return {
         (query.user, query.query_id, thing.get("objectName"), column, policy["policyName"], policy["policyKind"])
         for query, _, _, thing, column, policy in enforced(history, given)
-        if "user_name" not in given or same_name(query.user, given["user_name"])
+        if "user_name" not in given or same_user(query.user, given["user_name"])
     }
 
 

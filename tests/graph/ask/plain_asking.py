@@ -30,6 +30,11 @@ def in_time(given: Given, start: datetime) -> bool:
     return (since is None or start >= plain.time(since)) and (until is None or start < plain.time(until))
 
 
+def same_user(name: str, wanted: str) -> bool:
+    """Rows have users' names as they are stored: in quotes a name is exact, without them in any letter case."""
+    return f'"{name}"' == wanted.replace('""', '"') if wanted.startswith('"') else name.upper() == wanted.upper()
+
+
 def same_name(name: str | None, wanted: str) -> bool:
     return name is not None and matched(name) == matched(wanted)
 

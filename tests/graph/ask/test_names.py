@@ -121,6 +121,49 @@ def told(question: str, graph: Store, **given: str | list[str]) -> set[str | Non
     return {row[0] for row in asked(question, graph, **given).rows}
 
 
+@pytest.fixture(scope="module")
+def of_users(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Users as rows have them: as Snowflake stores them, without quotes."""
+    rows = [read(A, user, masked=True) for user in USERS]
+    return stories.told({"users": rows}, tmp_path_factory.mktemp("users"))
+
+
+USERS: Final = ("jsmith", "TOM", "tom", "jane.doe@example.com", 'we"ird', "ÄNNE")
+
+
+@pytest.mark.parametrize("question", ["user-history", "policy-access"])
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("jsmith", {"jsmith"}),
+        ("JSmith", {"jsmith"}),
+        ('"jsmith"', {"jsmith"}),
+        ('"JSMITH"', set()),
+        ("tom", {"TOM", "tom"}),
+        ('"tom"', {"tom"}),
+        ('"TOM"', {"TOM"}),
+        ('"Tom"', set()),
+        ("JANE.doe@example.com", {"jane.doe@example.com"}),
+        ('"jane.doe@example.com"', {"jane.doe@example.com"}),
+        ('"JANE.DOE@EXAMPLE.COM"', set()),
+        ('"we""ird"', {'we"ird'}),
+        ("änne", {"ÄNNE"}),
+        ('"tom', {"tom"}),
+        ('"', set()),
+        ('""', set()),
+    ],
+)
+def test_a_user_in_quotes_is_the_one_that_snowflake_stores_so(
+    question: str, name: str, found: set[str], of_users: Store
+) -> None:
+    """Without quotes letter case does not count. A name that nobody has is said."""
+    answer = asked(question, of_users, user_name=name)
+    assert {row[0] for row in answer.rows} == found
+    assert any(note.startswith(f"There is no user {name} in the graph.") for note in answer.notes) == (not found)
+    every = asked(question, of_users, user_name=[name, "TOM"])
+    assert {row[0] for row in every.rows} == found | {"TOM", "tom"}
+
+
 # --- what a name means ------------------------------------------------------------------------------------------------
 
 
