@@ -45,7 +45,7 @@ def of_statement(told: Gathered, datasets: Datasets) -> Job:
     """The parts of a job that follow from what the statement did."""
     changes = told.content.changes
     is_of_helper = bool(told.helpers) and not told.outputs
-    verbs = {verb(change) for change in changes}
+    verbs = {"swap"} if _is_swap(told) else {verb(change) for change in changes}
     if is_of_helper and told.content.truncates:
         verbs.add("truncate")
     changed = [label for change in changes if (label := subject(change, datasets)) is not None]
@@ -63,6 +63,13 @@ def _renamed(outputs: Sequence[Output]) -> DatasetName | None:
     former = [one.name for one in outputs if one.state == "DROP"]
     is_pair = len(outputs) == 2 and {one.state for one in outputs} == {"DROP", "RENAME"}
     return former[0] if is_pair and outputs[0].keys == outputs[1].keys else None
+
+
+def _is_swap(told: Gathered) -> bool:
+    """Whether two datasets change places, and the statement does nothing else."""
+    names = {one.name for one in told.outputs}
+    is_pair = len(names) == 2 and all(one.state == "ALTER" and not one.is_written for one in told.outputs)
+    return is_pair and not told.input_names() and all(change.swap_key is not None for change in told.content.changes)
 
 
 def suffixed(job: Job, history: History, settings: OpenLineageSettings) -> Job:

@@ -224,12 +224,16 @@ def _says_all(job: Job, home: str | None) -> bool:
     if job.suffixes or len(job.verbs) > 1 or not is_plain:
         return False
     if job.inputs or job.outputs:
-        most = (1, 1) if job.renamed is None else (0, 2)
+        most = (1, 1) if job.renamed is None and not _is_swap(job) else (0, 2)
         is_whole = not job.subjects and len(job.inputs) <= most[0] and len(job.outputs) <= most[1]
         return is_whole and all(space == home and _is_plain(name) for space, name in (*job.inputs, *job.outputs))
     # With an operation, a subject without its kind in front would look like a dataset.
     is_clear = all(_is_plain_subject(one) and (" " in one or not job.verbs) for one in job.subjects)
     return len(job.subjects) <= 1 and is_clear
+
+
+def _is_swap(job: Job) -> bool:
+    return job.verbs == ("swap",) and len(job.outputs) == 2 and not job.inputs
 
 
 def _title(job: Job, shown: Callable[[Sequence[DatasetName], str], str], most: int) -> str:
@@ -240,6 +244,8 @@ def _title(job: Job, shown: Callable[[Sequence[DatasetName], str], str], most: i
     if job.renamed is not None:
         new = [one for one in job.outputs if one != job.renamed]
         return f"rename {shown([job.renamed], '')} to {shown(new, job.renamed[1])}"
+    if _is_swap(job):
+        return f"swap {shown(job.outputs[:1], '')} with {shown(job.outputs[1:], job.outputs[0][1])}"
     if not job.outputs and not job.verbs:
         return f"read {shown(job.inputs, '')}" if job.inputs else f"call {subjects}" if job.subjects else "statement"
     verb = job.verbs[0][:_VERB_LENGTH] if job.verbs else "write"

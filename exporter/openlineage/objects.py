@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from exporter.openlineage.values import Json, said
-from exporter.queries.facts import Access
+from exporter.queries.facts import Access, Thing
 from exporter.queries.identifiers import ROUTINE_KINDS, UNKNOWN_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from exporter.openlineage.settings import OpenLineageSettings
-    from exporter.queries.facts import Change, Content, Derivation, Thing
+    from exporter.queries.facts import Change, Content, Derivation
     from exporter.things.answers import Dataset, Spelled
 
     Datasets = Mapping[Spelled, Dataset]
@@ -78,8 +78,8 @@ class Written(Access, frozen=True):
 
 
 def written(content: Content) -> Iterator[Written]:
-    """The objects that were written, and those that DDL changed. A rename creates the new name and drops the old
-    one.
+    """The objects that were written, and those that DDL changed. A rename creates the new name and drops the old one. A
+    SWAP changes both objects: it has a row for each, and either of them, which may come later, names both.
     """
     for write in content.writes:
         yield Written("WRITE", write.thing, write.columns, "TRUNCATE" if content.truncates else None)
@@ -87,11 +87,19 @@ def written(content: Content) -> Iterator[Written]:
         if not changes_dataset(change):
             continue
         if change.new_name is None:
-            yield Written("DDL", change.thing, (), _LIFECYCLE.get(change.operation))
+            state = _LIFECYCLE.get(change.operation)
+            yield Written("DDL", change.thing, (), state)
+            if change.swap_key is not None:
+                yield Written("DDL", _partner(change, change.swap_key), (), state)
         else:
             renamed = replace(change.thing, name=change.new_name)
             yield Written("DDL", renamed, (), "RENAME")
             yield Written("DDL", change.thing, (), "DROP")
+
+
+def _partner(change: Change, key: str) -> Thing:
+    """The other object of a SWAP, under the name that it had before."""
+    return Thing(key, key.split("/", 1)[0], change.swap_domain, change.swap_id, change.swap_name)
 
 
 # --- descriptions of objects ------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ ROWS, SHAPES = 1_000, 40
 ACCOUNT: Final = "SHAPES-ACCOUNT"
 """Whose the history of repeating statements is."""
 _OF_HELPERS: Final = "24-dbt-run"
-"""Its helper tables are no datasets of events, which tests/openlineage/test_helpers.py tests."""
+"""Its helper tables are no datasets of events: the plain reading of rows does not know them. See :func:`dbt_run`."""
 _COMPANY: Final = golden.EXAMPLES / "company-month"
 
 
@@ -48,6 +48,12 @@ def examples(folder: Path) -> rows.Lineage:
     """The events of the examples, in a folder to push from, and what their rows say."""
     _write([json.loads(event) for event in _events() if ACCOUNT not in event], folder)
     return rows.read(_examples(), exports.ACCOUNT)
+
+
+def dbt_run(folder: Path, account: str) -> None:
+    """The export of the example of a dbt run, as that of an account."""
+    given = exports.ndjson(golden.rows(golden.EXAMPLES / _OF_HELPERS), folder.with_suffix(".ndjson"))
+    assert exports.export([given], folder, "--account", account, "--outputs", "events") == 0
 
 
 def history(folder: Path, account: str) -> rows.Lineage:

@@ -1,7 +1,9 @@
 """Rows of a month, day by day, of which some come days late, as do lines of QUERY_HISTORY.
 
-Each night a procedure calls another one, which loads, transforms and counts; people read, comment, alter, rename and
-drop. The rows of parents come late more often than others: a job must not depend on them.
+Each night a procedure calls another one, which loads, transforms and counts; dbt loads a table through a helper, and a
+table is swapped with its new state; people read, comment, alter, rename and drop. The rows of parents and of swaps come
+late more often than others: a job must not depend on them. Those of dbt's load come in time: what was behind a helper
+is a part of its reader's job (docs/marquez.md).
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ SOURCES: Final = ("ORDERS", "LINES", "RATES", "VISITS", "PEOPLE")
 READERS: Final = ("ANNA", "BEN", "CARLA")
 LATEST: Final = 3
 """The most days that a row comes late."""
+_OFTEN: Final = {"top": 0.3, "sub": 0.3, "swap": 0.3, "load": 0.0}
+"""How often a row comes late, by the kind of query, which is at the end of its id."""
 
 
 @dataclass
@@ -38,8 +42,8 @@ def arrivals(days: int, seed: int) -> list[Arrival]:
     rng, found = Random(seed), [Arrival() for _ in range(days)]
     for day in range(days):
         for row, line in _Day(day, rng).statements():
-            is_parent = row["query_id"].endswith(("top", "sub"))
-            for thing, often in ((row, 0.3 if is_parent else 0.04), (line, 0.06)):
+            of_row = next((share for kind, share in _OFTEN.items() if row["query_id"].endswith(kind)), 0.04)
+            for thing, often in ((row, of_row), (line, 0.06))[: 2 if line else 1]:
                 late = min(rng.randint(1, LATEST), days - 1 - day) if rng.random() < often else 0
                 here = found[day + late]
                 (here.rows if thing is row else here.history).append(thing)
@@ -71,10 +75,29 @@ class _Day:
         nobody: tuple[Json, Json] = {"query_id": f"04-{day:02d}-nobody"}, {}
         yield self._copy(facts, _table("MART.SALES.DAILY", 31), "ID", above=(nobody, nobody))
         yield self._copy(facts, _table(f"SANDBOX.ANNA.TRY_{day % 4}", 40 + day % 4), "ID", "AT")
+        yield from self._load(_table("MART.SALES.WEEKLY", 33))
+        yield from self._swap("MART.SALES.PRICES", "MART.SALES.PRICES_NEW")
         for _ in range(9):
             table = self._rng.choice([facts, _table("MART.SALES.DAILY", 31), _table("RAW.SHOP.ORDERS", 10)])
             yield self._made(reads=[{**table, "columns": _columns("ID")}], user=self._rng.choice(READERS))
         yield from self._changes(day)
+
+    def _load(self, target: Json) -> Iterator[tuple[Json, Json]]:
+        """dbt's load of a table: a helper is created from two sources, filled from a third one, read and dropped."""
+        helper, columns = _table(f"{target['objectName']}__DBT_TMP", 700 + self._day), ("ID", "AT")
+        row, line = self._copy(_table("STAGING.DBT.STG_ORDERS", 20), helper, *columns, more=(21,), suffix="load")
+        yield {**row, "object_modified_by_ddl": _change(helper, "CREATE")}, line
+        yield self._copy(_table("STAGING.DBT.STG_VISITS", 23), helper, *columns, suffix="load")
+        yield self._copy(helper, target, *columns, suffix="load")
+        yield self._made("load", change=_change(helper, "DROP"))
+
+    def _swap(self, name: str, new: str) -> Iterator[tuple[Json, Json]]:
+        """A new state of a table is made beside it and takes its place. The second row of a swap has no line."""
+        here, there = (34, 35) if self._day % 2 else (35, 34)
+        yield self._copy(_table("RAW.SHOP.RATES", 12), _table(new, there), "ID", "AT")
+        row, line = self._made("swap", change=_swapped(_table(name, here), _table(new, there)))
+        yield row, line
+        yield {**row, "object_modified_by_ddl": _swapped(_table(new, there), _table(name, here))}, {}
 
     def _changes(self, day: int) -> Iterator[tuple[Json, Json]]:
         """DDL: comments that are set, changed and taken away, new columns, a rename, a drop and a table there again."""
@@ -101,6 +124,7 @@ class _Day:
         *columns: str,
         above: tuple[tuple[Json, Json], tuple[Json, Json]] | None = None,
         more: tuple[int, ...] = (),
+        suffix: str = "",
     ) -> tuple[Json, Json]:
         """``INSERT INTO target SELECT columns FROM source``; ``above``: its parent and root; ``more``: further
         sources.
@@ -113,7 +137,7 @@ class _Day:
         reads = [{**source, "columns": _columns(*columns)} if has_columns else source]
         reads += [_table(f"STAGING.DBT.STG_{SOURCES[number - 20]}", number) for number in more]
         parent, root = above or (None, None)
-        return self._made(reads=reads, writes=[{**target, "columns": written}], parent=parent, root=root)
+        return self._made(suffix, reads=reads, writes=[{**target, "columns": written}], parent=parent, root=root)
 
     def _made(
         self,
@@ -185,6 +209,12 @@ def _columns(*names: str) -> list[Json]:
 
 def _change(table: Json, operation: str, **properties: Any) -> Json:
     return {**table, "operationType": operation, "properties": properties}
+
+
+def _swapped(table: Json, other: Json) -> Json:
+    """A row's change for one of the two tables of ``ALTER TABLE table SWAP WITH other``."""
+    given = {"Domain": "Table", "Id": other["objectId"], "Name": other["objectName"]}
+    return _change(table, "ALTER", **{f"swapTarget{part}": {"value": value} for part, value in given.items()})
 
 
 def _added(number: int) -> Json:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
@@ -16,6 +17,8 @@ from tests.marquez import api, exported, rows
 from tests.marquez.seen import Seen, look, name_of, node, push, same
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.marquez.api import Marquez
 
 
@@ -78,6 +81,36 @@ def test_the_graph_of_columns_reaches_the_first_sources(seen: Seen) -> None:
 
 def _column(name: rows.Name, column: str) -> str:
     return f"{node('datasetField', name)}:{column}"
+
+
+def test_a_dbt_run_shows_each_model_made_from_its_sources(marquez: Marquez, tmp_path: Path) -> None:
+    """As the README of the example says; its three helpers are nowhere."""
+    account = f"DBT-{uuid4().hex[:12].upper()}"
+    space, schema = f"snowflake://{account}", "SHOP.MARTS."
+    exported.dbt_run(tmp_path / "out", account)
+    assert push(tmp_path / "out", marquez) == 0
+    datasets = [marquez.dataset(name_of(one)) for one in marquez.listed(space, "datasets")]
+    columns = {
+        f"{source[1]}.{column} {target[1].removeprefix(schema)}.{output}"
+        for source, column, target, output in api.column_edges(datasets)
+    }
+    assert columns == {
+        "SHOP.RAW.ORDERS.ID ORDERS.ORDER_ID",
+        "SHOP.RAW.CUSTOMERS.NAME ORDERS.CUSTOMER",
+        "SHOP.RAW.ORDERS.AMOUNT ORDERS.AMOUNT",
+        "SHOP.RAW.CUSTOMERS.ID CUSTOMERS.ID",
+        "SHOP.RAW.CUSTOMERS.NAME CUSTOMERS.NAME",
+        "SHOP.MARTS.ORDERS.CUSTOMER REVENUE.CUSTOMER",
+        "SHOP.MARTS.ORDERS.AMOUNT REVENUE.REVENUE",
+    }
+    models = {one["name"] for one in datasets} - {"SHOP.RAW.ORDERS", "SHOP.RAW.CUSTOMERS"}
+    assert models == {f"{schema}ORDERS", f"{schema}CUSTOMERS", f"{schema}REVENUE"}
+    upstream = marquez.get("column-lineage", nodeId=node("datasetField", (space, f"{schema}REVENUE")) + ":REVENUE")
+    reached = {one["id"].rpartition("SHOP.")[2] for one in upstream["graph"]}
+    assert reached == {"MARTS.REVENUE:REVENUE", "MARTS.ORDERS:AMOUNT", "RAW.ORDERS:AMOUNT"}
+    assert not any("__DBT_TMP" in one["name"] for one in marquez.listed(space, "jobs"))
+    graph = {one["id"] for one in marquez.graph(node("dataset", (space, f"{schema}REVENUE")))}
+    assert {node("dataset", name_of(one)) for one in datasets} <= graph
 
 
 def test_jobs_stand_by_themselves_and_a_childs_run_names_its_parents(seen: Seen) -> None:

@@ -168,8 +168,11 @@ def _changed(told: Told, fact: Json, written: set[Dataset]) -> None:
     told.outputs.add(old)
     written.add(old)
     if fact["new_name"] is None:
+        other = {dataset(partner(fact))} if fact["swap_key"] is not None else set()
+        told.outputs |= other
         if fact["operation"] in STATES:
-            told.states[old].add(STATES[fact["operation"]])
+            for one in (old, *other):
+                told.states[one].add(STATES[fact["operation"]])
         return
     new = dataset(fact, qualified(fact["new_name"], fact["object_name"]) if fact["object_name"] else fact["new_name"])
     told.outputs.add(new)
@@ -177,6 +180,13 @@ def _changed(told: Told, fact: Json, written: set[Dataset]) -> None:
     told.states[old].add("DROP")
     told.states[new].add("RENAME")
     told.previous[new] = old
+
+
+def partner(fact: Json) -> Json:
+    """The other object of a SWAP, which its row names too."""
+    key = fact["swap_key"]
+    named = {"object_key": key, "kind": key.split("/")[0], "object_name": fact["swap_name"]}
+    return {**fact, **named, "object_account": None, "location": None}
 
 
 def _derived(told: Told, fact: Json, targets: set[Dataset]) -> None:

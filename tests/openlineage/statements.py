@@ -57,6 +57,8 @@ def _each(content: Content) -> Iterator[Spelled]:
     for change in content.changes:
         if change.new_name is not None:
             yield change.thing.key, change.new_name, change.thing.account
+        if change.swap_key is not None:
+            yield change.swap_key, change.swap_name, None
 
 
 def datasets(content: Content, **named: str) -> dict[Spelled, Dataset]:

@@ -143,6 +143,7 @@ THERE, FILE, ODD = ("snowflake://O-B", "D.S.A"), ("s3://b", "x:1//y"), (HOME, 'D
         ("read D.S.A", Job(inputs=(A,))),
         ("create D.S.B from A", Job(verbs=("create",), inputs=(A,), outputs=(B,))),
         ("rename D.S.B to A", Job(verbs=("rename",), outputs=(A, B), renamed=B)),
+        ("swap D.S.A with B", Job(verbs=("swap",), outputs=(A, B))),
         ("call D.S.P(X NUMBER)", Job(subjects=("D.S.P(X NUMBER)",))),
         ("drop masking policy D.S.M", Job(verbs=("drop",), subjects=("masking policy D.S.M",))),
         ("statement", Job()),
@@ -163,6 +164,8 @@ def test_a_jobs_name_says_what_it_does(expected: str, job: Job) -> None:
         ("read D.S.A", Job(inputs=(A,), subjects=("D.S.F(X)",))),
         ("read D.S.A (nightly; a9)", Job(("nightly", "a9"), inputs=(A,))),
         ("alter D.S.A", Job(verbs=("alter", "create"), outputs=(A,))),
+        ("swap D.S.A with A", Job(verbs=("swap",), outputs=(A, THERE))),
+        ("swap D.S.A + 2", Job(verbs=("swap",), outputs=(A, B, C))),
         ("write D.S.A", Job(verbs=("write",), outputs=(A,))),
         ("drop D.S.A", Job(verbs=("drop",), subjects=("D.S.A",))),
         ("call F + 2", Job(subjects=("F", "G", "H"))),
@@ -184,7 +187,7 @@ NAMES: Final = st.sampled_from(
     ["D.S.A", "D.S.B", "D.R.A", "E.S.A", "A", "S.A", 'D.S."A from B"', "D.S.A + 1", "a" * 90]
 )
 TEXTS: Final = st.sampled_from(
-    ["write", "read", "call", "create", "rename", "D.S.A", "tag D.S.A", "D.S.A from B", "to"]
+    ["write", "read", "call", "create", "rename", "swap", "D.S.A", "tag D.S.A", "D.S.A from B", "to"]
 )
 SETS: Final = st.sets(st.tuples(SPACES, NAMES), max_size=3).map(sorted).map(tuple)
 

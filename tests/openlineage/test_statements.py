@@ -247,6 +247,28 @@ def test_a_rename_makes_the_new_name_and_ends_the_old() -> None:
     assert found["job"]["name"].startswith("rename T9 to T10 [")
 
 
+SWAP = replace(CHANGE, swap_key="table/8", swap_domain="TABLE", swap_id="8", swap_name="T8")
+BACK = replace(
+    SWAP, change_key="alter/table/8", thing=thing("table/8"), swap_key="table/9", swap_id="9", swap_name="T9"
+)
+
+
+@pytest.mark.parametrize("changes", [(SWAP,), (BACK,), (SWAP, BACK)], ids=["first row", "second row", "both"])
+def test_a_swap_is_one_job_with_both_tables_whichever_of_its_rows_is_there(changes: tuple[Change, ...]) -> None:
+    found = complete(Content(changes=changes))
+    told = [(one["name"], one["facets"]["lifecycleStateChange"]["lifecycleStateChange"]) for one in found["outputs"]]
+    assert told == [("T8", "ALTER"), ("T9", "ALTER")]
+    assert [one["outputFacets"]["accessHistory_write"]["objectId"] for one in found["outputs"]] == ["8", "9"]
+    name = complete(Content(changes=(SWAP, BACK)))["job"]["name"]
+    assert found["job"]["name"] == name
+    assert name.startswith("swap T8 with T9 [")
+
+
+def test_a_swap_with_another_change_is_no_swap_alone() -> None:
+    created = replace(CHANGE, change_key="create/table/7", thing=thing("table/7"), operation="CREATE")
+    assert complete(Content(changes=(SWAP, created)))["job"]["name"].startswith("alter T7 + 2")
+
+
 def test_of_two_renames_each_has_its_own_former_name() -> None:
     changes = [
         replace(CHANGE, change_key=key, thing=thing(key), new_name=f"N{key[-1]}") for key in ("table/8", "table/9")
