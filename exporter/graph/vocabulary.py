@@ -168,9 +168,10 @@ VIEW_SOURCE: Final = NodeClass(
         maybe("ah:sourceName"),
         maybe("ah:sourceColumn", "ah:Column"),
         one("ah:evidence"),
-        one("ah:evidenceQueryId"),
+        maybe("ah:evidenceQueryId"),
         one("ah:firstSeen", "xsd:dateTime"),
         one("ah:lastSeen", "xsd:dateTime"),
+        maybe("ah:validFrom", "xsd:dateTime"),
         maybe("ah:validUntil", "xsd:dateTime"),
     ),
 )

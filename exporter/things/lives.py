@@ -124,7 +124,8 @@ class Sight(Struct, array_like=True, gc=False):
 class Source(Struct, array_like=True, frozen=True, gc=False):
     """A source of a view. ``state``: the version of the view in which queries read its definition first. ``key``: of
     the source. ``view_column``, ``source_column``: both None for the objects as a whole. ``sight``: of the queries that
-    show it with this certainty. ``until``: when the definition ended, None while it holds.
+    show it with this certainty. ``since``: when the definition began, None if it may be older than the record;
+    ``until``: when it ended, None while it holds (microseconds since 1970).
     """
 
     state: str
@@ -133,6 +134,7 @@ class Source(Struct, array_like=True, frozen=True, gc=False):
     source_column: str | None
     is_certain: bool
     sight: Sight
+    since: int | None
     until: int | None
 
 

@@ -103,6 +103,7 @@ class Chapter(Struct, array_like=True, gc=False):
     copies: list[Copy]
     lost: list[str]
     passed: tuple[int, str]
+    created: int | None = None
 
 
 class Story:
@@ -170,7 +171,7 @@ class Story:
         if done.makes:
             yield from self._next(Ending(until=at))
             if done.creates:
-                self._sources.ends(at)
+                self._sources.ends(at, creates=True)
             elif self._dropped is not None:
                 self._sources.is_restored()
             yield from self._tell(self._holding.make(asker, at, creates=done.creates))
@@ -288,6 +289,7 @@ class Story:
             *self.copies.kept(),
             sorted(self._lost),
             self.passed,
+            self._sources.created,
         )
 
     def going_on(self, before: Chapter) -> None:
@@ -300,7 +302,7 @@ class Story:
         self._taken = before.taken
         self._unrecorded, self._unrecorded_columns = before.unrecorded, set(before.unrecorded_columns)
         self._names = Names(before.names)
-        self._sources = Sources(before.definitions)
+        self._sources = Sources(before.definitions, before.created)
         self.copies = Copies(before.moments, before.copies)
         self._lost, self.passed = set(before.lost), before.passed
 
@@ -330,11 +332,12 @@ class Story:
 
     def told(self, seen: dict[str, tuple[int, int]]) -> Life:
         """The result of the story. ``seen``: name -> first and last time it was seen on the object."""
+        taken = None if self._taken is None else self._taken[0]
         return Life(
-            self._names.told(seen, None if self._taken is None else self._taken[0]),
+            self._names.told(seen, taken),
             dict(sorted(self._unrecorded.items())),
             set(self._unrecorded_columns),
-            sources=list(self._sources.all()),
+            sources=list(self._sources.all(taken)),
         )
 
 

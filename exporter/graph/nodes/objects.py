@@ -13,6 +13,7 @@ from exporter.graph.terms import Node
 from exporter.graph.vocabulary import COLUMN, OBJECT, OBJECT_NAME, VIEW_SOURCE
 from exporter.queries.around import containers
 from exporter.queries.identifiers import canonical_name, match_name, segment
+from exporter.rows.aggregates import is_id
 from exporter.rows.times import iso
 
 if TYPE_CHECKING:
@@ -146,8 +147,11 @@ def _source(view: str, source: Source, iris: Iris) -> Node:
         values["ah:sourceColumn"] = (iris.column(source.key, source.source_column),)
         path += f"/column/{segment(source.source_column)}"
     values["ah:evidence"] = ("CERTAIN" if source.is_certain else "POSSIBLE",)
-    values["ah:evidenceQueryId"] = (source.sight.query_id,)
+    if not is_id(source.sight.query_id):  # aggregated queries have no id
+        values["ah:evidenceQueryId"] = (source.sight.query_id,)
     values["ah:firstSeen"], values["ah:lastSeen"] = (source.sight.first,), (source.sight.last,)
+    if source.since is not None:
+        values["ah:validFrom"] = (source.since,)
     if source.until is not None:
         values["ah:validUntil"] = (source.until,)
     return Node(VIEW_SOURCE, iris.path(f"{view}/{source.state}/shows/{path}"), VIEW_SOURCE.types, values)

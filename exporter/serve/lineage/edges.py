@@ -132,7 +132,8 @@ class _Asked(Lineage):
         """Whether a view had a source at the time of the picture."""
         if self.at is None:
             return True
-        return (row["valid_until"] or "9") > self.at and (way == "up" or (row["first_seen"] or "") <= self.at)
+        since = row["valid_from"] if way == "up" else row["first_seen"]
+        return (row["valid_until"] or "9") > self.at and (since or "") <= self.at
 
     def _moved(self, way: Way, place: Place) -> dict[Place, Flow]:
         """The places from which or to which queries moved data."""

@@ -24,12 +24,15 @@ KINDS: Final = {"T": "Table", "V": "View", "S": "Stage", "M": "MASKING_POLICY", 
 
 @dataclass
 class Thing:
-    """``number`` is None where the rows never show an id: then the name is all that it goes by."""
+    """``number`` is None where the rows never show an id: then the name is all that it goes by. ``over``: of a view,
+    the place of its table in the list.
+    """
 
     letter: str
     number: int | None
     name: str
     columns: list[str] = field(default_factory=lambda: list(COLUMNS))
+    over: int = 0
 
     def shown(self) -> Json:
         kind = {"objectDomain": KINDS[self.letter], "objectName": self.name}
@@ -41,7 +44,7 @@ class Thing:
 
 @dataclass
 class Warehouse:
-    """What there is at present, and the rows so far; a view is of the table that has its place in the list."""
+    """What there is at present, and the rows so far."""
 
     rng: Random
     things: dict[str, list[Thing]]
@@ -97,7 +100,7 @@ def _columns(rng: Random, *things: Thing) -> list[Json]:
 
 def _behind(world: Warehouse, thing: Thing) -> Thing:
     """The object that the data of ``thing`` is in."""
-    return world.things["T"][0] if thing.letter == "V" else thing
+    return world.things["T"][thing.over] if thing.letter == "V" else thing
 
 
 def _read(world: Warehouse, things: list[Thing]) -> Json:
@@ -329,6 +332,22 @@ def take(world: Warehouse) -> None:
             world.rng.choice(STATEMENTS)(world)
         if new in world.things["T"]:
             world.things["T"][world.things["T"].index(new)] = old
+
+
+def review(world: Warehouse) -> None:
+    """A view is created again over another table: under its id, or (CREATE OR REPLACE) under a new one. Now and then it
+    is dropped first, and now and then restored.
+    """
+    old = world.one("V")
+    if world.rng.random() < 0.3:
+        world.tell(object_modified_by_ddl=_change(old, "DROP", {}))
+        if world.rng.random() < 0.3:
+            world.tell(object_modified_by_ddl=_change(old, "UNDROP", {}))
+            return
+    number = old.number if world.rng.random() < 0.5 else 300 + len(world.rows)
+    new = Thing("V", number, old.name, over=world.rng.randrange(len(world.things["T"])))
+    world.tell(object_modified_by_ddl=_change(new, world.rng.choice(("CREATE", "REPLACE")), {}))
+    world.things["V"][world.things["V"].index(old)] = new
 
 
 def spell(world: Warehouse) -> None:

@@ -29,7 +29,7 @@ DENSE: Final = (*range(_SEEDS), 1155, 451)
 HARD: Final = (*range(100, 100 + _SEEDS // 4), 6008, 8072)
 """Seeds; the last ones are of histories that told of a fault, found among two thousand."""
 TOLD_OF_A_FAULT: Final = ("dense-1155", "dense-451", "hard-6008", "hard-8072")
-SHARED: Final = range(12)
+SHARED: Final = range(15)
 NAMES: Final = tuple(
     f"{kind}-{seed}" for kind, seeds in (("dense", DENSE), ("hard", HARD), ("shared", SHARED)) for seed in seeds
 )
@@ -60,7 +60,9 @@ class Case:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Dense histories, every other one with the ends of its queries; histories of hard rows; and some with shares."""
+    """Dense histories, every other one with the ends of its queries; histories of hard rows; and some with shares and
+    views that are replaced.
+    """
     return (*(_dense(seed) for seed in DENSE), *(_hard(seed) for seed in HARD), *(_shared(seed) for seed in SHARED))
 
 
@@ -76,7 +78,7 @@ def _dense(seed: int) -> Case:
 
 
 def _shared(seed: int) -> Case:
-    rows, history = share_histories.history(seed, 25)
+    rows, history = share_histories.history(seed, 30)
     return Case(f"shared-{seed}", _owned(rows, f"shared-{seed}"), history if seed % 2 else [])
 
 

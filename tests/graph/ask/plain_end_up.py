@@ -7,6 +7,7 @@ not in the rows, only the object is known, and everything that was derived from 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.graph.ask import plain_history as past
@@ -14,7 +15,7 @@ from tests.graph.ask.plain_asking import domain, in_time
 from tests.graph.ask.plain_grants import opened as grants
 from tests.graph.ask.plain_lineage import followed, is_from
 from tests.graph.ask.plain_meant import Asked, name_at, same_column
-from tests.graph.ask.plain_views import behind
+from tests.graph.ask.plain_views import certain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,8 +45,12 @@ def end_up_of_all(history: History, every: Sequence[Given]) -> set[Row]:
     searches = [_Search(history, given) for given in every]
     first: dict[tuple[Any, ...], datetime] = {}
     readers = set().union(*(search.readers for search in searches))
+    columns = {one.query_id: set[tuple[str, str]]() for one in history.queries.values()}
+    for search in searches:
+        for query_id, own in search.columns.items():
+            columns[query_id] |= own
     for search, given in zip(searches, every, strict=True):
-        there = list(search.arrivals(readers))
+        there = list(search.arrivals(readers, columns))
         for key, name, kind, column, time, by in (*there, *search.shares(there)):
             if in_time(given, time) and not any(one.is_itself(key, column) for one in searches):
                 row = (name, kind, column, by)
@@ -63,21 +68,28 @@ class _Search:
         self.cut = {row["query_id"] for row in history.rows if _is_cut(row)}
         self.followed = followed(history, self.meant.turns, self.wanted)
         self.held: set[Column] = set().union(*(one.held for one in self.followed))
+        self.columns: dict[str, set[tuple[str, str]]] = defaultdict(set)
         self.readers = set(self._readers())
 
     def is_itself(self, key: str | None, column: str | None) -> bool:
         return key is not None and self.meant.ever(key) and (column is None or same_column(column, self.wanted))
 
-    def arrivals(self, readers: set[tuple[str, str, str]]) -> Iterator[Arrival]:
-        """``readers``: of all that is asked for."""
+    def arrivals(
+        self, readers: set[tuple[str, str, str]], columns: dict[str, set[tuple[str, str]]]
+    ) -> Iterator[Arrival]:
+        """``readers``, ``columns``: of all that is asked for."""
         yield from self._by_column()
-        yield from self._by_object({query_id for query_id, _, _ in self.readers})
-        for query_id, kind, key in self.readers:
-            query = self.history.queries[query_id]
+        own = {query_id for query_id, _, _ in self.readers}
+        yield from self._by_object(own)
+        through: dict[str, set[str]] = defaultdict(set)
+        for query_id, kind, key in readers:
             if kind != "DIRECT" and (query_id, "DIRECT", key) not in readers:
-                yield from self._views(query, key)
+                through[query_id].add(key)
+        for query_id in own:
+            query = self.history.queries[query_id]
             if query_id in self.cut:
                 yield Arrival(None, query_id, "Truncated query", None, query.start, "OBJECT")
+            yield from self._views(query, through[query_id], columns[query_id])
 
     def shares(self, there: list[Arrival]) -> Iterator[Arrival]:
         """The shares that open what the data is in, from then on or when it came there; and what it is from."""
@@ -99,7 +111,9 @@ class _Search:
             yield self._arrival(self.history.queries[one.query_id], one.target.state.key, one.target.name, "COLUMN")
 
     def _readers(self) -> Iterator[tuple[str, str, str]]:
-        """Queries that read the data, by which kind of access, and the object that they read it from."""
+        """Queries that read the data, by which kind of access, and the object that they read it from. Notes the columns
+        with the data that each of them read.
+        """
         for query in self.history.queries.values():
             for (kind, key), (_, columns) in query.shown.items():
                 every = query.query_id in self.cut
@@ -109,12 +123,15 @@ class _Search:
                     for one in self.meant.turns
                 )
                 if shows and is_own:
+                    own = {one for one in columns if self.wanted is None or same_column(one, self.wanted)}
+                    self.columns[query.query_id] |= {(key, one) for one in own}
                     yield query.query_id, kind, key
-                if any(
-                    (every or one.name in columns) and self._goes_on(query.data[key], one.state)
-                    for one in self.held
-                    if one.state.key == key
-                ):
+                kept = {
+                    one.name for one in self.held
+                    if one.state.key == key and self._goes_on(query.data[key], one.state)
+                }  # fmt: skip
+                if kept & columns or (every and kept):
+                    self.columns[query.query_id] |= {(key, one) for one in kept & columns}
                     yield query.query_id, kind, key
 
     def _goes_on(self, state: State | None, earlier: State) -> bool:
@@ -136,12 +153,21 @@ class _Search:
                 if state in first or states & set(query.data.values()):
                     yield self._arrival(query, key, None, "OBJECT")
 
-    def _views(self, query: Query, key: str) -> Iterator[Arrival]:
-        """What a query named to read the data of an object: views and streams that the object is certainly behind."""
+    def _views(self, query: Query, keys: set[str], read: set[tuple[str, str]]) -> Iterator[Arrival]:
+        """What a query named to read the data of objects: views and streams that these are known to be behind by then,
+        by the columns that show the columns ``read`` where they are certain.
+        """
         for view in query.keys("DIRECT") - query.keys("BASE"):
-            if key not in behind(self.history, view):
+            over = [one for one in certain(self.history) if one.view == view and one.source in keys]
+            if not any(one.first <= query.start and one.at(query.start) for one in over):
                 continue
-            yield self._arrival(query, view, None, "OBJECT")
+            columns = {
+                one.view_column
+                for one in over
+                if one.at(query.start) and one.source in keys and (one.source, one.source_column) in read
+            }
+            for column in columns - {None} or {None}:
+                yield self._arrival(query, view, column, "COLUMN" if column else "OBJECT")
 
     def _arrival(self, query: Query, key: str, column: str | None, by: str) -> Arrival:
         return Arrival(key, name_at(self.history, key, query.start), domain(key), column, query.start, by)

@@ -20,7 +20,7 @@ from tests.graph.ask.plain_asking import (
     same_name,
 )
 from tests.graph.ask.plain_settings import doings, first, held
-from tests.graph.ask.plain_views import Shown, certain, every_definition
+from tests.graph.ask.plain_views import Shown, certain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,17 +66,18 @@ def downstream_users(history: History, given: Given) -> set[Row]:
     }
     states = past.reached(first, history.onward)
     last: dict[tuple[str, str], datetime] = {}
-    shown_by: dict[str, set[str]] = defaultdict(set)
+    shown_by: dict[str, list[Shown]] = defaultdict(list)
     for one in certain(history):
-        shown_by[one.view].add(one.source)
+        shown_by[one.view].append(one)
     for query in queries(history, given):
         for (_, key), (name, _) in query.shown.items():
             shown = name_of(history, key, name)
             own = [
                 thing for thing in things if thing.key == key and is_from(history, thing, query.data[key], query.start)
             ]
-            if shown and (own or query.data[key] in states or _shows(history, shown_by.get(key, set()), states, query)
-                          or _shows_itself(history, shown_by.get(key, set()), things, query)):  # fmt: skip
+            sources = {one.source for one in shown_by.get(key, ()) if one.at(query.start)}
+            if shown and (own or query.data[key] in states or _shows(history, sources, states, query)
+                          or _shows_itself(history, sources, things, query)):  # fmt: skip
                 last[query.user, shown] = max(query.start, last.get((query.user, shown), query.start))
     return {(user, name, time) for (user, name), time in last.items()}
 
@@ -104,9 +105,7 @@ def lineage_as_of(history: History, given: Given) -> set[Row]:
     """Back from what was in the object at that time; nothing was in one that was dropped."""
     at = plain.time(given["at"])
     keys = {one.key for one in meant(history, given) if one.at(at)}
-    behind = [one for one in certain(history) if one.view in keys and (one.until is None or one.until > at)]
-    former = [one for one in every_definition(history) if one.until is not None and one.until > at]
-    behind = [one for one in behind if not any(o.view == one.view and o.until <= one.first for o in former if o.until)]
+    behind = [one for one in certain(history) if one.view in keys and _is_there_at(one, at)]
     states = {history.state_at(key, at) for key in keys | {one.source for one in behind}}
     back: dict[State, set[State]] = defaultdict(set)
     for one, others in history.onward.items():
@@ -255,8 +254,13 @@ def root_cause(history: History, given: Given) -> set[Row]:
 
 def _is_meant(one: Shown, things: list[Meant], given: Given) -> bool:
     at = plain.time(given["at"]) if "at" in given else None
-    is_there = at is None or one.until is None or one.until > at
+    is_there = at is None or _is_there_at(one, at)
     return is_there and any(thing.key == one.view and (at is None or thing.at(at)) for thing in things)
+
+
+def _is_there_at(one: Shown, at: datetime) -> bool:
+    """Whether the definition is in force when all that happened at a time is done."""
+    return one.at(at) and one.until != at
 
 
 def _held_behind(history: History, behind: list[Shown], given: Given) -> Iterator[Column]:

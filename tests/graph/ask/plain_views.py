@@ -6,6 +6,7 @@ whose only direct source is a column of the view.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,8 +23,8 @@ Pair = tuple[str, str | None, str | None]
 
 
 class Shown(NamedTuple):
-    """A pair that is certain for a definition of a view: first shown by a query, and valid until the view was dropped
-    or created anew.
+    """A pair that is certain for a definition of a view: first shown by a query. ``since``: when the view was created
+    with it, or the former definition ended; ``until``: when the view was dropped, created anew, or its name was taken.
     """
 
     view: str
@@ -33,66 +34,65 @@ class Shown(NamedTuple):
     source_column: str | None
     query_id: str
     first: datetime
+    since: datetime | None
     until: datetime | None
 
-
-def certain(history: History) -> list[Shown]:
-    """All that is certain, each once for a definition of the view, by the first query that shows it."""
-    return _all(history, every=False)
-
-
-def every_definition(history: History) -> list[Shown]:
-    """The same with what is only possible."""
-    return _all(history, every=True)
+    def at(self, time: datetime) -> bool:
+        """Whether the definition is in force when a query starts; in the moment of a replacement, both are."""
+        return (self.since is None or self.since <= time) and (self.until is None or self.until >= time)
 
 
 @lru_cache(maxsize=500)
-def _all(history: History, *, every: bool) -> list[Shown]:
+def certain(history: History) -> list[Shown]:
+    """All that is certain, each once for a definition of the view, by the first query that shows it."""
     found: dict[tuple[str, int, Pair], Shown] = {}
     for query in sorted(history.queries.values(), key=lambda one: (one.start, one.query_id)):
-        for view, pair, name in _shown_by(history, query.query_id, every=every):
-            number, until = _definition(history, view, query)
+        for view, pair, name in _shown_by(history, query.query_id):
+            number, one = _definition(history, view, query)
             at = (view, number, pair)
             if at not in found:
-                found[at] = Shown(view, pair[0], name, pair[1], pair[2], query.query_id, query.start, until)
+                shown = Shown(view, pair[0], name, pair[1], pair[2], query.query_id, query.start, one.since, one.until)
+                found[at] = shown
     return list(found.values())
 
 
-def behind(history: History, view: str) -> set[str]:
-    """The keys of all that is ever certain to be behind a view."""
-    return {one.source for one in certain(history) if one.view == view}
+@dataclass
+class _Definition:
+    """``readers``: time and id of the queries that show something of it; ``is_dropped``: a DROP ended it."""
+
+    since: datetime | None
+    until: datetime | None = None
+    is_dropped: bool = False
+    readers: set[tuple[datetime, str]] = field(default_factory=set)
 
 
-def _definition(history: History, view: str, query: Query) -> tuple[int, datetime | None]:
-    """The number of the definition that a query reads, and its end. A drop that is reverted before any query reads the
-    view ends nothing.
+def _definition(history: History, view: str, query: Query) -> tuple[int, _Definition]:
+    """The definition that a query reads, and its number. A drop that is reverted before any query reads the view ends
+    nothing.
     """
     reads = sorted((one.start, one.query_id) for one in history.queries.values()
                    if any(view == shown for shown, _, _ in _shown_by(history, one.query_id, every=True)))  # fmt: skip
-    events, number, end, is_dropped = history.events(view), 0, None, False
-    marks = sorted([(time, ident, 1 + rank) for time, ident, rank in events] + [(*one, 0) for one in reads])
-    numbers: list[tuple[datetime | None, set[tuple[datetime, str]]]] = [(None, set())]
-    for time, ident, what in marks:
-        end = numbers[-1][0]
+    found: list[_Definition] = []
+    created: datetime | None = None
+    marks = [(time, ident, 1 + rank) for time, ident, rank in history.events(view)]
+    for time, ident, what in sorted([*marks, *((*one, 0) for one in reads)]):
+        last = found[-1] if found else None
         if what == 0:
-            if end is not None:
-                numbers.append((None, set()))
-            numbers[-1][1].add((time, ident))
-        elif not numbers[-1][1]:
-            is_dropped = what == 2
-        elif what == 2:
-            numbers[-1] = (end or time, numbers[-1][1])
-            is_dropped = True
-        elif history.is_created(view, ident):
-            numbers[-1] = (end or time, numbers[-1][1])
-            is_dropped = False
-        elif is_dropped:
-            numbers[-1] = (None, numbers[-1][1])
-            is_dropped = False
-    for number, (end, who) in enumerate(numbers):
-        if (query.start, query.query_id) in who:
-            return number, end
-    return number, end
+            if last is None or last.until is not None:
+                begun = [one for one in (created, last and last.until) if one is not None]
+                last = _Definition(max(begun, default=None))
+                found.append(last)
+            last.readers.add((time, ident))
+        elif what == 1 and not history.is_created(view, ident):
+            if last is not None and last.is_dropped:
+                last.until, last.is_dropped = None, False
+        else:
+            if last is not None and last.until is None:
+                last.until, last.is_dropped = time, what == 2
+            elif last is not None and what == 1:
+                last.is_dropped = False
+            created = time if what == 1 else created
+    return next((number, one) for number, one in enumerate(found) if (query.start, query.query_id) in one.readers)
 
 
 @lru_cache(maxsize=20_000)

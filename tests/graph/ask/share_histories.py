@@ -1,4 +1,6 @@
-"""Dense histories with shares: grants to shares, revokes, and the accounts that shares are open to."""
+"""Dense histories with shares (grants to them, revokes, and the accounts that they are open to), and with two views
+that are created again over other tables.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def drop(world: Warehouse) -> None:
 def history(seed: int, statements: int) -> tuple[list[Json], list[Json]]:
     """As :func:`tests.graph.ask.dense_histories.history`."""
     world = dense.Warehouse.build(Random(f"shares {seed}"))
+    world.things["V"].append(dense.Thing("V", 32, "DB.S.V2", over=1))
+    of_views = (*(dense.select,) * 3, *(dense.insert,) * 3, *(dense.review,) * 3, dense.join)
     for _ in range(statements):
-        world.rng.choice((*dense.STATEMENTS, *(grant,) * 8, *(accounts,) * 4, drop))(world)
+        world.rng.choice((*dense.STATEMENTS, *of_views, *(grant,) * 8, *(accounts,) * 4, drop))(world)
     world.rng.shuffle(world.rows)
     return world.rows, world.history

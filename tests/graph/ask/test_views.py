@@ -27,8 +27,12 @@ STREAM: Final = thing("Stream", 30, "ST")
 
 
 def row(number: int, user: str, direct: list[Json], base: list[Json], **columns: Any) -> Json:
-    return {"query_id": f"q{number}", "query_start_time": f"2026-03-0{number} 08:00:00Z", "user_name": user,
+    return {"query_id": f"q{number}", "query_start_time": f"2026-03-{number:02} 08:00:00Z", "user_name": user,
             "direct_objects_accessed": direct, "base_objects_accessed": base, **columns}  # fmt: skip
+
+
+def created(number: int, view: Json) -> Json:
+    return row(number, "DBA", [], [], object_modified_by_ddl={**view, "operationType": "CREATE", "properties": {}})
 
 
 def written(target: Json, direct: list[Json], base: list[Json]) -> list[Json]:
@@ -48,12 +52,39 @@ ROWS: Final = [
 ]  # fmt: skip
 
 
+REPLACED, LATER, SHY = thing("View", 25, "R"), thing("View", 26, "R"), thing("View", 27, "SHY")
+XC: Final = thing("Table", 12, "X", "XC")
+REPLACEMENTS: Final = [
+    created(1, VIEW),
+    row(2, "ANA", [VIEW], [TABLE]),
+    row(3, "BOB", [VIEW, JOINED], [TABLE, OTHER]),
+    created(4, VIEW),  # CREATE OR REPLACE under the same id: now over X
+    row(5, "CLEO", [VIEW], [XC]),
+    row(6, "DAN", [VIEW, JOINED], [OTHER, TABLE]),
+    row(7, "ETL", [VIEW], [XC],
+        objects_modified=written(COPY, [{**VIEW, "columnName": "VC"}], [{**OTHER, "columnName": "XC"}])),
+    row(8, "ANA", [REPLACED], [TABLE]),
+    created(9, LATER),  # under another id
+    row(10, "BOB", [LATER], [OTHER]),
+    row(11, "ANA", [SHY, JOINED], [OTHER, TABLE]),
+    row(12, "BOB", [SHY], [TABLE]),
+]  # fmt: skip
+
+
+def _exported(rows: list[Json], request: pytest.FixtureRequest, folder: Path) -> Path:
+    given = exports.ndjson(rows, folder / "rows.ndjson")
+    assert exports.export([given], folder / "out", "--reads", str(request.param)) == 0
+    return folder / "out"
+
+
 @pytest.fixture(scope="module", params=["full", "daily"])
 def out(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("views")
-    rows = exports.ndjson(ROWS, folder / "rows.ndjson")
-    assert exports.export([rows], folder / "out", "--reads", str(request.param)) == 0
-    return folder / "out"
+    return _exported(ROWS, request, tmp_path_factory.mktemp("views"))
+
+
+@pytest.fixture(scope="module", params=["full", "daily"])
+def replaced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _exported(REPLACEMENTS, request, tmp_path_factory.mktemp("replaced"))
 
 
 def ask(out: Path, capsys: pytest.CaptureFixture[str], question: str, **given: str) -> tuple[set[tuple[str, ...]], str]:
@@ -106,3 +137,50 @@ def test_where_data_ends_up_and_who_reads_it(out: Path, capsys: pytest.CaptureFi
     assert not any(one[1] == "D.S.W" for one in found)
     _, notes = ask(out, capsys, "downstream-users", object_name="D.S.T")
     assert "D.S.W" in notes
+
+
+# --- views that are replaced ------------------------------------------------------------------------------------------
+
+
+def day(number: int, hour: int = 8) -> str:
+    return f"2026-03-{number:02}T{hour:02}:00:00Z"
+
+
+def test_a_read_counts_for_the_definition_that_was_in_force(replaced: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def readers(table: str, view: str) -> set[str]:
+        found, _ = ask(replaced, capsys, "downstream-users", object_name=table)
+        return {user for user, name, _ in found if name == view}
+
+    assert readers("D.S.T", "D.S.V") == {"ANA", "BOB"}
+    assert readers("D.S.X", "D.S.V") == {"CLEO", "DAN", "ETL"}
+    assert readers("D.S.T", "D.S.R") == {"ANA"}
+    assert readers("D.S.X", "D.S.R") == {"BOB"}
+
+
+@pytest.mark.parametrize("replaced", ["full"], indirect=True)
+def test_data_ends_up_in_a_view_while_the_view_shows_it(replaced: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def views(table: str, **given: str) -> set[tuple[str, ...]]:
+        found, _ = ask(replaced, capsys, "end-up", object_name=table, **given)
+        return {(name, *rest) for name, domain, *rest in found if domain == "View"}
+
+    of_table = {("D.S.V", "", day(2), "OBJECT"), ("D.S.R", "", day(8), "OBJECT"), ("D.S.SHY", "", day(12), "OBJECT")}
+    assert views("D.S.T") == of_table
+    assert views("D.S.T", since=day(5)) == of_table - {("D.S.V", "", day(2), "OBJECT")}
+    of_column = {("D.S.V", "VC", day(5), "COLUMN")}
+    assert views("D.S.X", column_name="XC") == of_column
+    assert views("D.S.X") == {*of_column, ("D.S.R", "", day(10), "OBJECT"), ("D.S.V", "", day(6), "OBJECT")}
+
+
+def test_what_is_behind_a_view_depends_on_the_time(replaced: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def behind(number: int, **given: str) -> set[str]:
+        found, _ = ask(replaced, capsys, "lineage-as-of", at=day(number, 12), **given)
+        return {source for source, *_ in found}
+
+    before, between, after = (behind(number, object_name="D.S.V") for number in (3, 4, 6))
+    assert (before, between, after) == ({"D.S.T"}, {"D.S.X"}, {"D.S.X"})
+    assert behind(8, object_id="25") == {"D.S.T"}
+    assert behind(10, object_id="25") == set()
+    assert behind(10, object_id="26") == {"D.S.X"}
+    for number, sources in ((3, set()), (6, {"D.S.X"})):
+        found, _ = ask(replaced, capsys, "root-cause", object_name="D.S.V", column_name="VC", at=day(number, 12))
+        assert {source for source, *_ in found} == sources
