@@ -60,7 +60,7 @@ def test_the_answer_is_that_of_re(flags: int) -> None:
                 Expression(pattern, flags)
             continue
         one = Expression(pattern, flags)
-        limited += one._is_limited
+        limited += one.is_limited
         for _ in range(3):
             text = "".join(rng.choice("abAB1 ü.\n{*") for _ in range(rng.choice((0, 3, 17, 30))))
             assert one.found(text) == (plain.search(text) is not None), (pattern, text)
@@ -91,9 +91,9 @@ def test_what_may_be_slow_is_limited() -> None:
         "(?P<x>a+)(?P=x)",
         "^[a]]*b+",
     ):
-        assert Expression(pattern, 0)._is_limited, pattern
+        assert Expression(pattern, 0).is_limited, pattern
     for pattern in ("^[a-z]*$", "R", "^snowflake", r"^[\]*]+$", r"^a\+b*"):
-        assert not Expression(pattern, 0)._is_limited, pattern
+        assert not Expression(pattern, 0).is_limited, pattern
 
 
 def test_another_thread_searches_without_a_limit() -> None:
@@ -115,6 +115,52 @@ def test_an_export_says_which_pattern_takes_too_long(
     assert main(["export", str(rows), *given]) == 2
     assert "sh:pattern takes too long: '^(A+)+$' has no answer" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+GRAPH = """
+@prefix : <https://my.example/> .
+:a :p "AAAAAAAAAAAAAAAAAAAAAA!" ; :q :AAAAAAAAAAAA- .
+"""
+SLOW = """
+@prefix : <https://my.example/> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+:Own a sh:NodeShape ; sh:targetNode :a ; SHAPE .
+"""
+
+
+@pytest.mark.parametrize("engine", ["pyshacl", "compiled"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        'sh:property [ sh:path :p ; sh:pattern "^(A+)+$" ]',
+        'sh:property [ sh:path :p ; sh:pattern "^(a+)+$" ; sh:flags "i" ]',
+        'sh:property [ sh:path :q ; sh:pattern "^https:(.+)+=$" ]',
+        'sh:property [ sh:path :q ; sh:nodeKind sh:IRI ; sh:node [ sh:pattern "^https:(.+)+=$" ] ]',
+        'sh:property [ sh:path ( :q [ sh:inversePath :q ] :p ) ; sh:pattern "^(A+)+$" ]',
+        'sh:property [ sh:path [ sh:alternativePath ( :p :q ) ] ; sh:or ( [ sh:pattern "^(A+)+$" ] ) ]',
+    ],
+)
+def test_a_search_without_end_is_ended_by_both_engines(
+    shape: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(expressions, "LIMIT", 0.02)
+    (tmp_path / "graph.ttl").write_text(GRAPH)
+    (tmp_path / "own.ttl").write_text(SLOW.replace("SHAPE", shape))
+    given = ["validate", str(tmp_path / "graph.ttl"), "--shapes", str(tmp_path / "own.ttl"), "--by", engine]
+    assert main(given) == 2
+    said = capsys.readouterr()
+    assert "sh:pattern takes too long: '^" in said.err
+    assert said.out == ""
+
+
+def test_values_that_a_pattern_is_not_asked_for_are_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(expressions, "LIMIT", 0.02)
+    (tmp_path / "graph.ttl").write_text(GRAPH)
+    (tmp_path / "own.ttl").write_text(SLOW.replace("SHAPE", 'sh:property [ sh:path :q ; sh:pattern "^(A+)+$" ]'))
+    assert main(["validate", str(tmp_path / "graph.ttl"), "--shapes", str(tmp_path / "own.ttl")]) == 1
+    assert "pattern" in capsys.readouterr().out
 
 
 def test_an_error_of_a_worker_is_recognised() -> None:

@@ -6,19 +6,23 @@ Import this module only where it is needed: rdflib and pySHACL take a second to 
 from __future__ import annotations
 
 import logging
+import re
 import warnings
+from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import pyshacl
 from rdflib import SH, XSD, BNode, Graph, Literal, URIRef
 
 from exporter.errors import UsageError
+from exporter.graph.shapes.expressions import Expression
 from exporter.graph.shapes.paths import Predicate
 from exporter.graph.shapes.reading import compiled, messages_of, path_of, severity_of
 from exporter.graph.shapes.results import Result, Terms, in_order
 from exporter.graph.shapes.terms import BlankNode, NamedNode, sh, text
 from exporter.graph.shapes.terms import Literal as Plain
+from exporter.graph.shapes.values import flags_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,8 +40,36 @@ _LITERALS: Final = "rdflib.term"
 
 
 def validate(triples: Iterable[Triple], source: Source) -> list[Result]:
-    """The results of pySHACL, in order; raises UsageError where pySHACL fails on the shapes or on the graph."""
+    """The results of pySHACL, in order; raises UsageError where pySHACL fails on the shapes or on the graph, or where a
+    sh:pattern takes too long.
+    """
+    triples = list(triples)
+    _search(triples, source)
     return asked(triples, source, graph_of(source.triples))
+
+
+def _search(triples: list[Triple], source: Source) -> None:
+    """Raise UsageError if a sh:pattern takes longer than the limit for a value that it may be asked for. pySHACL's own
+    searches have no limit.
+    """
+    for pattern, subjects in source.graph.pairs(sh("pattern")):
+        for subject in subjects:
+            flags = flags_of("".join(text(given) for given in source.values(subject, "flags")).lower())
+            paths = {path for path in source.values(subject, "path") if isinstance(path, NamedNode)}
+            with suppress(re.error):  # pySHACL reports it
+                expression = Expression(text(pattern), flags)
+                for value in _texts(triples, paths) if expression.is_limited else ():
+                    expression.found(value)
+
+
+def _texts(triples: list[Triple], predicates: set[NamedNode]) -> list[str]:
+    """The texts of all values of the predicates; without any, of all terms. Sorted, for messages."""
+    terms = (
+        (one.object for one in triples if one.predicate in predicates)
+        if predicates
+        else (term for one in triples for term in (one.subject, one.object))
+    )
+    return sorted({text(cast("Term", term)) for term in terms})
 
 
 def asked(triples: Iterable[Triple], source: Source, shapes: Graph) -> list[Result]:

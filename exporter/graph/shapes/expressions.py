@@ -34,15 +34,15 @@ class _TooSlowError(Exception):
 
 
 class Expression:
-    """A compiled expression. Raises re.error if it is none."""
+    """A compiled expression. Raises re.error if it is none. ``is_limited``: whether a search may take long."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self._pattern, self._compiled = pattern, re.compile(pattern, flags)
-        self._is_limited = bool(flags & re.MULTILINE) or not _is_linear(pattern)
+        self.is_limited: Final = bool(flags & re.MULTILINE) or not _is_linear(pattern)
 
     def found(self, text: str) -> bool:
         """Whether it matches anywhere in a text. Raises UsageError if that takes longer than the limit."""
-        if not self._is_limited or len(text) <= _SHORT or not _is_main():
+        if not self.is_limited or len(text) <= _SHORT or not _is_main():
             return self._compiled.search(text) is not None
         before = signal.signal(signal.SIGVTALRM, _stop)
         signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
@@ -51,8 +51,8 @@ class Expression:
         except _TooSlowError:
             raise UsageError(
                 f"{TOO_SLOW}: {self._pattern!r} has no answer after {LIMIT:.0f} seconds for a value of {len(text):,} "
-                "characters; nothing was published. Write it without repetitions inside of repetitions, such as (a+)+, "
-                "and begin it with ^"
+                "characters; nothing was validated or published. Write it without repetitions inside of repetitions, "
+                "such as (a+)+, and begin it with ^"
             ) from None
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)

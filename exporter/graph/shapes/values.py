@@ -84,6 +84,11 @@ class Length(OfEach):
         return length >= self.bound if self.is_least else length <= self.bound
 
 
+def flags_of(given: str) -> int:
+    """``sh:flags`` for Python's expressions."""
+    return (re.IGNORECASE if "i" in given else 0) | (re.MULTILINE if "m" in given else 0)
+
+
 @dataclass(frozen=True)
 class Pattern(OfEach):
     """sh:pattern with sh:flags: a match anywhere in the text or IRI, by Python's regular expressions."""
@@ -94,8 +99,7 @@ class Pattern(OfEach):
     expression: Expression = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        flags = (re.IGNORECASE if "i" in self.flags else 0) | (re.MULTILINE if "m" in self.flags else 0)
-        object.__setattr__(self, "expression", Expression(self.pattern, flags))
+        object.__setattr__(self, "expression", Expression(self.pattern, flags_of(self.flags)))
 
     def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
         return not isinstance(value, BlankNode) and self.expression.found(value.value)
