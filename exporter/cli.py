@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from exporter import VERSIONS, printable, watch
+from exporter import VERSIONS, printable, private, watch
 from exporter.commands import export, fetch, log, push, quarantine, queries, query, serve, validate
 from exporter.commands import help as help_
 from exporter.errors import ExporterError
@@ -57,7 +57,7 @@ def _run(argv: Sequence[str] | None) -> int:
         left = arguments.left
         command: Callable[[argparse.Namespace], int] = arguments.command
         # Only if run as a program: another program has its own threads and files.
-        with watch.ends_told() if argv is None and arguments.is_watched else nullcontext():
+        with private.made(), watch.ends_told() if argv is None and arguments.is_watched else nullcontext():
             return command(arguments)
     except ExporterError as error:
         print(f"exporter: {printable.of_several_lines(str(error))}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from contextlib import contextmanager
@@ -9,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from openlineage.client.event_v2 import DatasetEvent, StaticDataset
 
 from exporter import pipeline
 from exporter.cli import main
 from exporter.graph.ask import disk
 from exporter.openlineage.push.ledger import Ledger
+from exporter.openlineage.run_files import RunFilesConfig, RunFilesTransport
 from tests import exports
 from tests.bad_rows import GOOD
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BAD = {"query_id": "bad"}
+TIME = "2026-03-01T08:00:00Z"
+RUN_FILES = "exporter.openlineage.run_files.RunFilesTransport"
 
 
 @contextmanager
@@ -133,6 +138,50 @@ def test_a_store_that_others_own_is_no_obstacle(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("exporter.graph.ask.stores.private.folder", refused)
     monkeypatch.setattr("exporter.graph.ask.stores.private.opened", refused)
     assert main(["query", "user-history", "--graph", str(tmp_path / "out")]) == 0
+
+
+@pytest.mark.parametrize("mask", [0, 0o022, 0o777])
+@pytest.mark.parametrize("transport", [f"{RUN_FILES}", "file"])
+def test_events_that_a_push_writes_to_files_are_private(
+    transport: str, mask: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By our transport and by one of the client's own."""
+    assert export(tmp_path) == 0
+    told = {"type": transport, "folder": f"{tmp_path}/new/runs", "log_file_path": f"{tmp_path}/events.ndjson"}
+    settings = tmp_path / "openlineage.yml"
+    settings.write_text(json.dumps({"transport": {**told, "append": True}}))
+    monkeypatch.setenv("OPENLINEAGE_CONFIG", str(settings))
+    monkeypatch.delenv("OPENLINEAGE_URL", raising=False)
+    with umask(mask):
+        assert main(["push", str(tmp_path / "out")]) == 0
+        assert os.umask(mask) == mask, "it is as before"
+    written = tmp_path / ("events.ndjson" if transport == "file" else "new")
+    assert modes(written) == ({0o600} if transport == "file" else {0o700, 0o600})
+    assert modes(tmp_path / "out") == {0o700, 0o600}, "the ledger"
+
+
+def test_a_folder_for_runs_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    """A person made it so; the files in it are private nevertheless."""
+    with umask(0):
+        (tmp_path / "runs").mkdir(0o750)
+        transport = RunFilesTransport(RunFilesConfig(str(tmp_path / "runs")))
+        transport.emit(DatasetEvent(eventTime=TIME, producer="https://us.example", dataset=StaticDataset("a", "b")))
+    assert modes(tmp_path / "runs") == {0o750, 0o600}
+
+
+def test_an_export_on_spark_and_what_it_shuffles_are_private(spark: SparkSession, tmp_path: Path) -> None:
+    """With a URI, files have the mode that the file system gives them: Java has the umask 077."""
+    began = tmp_path.stat().st_mtime_ns
+    exports.ndjson([GOOD, BAD], tmp_path / "rows.ndjson").chmod(0o600)
+    for out in (f"{tmp_path}/out", f"file://{tmp_path}/remote"):
+        options = ["--account", "A-B", "--engine", "spark", "--out", out]
+        with umask(0):
+            assert main(["export", str(tmp_path / "rows.ndjson"), *options]) == 0
+    assert modes(tmp_path) == {0o700, 0o600}
+    temporary = Path(spark.sparkContext._jvm.java.lang.System.getProperty("java.io.tmpdir"))
+    written = [path.parent for path in temporary.glob("blockmgr-*/*") if path.stat().st_mtime_ns >= began]
+    assert written, "what was shuffled, of which Spark removes files when they are not needed any more"
+    assert not {oct(mode) for path in written for mode in modes(path) if mode & 0o077}
 
 
 @pytest.mark.jvm

@@ -39,7 +39,7 @@ def write(file: Path, batches: Iterable[pa.Table]) -> int:
         for batch in batches:
             table = alike(batch)
             if writer is None:
-                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                file.parent.mkdir(parents=True, exist_ok=True)
                 writer = parquet.ParquetWriter(new, table.schema, compression="zstd")
             writer.write_table(table.cast(writer.schema), row_group_size=_ROWS_AT_ONCE)
             count += table.num_rows

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from exporter import private
 from exporter.errors import UsageError
 from exporter.fetch import files, state, views
 from exporter.fetch.windows import Period, after
@@ -115,7 +116,7 @@ def fetch(wanted: Wanted, connect: Connect, progress: Progress, clock: Callable[
     """Fetches what ROWS does not have. After a failure, the days that are complete stay."""
     refuse_in_export_here(str(wanted.out), wanted.out.resolve())
     state.read(wanted.out)  # errors in ROWS are reported before anything is asked
-    with _held(wanted.out), ExitStack() as stack:
+    with private.made(), _held(wanted.out), ExitStack() as stack:
         had = state.read(wanted.out)
         with progress.stage("connecting"):
             session = stack.enter_context(connect())
@@ -125,14 +126,12 @@ def fetch(wanted: Wanted, connect: Connect, progress: Progress, clock: Callable[
 
 @contextmanager
 def _held(out: Path) -> Iterator[None]:
-    """Locks ROWS, so that no other process writes it. ROWS is created where it does not exist, readable by its owner
-    alone; if it stays empty, it is removed again. The lock is inside ROWS, since the folder above may not be writable.
+    """Locks ROWS, so that no other process writes it. ROWS is created where it does not exist; if it stays empty, it is
+    removed again. The lock is inside ROWS, since the folder above may not be writable.
     """
     is_new = not out.exists()
     try:
         with held(out / ".lock", str(out)):
-            if is_new:
-                out.chmod(0o700)
             yield
     finally:
         if is_new:

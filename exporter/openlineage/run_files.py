@@ -20,6 +20,7 @@ from uuid import UUID
 from openlineage.client.serde import Serde
 from openlineage.client.transport.transport import Config, Transport
 
+from exporter import private
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ DATASETS: Final = "datasets.ndjson"
 
 @dataclass
 class RunFilesConfig(Config):
-    """``folder``: where the files are written; it is created."""
+    """``folder``: where the files are written; it is created, for its owner alone."""
 
     folder: str
 
@@ -56,7 +57,8 @@ class RunFilesTransport(Transport):
     def __init__(self, config: RunFilesConfig) -> None:
         self.config = config
         self._folder = Path(config.folder)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        if not self._folder.exists():
+            private.folder(self._folder)
         self._datasets = self._lines(DATASETS)
 
     def emit(self, event: Event) -> None:
@@ -66,7 +68,7 @@ class RunFilesTransport(Transport):
         known = self._lines(name) if run else self._datasets
         if line in known:
             return
-        with (self._folder / name).open("a", encoding="utf-8") as file:
+        with open(self._folder / name, "a", encoding="utf-8", opener=private.opened) as file:
             file.write(line)
         known.add(line)
 

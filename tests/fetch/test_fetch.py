@@ -21,6 +21,7 @@ from exporter.progress import Progress
 from tests import exports
 from tests.aggregates import calls, thing
 from tests.fetch.snow import Snow, history, month
+from tests.test_private import modes, umask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,16 +222,21 @@ def test_a_folder_with_other_files_is_not_written_to(tmp_path: Path) -> None:
         fetch(Wanted(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("mask", [0, 0o022, 0o777])
 def test_other_users_of_the_machine_cannot_read_the_rows(
-    snowflake: Snow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mask: int, snowflake: Snow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the state says nothing of how somebody logged in."""
     snowflake.connections(monkeypatch, password="s3cret-pass")
     snowflake.put(ACCESS_HISTORY, rows(until=2))
-    fetched(tmp_path / "rows", query_history=False)
-    assert (tmp_path / "rows").stat().st_mode & 0o777 == 0o700
-    assert list(tmp_path.iterdir()) == [tmp_path / "rows"], "it needs nothing beside the folder"
-    assert "s3cret-pass" not in (tmp_path / "rows" / "fetch.json").read_text("utf-8")
+    with umask(mask):
+        fetched(tmp_path / "above" / "rows", query_history=False)
+        fetched(tmp_path / "above" / "rows", query_history=False)
+    assert modes(tmp_path / "above") == {0o700, 0o600}
+    assert list(tmp_path.rglob("*"))[:2] == [tmp_path / "above", tmp_path / "above" / "rows"], (
+        "nothing beside the folder"
+    )
+    assert "s3cret-pass" not in (tmp_path / "above" / "rows" / "fetch.json").read_text("utf-8")
 
 
 def test_a_fetched_folder_says_itself_what_it_is(tmp_path: Path) -> None:
