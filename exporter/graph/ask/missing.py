@@ -109,7 +109,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         notes += by_day.notes(store, name, given)
         notes += short_queries.notes(store, name, given)
         notes += unrecorded.notes(store, name, given)
-        notes += views.notes(store, name, given)
+        notes += views.notes(store, name, given, found, things)
     elif not name.startswith("page-"):
         return notes
     if not found.rows:

@@ -1,94 +1,151 @@
 """Notes on views and streams: what is only possibly behind them, and views of which no row says what is behind them.
 
-Questions follow a view to the objects behind it only where that is certain (``ah:evidence``). What is left out is said.
+Questions follow a view to the objects behind it only where that is certain (``ah:evidence``). What is left out is said:
+whatever a chain of views leads to, as of the time that was asked for.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode, QuerySolutions
 
 from exporter.graph.ask.known import Known
+from exporter.graph.ask.parameters import instant, values_of
 from exporter.graph.terms import full
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
 
     from pyoxigraph import Store
 
+    from exporter.graph.ask.answers import Answer
+    from exporter.graph.ask.parameters import Given
+
 UPWARD: Final = ("lineage-as-of", "root-cause")
-DOWNWARD: Final = ("end-up", "downstream-users")
+DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
+"""Questions, with the column of the answer that names what holds the data."""
 _SHOWN: Final = 5
+_MOST: Final = 1_000
+"""The most names of an answer that are looked up."""
 _DOMAINS: Final = ("View", "Stream")
-_POSSIBLE: Final = Literal("POSSIBLE")
+_VIEW, _SOURCE = "ah:view", "ah:sourceObject"
+_SOURCES: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+SELECT DISTINCT ?to ?evidence ?since ?until WHERE {
+  VALUES ?from { @from@ }
+  ?shown @term@ ?from ; @other@ ?to ; ah:evidence ?evidence .
+  FILTER NOT EXISTS { ?shown ah:viewColumn ?column }
+  OPTIONAL { ?shown ah:validFrom ?since }
+  OPTIONAL { ?shown ah:validUntil ?until }
+}
+"""
 
 
-def notes(store: Store, question: str, given: Mapping[str, str | Iterable[str]]) -> list[str]:
-    """Notes for a person who asked the shipped question about views, streams, or objects that may be behind some."""
-    if question not in {*UPWARD, *DOWNWARD}:
-        return []
-    things = sorted(_meant(Known(store), given))
-    return list(_upward(store, things) if question in UPWARD else _downward(store, things))
+class _Period(NamedTuple):
+    """What is asked for: definitions of views that were in force at some time in it. None: no limit."""
+
+    since: datetime | None
+    until: datetime | None
+
+    def has(self, since: str | None, until: str | None) -> bool:
+        begins_later = self.until is not None and since is not None and datetime.fromisoformat(since) > self.until
+        ended = self.since is not None and until is not None and datetime.fromisoformat(until) <= self.since
+        return not begins_later and not ended
 
 
-def _meant(known: Known, given: Mapping[str, str | Iterable[str]]) -> set[str]:
-    """The objects that the parameters may mean, in any period."""
-    turns = [turn for name in _values(given, "object_name") for turn in known.turns(name)]
-    ids = set(_values(given, "object_id"))
-    if not turns and not _values(given, "object_name"):
-        turns = [turn for ident in ids for turn in known.of_id(ident)]
-    kinds = _values(given, "domain")
-    return {
-        turn.iri
-        for turn in turns
-        if (not ids or turn.ident in ids) and (not kinds or any(known.is_of_kind(turn.iri, kind) for kind in kinds))
-    }
+class _Behind(NamedTuple):
+    """The objects behind views, or the views over objects. ``certain``: those of the first step that are certain, which
+    the answer has; ``possible``: all others, in any number of steps.
+    """
+
+    certain: set[str]
+    possible: set[str]
 
 
-def _values(given: Mapping[str, str | Iterable[str]], name: str) -> list[str]:
-    value = given.get(name, ())
-    return [value] if isinstance(value, str) else list(value)
+def notes(store: Store, question: str, given: Given, found: Answer, things: Collection[str]) -> list[str]:
+    """Notes for a person who asked the shipped question about views, streams, or objects that may be behind some.
+    ``things``: the IRIs of the objects that the parameters mean at any time.
+    """
+    if question in UPWARD:
+        return list(_upward(store, sorted(things), _period(given)))
+    if question in DOWNWARD:
+        return list(_downward(store, things, _answered(store, question, found, things), _period(given)))
+    return []
 
 
-def _upward(store: Store, things: list[str]) -> Iterator[str]:
+def _period(given: Given) -> _Period:
+    at, since, until = ([instant(name, one) for one in values_of(given, name)] for name in ("at", "since", "until"))
+    return _Period(min([*at, *since], default=None), max([*at, *until], default=None))
+
+
+def _upward(store: Store, things: Iterable[str], period: _Period) -> Iterator[str]:
     for thing in things:
         if _text(store, thing, "ah:domain") not in _DOMAINS:
             continue
-        sources = list(_sources(store, "ah:view", thing))
-        possible = {source for source, evidence in sources if evidence == _POSSIBLE}
-        possible -= {source for source, evidence in sources if evidence != _POSSIBLE}
+        found = _reached(store, {thing}, _VIEW, period)
         name = _name(store, thing)
-        if not sources:
+        if not found.certain and not found.possible:
             yield f"{name}: no row shows what is behind this {_kind(store, thing)}. Its data may come from anywhere."
-        elif possible:
+        elif found.possible:
             yield (
-                f"Possibly also behind {name}, and not in the answer: {_listed(store, possible)}. "
+                f"Possibly also behind {name}, and not in the answer: {_listed(store, found.possible)}. "
                 "Only queries that read it together with others show this."
             )
 
 
-def _downward(store: Store, things: list[str]) -> Iterator[str]:
-    for thing in things:
-        views = list(_sources(store, "ah:sourceObject", thing))
-        possible = {view for view, evidence in views if evidence == _POSSIBLE}
-        possible -= {view for view, evidence in views if evidence != _POSSIBLE}
+def _downward(store: Store, things: Collection[str], answered: Collection[str], period: _Period) -> Iterator[str]:
+    """A note on each of the things, and one on all else that holds their data."""
+    known = set[str]()
+    for thing in sorted(things):
+        possible = _reached(store, {thing}, _SOURCE, period).possible - set(answered)
+        known |= possible
         if possible:
             yield (
                 f"Possibly over {_name(store, thing)}, and followed only where it is certain: "
                 f"{_listed(store, possible)}. Only queries that read these together with others show this."
             )
+    rest = set(answered) - set(things)
+    possible = _reached(store, rest, _SOURCE, period).possible - set(answered) - known - set(things)
+    if possible:
+        yield (
+            f"Possibly over what the data went to, and followed only where it is certain: {_listed(store, possible)}. "
+            "Only queries that read these together with others show this."
+        )
 
 
-def _sources(store: Store, term: str, thing: str) -> Iterator[tuple[str, object]]:
-    """The other end of each source of a view, with its evidence; ``term``: the end at which the thing is."""
-    other = NamedNode(full("ah:sourceObject" if term == "ah:view" else "ah:view"))
-    evidence, column = NamedNode(full("ah:evidence")), NamedNode(full("ah:viewColumn"))
-    for quad in store.quads_for_pattern(None, NamedNode(full(term)), NamedNode(thing)):
-        for said in store.quads_for_pattern(quad.subject, evidence, None):
-            if not any(store.quads_for_pattern(quad.subject, column, None)):
-                for end in store.quads_for_pattern(quad.subject, other, None):
-                    yield str(end.object.value), said.object  # type: ignore[union-attr]
+def _answered(store: Store, question: str, found: Answer, things: Collection[str]) -> set[str]:
+    """The objects of the same accounts that have a name in the answer."""
+    known = Known(store)
+    accounts = {turn.account for thing in things for turn in known.names_of(thing)}
+    names = {row[found.columns.index(DOWNWARD[question])] for row in islice(found.rows, _MOST)}
+    turns = (turn for name in names if name for turn in known.turns(name))
+    return {turn.iri for turn in turns if turn.account in accounts}
+
+
+def _reached(store: Store, starts: Collection[str], term: str, period: _Period) -> _Behind:
+    """All that chains of views lead to. ``term``: the end of a source at which the starts are."""
+    certain, reached, fresh = set[str](), set[str](), set(starts)
+    while fresh:
+        found = list(_sources(store, fresh, term, period))
+        if fresh == set(starts):
+            certain = {end for end, is_certain in found if is_certain}
+        fresh = {end for end, _ in found} - reached - set(starts)
+        reached |= fresh
+    return _Behind(certain, reached - certain)
+
+
+def _sources(store: Store, things: Collection[str], term: str, period: _Period) -> Iterator[tuple[str, bool]]:
+    """The other ends of sources of views, and whether each is certain."""
+    text = _SOURCES.replace("@from@", " ".join(str(NamedNode(thing)) for thing in sorted(things)))
+    text = text.replace("@term@", term).replace("@other@", _SOURCE if term == _VIEW else _VIEW)
+    answer = store.query(text)
+    for row in answer if isinstance(answer, QuerySolutions) else ():
+        since, until = (one and one.value for one in (row["since"], row["until"]))
+        if period.has(since, until):
+            yield row["to"].value, row["evidence"].value == "CERTAIN"
 
 
 def _text(store: Store, thing: str, term: str) -> str | None:

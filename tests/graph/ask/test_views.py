@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import json
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from exporter.cli import main
-from tests import exports
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests import exports, golden
 
 Json = dict[str, Any]
+MONTH: Final = Path(__file__).parents[3] / "examples" / "company-month"
 
 
 def thing(domain: str, number: int, name: str, *columns: str) -> Json:
@@ -139,6 +140,27 @@ def test_where_data_ends_up_and_who_reads_it(out: Path, capsys: pytest.CaptureFi
     assert "D.S.W" in notes
 
 
+def test_a_copy_through_a_view_is_a_copy_of_the_table(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row that names a view has the tables behind it as well, so these questions need no step through views."""
+    found, _ = ask(out, capsys, "column-copies", object_name="D.S.RAW", column_name="R")
+    assert found == {("D.S.T", "Table", "C"), ("D.S.COPY", "Table", "C")}
+    found, _ = ask(out, capsys, "sensitive-data-movement", object_name="D.S.T", domain="Table")
+    assert {one[0] for one in found} == {"D.S.T-->D.S.COPY"}
+
+
+def test_rows_name_the_tables_behind_views_and_streams() -> None:
+    """In the examples, most of which are the documents' own rows."""
+    month = (MONTH / "access_history.ndjson").read_text(encoding="utf-8").splitlines()
+    seen = 0
+    for line in [*map(json.loads, month), *chain.from_iterable(golden.rows(one) for one in golden.folders())]:
+        for thing_ in line.get("objects_modified") or []:
+            for column in thing_.get("columns") or []:
+                if any(one.get("objectDomain") in {"View", "Stream"} for one in column.get("directSources") or []):
+                    assert column["baseSources"], column
+                    seen += 1
+    assert seen > 10
+
+
 # --- views that are replaced ------------------------------------------------------------------------------------------
 
 
@@ -184,3 +206,42 @@ def test_what_is_behind_a_view_depends_on_the_time(replaced: Path, capsys: pytes
     for number, sources in ((3, set()), (6, {"D.S.X"})):
         found, _ = ask(replaced, capsys, "root-cause", object_name="D.S.V", column_name="VC", at=day(number, 12))
         assert {source for source, *_ in found} == sources
+
+
+# --- what is only possible, in any number of steps --------------------------------------------------------------------
+
+OUTER, FAR = thing("View", 28, "OUTER"), thing("View", 29, "FAR")
+CHAIN: Final = [
+    row(1, "BOB", [VIEW, JOINED], [TABLE, OTHER]),
+    row(2, "BOB", [OUTER, LONE], [VIEW, RAW]),  # a view that other accounts share is its own base object
+    row(3, "ETL", [TABLE], [TABLE],
+        objects_modified=written(COPY, [{**TABLE, "columnName": "C"}], [{**TABLE, "columnName": "C"}])),
+    row(4, "BOB", [FAR, LONE], [COPY, RAW]),
+    created(5, VIEW),
+    row(6, "ANA", [VIEW], [RAW]),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def chained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("chained")
+    assert exports.export([exports.ndjson(CHAIN, folder / "rows.ndjson")], folder / "out") == 0
+    return folder / "out"
+
+
+def test_notes_go_through_views_over_views(chained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    at = {"at": day(4, 12)}
+    _, notes = ask(chained, capsys, "lineage-as-of", object_name="D.S.OUTER", **at)
+    assert "Possibly also behind D.S.OUTER, and not in the answer: D.S.RAW, D.S.T, D.S.V, D.S.X. " in notes
+    _, notes = ask(chained, capsys, "end-up", object_name="D.S.T", until=day(4, 12))
+    assert "Possibly over D.S.T, and followed only where it is certain: D.S.LONE, D.S.OUTER, D.S.V, D.S.W. " in notes
+    assert "Possibly over what the data went to, and followed only where it is certain: D.S.FAR. " in notes
+
+
+def test_notes_are_about_the_definitions_of_that_time(chained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, notes = ask(chained, capsys, "lineage-as-of", object_name="D.S.V", at=day(4, 12))
+    assert "Possibly also behind D.S.V, and not in the answer: D.S.T, D.S.X. " in notes
+    found, notes = ask(chained, capsys, "lineage-as-of", object_name="D.S.V", at=day(6, 12))
+    assert ({source for source, *_ in found}, notes) == ({"D.S.RAW"}, "")
+    _, notes = ask(chained, capsys, "end-up", object_name="D.S.T", since=day(6))
+    assert "D.S.V" not in notes
