@@ -76,12 +76,9 @@ DAYS: Final = ("2026-03-01", "2026-03-02", "2026-03-03")
 
 
 class OddRows:
-    """Draws rows; ``queries``: the number of query ids among which they choose; ``ends_later``: whether queries may end
-    on a later day than they start. Of an update these are left out: if the shapes refuse one of them, it is refused.
-    """
+    """Draws rows; ``queries``: the number of query ids among which they choose."""
 
-    def __init__(self, rng: Random, queries: int, *, ends_later: bool) -> None:
-        self._ends_later = ends_later
+    def __init__(self, rng: Random, queries: int) -> None:
         self._rng, self._world = rng, World.build(rng)
         self._ids = [f"q{number}" for number in range(queries)]
         self._kinds = [element(kind) for kind in OBJECT_ARRAYS.values()]
@@ -97,6 +94,7 @@ class OddRows:
         """A row of the documents' types, or of a drawn statement; with odd values, none of them in one of four."""
         rng = self._rng
         made = self._full() if rng.random() < 0.6 else rng.choice((*ACCESS_ROWS, *DDL_ROWS))(rng, self._world)[0]
+        made = deepcopy(made)  # rows of the generators share parts
         query_id = rng.choice(self._ids)
         number = self._ids.index(query_id)
         row = {**self._in_form(made), "query_id": query_id, "user_name": ("JSMITH", "名前 🦖")[number % 2]}
@@ -109,7 +107,7 @@ class OddRows:
 
     def load(self) -> list[Json]:
         """The rows of a load with helpers, in one of the sessions that the others are of; some have an odd value."""
-        rng, rows = self._rng, loads.Rows(loads.drawn(self._rng, 12)).rows
+        rng, rows = self._rng, deepcopy(loads.Rows(loads.drawn(self._rng, 12)).rows)
         for row in rows:
             row["query_start_time"] = f"{rng.choice(DAYS)}{row['query_start_time'][10:]}"
             if rng.random() < 0.3:
@@ -121,7 +119,7 @@ class OddRows:
         rng = self._rng
         row = {**dict.fromkeys(aggregates.COLUMNS), **self.row()}
         begin = datetime.fromisoformat(f"{rng.choice(DAYS)}T0{rng.randrange(10)}:00:00+00:00")
-        end = begin + timedelta(minutes=rng.choice((1, 1, 60, 1_500 * self._ends_later)))
+        end = begin + timedelta(minutes=rng.choice((1, 1, 60, 1_500)))
         made = {name: row[name] for name in aggregates.COLUMNS} | {
             "interval_start_time": begin.isoformat(),
             "interval_end_time": end.isoformat(),
@@ -135,7 +133,7 @@ class OddRows:
     def line(self) -> Json:
         """A line of QUERY_HISTORY; half of them with odd values."""
         rng, number = self._rng, self._rng.randrange(len(self._ids))
-        usual = {"end_time": f"{rng.choice((DAYS[number % 3],) * 5 + DAYS * self._ends_later)} 09:30:00 +0000"}
+        usual = {"end_time": f"{rng.choice((DAYS[number % 3],) * 5 + DAYS)} 09:30:00 +0000"}
         line = {name: usual.get(name, number if kind == "bigint" else "X") for name, kind in QUERY_HISTORY.items()}
         line["query_id"] = self._ids[number]
         if rng.random() < 0.5:

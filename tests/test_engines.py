@@ -279,7 +279,7 @@ def _refused_around() -> Case:
 
 def _odd_rows(number: int = 240) -> Case:
     """With the rows of a load, whose helpers take rounds of their own."""
-    draws = OddRows(Random(8), number // 3, ends_later=True)
+    draws = OddRows(Random(8), number // 3)
     lines = _lines([*draws.rows(number), *draws.load()])
     refused = ("Query-endsAfterStart", "Query-totalElapsedTime")
     refusing = frozenset(f"{SHAPES}{one}" for one in refused)

@@ -55,11 +55,22 @@ def test_any_order_and_any_number_of_parts(engine: str, tmp_path: Path, monkeypa
 
 
 def test_a_table_of_spark(spark: SparkSession, tmp_path: Path) -> None:
-    """By its name; the arrays are text, as Snowflake's connector for Spark gives them."""
-    path = write_form(list(exports.all_rows()), tmp_path, "parquet-text")
-    spark.read.parquet(str(path)).createOrReplaceTempView("access_history_rows")
+    """By its name; the arrays are text, as Snowflake's connector for Spark gives them. An unknown column is kept and
+    counted, of whatever type it is.
+    """
+    rows = list(exports.all_rows())
+    path = write_form(rows, tmp_path, "parquet-text")
+    made = "case when query_id = '{}' then array(named_struct('a', 1, 'b', cast(null as int))) end as NEW"
+    table = spark.read.parquet(str(path)).selectExpr("*", made.format(rows[0]["query_id"]))
+    table.createOrReplaceTempView("access_history_rows")
     try:
         assert exports.export(["access_history_rows"], tmp_path / "out", engine="spark") == 0
     finally:
         spark.catalog.dropTempView("access_history_rows")
-    assert_same(tmp_path / "out")
+    told, before = (exports.report(out)["not_understood"] for out in (tmp_path / "out", exports.everything()))
+    assert told.keys() - before.keys() == {"column new"}
+    assert told["column new"]["example"].startswith("access_history_rows, row ")
+    kept = {one for one in exports.triples(tmp_path / "out") if one[1].endswith("#unknownColumns>")}
+    assert {value for _, _, value in kept} == {'"{\\"new\\":[{\\"a\\":1}]}"'}
+    assert exports.triples(tmp_path / "out") - kept == exports.triples(exports.everything())
+    assert exports.events(tmp_path / "out") == exports.events(exports.everything())

@@ -19,6 +19,7 @@ from exporter.steps.job import Job
 from exporter.steps.reading import Record, read
 from exporter.steps.screening import Screen
 from tests import exports
+from tests.bad_rows import GOOD
 from tests.input_forms import FORMS, write_form
 from tests.privacy import canaries, drawn
 
@@ -141,6 +142,16 @@ def test_rows_of_the_quarantine_can_be_given_again(tmp_path: Path, key: Path) ->
     mended = exports.ndjson([{**json.loads(aside["as_it_came"]), "parent_query_id": None}], tmp_path / "mended.ndjson")
     assert run([mended], tmp_path / "second", key) == 0
     assert _users(tmp_path / "second") == {f'"{Key(SECRET.encode()).pseudonym(canaries.USERS[0])}"'}
+
+
+def test_an_id_that_is_an_object_has_no_names_and_is_the_same_everywhere(tmp_path: Path, key: Path) -> None:
+    ids = {"parent_query_id": {"value": "JSMITH"}, "root_query_id": {"value": "JSMITH"}, "account_name": ["JSMITH"]}
+    row = {**GOOD, **ids, "organization_name": "O"}
+    assert run([exports.ndjson([row], tmp_path / "rows.ndjson")], tmp_path / "out", key) == 0
+    triples = exports.triples(tmp_path / "out")
+    assert not any("JSMITH" in part for one in triples for part in one)
+    described = {subject for subject, _, _ in triples}
+    assert {value for _, _, value in triples if value.startswith("<snowflake://")} <= described
 
 
 def test_whose_names_are_kept_and_who_else_is_hidden(tmp_path: Path, key: Path) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 BASE: Final = datetime(2026, 3, 1, tzinfo=UTC)
 UPDATE: Final = ("--update", "--allow-empty")
+SHAPES: Final = "https://w3id.org/access-history/shapes#"
 
 
 def triples(out: Path) -> set[str]:
@@ -227,18 +228,41 @@ def test_a_quarantined_parent_of_another_day_is_in_no_output(why: str, reads: st
         assert applied(out) == triples(out)
 
 
-def test_a_refused_query_that_ends_on_a_later_day_is_refused_with_words(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its start was exported with the day before; an update does not go on without an end."""
-    row = at("p", 1, parent_query_id="p", objects_modified=GOOD["direct_objects_accessed"])
-    rows, lines = exports.ndjson([row], tmp_path / "rows"), exports.ndjson([line(row, 30)], tmp_path / "lines")
-    given = "--query-history", str(lines)
-    assert exports.export([rows], tmp_path / "out", *given, *UPDATE) == 2
-    assert "QueryNotItsOwnParent" in (said := capsys.readouterr().err)
-    assert "end on 2026-03-02" in said
-    assert not (tmp_path / "out").exists()
-    assert exports.export([rows], tmp_path / "once", *given, "--allow-empty") == 1
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_a_refused_query_that_ends_on_a_later_day_is_quarantined(reads: str, tmp_path: Path) -> None:
+    """Its start was exported with the day before, also by an earlier run. The day on which it ends has another refused
+    query. Its child stays.
+    """
+    written = GOOD["direct_objects_accessed"]
+    late = at("late", 2, parent_query_id="late", objects_modified=written)
+    own = at("own", 3, parent_query_id="own", objects_modified=written)
+    others = [at("c", 2, parent_query_id="late"), at("first", 1, objects_modified=written), at("last", 4)]
+    out, lines = tmp_path / "out", [line(late, 30)]
+    for part in ([others[1], late], [own, others[0]], others[2:]):
+        export(part, lines, out, "--reads", reads, *UPDATE)
+        refused = {f"{SHAPES}QueryNotItsOwnParent"} if part[0] is not others[2] else set()
+        assert exports.report(out)["violations"].keys() == refused
+    rows = [late, own, *others]
+    export(rows, lines, tmp_path / "once", "--reads", reads)
+    assert triples(out) == triples(tmp_path / "once")
+    assert applied(out) == triples(out)
+    for each in (out, tmp_path / "once"):
+        assert {json.loads(one["as_it_came"])["query_id"] for one in exports.quarantine(each)} == {"late", "own"}
+    assert not any("query/late>" in one and "startedAtTime" in one for one in triples(out))
+
+
+def test_a_query_that_was_refused_is_exported_when_a_later_line_mends_it(tmp_path: Path) -> None:
+    """The line of the query, which ends on the next day, first has a time that the shapes refuse."""
+    row = at("q", 1, objects_modified=GOOD["direct_objects_accessed"])
+    lines = [{**line(row, hours), "total_elapsed_time": time} for hours, time in ((24, -1), (25, 1))]
+    out, others = tmp_path / "out", [at("x", 2), at("y", 2, parent_query_id="q")]
+    for number, part in enumerate(([row, others[0]], others[1:])):
+        export(part, lines[number : number + 1], out, *UPDATE)
+        assert bool(exports.report(out)["violations"]) == (number == 0)
+        assert sum("/query/q>" in one and "startedAtTime" in one for one in triples(out)) == number
+    export([row, *others], lines, tmp_path / "once")
+    assert triples(out) == triples(tmp_path / "once")
+    assert applied(out) == triples(out)
 
 
 @pytest.mark.parametrize("seed", range(100, 106))

@@ -4,8 +4,11 @@ from the state of things at the end of the day before.
 DIR's ``state`` keeps what days need of each other. ``rows/RUN``: the rows of all days with an index. ``things/DAY``:
 the state of things at the end of the day, and their nodes. ``open/DAY``: messages for queries that end on a later day.
 ``clones/DAY``: the counts of a day on which a schema or database was cloned.
-``quarantined/DAY``: the queries of the day that the shapes refused. Days with a child of such a query name no job after
-it; so if a day comes to refuse other queries, and earlier days have children of these, it starts again from there.
+``parents/DAY``: what children on other days need of the day's queries: which of them the shapes refuse, and the names
+of jobs that follow from helpers.
+
+If a day changes what earlier days have used of it, they are made again: those with children of queries that it refuses
+or names otherwise, and those on which queries started that end on this day and that the shapes refuse.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from exporter.messages import (
     DATASET,
     ELEMENT,
     HELPERS,
+    JOB,
     NAME,
     NAMED_FOR_QUERY,
     OPEN,
@@ -46,21 +50,23 @@ from exporter.steps.dating import (
     MOVED,
     as_before,
     as_context,
+    as_parents,
     asks_for_context,
     compare,
     date,
     due,
-    quarantined,
     rows_again,
     to_queries,
 )
 from exporter.steps.forgetting import forget, look_up, resolved
+from exporter.steps.hearing import hold
 from exporter.steps.numbering import number
 from exporter.steps.state import OPEN_DAY, end_of
 from exporter.steps.texts import texts_of
+from exporter.steps.writing import JOBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from exporter.earlier import Given
     from exporter.engine.carrying import Engine, Watch
@@ -70,7 +76,7 @@ Messages = TypeVar("Messages")
 _KNEW: Final = (PROFILE, DATASET, NAME, ELEMENT, HELPERS, *THINGS)
 _HAPPENED: Final = (CLONED, CLONED_FROM)
 _DUE: Final = (WRITTEN, NAMED_FOR_QUERY, *THINGS)
-_QUARANTINED: Final = "quarantined"
+_PARENTS: Final = "parents"
 _CLONES: Final = "clones"
 THINGS_DAY: Final = "things"
 """The folder in DIR's outputs for nodes of things, which belong to no day."""
@@ -128,6 +134,12 @@ class Updated(Generic[Messages]):
     new: dict[str, int] = field(default_factory=dict)
     is_anew: bool = False
 
+    def add_results(self, results: Iterable[Messages], refused: Mapping[str, int]) -> None:
+        """Add the results of validation of a day, and how many of them refuse a node, by shape."""
+        self.results += results
+        for shape, times in refused.items():
+            self.refused[shape] = self.refused.get(shape, 0) + times
+
 
 def update(  # noqa: PLR0913, PLR0917 - the input of an update
     engine: Engine[Messages], store: Store[Messages], read: Messages, job: Job, given: Given, watch: Watch
@@ -146,7 +158,7 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     todo = set(new) if done.is_anew else {day for day in left if day not in before} | set(new)
     todo |= {later for open_days in before.values() for later in open_days if first is not None and later >= first}
     every = sorted({*before, *todo})
-    store.carry(f"state/{name}" for name in _named(_QUARANTINED, every))
+    store.carry(f"state/{name}" for name in _named(_PARENTS, every))
     _make(engine, store, job, todo, every, done, watch)
     with watch.stage("things"):
         said = store.latest(_named("things", done.days), texts_of(job))
@@ -176,11 +188,20 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
 ) -> None:
     """Make these days, and the later ones on which their queries end."""
     todo, made, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
+    late: list[Messages] = []
     while todo:
         day = min(todo)
         todo.remove(day)
-        made[day], earlier = _Day(engine, store, day, job).make(every, done, watch)
-        todo.update(later for later in done.days[day] if later > day)
+        made[day], earlier = _Day(engine, store, day, job, late).make(every, done, watch)
+        if made[day].started is None:
+            todo.update(later for later in done.days[day] if later > day)
+        else:
+            # The folders of the day's messages are written again.
+            name = f"{day}late-{turns}"
+            results = [engine.kept(one, f"{name}-results-{at}") for at, one in enumerate(made[day].results)]
+            done.add_results(results, made[day].refused)
+            late += [engine.kept(one, f"{name}-{at}") for at, one in enumerate(made[day].quarantined)]
+            todo.add(day)
         if earlier is not None:
             turns += 1
             if turns > rounds.TURNS:
@@ -192,10 +213,8 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
             todo.update(again)
     for day in sorted(made):
         done.counts.join(made[day].counts)
-        done.results += made[day].results
         done.made.append(day)
-        for shape, times in made[day].refused.items():
-            done.refused[shape] = done.refused.get(shape, 0) + times
+        done.add_results(made[day].results, made[day].refused)
 
 
 def _dated(
@@ -238,10 +257,14 @@ def _named(what: str, days: Iterable[str]) -> list[str]:
 
 
 class _Day(Generic[Messages]):
-    """Makes one day of an update."""
+    """Makes one day of an update. ``late``: the queries that later days of this update refused, and with which the day
+    has to be made again.
+    """
 
-    def __init__(self, engine: Engine[Messages], store: Store[Messages], day: str, job: Job) -> None:
-        self._engine, self._store, self._day = engine, store, day
+    def __init__(
+        self, engine: Engine[Messages], store: Store[Messages], day: str, job: Job, late: Sequence[Messages]
+    ) -> None:
+        self._engine, self._store, self._day, self._late = engine, store, day, late
         self._job = replace(job, day=day, until=end_of(day), in_order=False, screen=None)
 
     def make(
@@ -282,6 +305,8 @@ class _Day(Generic[Messages]):
                 "days, which an update cannot do. Nothing was changed. Export all rows without --update: then the "
                 "quarantine lists these queries"
             ) from refused
+        if made.started is not None:
+            return made, made.started
         store.save([engine.each(engine.only(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"things/{day}")
         if made.counts["clones"]:
             store.save([engine.only(made.made[0], [TALLY])], f"{_CLONES}/{day}")
@@ -295,14 +320,17 @@ class _Day(Generic[Messages]):
         return made, self._compared(made)
 
     def _compared(self, made: rounds.Exported[Messages]) -> str | None:
-        """Store which queries the shapes refused. Returns the first earlier day with children of queries for which this
-        has changed; None if there is none.
+        """Store what children on other days need of this day's queries. Returns the first earlier day with children of
+        queries for which this has changed; None if there is none.
         """
-        engine, store, job, name = self._engine, self._store, self._job, f"{_QUARANTINED}/{self._day}"
-        if not (made.quarantined or store.has(name)):
+        engine, store, job, name = self._engine, self._store, self._job, f"{_PARENTS}/{self._day}"
+        told = [*made.quarantined, *self._late]
+        if made.counts[JOBS]:
+            told.append(engine.only(made.made[-1], [JOB]))
+        if not (told or store.has(name)):
             return None
-        before = engine.kept(engine.each(store.load([name], [QUERY]), as_before, job), f"{self._day}quarantined-before")
-        now = [engine.each(one, quarantined, job) for one in made.quarantined]
+        before = engine.kept(engine.each(store.load([name], [QUERY]), as_before, job), f"{self._day}parents-before")
+        now = [engine.each(one, as_parents, job) for one in told]
         index = store.load_of(self._runs(), [INDEX], [*now, before])
         compared = engine.kept(
             engine.met([*now, before, engine.each(index, to_queries, job)], compare, job), f"{self._day}compared"
@@ -323,10 +351,11 @@ class _Day(Generic[Messages]):
         own = engine.kept(engine.each(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
         asked = engine.each(own, asks_for_context, job)
         others = self._store.load_of(runs, others_days, [asked])
-        refused = self._store.load_of(_named(_QUARANTINED, others_days), [QUERY], [asked])
+        parents = self._store.load_of(_named(_PARENTS, others_days), [QUERY], [asked])
         context = engine.kept(engine.each(others, as_context, job), f"{self._day}context")
         lines = engine.each(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
-        return [own, context, refused, lines, self._store.load(runs, [PLACE])]
+        late = [engine.each(one, hold, job) for one in self._late]
+        return [own, context, parents, lines, self._store.load(runs, [PLACE]), *late]
 
 
 def _unwrapped(messages: Iterable[Message], _: Job) -> Iterator[Message]:

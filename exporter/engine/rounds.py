@@ -50,13 +50,13 @@ from exporter.steps.cloning import from_, into
 from exporter.steps.daily import REFUSED as REFUSED_DAYS
 from exporter.steps.daily import by_day, to_days
 from exporter.steps.gathering import gather, resolve_names, settle
-from exporter.steps.hearing import hold
+from exporter.steps.hearing import STARTED, hold
 from exporter.steps.naming import name_jobs
 from exporter.steps.numbering import number
 from exporter.steps.surrounding import deliver, looks_around, looks_at_others, share, surround
 from exporter.steps.telling import tell
 from exporter.steps.texts import texts_of
-from exporter.steps.writing import HELD_LATER, write
+from exporter.steps.writing import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -78,6 +78,8 @@ class Exported(Generic[Messages]):
     ``results``: of validation, of all turns. ``counts``: of the last turn. ``refused``: number of results that refuse a
     node, by shape, of all turns. ``made``: all messages of the last turn, from which the next day's state is taken.
     ``quarantined``: the messages that quarantine queries for their nodes or events, not for their rows alone.
+    ``started``: the first earlier day of an update on which one of them started, which then has to be made again
+    without it; in that case there are no outputs. None if there is none.
     """
 
     outputs: list[Messages]
@@ -87,6 +89,7 @@ class Exported(Generic[Messages]):
     refused: dict[str, int]
     made: list[Messages]
     quarantined: list[Messages]
+    started: str | None = None
 
 
 @dataclass(frozen=True)
@@ -158,24 +161,23 @@ def export(
                     texts |= _by_day(engine, stored, known, turn, counts, results)
             outputs, names = list(texts.values()), list(texts)
             return Exported(outputs, names, results, counts, refused, [*heard, stored], quarantined)
-        quarantined += [engine.each(engine.only(one, [HELD]), hold, job) for one in made[1:]]
-        holds += quarantined[1 - len(made) :]
-        if counts["refused"] and before:
-            raise NotByDay
-        _check_ends(counts, job)
+        quarantined += [engine.only(one, [HELD]) for one in made[1:]]
+        holds += [engine.each(one, hold, job) for one in quarantined[1 - len(made) :]]
+        if before is not None and (started := _started(counts)) is not None:
+            return Exported([], [], results, counts, refused, [], quarantined, started)
         if counts["refused"]:
             holds.append(_of_things(engine, told, made, job, turn))
     raise endless(counts.violations(), job)
 
 
-def _check_ends(counts: Counts, job: Job) -> None:
-    """Raise UsageError if a query is quarantined on the day on which it ends, and its start is on an earlier day."""
-    if counts[HELD_LATER]:
-        raise UsageError(
-            f"the shapes ({', '.join(sorted(counts.violations()))}) refuse queries that end on {job.day} and started "
-            f"on an earlier day ({counts[HELD_LATER]}), which an update cannot take back from that day. Nothing "
-            "was changed. Export all rows without --update: then the quarantine lists these queries"
-        )
+def _started(counts: Counts) -> str | None:
+    """The first earlier day on which a query started that this day of an update refuses; None if there is none. Raises
+    :class:`NotByDay` if the day refuses a thing.
+    """
+    if counts["refused"]:
+        raise NotByDay
+    days = [name for name in counts.numbers if name.startswith(STARTED)]
+    return min(days).removeprefix(STARTED) if days else None
 
 
 def endless(refusing: Iterable[str], job: Job) -> ExporterError:

@@ -214,12 +214,15 @@ class _Query:
 
     def _moved(self) -> Iterator[tuple[Ref, Ref, bool]]:
         for change in self._facts.content.changes:
-            name = change.new_name or change.swap_name
-            if name is None or change.thing.kind not in KINDS:
+            if change.thing.kind not in KINDS:
                 continue
-            key, account = change.thing.key, change.thing.account
-            spelled = (key, name, account) if change.new_name else (change.swap_key or key, name, None)
-            to = self._datasets[spelled]
+            key = change.thing.key
+            if change.new_name is not None:
+                to = self._datasets[key, change.new_name, change.thing.account]
+            elif change.swap_key is not None and change.swap_name is not None:
+                to = self._datasets[change.swap_key, change.swap_name, None]
+            else:  # nothing, or what is no object (``$SYS_VIEW_7``)
+                continue
             yield self._ref(change.thing), (*_identity(to), key), is_named(to.name, self._settings.helpers)
 
     def _facets(self, fills: list[Fill]) -> list[tuple[str, str, bytes]]:

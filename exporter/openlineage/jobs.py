@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from exporter.openlineage.gathered import gathered
-from exporter.openlineage.naming import Job, account_namespace
+from exporter.openlineage.naming import Job, account_namespace, job_name
 from exporter.openlineage.objects import changes_dataset, dataset_of, is_rename
 
 if TYPE_CHECKING:
@@ -39,6 +39,12 @@ def job_of(
 ) -> Job:
     """The job that the query is a run of."""
     return suffixed(of_statement(gathered(content, datasets, settings, bridge), datasets), history, settings)
+
+
+def name_of(query: QueryFacts, datasets: Datasets, settings: OpenLineageSettings, bridge: Bridge | None = None) -> str:
+    """The name of the job that the query is a run of."""
+    job = job_of(query.content, datasets, query.history, settings, bridge)
+    return job_name(job, home_of(query.account, settings))
 
 
 def of_statement(told: Gathered, datasets: Datasets) -> Job:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 import orjson
 from msgspec import Struct
 
+from exporter.queries.identifiers import location_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -65,14 +67,14 @@ def dataset_name(thing: Thing, canonical: str | None, account: str, settings: Op
     """The dataset that an object is. ``canonical``: its canonical name, None without one; ``account``: the account of
     the queries; an account that the thing itself names is taken to be in the same organization.
 
-    A name has priority over a location, so that a stage with both keeps its name. An object with neither gets its key
-    as its name.
+    The name follows from one row, whatever other rows say of the object. So a location is the name only of what nothing
+    but its location identifies; another object that a row gives without a name gets its key.
     """
     own = account_namespace(_owner(account, thing.account))
     if canonical is not None:
         namespace, name = own, object_label(thing.kind, letter_case(canonical, settings))
-    elif thing.location is not None:
-        namespace, name = place(thing.location, own)
+    elif (location := location_of(thing.key)) is not None:
+        namespace, name = place(location, own)
     else:
         namespace, name = own, thing.key
     return settings.namespaces.get(namespace, namespace), name

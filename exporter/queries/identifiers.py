@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 TRUNCATED: Final = "TRUNCATED"
 """The sentinel that Snowflake writes in a truncated record."""
@@ -219,3 +219,13 @@ def object_key(
         arguments = signature or "" if kind in ROUTINE_KINDS else ""
         return f"{kind}/name/{segment(canonical_name(name) + arguments)}"
     return None if location is None else f"{LOCATION_KIND}/{segment(location)}"
+
+
+def location_of(key: str) -> str | None:
+    """The location of which a key is made; None for all other keys.
+
+    >>> location_of("location/s3%3A%2F%2Fb%2Fp"), location_of("location/name/D.S.T"), location_of("table/5")
+    ('s3://b/p', None, None)
+    """
+    kind, _, rest = key.partition("/")
+    return unquote(rest) if kind == LOCATION_KIND and "/" not in rest else None

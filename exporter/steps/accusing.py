@@ -49,7 +49,7 @@ def accuse(messages: Iterable[Message], _: Job) -> Iterator[Message]:
         reason = first.body.decode()
         for message in group:
             if message.order:
-                account, query_id, relatives, _ = decode(message.body)
+                account, query_id, relatives, _, day = decode(message.body)
                 tally.count("held")
-                yield Message(HELD, message.key, b"", encode((account, query_id, relatives, reason)))
+                yield Message(HELD, message.key, b"", encode((account, query_id, relatives, reason, day)))
     yield tally.message()

@@ -260,7 +260,7 @@ class _Heard:
         body = encode((profile.key, told, signs))
         account = profile.account
         for home in sorted(self.known.homes):
-            named = Message(NAMED_FOR_QUERY, within(account, home), b"", body)
+            named = Message(NAMED_FOR_QUERY, within(account, home), order(0, job.until), body)
             yield later(named) if is_later(home, job.day) else named
         for parent in sorted(self.known.parents):
             yield Message(NAMED_FOR_PARENT, parent, b"", body)

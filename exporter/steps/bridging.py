@@ -24,7 +24,7 @@ from exporter.messages import (
 )
 from exporter.openlineage.bridging import Helpers, Kept, Mark, Step, step_of
 from exporter.steps.carried import BEFORE, BRIDGE, FACTS_OF, MARK, MENTION, PARENT_BRIDGE, read_told
-from exporter.steps.homes import written_of
+from exporter.steps.homes import open_home, written_of
 from exporter.steps.spellings import Spellings
 from exporter.steps.state import snapshot
 
@@ -44,11 +44,11 @@ def follow(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     for to, key, group in by_key(messages):
         for message in group:
             if to == NAMED_FOR_QUERY:
-                spellings.hear(key, message.body)
+                spellings.hear(key, message.body, open_home(key))
             elif to == WRITTEN and rank(message) == FACTS_OF:
                 told = read_told(message.body)
                 facts = told.facts()
-                found = step_of(facts, spellings.of(told.account), job.openlineage)
+                found = step_of(facts, spellings.of(told.account, open_home(key)), job.openlineage)
                 if found is not None:
                     step, marks = found
                     account = within(told.account, HELPERS)

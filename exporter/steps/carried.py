@@ -25,9 +25,9 @@ FACTS_OF, ANSWER, JOB_NAME, BRIDGE = range(4)
 """Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root, what
 its event says in place of helpers.
 """
-PARENT_BRIDGE, HEIR = 1, 2
-"""Ranks of the messages to a parent after its facts: what its event says in place of helpers, and the address of a
-child that needs its job name.
+PARENT_BRIDGE, PARENT_JOB, HEIR = 1, 2, 3
+"""Ranks of the messages to a parent after its facts: what its event says in place of helpers; the name of its job, if
+another day made it; and the address of a child that needs the name.
 """
 MARK: Final = 1
 """Rank of the marks of the helpers of an account, between their state of the day before and the steps of queries."""

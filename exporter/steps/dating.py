@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from exporter.messages import OBJECT, QUERY, Message, by_key, decode, encode, order, rank, time_and_query
+from exporter.messages import HELD, JOB, OBJECT, QUERY, Message, by_key, decode, encode, order, rank, time_and_query
 from exporter.rows.aggregates import is_id
 from exporter.rows.reading import read_line
 from exporter.rows.row import Row
 from exporter.steps.homes import asked, is_later
-from exporter.steps.reading import CHILD, CONTEXT, HOLD, LINE, ROW, all_relatives, children_of
+from exporter.steps.reading import CHILD, CONTEXT, HOLD, JOB_OF, LINE, ROW, children_of, relatives
 from exporter.steps.state import day_of, later
 from exporter.steps.tallies import Tally
 
@@ -31,7 +31,7 @@ LINES: Final = "lines"
 _INDEXED: Final = 9
 """The rank of an index entry among the messages to a query."""
 _BEFORE: Final = 8
-"""The rank of a message that quarantined a query when its day was made before."""
+"""The rank of a message of :func:`as_parents` from when the day was made before."""
 DAY, MOVED, EARLIER = "day ", "moved", "earlier "
 """Names of counts: new rows by day; queries whose day changes; days that were made with other quarantined parents."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
@@ -112,7 +112,7 @@ def _dated(query_id: str, rows: Iterable[tuple[Message, bytes]], day: str) -> It
 
 def _children(rows: Iterable[Row], day: str) -> Iterator[Message]:
     """Index entries for parents and roots: the days of their children."""
-    for relative in sorted({query_id for row in rows for _, query_id in all_relatives(row)}):
+    for relative in sorted({query_id for row in rows for _, query_id in relatives(row)}):
         yield _entry(relative, CHILD, day, b"")
 
 
@@ -151,11 +151,18 @@ def as_context(messages: Iterable[Message], _: Job) -> Iterator[Message]:
         yield Message(QUERY, message.key, order(CONTEXT), message.body)
 
 
-def quarantined(messages: Iterable[Message], _: Job) -> Iterator[Message]:
-    """The messages that quarantine queries, without those that tell it to their parents."""
+def as_parents(messages: Iterable[Message], job: Job) -> Iterator[Message]:
+    """What children on other days need of queries: that the shapes refuse the query, if it started on this day; and the
+    name of its job, if it has to do with helpers.
+    """
     for message in messages:
-        if decode(message.body)[2] is not None:
-            yield message
+        if message.to == HELD:
+            account, query_id, _, reason, day = decode(message.body)
+            if day == job.day:
+                yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+        elif message.to == JOB:
+            account, query_id, name = decode(message.body)
+            yield Message(QUERY, query_id, order(JOB_OF), encode((account, name)))
 
 
 def as_before(messages: Iterable[Message], _: Job) -> Iterator[Message]:
@@ -165,18 +172,18 @@ def as_before(messages: Iterable[Message], _: Job) -> Iterator[Message]:
 
 
 def compare(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """Count the earlier days with children of a query that is quarantined now but was not before, or was but is not
-    now. The messages of a query: those that quarantine it, now and before, and its entries in the index.
+    """Count the earlier days with children of a query for which :func:`as_parents` gives something else than before.
+    The messages of a query: those of now and before, and its entries in the index.
     """
     tally = Tally()
     for _, _, group in by_key(messages):
-        each, index = {HOLD: set[str](), _BEFORE: set[str]()}, list[Message]()
+        now, before, index = set[bytes](), set[bytes](), list[Message]()
         for message in group:
             if rank(message) == _INDEXED:
                 index.append(message)
             else:
-                each[rank(message)].add(decode(message.body)[0])
-        if each[HOLD] != each[_BEFORE]:
+                (before if rank(message) == _BEFORE else now).add(message.body)
+        if now != before:
             for day in _Known(index).children:
                 if day < job.day:
                     tally.named(f"{EARLIER}{day}")

@@ -11,23 +11,27 @@ from exporter.queries.build import account_of
 from exporter.queries.facts import History
 from exporter.rows.reading import read_line
 from exporter.rows.row import Row
-from exporter.steps.reading import CHILD, CONTEXT, HOLD, LINE, ROW, Place
+from exporter.steps.reading import CHILD, CONTEXT, HOLD, JOB_OF, LINE, ROW, Place
+from exporter.steps.state import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.queries.facts import QueryFacts
     from exporter.steps.job import Job
+    from exporter.steps.tallies import Tally
 
 Placed = tuple[Row, Place, str]
 """A row, its place, and its text."""
+STARTED: Final = "started "
+"""Prefix of a count: the earlier days of an update on which quarantined queries started."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Place, str]).decode
 _history: Final = msgspec.msgpack.Decoder(History).decode
 
 
 class Heard:
-    """The messages of a query, sorted by kind. ``context``: rows of an earlier day. ``without``: children that are
-    quarantined. ``reasons``: why the query itself is quarantined.
+    """The messages of a query, sorted by kind. ``context``: rows of another day. ``without``: children that are
+    quarantined. ``reasons``: why the query itself is quarantined. ``job``: the name of its job, if another day made it.
     """
 
     def __init__(self) -> None:
@@ -36,6 +40,7 @@ class Heard:
         self.children: set[tuple[str, str, bool]] = set()
         self.without: set[str] = set()
         self.reasons: list[str] = []
+        self.job: str | None = None
 
 
 def heard_by(group: Iterator[Message], job: Job) -> tuple[dict[str, Heard], list[History]]:
@@ -65,6 +70,9 @@ def heard_by(group: Iterator[Message], job: Job) -> tuple[dict[str, Heard], list
                 one.without.add(child)
             else:
                 one.reasons.append(reason)
+        elif what == JOB_OF:
+            account, name = decode(message.body)
+            heard.setdefault(account, Heard()).job = name
     return heard, lines
 
 
@@ -72,14 +80,20 @@ def hold(messages: Iterable[Message], _: Job) -> Iterator[Message]:
     """Quarantined queries -> messages to them, their parents and roots for the repeated round."""
     for message in messages:
         if message.to == HELD:
-            account, query_id, relatives, reason = decode(message.body)
+            account, query_id, relatives, reason, _ = decode(message.body)
             yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
             for relative in relatives:
                 yield Message(QUERY, relative, order(HOLD), encode((account, query_id, None)))
 
 
+def count_start(tally: Tally, day: str, job: Job) -> None:
+    """Name the day on which a quarantined query started, if an update refuses it on a later one, on which it ends."""
+    if day < job.day:
+        tally.named(f"{STARTED}{day}")
+
+
 def held(facts: QueryFacts, reason: str) -> Message:
     """The message that quarantines a query. The rounds are then repeated without it, so it is in neither output."""
     relatives = [one for one in (facts.parent_query_id, facts.root_query_id) if one is not None]
-    body = facts.account, facts.query_id, relatives, reason
+    body = facts.account, facts.query_id, relatives, reason, day_of(facts.start)
     return Message(HELD, within(facts.account, facts.query_id), b"", encode(body))

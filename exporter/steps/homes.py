@@ -46,6 +46,11 @@ def is_later(address: str, day: str) -> bool:
     return address.startswith(_OPEN) and address[1 : 1 + len(day)] > day > ""
 
 
+def open_home(key: str) -> str:
+    """The home of a key, if its query started on an earlier day of an update than it ended; otherwise empty."""
+    return key.partition(HOME_END)[0] if key.startswith(_OPEN) else ""
+
+
 def home(address: str) -> str:
     """The home of an address."""
     return address[:-_SHELF]

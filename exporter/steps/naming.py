@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.messages import NAMED_FOR_PARENT, WRITTEN, Message, by_key, decode, encode, order, rank
-from exporter.openlineage.jobs import home_of, job_of
-from exporter.openlineage.naming import job_name
-from exporter.steps.carried import FACTS_OF, JOB_NAME, PARENT_BRIDGE, read_bridge, read_told
+from exporter.openlineage.jobs import name_of
+from exporter.steps.carried import FACTS_OF, JOB_NAME, PARENT_BRIDGE, PARENT_JOB, read_bridge, read_told
 from exporter.steps.homes import is_later
 from exporter.steps.spellings import Spellings
 from exporter.steps.state import later
@@ -19,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def name_jobs(messages: Iterable[Message], job: Job) -> Iterator[Message]:
-    """The job names of parents, sent to the addresses of their children. A parent without a row has no job name."""
+    """The job names of parents, sent to the addresses of their children. A parent without a row has no job name. A name
+    that another day of an update made is sent as it is.
+    """
     spellings = Spellings()
     for to, key, group in by_key(messages):
         name = facts = bridge = None
@@ -30,11 +31,11 @@ def name_jobs(messages: Iterable[Message], job: Job) -> Iterator[Message]:
                 facts = read_told(message.body).facts()
             elif rank(message) == PARENT_BRIDGE:
                 bridge = read_bridge(message.body)
-            elif facts is not None:
-                if name is None:
-                    datasets = spellings.of(facts.account)
-                    named = job_of(facts.content, datasets, facts.history, job.openlineage, bridge)
-                    name = job_name(named, home_of(facts.account, job.openlineage))
+            elif rank(message) == PARENT_JOB:
+                name = decode(message.body)
+            elif facts is not None or name is not None:
+                if name is None and facts is not None:
+                    name = name_of(facts, spellings.of(facts.account), job.openlineage, bridge)
                 role, child = decode(message.body)
                 named_for = Message(WRITTEN, child, order(JOB_NAME), encode((role, name)))
                 yield later(named_for) if is_later(child, job.day) else named_for

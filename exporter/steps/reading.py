@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from exporter.steps.job import Job
 
-ROW, LINE, CHILD, HOLD, CONTEXT = range(5)
-"""Ranks of the messages to a query: its rows, its lines of QUERY_HISTORY, its children, that it is quarantined, and
-(CONTEXT) its rows if it is of an earlier day and only the name of its job is needed.
+ROW, LINE, CHILD, HOLD, CONTEXT, JOB_OF = range(6)
+"""Ranks of the messages to a query: its rows, its lines of QUERY_HISTORY, its children, that it is quarantined,
+(CONTEXT) its rows if it is of another day and only the name of its job is needed, and that name if another day made it.
 """
 _NOT_A_RECORD: Final = Unreadable((NOT_ONE_OBJECT,))
 AS_PARENT, AS_ROOT = "parent", "root"
@@ -157,10 +157,12 @@ def _row(row: Row, place: Place, text: str, job: Job) -> Iterator[Message]:
 
 
 def children_of(row: Row, job: Job) -> Iterator[Message]:
-    """Notes to the parent and the root of a row's query."""
-    account, named_for = account_of(row, job.account), {role for role, _ in relatives(row)}
-    for role, query_id in all_relatives(row):
-        note = account, row.query_id, role, role in named_for
+    """Notes to the parent and the root of a row's query, and whether it needs the name of their job. It may also need
+    that of a root without a parent: another row of the query may name the parent.
+    """
+    account = account_of(row, job.account)
+    for role, query_id in relatives(row):
+        note = account, row.query_id, role, query_id != row.query_id
         yield Message(QUERY, query_id, order(CHILD, job.run, row.query_id), encode(note))
 
 
@@ -170,14 +172,6 @@ def row_message(query_id: str, place: Place, text: str, job: Job) -> Message:
 
 
 def relatives(row: Row) -> list[tuple[str, str]]:
-    """Role and id of the parent and root whose job names a row's query needs; none if it has no parent or is
-    its own.
-    """
-    found = all_relatives(row)
-    return found if found and found[0][0] == AS_PARENT and found[0][1] != row.query_id else []
-
-
-def all_relatives(row: Row) -> list[tuple[str, str]]:
-    """Role and id of the parent and root in a row, whether or not their job names are needed."""
+    """Role and id of the parent and the root in a row."""
     each = (AS_PARENT, named(row.parent_query_id)), (AS_ROOT, named(row.root_query_id))
     return [(role, query_id) for role, query_id in each if query_id is not None]

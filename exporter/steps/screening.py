@@ -148,7 +148,9 @@ class Screen:
             if less is not None and less.text is not None:
                 text, objects = less.text, less.objects
         text = text if lines is None else lines.line(text)
-        if row.calls is not None:  # its id is made from its user and objects, which are hidden or fewer now
+        # The id of calls is made from their user and objects, which are hidden or fewer now; one of another row can be
+        # an object, with names in it.
+        if row.calls is not None or any(_may_have_names(getattr(row, name)) for name in _ADDRESSES):
             return Seen(read_line(text), text, None, objects)
         return Seen(row, text, None, objects)
 
@@ -200,6 +202,14 @@ class Screen:
         if schema is not None and self.filters.object("SCHEMA", f"{database or quoted('')}.{schema}") is not None:
             return structs.replace(history, schema_name=None)
         return history
+
+
+_ADDRESSES: Final = ("query_id", "parent_query_id", "root_query_id", "organization_name", "account_name")
+"""Columns of a row by which its query is found."""
+
+
+def _may_have_names(text: str | None) -> bool:
+    return text is not None and text.startswith(("{", "["))
 
 
 _TEXTS: Final = ("query_text", "query_tag", "role_name", "warehouse_name", "database_name", "schema_name")

@@ -18,7 +18,9 @@ from exporter.graph.shapes.ways import BEHIND, OWN, REFERRED
 from exporter.graph.terms import Node, Value
 from exporter.graph.vocabulary import OBJECT as THE_OBJECT
 from exporter.messages import AROUND, HELD, OBJECT, REFUSED, RESULT, Message, by_key, encode, order, rank, within
+from exporter.steps.hearing import count_start
 from exporter.steps.saying import checks, refusal, thing
+from exporter.steps.state import day_of
 from exporter.steps.tallies import Tally
 
 if TYPE_CHECKING:
@@ -44,13 +46,15 @@ class Letter(Struct, array_like=True, gc=False):
 
 class Source(Struct, array_like=True, frozen=True, order=True, gc=False):
     """Which queries are quarantined if a node is refused. ``object_key``: all queries that mention this object (key of
-    its messages). If it is empty: the query of the node, with its parent and root in ``relatives``.
+    its messages). If it is empty: the query of the node, with its parent and root in ``relatives``, and the ``day`` on
+    which it started.
     """
 
     object_key: str
     account: str = ""
     query_id: str = ""
     relatives: tuple[str, ...] = ()
+    day: str = ""
 
 
 class Sent(Struct, array_like=True, gc=False):
@@ -117,7 +121,7 @@ class ToObjects:
         """The nodes of a query that belong to objects."""
         if self._around:
             relatives = tuple(one for one in (facts.parent_query_id, facts.root_query_id) if one is not None)
-            source = Source("", facts.account, facts.query_id, relatives)
+            source = Source("", facts.account, facts.query_id, relatives, day_of(facts.start))
             for node in nodes:
                 iri = object_of(node)
                 if iri is not None:
@@ -183,11 +187,11 @@ def surround(messages: Iterable[Message], job: Job) -> Iterator[Message]:
         for result in results:
             tally.result(result.severity, result.shape)
             yield Message(RESULT, "", b"", json.encode(result))
-        yield from _held(results, sources, tally)
+        yield from _held(results, sources, tally, job)
     yield tally.message()
 
 
-def _held(results: list[Result], sources: dict[str, set[Source]], tally: Tally) -> Iterator[Message]:
+def _held(results: list[Result], sources: dict[str, set[Source]], tally: Tally, job: Job) -> Iterator[Message]:
     """What is quarantined: the query whose node is refused; for a node of an object, all queries that mention it."""
     found: dict[Source, list[Result]] = {}
     for result in results:
@@ -202,5 +206,6 @@ def _held(results: list[Result], sources: dict[str, set[Source]], tally: Tally) 
             yield Message(REFUSED, thing(OBJECT, source.object_key), b"", reason.encode())
         else:
             tally.count("held")
-            body = source.account, source.query_id, source.relatives, reason
+            count_start(tally, source.day, job)
+            body = source.account, source.query_id, source.relatives, reason, source.day
             yield Message(HELD, within(source.account, source.query_id), b"", encode(body))

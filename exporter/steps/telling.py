@@ -29,7 +29,7 @@ from exporter.queries.facts import NO_HISTORY, History, QueryFacts
 from exporter.queries.reads import only_reads
 from exporter.recent import Recent
 from exporter.rows.history import latest
-from exporter.steps.carried import FACTS_OF, HEIR, MENTION, Known, Told
+from exporter.steps.carried import FACTS_OF, HEIR, MENTION, PARENT_JOB, Known, Told
 from exporter.steps.hearing import heard_by, held
 from exporter.steps.homes import Addresses, asking, home, is_later, written_at
 from exporter.steps.people import People
@@ -112,7 +112,7 @@ class _Teller:
         if not heard.rows:
             told = Told(account, distinct(heard.context), history, 0, 0)
             if heard.context and not (heard.reasons or _contradict_or_exceed(told)):
-                yield from self._context(told, children)
+                yield from self._context(told, children, heard.job)
             elif children:
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
             return
@@ -133,22 +133,32 @@ class _Teller:
             yield held(query_facts(account, each, history), CALLS_DISAGREE if is_aggregate else DISAGREE)
         else:
             told = Told(account, each, history, new, self._job.run)
-            yield from self._told(told, has_heirs=any(wants for _, _, wants in children))
+            yield from self._told(told, heard.job, has_heirs=any(wants for _, _, wants in children))
             if children and self._is_by_day(told):
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
 
-    def _context(self, told: Told, children: list[tuple[str, str, bool]]) -> Iterator[Message]:
-        """A query of an earlier day, for which only its job name is needed, and a node if it has none."""
+    def _context(self, told: Told, children: list[tuple[str, str, bool]], job: str | None) -> Iterator[Message]:
+        """A query of another day, for which only its job name is needed, and a node if it has none. ``job``: the name,
+        if that day knows it.
+        """
         if children and self._is_by_day(told):
             yield Message(STATEMENT, within(told.account, told.rows[0].query_id), b"", b"")
         if not self._job.events or not any(wants for _, _, wants in children):
             return
         facts = told.facts()
         parent = within(facts.account, facts.query_id)
-        self.tally.count("parents", 1)
-        yield Message(PARENT, parent, order(FACTS_OF), encode(told))
+        yield self._parent(parent, encode(told), job)
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(facts.account, object_key, None, parent)
+
+    def _parent(self, key: str, told: bytes, job: str | None) -> Message:
+        """The facts from which a parent's job is named; its name, if another day of an update made it."""
+        self.tally.count("parents", 1)
+        return (
+            Message(PARENT, key, order(FACTS_OF), told)
+            if job is None
+            else Message(PARENT, key, order(PARENT_JOB), encode(job))
+        )
 
     def _is_by_day(self, told: Told) -> bool:
         """Whether a query has no node of its own in the graph."""
@@ -166,7 +176,7 @@ class _Teller:
             if id(row) in each:
                 yield aside(place, reason, text, is_aggregate=row.calls is not None)
 
-    def _told(self, told: Told, *, has_heirs: bool) -> Iterator[Message]:
+    def _told(self, told: Told, job: str | None, *, has_heirs: bool) -> Iterator[Message]:
         facts = told.facts()
         too_much = beyond(facts.content)
         if too_much is not None:
@@ -183,8 +193,7 @@ class _Teller:
         yield written
         parent = within(account, facts.query_id) if has_heirs and self._job.events else None
         if parent is not None:
-            self.tally.count("parents", 1)
-            yield Message(PARENT, parent, order(FACTS_OF), body)
+            yield self._parent(parent, body, job)
         if self._job.events:
             yield from _to_parents(facts, address)
         self.tally.told(facts)

@@ -17,22 +17,25 @@ from exporter.graph.nodes.told import Told
 from exporter.graph.terms import Node
 from exporter.messages import (
     EVENTS,
+    JOB,
     NAMED_FOR_QUERY,
     WRITTEN,
     Message,
     by_key,
     decode,
+    encode,
     order,
     rank,
 )
 from exporter.openlineage import check
 from exporter.openlineage.events import events_of, run_events
+from exporter.openlineage.jobs import name_of
 from exporter.queries.tables import rows_of
 from exporter.steps.carried import ANSWER, BRIDGE, FACTS_OF, read_bridge, read_told
 from exporter.steps.cataloguing import of_query as to_catalog
 from exporter.steps.daily import Sharing
-from exporter.steps.hearing import held
-from exporter.steps.homes import statement_of, written_of
+from exporter.steps.hearing import count_start, held
+from exporter.steps.homes import open_home, statement_of, written_of
 from exporter.steps.reading import AS_PARENT
 from exporter.steps.recurring import recurring_of
 from exporter.steps.saying import Saying, refusal
@@ -40,7 +43,7 @@ from exporter.steps.spellings import Spellings
 from exporter.steps.state import day_of
 from exporter.steps.surrounding import ToObjects
 from exporter.steps.texts import facts_of
-from exporter.things.answers import Answers
+from exporter.things.answers import Answers, Bridge
 from exporter.things.stories import Answer
 
 if TYPE_CHECKING:
@@ -53,8 +56,9 @@ if TYPE_CHECKING:
     from exporter.steps.job import Job
 
 _read_answer: Final = msgspec.msgpack.Decoder(Answer).decode
-HELD_LATER: Final = "held_later"
-"""Name of a count: queries of earlier days that are quarantined on the day on which they end."""
+_NO_BRIDGE: Final = Bridge()
+JOBS: Final = "jobs"
+"""Name of a count: queries of which another day needs the name of the job."""
 _KINDS: Final = {"START": 0, "COMPLETE": 1}
 
 
@@ -64,13 +68,13 @@ def write(messages: Iterable[Message], job: Job) -> Iterator[Message]:
     for to, key, group, recurs in _looking_ahead(messages):
         if to == NAMED_FOR_QUERY:
             for message in group:
-                spellings.hear(key, message.body)
+                spellings.hear(key, message.body, open_home(key))
         elif to == WRITTEN:
             if job.day and rank(group[0]) == ANSWER:
                 yield from writer.ended(key, [_read_answer(message.body) for message in group])
                 continue
             facts, answers, new = _together(group, job.run)
-            answers.datasets = spellings.of(facts.account)
+            answers.datasets = spellings.of(facts.account, open_home(key))
             yield from writer.query(facts, answers, new, recurs=recurs)
         else:
             yield from group
@@ -156,7 +160,7 @@ class _Writer:
         reason = refusal(results) or _fault(events)
         if reason is not None:
             saying.tally.count("held")
-            saying.tally.count(HELD_LATER, bool(job.day) and day_of(facts.start) < job.day)
+            count_start(saying.tally, day_of(facts.start), job)
             yield held(facts, reason)
             return
         saying.tally.written(facts, new)
@@ -164,6 +168,10 @@ class _Writer:
         saying.tally.count("events", len(events))
         for event in events:
             yield Message(EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
+        if job.day and answers.bridge not in (None, _NO_BRIDGE):
+            name = name_of(facts, answers.datasets, job.openlineage, answers.bridge)
+            saying.tally.count(JOBS)
+            yield Message(JOB, "", b"", encode((facts.account, facts.query_id, name)))
         yield from self._more(facts, answers)
 
     def ended(self, key: str, told: list[Answer]) -> Iterator[Message]:

@@ -49,8 +49,14 @@ def test_rows_may_show_an_object_under_each_name_and_none_with_each_account_and_
 
 def test_what_has_no_name_is_seen_without() -> None:
     assert spelled(profile(names=())) == {(None, None): (OWN, "table/1", True)}
-    place = profile("location/x", (), locations={"s3://b/z", "s3://b/a/"})
+    place = profile("location/s3%3A%2F%2Fb%2Fa%2F", (), locations={"s3://b/a/"})
     assert spelled(place) == {(None, None): ("s3://b", "a", True)}
+
+
+def test_what_a_row_gives_by_its_id_is_not_named_by_the_places_of_other_rows() -> None:
+    """They may come later, and a job's name must not change then."""
+    for places in ((), ("s3://b/z",), ("s3://b/z", "s3://b/a")):
+        assert spelled(profile("stage/1", (), locations={*places})) == {(None, None): (OWN, "stage/1", True)}
 
 
 def test_a_new_name_has_the_database_and_schema_of_the_greatest_former_name() -> None:
@@ -142,7 +148,7 @@ def test_a_spelling_that_is_not_seen_makes_no_event_unless_another_object_is_see
 
 
 def test_a_place_is_a_file_in_no_hierarchy() -> None:
-    place = profile("location/x", (), locations={"s3://b/p"})
+    place = profile("location/s3%3A%2F%2Fb%2Fp", (), locations={"s3://b/p"})
     (dataset,) = gathered(place).values()
     facets = facets_of(dataset, SETTINGS)
     assert facets["datasetType"]["datasetType"] == "FILE"

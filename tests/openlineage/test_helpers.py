@@ -180,6 +180,16 @@ def test_a_truncate_of_a_helper_is_named_for_what_it_does(tmp_path: Path) -> Non
     assert runs(out)["q001"]["job"]["name"].startswith("truncate helper")
 
 
+def test_a_helper_that_is_swapped_with_what_is_no_object_stays_what_it_is(tmp_path: Path) -> None:
+    """``$SYS_VIEW_7`` is a view through which a row reads a stream, and no name. The row gives the helper no id."""
+    name, rows = loads.HELPERS[0], loads.Rows(night(loads.HELPERS[0])).rows
+    properties = {"swapTargetDomain": {"value": "Table"}, "swapTargetName": {"value": "$SYS_VIEW_7"}}
+    change = {"objectDomain": "Table", "objectName": name, "operationType": "ALTER", "properties": properties}
+    rows[3]["object_modified_by_ddl"] = change
+    found = runs(export(rows, [], tmp_path / "out"))
+    assert (edges(found["q002"]), helpers(found["q003"])) == (BRIDGED, {name: {"DDL"}})
+
+
 # --- updates ----------------------------------------------------------------------------------------------------------
 
 
@@ -213,6 +223,49 @@ def test_after_any_updates_events_are_those_of_one_export(seed: int, tmp_path: P
     assert shown_by(tmp_path / "updated") == shown_by(tmp_path / "once")
     graphs = [golden.triples((tmp_path / name / "graph").rglob("*.ttl")) for name in ("updated", "once")]
     assert graphs[0] == graphs[1]
+
+
+def test_children_of_other_days_name_the_job_of_a_parent_that_has_helpers(tmp_path: Path) -> None:
+    """Of later days, and of earlier ones if rows say so; also of the days on which a parent starts and ends."""
+    rows = loads.Rows(night(loads.HELPERS[0])).rows[:2]
+    parent, begin = rows[1], loads.BEGIN.replace(hour=23)
+    parent["query_start_time"] = begin.isoformat()
+    child = {**parent, "objects_modified": [], "parent_query_id": "q001", "root_query_id": "q001"}
+    children = [
+        {**child, "query_id": f"c{days}", "query_start_time": (begin + timedelta(days=days)).isoformat()}
+        for days in (-1, 0, 1, 2)
+    ]
+    for lines in ([{"query_id": "nobody"}], [lasting(parent, 7_200)]):
+        out = tmp_path / lines[0]["query_id"]
+        for part in (children[:3], rows, children[3:]):
+            export(part, lines, out, "--update")
+        found = runs(out)
+        assert not outputs(found["q001"])
+        for one in children:
+            facet = found[one["query_id"]]["run"]["facets"]["parent"]
+            assert {facet["job"]["name"], facet["root"]["job"]["name"]} == {found["q001"]["job"]["name"]}
+
+
+def test_a_query_over_midnight_has_the_helpers_of_the_day_on_which_it_started(tmp_path: Path) -> None:
+    """Not what older queries know, which end on the same day: they read the table before it was created."""
+    create, insert = loads.Rows(night()).rows[:2]
+    made = {**insert, "object_modified_by_ddl": create["object_modified_by_ddl"]}
+    made["query_start_time"] = (loads.BEGIN + timedelta(days=1)).isoformat()
+    text = "create or replace temporary table PLAIN as select 1"
+    lines = [{**lasting(made, 90_000), "query_text": text}]
+    table = {name: made["objects_modified"][0][name] for name in ("objectDomain", "objectId", "objectName")}
+    readers = [
+        {
+            **insert,
+            "query_id": f"r{number}",
+            "base_objects_accessed": [{**table, "columns": [{"columnName": f"C{number}"}]}],
+        }
+        for number in range(8)
+    ]
+    lines += [lasting(row, 180_000) for row in readers]
+    for part in (readers, [made]):
+        export(part, lines, tmp_path / "out", "--update")
+    assert outputs(runs(tmp_path / "out")["q001"]) == set()
 
 
 def lasting(row: Json, seconds: int) -> Json:

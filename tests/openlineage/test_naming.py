@@ -96,6 +96,8 @@ def named(name: str | None, settings: OpenLineageSettings, **thing: str) -> tupl
         ("JSMITH", {"kind": "user-stage"}, "~JSMITH"),
         ("DB.S.ST", {"kind": "stage", "location": "s3://b/p"}, "DB.S.ST"),
         (None, {"key": "table/66564"}, "table/66564"),
+        (None, {"kind": "stage", "key": "stage/5", "location": "s3://b/p"}, "stage/5"),
+        (None, {"kind": "location", "key": "location/name/D.S.T", "location": "s3://b/p"}, "location/name/D.S.T"),
     ],
 )
 def test_a_dataset_is_named_as_snowflake_spells_it(name: str | None, thing: dict[str, str], expected: str) -> None:
@@ -110,7 +112,7 @@ def test_letter_case_and_namespaces_can_be_those_of_another_producer() -> None:
     settings = OpenLineageSettings(letter_case="lower", namespaces={OWN: "snowflake://xy1.eu-west-1"})
     assert named('DB.S."Mixed""Case.X"', settings) == ("snowflake://xy1.eu-west-1", 'db.s."Mixed""Case.X"')
     assert named("DB.S.T", settings) == ("snowflake://xy1.eu-west-1", "db.s.t")
-    assert named(None, settings, location="s3://b/P") == ("s3://b", "P")
+    assert named(None, settings, key="location/s3%3A%2F%2Fb%2FP") == ("s3://b", "P")
 
 
 @pytest.mark.parametrize(

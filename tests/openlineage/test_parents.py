@@ -106,3 +106,17 @@ def test_of_several_parents_the_one_that_is_named_has_its_own_job(tmp_path: Path
         assert {(one["job"]["name"], one["root"]["job"]["name"]) for one in found if one} == {
             ("read D.S.T1", "read D.S.T1")
         }
+
+
+def test_one_row_may_name_the_root_and_another_the_parent(tmp_path: Path) -> None:
+    each = [{**GOOD, "query_id": one} for one in ("p", "r")]
+    for number, row in enumerate(each, 1):
+        row["direct_objects_accessed"] = [{"objectDomain": "Table", "objectId": number, "objectName": f"D.S.T{number}"}]
+    children = [{**GOOD, "query_id": "c", **one} for one in ({"parent_query_id": "p"}, {"root_query_id": "r"})]
+    given = exports.ndjson([*children, *each], tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--outputs", "events") == 0
+    events = [json.loads(text) for text in exports.events(tmp_path / "out")]
+    facets = [
+        event["run"]["facets"]["parent"] for event in events if "parent" in event.get("run", {}).get("facets", {})
+    ]
+    assert [(one["job"]["name"], one["root"]["job"]["name"]) for one in facets] == [("read D.S.T1", "read D.S.T2")] * 2
