@@ -133,7 +133,7 @@ NAMES: Final[Table] = _fields(
     valid_until timestamp, last_seen timestamp not null"""
 )
 """One row per name of an object. ``valid_from``: the first row with the name, or the rename; ``valid_until``: the first
-row with the next name, None for the current name."""
+row with the next name, or when another object took the name or the object was dropped; None for the current name."""
 
 COLUMN_FACTS: Final[Table] = {
     **_fields("account string not null, object_key string not null, column_name string not null"),

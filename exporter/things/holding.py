@@ -104,6 +104,11 @@ class Holding:
         """Record that the object is dropped."""
         self._drops.append((at, asker.query_id, "DROP"))
 
+    @property
+    def dropped(self) -> int | None:
+        """When the object was dropped last, None if it was not dropped since its last version."""
+        return self._drops[-1][0] if self._drops else None
+
     def make(self, asker: Asker, at: int, *, creates: bool) -> Iterator[Over]:
         """Apply a new version after a drop. If it is created anew, gives the former settings, which end."""
         if creates and self._drops:

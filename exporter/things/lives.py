@@ -100,8 +100,9 @@ class Profile(Struct, gc=False):
 
 
 class Named(Struct, frozen=True, order=True, gc=False):
-    """A name of an object. ``since``: its start. ``until``: when the next name was seen, None for the current name.
-    ``seen``: when it was last seen. All in microseconds since 1970.
+    """A name of an object. ``since``: its start. ``until``: when the next name was seen, another object took the
+    name, or the object was dropped; None for the current name. ``seen``: when it was last seen. All in microseconds
+    since 1970.
     """
 
     since: int

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """A name begins when it is first seen, or with the RENAME or SWAP that gives it. It ends when another is seen, or
-    when another object takes it. Another spelling of the name is no other name: the first one stays.
+    """A name begins when it is first seen, or with the RENAME or SWAP that gives it. It ends when another is seen, when
+    another object takes it, or when the object is dropped. Another spelling of the name is no other name: the first one
+    stays.
     """
 
     def __init__(self, held: Iterable[tuple[str, int, int]] = ()) -> None:
@@ -49,9 +50,12 @@ class Names:
                 self._held.append((name, self._at, self._at))
         self._pending = {}
 
-    def told(self, seen: dict[str, tuple[int, int]], taken: int | None = None) -> list[Named]:
+    def told(
+        self, seen: dict[str, tuple[int, int]], taken: int | None = None, dropped: int | None = None
+    ) -> list[Named]:
         """The names with their periods. ``seen``: name -> when it was first and last seen. ``taken``: when another
-        object took the last name. The statement that takes it can read the object, so a name holds while it is seen.
+        object took the last name; ``dropped``: when the object was dropped, which ends no name that is seen after that.
+        The statement that takes it can read the object, so a name holds while it is seen.
         """
         self._settle()
         held = self._held
@@ -59,7 +63,11 @@ class Names:
             held = [_whole(seen)] if seen else []
         if not held:
             return []
-        end = None if taken is None else max(taken, held[-1][2] + 1)
+        last_seen = held[-1][2]
+        over = [taken] if taken is not None else []
+        if dropped is not None and dropped >= last_seen:
+            over.append(dropped)
+        end = max(min(over), last_seen + 1) if over else None
         ends = [*(since for _, since, _ in held[1:]), end]
         return [Named(since, name, until, last) for (name, since, last), until in zip(held, ends, strict=True)]
 

@@ -334,7 +334,7 @@ class Story:
         """The result of the story. ``seen``: name -> first and last time it was seen on the object."""
         taken = None if self._taken is None else self._taken[0]
         return Life(
-            self._names.told(seen, taken),
+            self._names.told(seen, taken, None if self._dropped is None else self._holding.dropped),
             dict(sorted(self._unrecorded.items())),
             set(self._unrecorded_columns),
             sources=list(self._sources.all(taken)),

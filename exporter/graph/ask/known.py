@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
@@ -22,9 +23,10 @@ _MANY: Final = 5_000
 """Up to so many names are all compared, in some tenths of a second. Of more, only those with a similar start or end
 are.
 """
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Turn:
     """An object during a period in which it had a name: from ``since`` until ``until`` (None: it still has it), times
     in the form of the graph.
@@ -38,6 +40,14 @@ class Turn:
     ident: str | None
     name: str
     until: str | None
+
+    @property
+    def order(self) -> tuple[datetime, str, datetime]:
+        """By the start, of one object the present name last. Times of the graph cannot be compared as texts, since
+        they have fractions of any length.
+        """
+        begin, end = (datetime.fromisoformat(time) if time else _NEVER for time in (self.since, self.until))
+        return begin, self.iri, end
 
     @property
     def thing(self) -> str:
@@ -63,12 +73,13 @@ class Known:
     def turns(self, name: str) -> list[Turn]:
         """Every object that had the name, once for each period in which it had it, ordered by the start."""
         named = self._subjects("ah:matchName", Literal(match_name(name)))
-        return sorted(turn for one in named for turn in self._turns(one))
+        return sorted((turn for one in named for turn in self._turns(one)), key=lambda turn: turn.order)
 
     def names_of(self, iri: str) -> list[Turn]:
         """All names that an object had, ordered by when it got them."""
         names = self._objects(NamedNode(iri), "ah:hasName")
-        return sorted(turn for name in names if isinstance(name, NamedNode) for turn in self._turns(name))
+        turns = (turn for name in names if isinstance(name, NamedNode) for turn in self._turns(name))
+        return sorted(turns, key=lambda turn: turn.order)
 
     def _turns(self, named: NamedNode) -> Iterator[Turn]:
         since, text = self._text(named, "ah:validFrom"), self._text(named, "ah:nameText")

@@ -210,11 +210,35 @@ def _renamed(known: Known, name: str, found: list[Turn], given: Given) -> Iterat
         f"{turn.thing} had the name {name} until {turn.until}, and is called {present.name} now."
         for iri, turn in gone.items()
         for present in known.names_of(iri)
-        if present.until is None  # none of an object that ended when another took its name
+        if present.until is None  # none of an object that was dropped, or whose name another one took
     ]
+    lines += _dropped(known, name, found, given)
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:
         yield f"The same is true of {len(lines) - _SHOWN} more objects."
+
+
+def _dropped(known: Known, name: str, found: list[Turn], given: Given) -> Iterator[str]:
+    """A note if the object that had the name last was dropped, so that its former names do not count."""
+    for account in sorted({turn.account for turn in found}):
+        turns = [turn for turn in found if turn.account == account]
+        last, names = turns[-1], known.names_of(turns[-1].iri)
+        former = dict.fromkeys(one.name for one in names[:-1])
+        is_dropped = last.until is not None and names[-1] == last  # its last name, and nobody took it
+        if is_dropped and former and not any(_has_at_last(turn, given) for turn in turns):
+            yield (
+                f"{last.thing} had the name {name} until {last.until}, when it was dropped; what it did under former "
+                f"names ({', '.join(former)}) is in the answer by object_id={last.ident}."
+            )
+
+
+def _has_at_last(turn: Turn, given: Given) -> bool:
+    """Whether the object has the name at ``at``, before ``until``, or at the end of the record."""
+    since, until = (instant("validFrom", time) if time else None for time in (turn.since, turn.until))
+    ends = [instant("until", one) for one in values_of(given, "until")]
+    if "at" in given or not ends:
+        return until is None or any(_holds(turn, instant("at", at)) for at in values_of(given, "at"))
+    return any(since is not None and since < end and (until is None or end <= until) for end in ends)
 
 
 def _holds(turn: Turn, time: datetime) -> bool:

@@ -25,10 +25,10 @@ MASK: Final = "MASKING_POLICY"
 
 
 def former_names(history: History, given: Given) -> set[Row]:
-    """All names of every object that ever had the name. The last one of a dropped object ended with the DROP."""
+    """All names of every object that ever had the name."""
     meant = Asked(history, given)
     return {
-        (ident(key), name, since, until or history.dropped_for_good(key))
+        (ident(key), name, since, until)
         for key, turns in history.names.held.items()
         if meant.ever(key)
         for name, since, until in turns

@@ -84,6 +84,10 @@ class History:
         self.changes = [(one.query_id, key, change) for one, key, change in plain.changes(rows)]
         self._happen()
         self._take()
+        for key in self.names.held:
+            ends = [self.dropped_for_good(key), self.taken[key][0] if key in self.taken else None]
+            if any(ends):
+                self.names.end(key, min(time for time in ends if time))
         self._read()
 
     def _query(self, row: Json, ends: Mapping[str, str]) -> None:
@@ -139,7 +143,6 @@ class History:
             ]  # fmt: skip
             if ends:
                 time, query_id = self.taken[key] = min(ends)
-                self.names.end(key, time)
                 events = self.events(key)
                 if not events or events[-1][2] != _DROPPED:
                     self._events[key].add((time, query_id, _DROPPED))

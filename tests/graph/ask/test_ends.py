@@ -108,6 +108,20 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed(A, tags=SET_OWNER), changed(TAG, "DROP"), read(A),
     ],
     "dropped": [copied(SOURCE, A), renamed(A, "B"), changed(thing("B", 3), "DROP"), read(OTHER)],
+    # A, once called OLD, is hidden by another A until that one is dropped
+    "hidden": [
+        read(thing("OLD", 3), "ANA"), renamed(thing("OLD", 3), "A"), copied(A, B), read(A, "BEN"),
+        copied(OTHER, A2, "CREATE"), read(A2, "CLEO"), changed(A2, "DROP"), read(A, "DORA"),
+    ],
+    # A is called Z when another A is made, read and dropped; then that one is brought back
+    "dropped-under-a-former-name": [
+        copied(SOURCE, A), read(A, "BEN"), renamed(A, "Z"), copied(OTHER, A2, "CREATE"), read(A2, "CLEO"),
+        changed(A2, "DROP"), read(thing("Z", 3), "DORA"),
+    ],
+    "brought-back": [
+        read(A, "BEN"), renamed(A, "Z"), read(thing("OLD", 13), "ANA"), renamed(thing("OLD", 13), "A"),
+        read(A2, "CLEO"), changed(A2, "DROP"), read(thing("Z", 3), "DORA"), changed(A2, "UNDROP"),
+    ],
     "shown-after-drop": [copied(SOURCE, A), changed(A, "DROP"), read(A)],
     "undropped": [
         changed(A, tags=SET_TAG), granted(A), changed(A, "DROP"), read(B), changed(A, "UNDROP"), read(B),
@@ -343,6 +357,48 @@ def test_between_drop_and_undrop_nothing_is_covered_or_open(question: str, told:
 def test_the_last_name_of_a_dropped_object_ends(name: str, last: set[Any], told: Callable[[str], Path]) -> None:
     rows = asked(told(name), "former-names", object_id="3", domain="Table")
     assert {(row[1], (row[2] or "")[8:10], row[3] and row[3][8:10]) for row in rows} == last
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "readers", "later"),
+    [
+        # the first one has the name at the end, so it counts from the beginning, as OLD too
+        ("hidden", "D.S.A", {"ANA", "BEN", "CLEO", "DORA"}, set()),
+        ("hidden", "D.S.OLD", {"ANA"}, {"BEN", "DORA"}),
+        # nobody has it: each counts in its period
+        ("dropped-under-a-former-name", "D.S.A", {"BEN", "CLEO"}, {"DORA"}),
+        ("dropped-under-a-former-name", "D.S.Z", {"BEN", "DORA"}, set()),
+        # the second one has it, as if it had not been dropped
+        ("brought-back", "D.S.A", {"BEN", "ANA", "CLEO"}, {"DORA"}),
+    ],
+)
+def test_what_is_dropped_does_not_have_its_name(
+    name: str, table: str, readers: set[str], later: set[str], told: Callable[[str], Path]
+) -> None:
+    """``later``: who read its data when it had another name."""
+    out = told(name)
+    assert cells(out, "who-accessed", object_name=table) - {"ETL"} == readers
+    assert cells(out, "column-readers", object_name=table, column_name="C") - {"ETL"} == readers
+    assert cells(out, "downstream-users", object_name=table) - {"ETL"} == readers | later
+
+
+def test_before_the_drop_it_has_its_name(told: Callable[[str], Path]) -> None:
+    """OLD was another name of the table that is hidden then."""
+    assert cells(told("hidden"), "who-accessed", object_name="D.S.A", until=at(6)) == {"ETL", "BEN", "CLEO"}
+
+
+def test_a_note_says_which_former_names_of_a_dropped_table_do_not_count(told: Callable[[str], Path]) -> None:
+    def notes(name: str, table: str, **given: str) -> list[str]:
+        found = ask(load(told(name)), find("writers"), {"object_name": table, **given}).notes
+        return [note for note in found if "had the name" in note]
+
+    assert cells(told("dropped"), "writers", 1, object_name="D.S.B") == set()
+    assert cells(told("dropped"), "writers", 1, object_name="D.S.B", until=at(2)) == {"q1"}
+    (note,) = notes("dropped", "D.S.B")
+    assert note.startswith("Table 3 had the name D.S.B until 2026-01-03T06:00:00.000001Z, when it was dropped; ")
+    assert note.endswith("what it did under former names (D.S.A) is in the answer by object_id=3.")
+    assert notes("dropped", "D.S.B", until=at(2)) == []
+    assert notes("hidden", "D.S.A") == notes("nightly", "D.S.A") == []
 
 
 # --- columns that are renamed -----------------------------------------------------------------------------------------

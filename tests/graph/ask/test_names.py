@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from pyoxigraph import Store
+from pyoxigraph import RdfFormat, Store
 
 from exporter.errors import UsageError
-from exporter.graph.ask.known import nearest
+from exporter.graph.ask.known import Known, nearest
 from exporter.graph.ask.questions import ask, find
 from tests.graph.ask import stories
 
@@ -372,3 +372,18 @@ def test_the_nearest_of_many_names_begin_or_end_alike() -> None:
     assert nearest("00014-0305-6e2d", many)[0] == "00014-0305-6e2c"
     assert nearest("x0014-0305-6e2c", many)[0].endswith("014-0305-6e2c")
     assert nearest("no such", many) == []
+
+
+def test_names_are_in_the_order_of_time() -> None:
+    """As texts, times with fractions of different lengths have another order."""
+    graph = Store()
+    graph.load(
+        b"""
+        @prefix ah: <https://w3id.org/access-history#> .
+        <x:/table/1> ah:hasName <x:a>, <x:b> .
+        <x:a> ah:nameText "A" ; ah:validFrom "2026-01-01T00:00:00.9Z" ; ah:validUntil "2026-01-01T00:00:00.95Z" .
+        <x:b> ah:nameText "B" ; ah:validFrom "2026-01-01T00:00:00.95Z" .
+        """,
+        RdfFormat.TURTLE,
+    )
+    assert [turn.name for turn in Known(graph).names_of("x:/table/1")] == ["A", "B"]
