@@ -77,6 +77,8 @@ class Lines:
         if name is None:
             return self._number(given, found.start(), where)
         key = None if colon is None else _said(name)
+        if root is ROW and key in OWN_COLUMNS and where.is_outermost(found.start()):
+            return given  # ids and times are new in each row
         literal = name if colon is None else value
         said = None if literal is None else literal if literal.isdecimal() else _said(literal)
         made = self._anywhere(found, key, said)

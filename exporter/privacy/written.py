@@ -186,7 +186,9 @@ def _column(name: str) -> str:
 _NOT_COLUMNS: Final = frozenset({"start", "content", "unknown_columns", "interval_end"})
 ROW: Final = _fixed({name: one for name, one in _columns() if name not in _NOT_COLUMNS}, _column)
 """A row of either view; columns are found in any letter case."""
-OWN_COLUMNS: Final = frozenset(name for name, one in _columns() if one.kind == WORD)
+OWN_COLUMNS: Final = frozenset(
+    name for name, one in dict(_columns()).items() if one.kind == WORD and name not in _NOT_COLUMNS
+)
 """The columns with ids, times and accounts: never replaced in a row."""
 _NOT_TEXTS: Final = frozenset(
     {
@@ -219,6 +221,7 @@ class Where:
         self._at = 0
         self._open: list[Place] = []
         self._name: str | None = None
+        self._nested: tuple[int, int, int, int] | None = None
 
     def place(self, position: int) -> Place | None:
         """The object or array in which the string at this position is; None if it is the whole text."""
@@ -226,6 +229,19 @@ class Where:
             self._read(found)
         self._at = position
         return self._open[-1] if self._open else None
+
+    def is_outermost(self, position: int) -> bool:
+        """Whether a string is directly in the outermost object, if that is seen without reading the text: nothing is
+        opened before it, or nothing but that object is closed after it. Brackets in strings only make it False.
+        """
+        if self._nested is None:
+            text = self._text
+            first, last = text.find("{"), text.rfind("}")
+            opened = [at for at in (text.find("{", first + 1), text.find("[")) if at >= 0]
+            closed = max(text.rfind("}", 0, max(last, 0)), text.rfind("]"))
+            self._nested = first, min(opened, default=len(text)), closed, last
+        first, opens, closes, last = self._nested
+        return first < position < opens or (first >= 0 and closes < position < last)
 
     def is_text(self, position: int) -> bool:
         """Whether users wrote the number at this position."""

@@ -96,3 +96,14 @@ def test_a_line_of_any_length_takes_time_in_proportion() -> None:
     names = frozenset({"A" * 50, "a a a a", *(f"USER{number}" for number in range(2000))})
     text = json.dumps({**GOOD, "x": "a " * 100_000, "y": '"' * 50_000, "z": "user1999 " * 20_000})
     assert KEY.pseudonym("USER1999") in lines_of(KEY, names).line(text)
+
+
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_a_column_that_is_called_like_a_field_of_ours_is_text(*, is_earlier: bool) -> None:
+    """The user's own column is one too, whatever the place in the row."""
+    key = Key(b"a key of 24 bytes, ASCII")
+    names = frozenset[str]() if is_earlier else frozenset({"JSMITH"})
+    lines = lines_of(key, names, frozenset({key.pseudonym("JSMITH")}))
+    for name in ("content", "start", "unknown_columns", "interval_end", "user_name"):
+        for row in (f'{{"{name}": "JSMITH", "a": []}}', f'{{"a": [], "{name}": "JSMITH"}}'):
+            assert lines.line(row) == row.replace("JSMITH", key.pseudonym("JSMITH")), row
