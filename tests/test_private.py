@@ -169,7 +169,8 @@ def test_a_folder_for_runs_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     assert modes(tmp_path / "runs") == {0o750, 0o600}
 
 
-def test_an_export_on_spark_is_private(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_an_export_on_spark_is_private(tmp_path: Path) -> None:
     """With a URI, files have the mode that the file system gives them: Java has the umask 077."""
     exports.ndjson([GOOD, BAD], tmp_path / "rows.ndjson").chmod(0o600)
     for out in (f"{tmp_path}/out", f"file://{tmp_path}/remote"):
