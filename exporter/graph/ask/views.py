@@ -150,7 +150,7 @@ def _sources(store: Store, things: Collection[str], term: str, period: _Period) 
 
 def _text(store: Store, thing: str, term: str) -> str | None:
     found = store.quads_for_pattern(NamedNode(thing), NamedNode(full(term)), None)
-    return min((str(quad.object.value) for quad in found), default=None)  # type: ignore[union-attr]
+    return min((str(quad.object.value) for quad in found), default=None)  # type: ignore[union-attr]  # a literal
 
 
 def _name(store: Store, thing: str) -> str:

@@ -197,7 +197,7 @@ def severity_of(iri: str) -> str:
 
 def _is_allowed(source: Source, name: str) -> bool:
     """Whether the term is sh:sparql, and no query of the shapes uses what SHACL forbids (section 5.2.1)."""
-    queries = [text(one.object) for one in source.triples if one.predicate == sh("select")]  # type: ignore[arg-type]
+    queries = [text(one.object) for one in source.triples if one.predicate == sh("select")]  # type: ignore[arg-type]  # an object is a term
     return name == "sparql" and not any(_forbidden(_no_query.sub("", query)) for query in queries)
 
 
