@@ -130,6 +130,7 @@ def test_a_refused_namespace_breaks_the_list_of_namespaces(marquez: Marquez, spa
     made(marquez, run(space))
     assert marquez.post(run(space, inputs=[dataset(f"{space} x", "d")])) == 400
     assert marquez.status("namespaces", limit=10_000) == 500
+    assert marquez.get("namespaces", "default")["name"] == "default"
     assert marquez.status("namespaces", space) == 200
 
 

@@ -51,14 +51,21 @@ class Reply:
 
 class Hostile:
     """``with Hostile(reply) as server``: ``server.taken`` are the events that were answered with 2xx, as they came in.
-    A taken one is in the list before its sender knows. ``listed``: the answer where Marquez lists namespaces.
+    A taken one is in the list before its sender knows. ``told``: the bodies of answers to GET, by path; ``away``: how
+    many GETs are answered 503 before.
     """
 
-    def __init__(self, reply: Callable[[Asked], Reply] = lambda _: Reply(), *, listed: str | None = None) -> None:
+    def __init__(
+        self,
+        reply: Callable[[Asked], Reply] = lambda _: Reply(),
+        *,
+        told: dict[str, str] | None = None,
+        away: int = 0,
+    ) -> None:
         self.asked: list[Asked] = []
         self.taken: list[Json] = []
         self.connections, self._closed = 0, 0
-        self._listed = listed
+        self._told, self._away = told or {}, away
         self._reply, self._lock, self._tries = reply, threading.Lock(), dict[str, int]()
         self._ended = threading.Event()
 
@@ -83,8 +90,10 @@ class Hostile:
                 hostile._answer(self)
 
             def do_GET(self) -> None:
-                is_listed = hostile._listed is not None and self.path == "/api/v1/namespaces"
-                hostile._write(self, Reply(200, hostile._listed or "") if is_listed else Reply(404))
+                hostile._away -= 1
+                body = hostile._told.get(self.path)
+                reply = Reply(503) if hostile._away >= 0 else Reply(404) if body is None else Reply(200, body)
+                hostile._write(self, reply)
 
             def log_message(self, *_: object) -> None:
                 """Nothing: a test's output is its result."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -68,6 +69,32 @@ def test_events_of_its_outputs_follow_without_facets_of_the_run(
             "dataset": {"namespace": "n", "name": "t", "facets": facets},
         }
         assert push(tmp_path, server.url, capsys, "--profile", "marquez").counts == counted(already_delivered=3)
+
+
+def test_a_run_that_has_another_job_than_before_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Marquez keeps it at the job that it had first; nobody could know why the new job has no run."""
+    other = told("A", number=1)
+    moved = {**told("A"), "job": {"namespace": "n", "name": "k"}}
+
+    def said(*events: Json, profile: str = "marquez") -> str:
+        (tmp_path / "events").mkdir(exist_ok=True)
+        exports.ndjson(events, tmp_path / "events" / "part-00000.ndjson")
+        return push(tmp_path, server.url, capsys, "--profile", profile).said
+
+    with Hostile() as server:
+        assert "another job" not in said(told("A"), other)
+        assert "another job" not in said(told("A", "B"), other)
+        assert "runs with another job than when they were delivered, since rows came late: 1." in said(moved, other)
+        (summary,) = (tmp_path / "push").glob("*/summary.json")
+        assert json.loads(summary.read_text("utf-8"))["moved"] == 1
+        assert "another job" not in said(moved, other)
+        ledger = summary.parent / "ledger.txt"
+        former = [line for line in ledger.read_text("ascii").splitlines(keepends=True) if not line.startswith("@")]
+        ledger.write_text("".join(former), "ascii")
+        assert "another job" not in said({**moved, "job": {"namespace": "n", "name": "l"}}, other)
+    with Hostile() as server:
+        said(told("A"), profile="any")
+        assert "another job" not in said(moved, profile="any")
 
 
 def test_other_backends_get_the_run_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

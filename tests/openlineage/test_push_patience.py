@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("alone")
 EVENTS: Final = history(20)
-LISTED: Final = json.dumps({"namespaces": [{"name": "default", "ownerName": "anonymous"}]})
+LISTED: Final = {"/api/v1/namespaces": json.dumps({"namespaces": [{"name": "default", "ownerName": "anonymous"}]})}
+BROKEN_LIST: Final = {"/api/v1/namespaces/default": json.dumps({"name": "default", "ownerName": "anonymous"})}
+"""What a Marquez tells that was sent a namespace that it refuses."""
 
 
 @pytest.mark.parametrize("reply", [Reply(resets=True), Reply(502), Reply(503)])
@@ -78,26 +80,33 @@ def test_an_address_that_is_no_http_is_refused(
 # --- Marquez ----------------------------------------------------------------------------------------------------------
 
 
-def test_marquez_is_recognised_by_its_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("told", [LISTED, BROKEN_LIST])
+@pytest.mark.parametrize("away", [0, 2])
+def test_marquez_is_recognised_by_its_answer(
+    told: dict[str, str], away: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also while it is started again: its first events decide which jobs its runs have."""
     where = folder(tmp_path / "out", run("q", 1, reads=["S"], writes=["T"], parent="p"))
-    with Hostile(listed=LISTED) as server:
-        said = push(where, server.url, capsys).said
+    with Hostile(told=told, away=away) as server:
+        said = push(where, server.url, capsys, "--patience", "60").said
         facets = [event["run"]["facets"].keys() for event in server.taken]
     assert "answers as Marquez does: profile marquez" in said
     assert all("parent" not in one and "accessHistory_parent" in one for one in facets)
+    assert said.count("does not answer what it is; asking again for 1 min") == bool(away)
 
 
-@pytest.mark.parametrize("listed", [None, "{}", "[]", '{"namespaces": 1}', "<html>", "\x00"])
+@pytest.mark.parametrize("listed", [None, "{}", "[]", '{"namespaces": 1}', '{"name": "other"}', "<html>", "\x00"])
 def test_another_backend_is_not(listed: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = folder(tmp_path / "out", run("q", 1, reads=["S"], writes=["T"], parent="p"))
-    with Hostile(listed=listed) as server:
+    paths = ("/api/v1/namespaces", "/api/v1/namespaces/default")
+    with Hostile(told={path: listed for path in paths if listed is not None}) as server:
         assert "Marquez" not in push(where, server.url, capsys).said
         assert all("parent" in event["run"]["facets"] for event in server.taken)
 
 
 def test_a_profile_that_is_given_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = folder(tmp_path / "out", run("q", 1, reads=["S"], writes=["T"], parent="p"))
-    with Hostile(listed=LISTED) as server:
+    with Hostile(told=LISTED) as server:
         assert "Marquez" not in push(where, server.url, capsys, "--profile", "any").said
         assert all("parent" in event["run"]["facets"] for event in server.taken)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.push.answers import TAKEN, Answer, Kind
-from exporter.openlineage.push.ledger import ENDED, NOT_TAKEN, SENDING, Ledger
+from exporter.openlineage.push.ledger import ENDED, NOT_TAKEN, PLACED, SENDING, Ledger
 from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
 from exporter.openlineage.push.pace import Pace, Stopped, backoff
 
@@ -62,8 +62,9 @@ class Attempts:
             answer, tries = self._on_record(item, fitted)
         except Stopped:
             return Tried()
-        if answer.kind is Kind.TAKEN and fitted.ends:
+        if answer.kind is Kind.TAKEN and fitted.ends and fitted.place:
             self._ledger.write(ENDED, fitted.ends)
+            self._ledger.write(PLACED, fitted.place)
         is_reduced = answer.kind is Kind.TAKEN and bool(fitted.lost)
         if is_reduced:
             told = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}

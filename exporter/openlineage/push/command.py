@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
+_PAUSE: Final = 0.5
+"""Seconds between two questions to a backend that does not answer what it is."""
 _MOST_UNFIT: Final = 10_000
 """The most datasets that are counted."""
 
@@ -67,11 +70,12 @@ class _Push:
 
     def __init__(self, folder: Path, choices: Choices, settings: Client, backend: Backend) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
-        self._rules = profile(choices.profile or backend.profile or _recognised(backend) or "any")
+        self._rules = profile(choices.profile or backend.profile or _recognised(backend, choices.patience) or "any")
         self._spelling = Spelling(_is_lower(choices, self._rules), self._rules.urns, self._rules.plain_names)
         self._unfit: dict[tuple[str, str], str] = {}
         self.counts, self._sent_again, self._runs_left_out = Counts(), 0, 0
         self._problem: str | None = None
+        self._moved = 0
 
     def run(self) -> bool:
         """Sends the events; returns whether a person interrupted it."""
@@ -93,9 +97,19 @@ class _Push:
         self.counts.already_delivered = index.settle(ledger.taken())
         if self.counts.already_delivered:
             self._send_again(index, ledger)
+        if self._rules.keeps_versions:
+            self._say_moved(index.moved(ledger.places()))
         self._sent_again = len(ledger.unfinished)
         if self._sent_again:
             say(f"{self._sent_again:,} events were being sent when the last push ended; they may arrive twice")
+
+    def _say_moved(self, runs: int) -> None:
+        self._moved = runs
+        if runs:
+            say(
+                f"{self._backend.name}: runs with another job than when they were delivered, since rows came late: "
+                f"{runs:,}. It keeps each at the job that it had first"
+            )
 
     def _left_out(self, event: Json) -> str | None:
         """Why an event is not sent, None if it is; notes datasets of events to be sent that have unusable names."""
@@ -176,6 +190,7 @@ class _Push:
             **asdict(self.counts),
             "runs_left_out": self._runs_left_out,
             "sent_again": self._sent_again,
+            "moved": self._moved,
             "reduced": self._delivery.reduced,
             "seconds": round(seconds, 1),
             "events_a_second": round(self.counts.delivered / seconds, 1) if seconds else None,
@@ -185,9 +200,17 @@ class _Push:
         }
 
 
-def _recognised(backend: Backend) -> str | None:
-    """The profile that the backend's answer shows; None where it shows none."""
-    if not backend.sender.is_marquez():
+def _recognised(backend: Backend, patience: float) -> str | None:
+    """The profile that the backend's answer shows; None where it shows none. One that does not answer is asked again
+    for ``patience`` seconds: events for Marquez that are not sent as its own would give runs other jobs.
+    """
+    until, is_marquez = time.monotonic() + patience, backend.sender.is_marquez()
+    if is_marquez is None and patience:
+        say(f"{backend.name} does not answer what it is; asking again for {duration(patience)} (--patience)")
+    while is_marquez is None and time.monotonic() < until:
+        time.sleep(min(_PAUSE, patience))
+        is_marquez = backend.sender.is_marquez()
+    if not is_marquez:
         return None
     say(f"{backend.name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
     return "marquez"

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
-from exporter.openlineage.push.ledger import fingerprint
+from exporter.openlineage.push.ledger import fingerprint, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +28,9 @@ def entry(line: bytes, where: str, leaves_out: Callable[[Json], str | None]) -> 
     """The entry of an event, or the reason why it is left out.
 
     Keys: ``mark`` (its fingerprint), ``is_run`` and ``is_end`` (0 or 1), ``run`` (null for a dataset), ``time``. Runs
-    also have ``job`` (namespace and name), ``shape`` (null at the START), ``parent``, ``root`` and ``query``; null
-    where there is none. Raises UsageError, with ``where``, for a line that is no event.
+    also have ``job`` (namespace and name), ``place`` (run and job, as in the ledger), ``shape`` (null at the START),
+    ``parent``, ``root`` and ``query``; null where there is none. Raises UsageError, with ``where``, for a line that is
+    no event.
     """
     try:
         event = json.loads(line)
@@ -50,6 +51,7 @@ def _row(event: Json) -> Json:
         "time": event["eventTime"],
         "is_end": int(is_end),
         "job": json.dumps([event["job"]["namespace"], event["job"]["name"]]),
+        "place": place(event["run"]["runId"], event["job"]),
         "shape": _shape(event.get("inputs") or [], outputs) if is_end else None,
         "parent": (parent.get("run") or {}).get("runId"),
         "root": ((parent.get("root") or {}).get("run") or {}).get("runId"),

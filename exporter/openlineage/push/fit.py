@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from exporter.openlineage.push import again
+from exporter.openlineage.push.ledger import place
 from exporter.openlineage.push.profiles import Profile, problems
 from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling, without
 from exporter.openlineage.push.splitting import TWICE_TOLD, halves, without_facet
@@ -35,13 +36,15 @@ _ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 @dataclass(frozen=True)
 class Fitted:
     """``bodies``: the texts to send, in this order. ``lost``: the parts that none of them has. ``refused``: why nothing
-    can be sent, else empty. ``ends``: the id of the run that it ends, where the ledger has to record it.
+    can be sent, else empty. ``ends``: the id of the run that it ends, and ``place``: that
+    run and its job, where the ledger has to record them.
     """
 
     bodies: tuple[bytes, ...]
     lost: tuple[str, ...] = ()
     refused: str | None = None
     ends: str | None = None
+    place: str | None = None
 
 
 class Fit:
@@ -63,7 +66,8 @@ class Fit:
         if fitted.refused or not self._rules.keeps_versions or event.get("eventType") not in _ENDS:
             return fitted
         after = again.outputs(self._as_spelled(event)[0]) if item.is_again else ()
-        return replace(fitted, bodies=(*fitted.bodies, *after), ends=UUID(event["run"]["runId"]).hex)
+        run = event["run"]["runId"]
+        return replace(fitted, bodies=(*fitted.bodies, *after), ends=UUID(run).hex, place=place(run, event["job"]))
 
     def _as_spelled(self, event: Json) -> tuple[Json, Mapping[tuple[str, str], str]]:
         """The event in the backend's spelling without datasets that it cannot name, and the reason for each of

@@ -13,7 +13,14 @@ from urllib.parse import unquote, urlsplit
 import urllib3
 from openlineage.client.transport.http import HttpCompression
 from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_proxy
-from urllib3.exceptions import HTTPError, InsecureRequestWarning, SSLError
+from urllib3.exceptions import (
+    HTTPError,
+    InsecureRequestWarning,
+    NewConnectionError,
+    ProtocolError,
+    SSLError,
+    TimeoutError,  # noqa: A004 - urllib3's own
+)
 
 from exporter import __version__
 from exporter.errors import UsageError
@@ -35,6 +42,8 @@ _BYTES_A_SECOND: Final = 50_000
 """A large event gets one more second for each so many bytes."""
 _ASKING: Final = 5.0
 """Seconds to find out what the backend is."""
+_AWAY: Final = (502, 503, 504)
+"""What a gateway answers while the backend behind it does not."""
 _LONGEST_ANSWER: Final = 1 << 16
 _NAME: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
@@ -119,22 +128,36 @@ class HttpSender:
             return TAKEN
         return of_status(status, self._secrets.hide(text), response.headers.get("Retry-After"))
 
-    def is_marquez(self) -> bool:
-        """Whether the backend answers as Marquez does: its API lists namespaces beside the address for events. Its
-        events go to the same path as those of other backends, so the address alone does not show it.
+    def is_marquez(self) -> bool | None:
+        """Whether the backend answers as Marquez does: its API has namespaces beside the address for events. Its events
+        go to the same path as those of other backends, so the address alone does not show it. None: no answer.
+
+        It cannot list them any more once anybody sent it a namespace that it refuses; then the one that every Marquez
+        has shows it.
         """
         if not self._url.endswith(_OF_MARQUEZ):
             return False
         address = f"{self._url.removesuffix('/lineage')}/namespaces"
+        listed = self._told(address)
+        if listed is None or isinstance(listed.get("namespaces"), list):
+            return None if listed is None else True
+        return (self._told(f"{address}/default") or {}).get("name") == "default"
+
+    def _told(self, address: str) -> dict[str, Any] | None:
+        """The JSON object at an address; empty where there is none, None without an answer."""
         try:
             bearer = self._config.auth.get_bearer()
             headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
             limit = urllib3.Timeout(connect=_ASKING, read=_ASKING)
             answer = self._pool.request("GET", address, headers=headers, timeout=limit, retries=False, redirect=False)
             told = answer.json() if answer.status == 200 else None
+        except (NewConnectionError, ProtocolError, TimeoutError):
+            return None
         except Exception:  # noqa: BLE001 - token providers may be anybody's, and an answer may be anything: not Marquez
-            return False
-        return isinstance(told, dict) and isinstance(told.get("namespaces"), list)
+            return {}
+        if answer.status in _AWAY:
+            return None
+        return told if isinstance(told, dict) else {}
 
     def close(self) -> str | None:
         """Closes the connections; no request is pending."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from exporter.openlineage.push.entries import entry
 from exporter.openlineage.push.files import opened
 from exporter.openlineage.push.overtaken import Told, overtaken
-from exporter.openlineage.push.tables import EVENT, ORDERED, RUN, TABLES, TAIL
+from exporter.openlineage.push.tables import EVENT, MOVED, ORDERED, RUN, TABLES, TAIL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -150,6 +150,14 @@ class Index:
     def know(self, runs: Iterable[str]) -> None:
         """Notes the runs whose end the backend already got, by their ids in hexadecimal."""
         self._db.executemany("INSERT OR IGNORE INTO given VALUES (?)", ((run,) for run in runs))
+
+    def moved(self, places: Iterable[str]) -> int:
+        """How many runs that are still to be sent have another job than when the backend got them before. ``places``:
+        the ledger's.
+        """
+        self._db.executemany("INSERT OR IGNORE INTO places VALUES (?)", ((one,) for one in places))
+        (count,) = self._db.execute(MOVED).fetchone()
+        return int(count)
 
     def settle(self, marks: Iterable[str]) -> int:
         """Marks the events with these fingerprints as delivered, and each START whose end is among them: sent after its

@@ -1,9 +1,10 @@
 """The ledger: which events a backend got, in a file that is only appended to, so that a stopped push can continue.
 
-A line is a sign and an event's fingerprint: ``>`` it is being sent, ``+`` it was taken, ``-`` it was not taken; or
-``=`` and the id of a run whose end was taken, for backends that keep what each event of a run said. However the process
-ends, at most the last line is incomplete, and its event is sent again. The file is flushed to disk once a second and at
-the end; what a failing machine loses of the last second is also sent again.
+A line is a sign and an event's fingerprint: ``>`` it is being sent, ``+`` it was taken, ``-`` it was not taken. For
+backends that keep what each event of a run said, ``=`` and the id of a run whose end was taken, and ``@`` with that run
+and its job (:func:`place`). However the process ends, at most the last line is incomplete, and its event is sent again.
+The file is flushed to disk once a second and at the end; what a failing machine loses of the last second is also sent
+again.
 
 The fingerprint depends on an event's content alone, so delivered events are recognized in later exports too: an export
 that replaces a folder passes the ledger on to the new one (:mod:`exporter.places`).
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SENDING, TAKEN, NOT_TAKEN, ENDED = ">", "+", "-", "="
+SENDING, TAKEN, NOT_TAKEN, ENDED, PLACED = ">", "+", "-", "=", "@"
 _SYNC: Final = 1.0
 _DIGITS: Final = 32
 _MAKERS: Final = ("producer", "schemaURL")
@@ -42,6 +43,13 @@ def fingerprint(event: dict[str, Any]) -> str:
     said = _without_makers({key: value for key, value in event.items() if key not in left_out})
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=_DIGITS // 2).hexdigest()
+
+
+def place(run_id: str, job: dict[str, Any]) -> str:
+    """The first half of a run's id, in hexadecimal, and a fingerprint of its job."""
+    name = json.dumps([job["namespace"], job["name"]])
+    half = _DIGITS // 2
+    return run_id.replace("-", "")[:half] + hashlib.blake2b(name.encode(), digest_size=half // 2).hexdigest()
 
 
 def _without_makers(value: Any) -> Any:
@@ -83,6 +91,10 @@ class Ledger:
     def runs(self) -> Iterator[str]:
         """The ids of the runs whose end was taken, in hexadecimal."""
         return (run for sign, run in self._lines() if sign == ENDED)
+
+    def places(self) -> Iterator[str]:
+        """The runs whose end was taken, each with the jobs that it was sent with (:func:`place`)."""
+        return (mark for sign, mark in self._lines() if sign == PLACED)
 
     def _is_open(self, mark: str) -> bool:
         return mark in self.unfinished or mark in self.refused

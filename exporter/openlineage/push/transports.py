@@ -37,8 +37,8 @@ class Sender(Protocol):
         """One request with one event; does not raise for errors of the backend."""
         ...
 
-    def is_marquez(self) -> bool:
-        """Whether the backend answers as Marquez does; False where nothing can be asked."""
+    def is_marquez(self) -> bool | None:
+        """Whether the backend answers as Marquez does; False where nothing can be asked, None without an answer."""
         ...
 
     def close(self) -> str | None:
