@@ -62,7 +62,7 @@ LOOKS: Final = (
     ),
     Look(
         "What changed in the last week on record",
-        "New readers and copies, tags and policies set and unset, objects created and dropped.",
+        "New readers and copies, tags and policies, objects, columns, grants and revokes.",
         "changes",
         _CHANGED_DAYS,
     ),

@@ -12,7 +12,7 @@ from pyoxigraph import NamedNode
 from exporter.graph.terms import full
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from pyoxigraph import Store
 
@@ -46,6 +46,8 @@ ANSWERED: Final = frozenset(
     }
 )
 """Questions that have the same answer for both kinds of graphs."""
+COUNTED: Final = "column-readers"
+"""The question that counts queries."""
 _TIMES: Final = ("since", "until")
 
 
@@ -54,8 +56,12 @@ def is_by_day(store: Store) -> bool:
     return next(iter(store.quads_for_pattern(None, _TYPE, _DAILY_READ, None)), None) is not None
 
 
-def notes(store: Store, question: str, given: Mapping[str, str | Iterable[str]]) -> list[str]:
-    """Notes for a person who asked a shipped question; none where the graph has single reads."""
+def notes(
+    store: Store, question: str, given: Mapping[str, str | Iterable[str]], things: Collection[str] = ()
+) -> list[str]:
+    """Notes for a person who asked a shipped question; none where the graph has single reads. ``things``: the objects
+    that the parameters mean at any time.
+    """
     if not is_by_day(store):
         return []
     said = []
@@ -73,6 +79,11 @@ def notes(store: Store, question: str, given: Mapping[str, str | Iterable[str]])
         said.append(
             "This graph has reads by day (export --reads daily): a row without query_id stands for a user's reads of "
             "an object on a day, at the time of the first."
+        )
+    if question == COUNTED and (len(things) > 1 or len(_each(given.get("column_name", ()))) > 1):
+        said.append(
+            "This graph has reads by day (export --reads daily): several columns are asked for (a name may mean "
+            "several objects), and a query that read more than one of them counts once for each."
         )
     if any(not _is_midnight(time) for name in _TIMES for time in _each(given.get(name, ()))):
         said.append(

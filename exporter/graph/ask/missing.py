@@ -106,7 +106,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
     about = {*things, *values_of(given, "object")} if question.path.parent != queries_dir() else set(things)
     notes = [*_outside(store, question, given)]
     if question.path.parent == queries_dir():
-        notes += by_day.notes(store, name, given)
+        notes += by_day.notes(store, name, given, things)
         notes += short_queries.notes(store, name, given)
         notes += unrecorded.notes(store, name, given)
         notes += views.notes(store, name, given, found, things)

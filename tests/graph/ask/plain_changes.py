@@ -1,5 +1,5 @@
 """What changed between two times, computed in plain Python: new readers and copies, policies and tags set and unset,
-objects created and dropped.
+objects created and dropped, what was done to columns, grants given and taken back.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.facts import plain_reading as plain
 from tests.graph.ask.plain_asking import in_time, matched
-from tests.graph.ask.plain_grants import opened
+from tests.graph.ask.plain_grants import EVERYBODY, opened, taken_back
+from tests.graph.ask.plain_history import columns_changed
 from tests.graph.ask.plain_meant import name_at
 from tests.graph.ask.plain_names import body, value
 from tests.graph.ask.plain_settings import doings
@@ -34,6 +35,7 @@ def changes(history: History, given: Given) -> set[Row]:
         *_settings(history),
         *_objects(history),
         *_named(history),
+        *_columns(history),
         *_grants(history),
     )
     return {
@@ -146,9 +148,30 @@ def _named(history: History) -> Iterator[Event]:
             yield "object swapped", query, key, None
 
 
+def _columns(history: History) -> Iterator[Event]:
+    """What statements did to columns; what comes with a table that is created is no change of it."""
+    for ident, key, change in history.changes:
+        added, dropped, renames = columns_changed(change)
+        words = {"column added": added, "column dropped": dropped, "column renamed": [new for _, new in renames]}
+        if (change.get("operationType") or "").upper() == "ALTER":
+            yield from ((word, history.queries[ident], key, one) for word, names in words.items() for one in names)
+
+
 def _grants(history: History) -> Iterator[Event]:
-    for one in opened(history):
+    """Those that are given; and what a statement takes back: the grants that it ends, or it is not known which."""
+    every = opened(history)
+    for one in every:
         yield "grant made", one.grant.query, one.grant.key, None
+    for one in taken_back(history):
+        query, share = one.query, one.share
+        given = {(two.grant.key, two.grant.to) for two in every if two.grant.query.query_id == query.query_id}
+        ended = {
+            two.grant.key
+            for two in every
+            if two.grant.share == share and two.until == query.start and (two.grant.key, two.grant.to) not in given
+        }
+        unknown = {share} if one.to != EVERYBODY else ()
+        yield from (("grant revoked", query, key, None) for key in ended or unknown)
 
 
 def _place_name(key: str) -> str | None:

@@ -54,6 +54,11 @@ def opened(history: History) -> list[Open]:
     return [Open(one, _until(history, one, said[place + 1 :])) for place, one in enumerate(said) if one.gives]
 
 
+def taken_back(history: History) -> list[Grant]:
+    """What statements take back, whether it was given on record or not."""
+    return [one for one in _said(history) if not one.gives]
+
+
 def _said(history: History) -> Iterator[Grant]:
     for ident, share, change in history.changes:
         properties, query = change.get("properties") or {}, history.queries[ident]

@@ -107,7 +107,7 @@ class History:
                 self._make(query, key)
         for ident, key, change in self.changes:
             operation, query = (change.get("operationType") or "").upper(), self.queries[ident]
-            if operation in ("CREATE", "REPLACE", "UNDROP") or body(change) or any(_columns_changed(change)):
+            if operation in ("CREATE", "REPLACE", "UNDROP") or body(change) or any(columns_changed(change)):
                 self._make(query, key)
             elif operation == "DROP":
                 self._events[key].add((query.end, ident, _DROPPED))
@@ -221,7 +221,7 @@ class History:
 
     def is_gone(self, column: Column) -> bool:
         """Whether the column was dropped or got another name after it was written last."""
-        changed = {(ident, key): _columns_changed(change) for ident, key, change in self.changes}
+        changed = {(ident, key): columns_changed(change) for ident, key, change in self.changes}
         while (before := self.prior(column.state)) is not None and not self._wrote(column):
             _, dropped, renamed = changed.get((column.state.query_id, column.state.key), ([], [], []))
             if column.name in dropped or column.name in [old for old, _ in renamed]:
@@ -271,7 +271,7 @@ class History:
             if copy.source.name:
                 found[copy.source].add(copy.target)
         for ident, key, change in self.changes:
-            _, _, renamed = _columns_changed(change)
+            _, _, renamed = columns_changed(change)
             query = self.queries[ident]
             before = self._after([one for one in self.events(key) if one[:2] < (query.end, ident)], key)
             for old, new in renamed:
@@ -306,7 +306,7 @@ class History:
         return {
             Column(State(key, ident), name)
             for ident, key, change in self.changes
-            for added, _, renamed in [_columns_changed(change)]
+            for added, _, renamed in [columns_changed(change)]
             for name in [*added, *(new for _, new in renamed)]
         }
 
@@ -319,7 +319,7 @@ def _add(found: dict[Any, tuple[str | None, set[str]]], key: Any, thing: Json) -
     found[key] = min((one for one in (name, own) if one), default=None), columns | names
 
 
-def _columns_changed(change: Json) -> tuple[list[str], list[str], list[tuple[str, str]]]:
+def columns_changed(change: Json) -> tuple[list[str], list[str], list[tuple[str, str]]]:
     """The columns that a change adds, drops, and renames (from, to)."""
     columns = (change.get("properties") or {}).get("columns")
     said = {name: one for name, one in columns.items() if plain.said(name)} if isinstance(columns, dict) else {}
@@ -333,12 +333,12 @@ def _columns_changed(change: Json) -> tuple[list[str], list[str], list[tuple[str
 
 def columns_dropped(change: Json) -> list[str]:
     """The columns that a change drops."""
-    return _columns_changed(change)[1]
+    return columns_changed(change)[1]
 
 
 def columns_renamed(change: Json) -> list[tuple[str, str]]:
     """The columns that a change renames: from, to."""
-    return _columns_changed(change)[2]
+    return columns_changed(change)[2]
 
 
 def reached(starts: Iterable[Any], onward: Mapping[Any, set[Any]]) -> set[Any]:

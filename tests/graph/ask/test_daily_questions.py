@@ -21,7 +21,7 @@ from exporter.cli import main
 from exporter.graph.ask import by_day, movement
 from exporter.graph.ask.answers import Answer
 from exporter.graph.ask.parameters import bind
-from exporter.graph.ask.questions import questions, select
+from exporter.graph.ask.questions import ask, questions, select
 from exporter.graph.ask.store import load
 from tests.exports import export, ndjson
 from tests.graph.ask import dense_histories
@@ -278,3 +278,33 @@ def _one_read() -> Store:
     read, type_ = NamedNode("urn:read"), NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
     store.add(Quad(read, type_, NamedNode("https://w3id.org/access-history#DailyRead")))
     return store
+
+
+def test_a_query_of_several_tables_with_one_name_counts_once_for_each(tmp_path: Path) -> None:
+    """Tables that were swapped: one query reads both, of which a day keeps that each was read."""
+    one, other = (
+        {"objectDomain": "Table", "objectId": n, "objectName": f"D.S.{name}"} for n, name in ((1, "A"), (2, "N"))
+    )
+    read = [{**table, "columns": [{"columnName": "C"}]} for table in (one, other)]
+    to = {f"swapTarget{part}": {"value": other[f"object{part}"]} for part in ("Domain", "Id", "Name")}
+    rows: list[Json] = [
+        {"query_id": "q1", "direct_objects_accessed": read, "base_objects_accessed": read},
+        {"query_id": "q2", "object_modified_by_ddl": {**one, "operationType": "ALTER", "properties": to}},
+        {"query_id": "q3", "direct_objects_accessed": read[:1], "base_objects_accessed": read[:1]},
+    ]
+    told = [{**row, "user_name": "ANA", "query_start_time": f"2026-03-01T0{n}:00:00Z"} for n, row in enumerate(rows)]
+    told[2] = {
+        **told[2],
+        **{name: [{**read[0], "objectName": "D.S.N"}] for name in told[2] if name.endswith("accessed")},
+    }
+    said = "counts once for each"
+    for mode, counted in (("full", "2"), ("daily", "3")):
+        given = ("--outputs", "graph", "--reads", mode, "--account", "ACME-PROD")
+        assert export([ndjson(told, tmp_path / "rows.ndjson")], tmp_path / mode, *given) == 0
+        store = load(tmp_path / mode)
+        both = ask(store, found("column-readers"), {"object_name": "D.S.N", "column_name": "C"})
+        assert [row[:2] for row in both.rows] == [("ANA", counted)]
+        assert (said in " ".join(both.notes)) == (mode == "daily")
+        alone = ask(store, found("column-readers"), {"object_id": "1", "column_name": "C"})
+        assert [row[:2] for row in alone.rows] == [("ANA", "2")]
+        assert said not in " ".join(alone.notes)

@@ -27,6 +27,18 @@ SET_TAG, UNSET_TAG = (
     {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": doing, **value}}
     for doing, value in (("ADD", {"tagValue": {"value": "high"}}), ("DROP", {}))
 )
+SHARE: Final[Json] = {"objectDomain": "Share", "objectId": 70, "objectName": "PARTNERS"}
+
+
+def _shared(operation: str, *things: Json) -> Json:
+    """A grant of SELECT on things to the share, or its revoke."""
+    each = [
+        {"PRIVILEGES": ["SELECT"], **{f"SECURABLE_OBJECT_{name[6:].upper()}": told for name, told in one.items()}}
+        for one in ({name: one[name] for name in ("objectDomain", "objectId", "objectName")} for one in things)
+    ]
+    return changed(SHARE, operation, **{operation.lower(): {"value": each if len(each) > 1 else each[0]}})
+
+
 STORIES: Final[dict[str, list[Json]]] = {
     # A is filled, called Z, and then copied
     "renamed": [copied(SOURCE, A), renamed(A, "Z"), copied(Z, C), read(C, "BEN"), read(Z, "CLEO")],
@@ -88,6 +100,14 @@ STORIES: Final[dict[str, list[Json]]] = {
         copied(SOURCE, A), {**read(SOURCE), "direct_objects_accessed": [thing("V", 60, "View")]}, read(STAGE, "BEN"),
         {**read(SOURCE, "CLEO"), "direct_objects_accessed": [thing("CHANGES", 61, "Stream")]},
         copied(thing("BOTH", 7), B), copied(thing("BOTH", 7, "Stage"), B),
+    ],
+    # granted and revoked; revoked, but granted before the record; accounts taken away, set again, set to others; two
+    "shared": [
+        copied(A, B), _shared("GRANT", A), _shared("REVOKE", A), _shared("REVOKE", C),
+        changed(SHARE, accountsToAdd={"value": ["NORTH", "SOUTH"]}),
+        changed(SHARE, accountsToRemove={"value": ["NORTH"]}), changed(SHARE, accountsToSet={"value": ["SOUTH"]}),
+        changed(SHARE, accountsToSet={"value": ["WEST"]}),
+        _shared("GRANT", A, B), _shared("REVOKE", A, B),
     ],
     # the column is called F since, and its mask goes on, until it is unset
     "masked-column-renamed": [
@@ -204,6 +224,29 @@ def test_changes_tell_renames_and_swaps(whole: Store) -> None:
     assert [row[1] for row in rows if row[0] == "object renamed"] == ["D.S.Z"]
     rows = asked("changes", stories.of("swapped-twice", whole), since=at(0), until=at(4)).rows
     assert {row[1] for row in rows if row[0] == "object swapped"} == {"D.S.A", "D.S.N"}
+
+
+def _changed(story: str, whole: Store, *kinds: str) -> set[tuple[str | None, ...]]:
+    """What changed, the object, the column and the query, of some kinds of changes."""
+    rows = asked("changes", stories.of(story, whole), since=at(0)).rows
+    return {(*row[:3], row[4]) for row in rows if row[0] in kinds}
+
+
+def test_changes_tell_what_a_statement_does_to_columns(whole: Store) -> None:
+    kinds = ("column added", "column renamed", "column dropped")
+    assert _changed("column-renamed", whole, *kinds) == {("column renamed", "D.S.A", "F", "q2")}
+    assert _changed("masked-column-dropped", whole, *kinds) == {
+        ("column dropped", "D.S.A", "C", "q3"), ("column added", "D.S.A", "C", "q5"),
+    }  # fmt: skip
+
+
+def test_changes_tell_revokes(whole: Store) -> None:
+    """What had been granted; the share, if that is not on record. Who keeps a share did not lose it."""
+    assert _changed("shared", whole, "grant revoked") == {
+        ("grant revoked", "D.S.A", None, "q3"), ("grant revoked", "PARTNERS", None, "q4"),
+        ("grant revoked", "PARTNERS", None, "q6"), ("grant revoked", "PARTNERS", None, "q8"),
+        ("grant revoked", "D.S.A", None, "q10"), ("grant revoked", "D.S.B", None, "q10"),
+    }  # fmt: skip
 
 
 # --- masks ------------------------------------------------------------------------------------------------------------
