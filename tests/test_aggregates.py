@@ -12,8 +12,11 @@ from exporter.rows.reading import read_line, read_row
 from exporter.rows.row import Row, Unreadable
 from tests import exports
 from tests.aggregates import added_up, calls, thing
+from tests.ddl_forms import FORMS as FORMS_OF_DDL
+from tests.ddl_forms import rows_in
 from tests.histories import random_history
 from tests.input_forms import FORMS, write_form
+from tests.queries.test_ddl_forms import drawn
 from tests.test_updates import over_days
 
 if TYPE_CHECKING:
@@ -76,6 +79,27 @@ def test_the_same_row_written_otherwise_has_the_same_key() -> None:
         "objects_modified": None,
     }
     assert ident(again) == ident(two)
+
+
+def test_every_form_of_ddl_properties_is_the_same_calls(tmp_path: Path) -> None:
+    """The page of the view gives object_modified_by_ddl the form that it has in ACCESS_HISTORY."""
+    changes = [row["object_modified_by_ddl"] for row in drawn(3, 20)]
+    rows = [calls("2026-09-01T08:00", "APP", f"h{at}", 3, object_modified_by_ddl=one) for at, one in enumerate(changes)]
+    first, *others = [exported_in(form, rows, tmp_path / form.replace(" ", "-")) for form in FORMS_OF_DDL]
+    assert len(first[1]) > 4 * len(rows)
+    for other in others:
+        assert other == first
+
+
+def exported_in(form: str, rows: list[Json], folder: Path) -> tuple[list[Json], set[exports.Triple]]:
+    """Events and triples of an export of the rows in a form of DDL properties, without the JSON of these."""
+    folder.mkdir()
+    out = exported(rows_in(form, rows), folder)
+    events = [json.loads(event) for event in exports.events(out)]
+    for event in events:
+        for change in event.get("run", {}).get("facets", {}).get("accessHistory_ddl", {}).get("changes", ()):
+            del change["properties"]
+    return sorted(events, key=json.dumps), {one for one in exports.triples(out) if one[1] != f"<{AH}properties>"}
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.cli import main
-from exporter.queries import properties, unknown
-from exporter.rows import reading
+from exporter.queries import unknown
+from exporter.rows import properties, reading
 from exporter.steps.tallies import MOST, OTHERS, Unknown
 from tests import golden
 from tests.histories import FORMS, write_form
@@ -61,6 +61,9 @@ def objects(folder: Path, term: str) -> list[str]:
         (ddl(given={"comment": {"subOperationType": "UNSET"}}), "property comment"),
         (ddl(given={"columns": {"A": {"objectName": ["B"]}}}), "property columns[].objectName"),
         (row(direct_objects_accessed=[{**TABLE, "newKey": 1}]), "property direct_objects_accessed[].newKey"),
+        (row(direct_objects_accessed=[{**TABLE, "policies": [5]}]), "property direct_objects_accessed[].policies"),
+        (row(agents_info=[{"agentType": "CORTEX_AGENT", "newKey": 1}]), "property agents_info[].newKey"),
+        (ddl(newKey=1), "property object_modified_by_ddl.newKey"),
         (row(direct_objects_accessed=[{"objectId": "x"}]), "property direct_objects_accessed[].objectId"),
         (row(direct_objects_accessed=[{"objectId": 7}]), "property direct_objects_accessed[].objectId"),
     ],
@@ -94,6 +97,70 @@ def test_unknown_columns_are_kept_the_same_from_every_format(form: str, tmp_path
         "column second": 1,
     }
     assert objects(tmp_path, "unknownColumns") == ['{"new_column":{"a":[1,2.50]},"second":"x"}']
+
+
+SOURCE: Final = {"objectDomain": "Table", "objectId": 6, "columnName": "B"}
+DEEP: Final = row(
+    base_objects_accessed=[
+        {**TABLE, "columns": [{"columnName": "A", "newKey": 2.5}, {"columnName": "B", "newKey": "x"}]}
+    ],
+    objects_modified=[{**TABLE, "columns": [{"columnName": "A", "directSources": [{**SOURCE, "newKey": {"a": [1]}}]}]}],
+    policies_referenced=[{**TABLE, "policies": [{"policyName": "D.S.P", "newKey": ["ü"]}], "newKey": None}],
+)
+KEPT: Final = {
+    "base_objects_accessed[].columns[].newKey": '["x",2.5]',
+    "objects_modified[].columns[].directSources[].newKey": '[{"a":[1]}]',
+    "policies_referenced[].policies[].newKey": '[["ü"]]',
+}
+
+
+@pytest.mark.parametrize("form", [one for one in FORMS if one != "parquet-native"])
+def test_unknown_keys_at_any_depth_are_kept_the_same_from_every_format(form: str, tmp_path: Path) -> None:
+    report = export([DEEP], tmp_path, form=form)
+    assert {what: one["count"] for what, one in report["not_understood"].items()} == {
+        f"property {path}": 1 for path in KEPT
+    }
+    assert objects(tmp_path, "unknownColumns") == ["{" + ",".join(f'"{path}":{of}' for path, of in KEPT.items()) + "}"]
+
+
+@pytest.mark.parametrize(("usual", "written"), [('"', "'"), ('": ', '" : ')])
+def test_unknown_keys_of_lines_that_other_tools_wrote_are_told(usual: str, written: str, tmp_path: Path) -> None:
+    line = json.dumps(DEEP, ensure_ascii=False).replace(usual, written)
+    (tmp_path / "rows.ndjson").write_text(line, encoding="utf-8")
+    given = [str(tmp_path / "rows.ndjson"), "--account", "A-B", "--out", str(tmp_path / "out"), "--engine", "local"]
+    assert main(["export", *given, "--strict"]) == 1
+    report = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert set(report["not_understood"]) == {f"property {path}" for path in KEPT}
+    assert objects(tmp_path, "unknownColumns") == ["{" + ",".join(f'"{path}":{of}' for path, of in KEPT.items()) + "}"]
+
+
+@pytest.mark.parametrize("secret", ["SECRET.S.T", {"name": "SECRET.S.T"}])
+def test_unknown_keys_that_name_what_a_filter_leaves_out_are_not_kept(secret: Any, tmp_path: Path) -> None:
+    config = tmp_path / "settings.toml"
+    config.write_text('[filter]\ndeny_databases = ["SECRET"]\n', encoding="utf-8")
+    out = {**TABLE, "objectId": 8, "objectName": "SECRET.S.U", "newKey": "note on it"}
+    rows = [
+        row(1, direct_objects_accessed=[{**TABLE, "newKey": secret}]),
+        row(2, direct_objects_accessed=[{**TABLE, "newKey": "kept"}, out]),
+        row(3, direct_objects_accessed=[{**TABLE, "newKey": "kept"}]),
+    ]
+    export(rows, tmp_path, "--config", str(config))
+    assert objects(tmp_path, "unknownColumns") == ['{"direct_objects_accessed[].newKey":["kept"]}']
+    for file in (tmp_path / "out" / "graph").rglob("*.ttl"):
+        assert "SECRET" not in file.read_text("utf-8")
+        assert "note on it" not in file.read_text("utf-8")
+
+
+def test_unknown_keys_are_kept_with_pseudonyms_also_of_user_stages(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(b"0123456789abcdef")
+    key.chmod(0o600)
+    stage = {"objectDomain": "Stage", "stageKind": "User", "objectId": 9, "newKey": "of JSMITH"}
+    report = export([row(direct_objects_accessed=[stage])], tmp_path, "--pseudonyms", str(key))
+    assert "property direct_objects_accessed[].newKey" in report["not_understood"]
+    (kept,) = objects(tmp_path, "unknownColumns")
+    assert "JSMITH" not in kept
+    assert json.loads(kept)["direct_objects_accessed[].newKey"][0].startswith("of ")
 
 
 def test_what_is_not_understood_is_still_exported(tmp_path: Path) -> None:

@@ -16,10 +16,11 @@ from msgspec.structs import astuple
 from exporter.privacy.patterns import DATABASES, SCHEMAS
 from exporter.queries.ddl import change_of, properties_of
 from exporter.queries.identifiers import normal_domain, usable_id
-from exporter.queries.properties import read
 from exporter.rows import documents
-from exporter.rows.columns import columns_of
+from exporter.rows.columns import columns_of, is_path
 from exporter.rows.documents import ChangeDocument, Document, Text, decode, text
+from exporter.rows.lenient import quoted
+from exporter.rows.properties import read
 from exporter.rows.row import STRUCTURED, Row
 from exporter.rows.times import iso_micros
 
@@ -55,8 +56,16 @@ def taken(row: Row, filters: Filters) -> Taken | None:
         row = structs.replace(row, unknown_columns=None)
     if not taker.reasons:
         return None
+    row = structs.replace(row, unknown_columns=_columns_alone(row.unknown_columns))
     kept = own_form(row, document) if taker.stays else None
     return Taken(kept, len(taker.reasons), DATABASES if DATABASES in taker.reasons else SCHEMAS)
+
+
+def _columns_alone(unknown: str | None) -> str | None:
+    """The unknown columns without members of objects: nothing tells which of them are of objects that were removed."""
+    there = {} if unknown is None else columns_of(unknown)
+    kept = {name: one for name, one in there.items() if not is_path(name)}
+    return "{" + ",".join(f"{quoted(name)}:{bytes(one).decode()}" for name, one in kept.items()) + "}" if kept else None
 
 
 def named_stages(row: Row) -> str | None:

@@ -5,7 +5,7 @@ known by where it is and not by its name alone: the ``type`` of a join is Snowfl
 in ``additional_properties`` or in a comment is a user's.
 
 Sources: view, "Columns", "The fields in the JSON array", "object_modified_by_ddl"; behaviour changes 2178 and 2179 (for
-the four forms of properties see :mod:`exporter.queries.properties`).
+the four forms of properties see :mod:`exporter.rows.properties`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec.inspect as types
 from msgspec import Struct
 
-from exporter.queries.properties import KNOWN_COMPOUND, KNOWN_PROPERTIES, is_of_source, policies_in
 from exporter.rows import aggregates
 from exporter.rows.documents import Document
+from exporter.rows.properties import KNOWN_COMPOUND, KNOWN_PROPERTIES, is_of_source, policies_in
 from exporter.rows.row import STRUCTURED, Row
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _grouped(members: dict[str, Member]) -> Place:
 
 def _compound(*, is_known: bool) -> Place:
     """A compound property: users gave the names of its members. ``value`` around an array, as in ``{"value": […]}``, is
-    Snowflake's; with an object it is a name, as for :mod:`exporter.queries.properties`. ``is_known``: only known ones
+    Snowflake's; with an object it is a name, as for :mod:`exporter.rows.properties`. ``is_known``: only known ones
     are read also if they are in a string, so JSON in a string of another one is a text of users.
     """
 

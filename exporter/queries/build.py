@@ -15,9 +15,9 @@ from exporter.queries.content import content_of, merged
 from exporter.queries.ddl import properties_of
 from exporter.queries.facts import NO_HISTORY, Content, History, QueryFacts
 from exporter.queries.identifiers import named
-from exporter.queries.properties import meaning, read
 from exporter.recent import Recent
 from exporter.rows.documents import ChangeDocument, decode, text
+from exporter.rows.properties import meaning, read
 from exporter.rows.row import Row
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def distinct(rows: Sequence[Row]) -> list[Row]:
 def alike(rows: Sequence[Row]) -> list[list[Row]]:
     """The rows of one query in groups of duplicates: rows equal in all columns that are read, however their JSON is
     written. A null and an empty array are equal, because some tools write one for the other; and so are the forms of
-    DDL properties (:mod:`exporter.queries.properties`).
+    DDL properties (:mod:`exporter.rows.properties`).
     """
     if len(rows) == 1:
         return [list(rows)]

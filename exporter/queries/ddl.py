@@ -17,9 +17,9 @@ from exporter.queries.facts import Change, Thing
 from exporter.queries.grants import grants
 from exporter.queries.identifiers import TRUNCATED, normal_domain, segment, usable_id
 from exporter.queries.objects import Key, both, key_of, once, said, thing_of
-from exporter.queries.properties import Properties, is_of_source, meaning, read
 from exporter.queries.settings import settings
 from exporter.rows.documents import ChangeDocument, text
+from exporter.rows.properties import Properties, is_of_source, meaning, read
 from exporter.rows.raw import raw_text
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from exporter.queries.grants import held_as
 from exporter.queries.identifiers import TRUNCATED
-from exporter.queries.properties import NULL
+from exporter.rows.properties import NULL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

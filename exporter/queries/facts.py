@@ -124,7 +124,7 @@ class Grant(Struct, frozen=True, gc=False):
 
 class Change(Struct, frozen=True, gc=False):
     """A DDL change (view, object_modified_by_ddl). ``operation``: the view's word in upper case. ``properties``: the
-    JSON of the row; ``normal``: the same in the one form of :mod:`exporter.queries.properties`. ``swap_*``: the partner
+    JSON of the row; ``normal``: the same in the one form of :mod:`exporter.rows.properties`. ``swap_*``: the partner
     of a SWAP; ``source_*``: the source of a CLONE or LIKE. Their values are as in the row; ``*_key`` is None if the row
     names no such object.
     """

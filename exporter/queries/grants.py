@@ -17,12 +17,12 @@ from exporter.queries.around import containers
 from exporter.queries.facts import Grant, Thing
 from exporter.queries.identifiers import is_qualified, normal_domain, segment
 from exporter.queries.objects import said, thing_of
-from exporter.queries.properties import as_text
+from exporter.rows.properties import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.queries.properties import Properties
+    from exporter.rows.properties import Properties
 
 GRANTED: Final = "granted/"
 """Prefix of the property name under which a grant is kept among the settings of an object."""

@@ -14,12 +14,12 @@ from msgspec import Struct
 from exporter.queries.facts import Setting
 from exporter.queries.identifiers import usable_id
 from exporter.queries.objects import key_of, said
-from exporter.queries.properties import COLUMNS, KNOWN_OF_ELEMENT, NULL, policies_in
+from exporter.rows.properties import COLUMNS, KNOWN_OF_ELEMENT, NULL, policies_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from exporter.queries.properties import Element, Properties
+    from exporter.rows.properties import Element, Properties
 
 __all__ = ["settings"]
 

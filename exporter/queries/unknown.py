@@ -8,21 +8,17 @@ Sources: view, "Columns", "object_modified_by_ddl"; behaviour changes until bund
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
-from msgspec import Struct
 
 from exporter.queries.ddl import properties_of
 from exporter.queries.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, normal_domain
 from exporter.queries.objects import said
 from exporter.queries.policies import policy_kind
-from exporter.queries.properties import read
 from exporter.rows import documents
-from exporter.rows.columns import columns_of
+from exporter.rows.columns import columns_of, is_path
 from exporter.rows.documents import ChangeDocument, decode, text
+from exporter.rows.properties import read
 from exporter.rows.row import STRUCTURED
 
 if TYPE_CHECKING:
@@ -55,13 +51,6 @@ LONGEST: Final = 80
 """Longest name in the results, in characters."""
 _ARRAYS: Final = tuple(zip(STRUCTURED[:6], documents.Document.__struct_fields__[:6], strict=True))
 _SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
-_FIELDS: Final = frozenset(
-    name
-    for one in vars(documents).values()
-    if isinstance(one, type) and issubclass(one, Struct) and one is not Struct
-    for name in one.__struct_encode_fields__
-)
-_keys: Final = re.compile(rb'(?<!\\)"((?:[^"\\]|\\.)*)":').findall
 _SHORT: Final = 4 * 1024
 
 
@@ -74,18 +63,13 @@ def not_understood(row: Row) -> tuple[str, ...]:
     is_new = source is not None and source.strip(" ").lower() not in KNOWN_EVENT_SOURCES
     if row.unknown_columns is None and not is_new:
         return of_content
-    columns = (
-        [] if row.unknown_columns is None else [_named("column", name) for name in columns_of(row.unknown_columns)]
-    )
+    names = () if row.unknown_columns is None else columns_of(row.unknown_columns)
+    columns = [_named("property" if is_path(name) else "column", name) for name in names]
     return tuple(sorted({*of_content, *columns, *([_named("event_source", source or "")] if is_new else ())}))
 
 
 def _of_content(content: bytes) -> tuple[str, ...]:
-    document = decode(content)
-    found = set(_of_document(document))
-    if not _FIELDS.issuperset(map(_decoded, _keys(_without_properties(content, document.change)))):
-        found.update(_unknown_keys(content))
-    return tuple(sorted(found))
+    return tuple(sorted(set(_of_document(decode(content)))))
 
 
 _kept: Final = lru_cache(maxsize=8_000)(_of_content)
@@ -151,35 +135,3 @@ def _of_change(change: ChangeDocument) -> Iterator[str]:
     for name, value in properties.atoms.items():
         if name.lower().endswith(("targetdomain", "sourcedomain")):
             yield from _domain(value)
-
-
-# --- keys that the documents do not have ------------------------------------------------------------------------------
-
-
-def _decoded(key: bytes) -> str:
-    return key.decode("utf-8", "replace")
-
-
-def _without_properties(content: bytes, change: ChangeDocument | None) -> bytes:
-    """The content without the properties of its change, whose keys can be names of users."""
-    return content if change is None else content.replace(bytes(change.properties), b"null")
-
-
-def _unknown_keys(content: bytes) -> Iterator[str]:
-    """The keys of elements that no document has, with their places: ``property direct_objects_accessed[].newKey``."""
-    try:
-        values = msgspec.json.decode(content)
-    except (msgspec.DecodeError, RecursionError):
-        return
-    for name, value in zip(STRUCTURED, values, strict=True):
-        left = [(name, value)]
-        while left:
-            path, one = left.pop()
-            if isinstance(one, list):
-                left += [(f"{path}[]", each) for each in one]
-            elif isinstance(one, dict):
-                for key, each in one.items():
-                    if key not in _FIELDS:
-                        yield _named("property", f"{path}.{key}")
-                    elif key != "properties":
-                        left.append((f"{path}.{key}", each))

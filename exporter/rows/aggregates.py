@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from exporter.rows.row import Row, Unreadable
+from exporter.rows.documents import decode
+from exporter.rows.properties import read
+from exporter.rows.raw import raw_text
+from exporter.rows.row import STRUCTURED, Row, Unreadable
 from exporter.rows.times import iso, parse_time
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ ID: Final = "calls-"
 _MOST: Final = 2**63
 _number: Final = re.compile(r"\+?([0-9]{1,19})(?:\.0*)?").fullmatch
 _DIGEST: Final = 16
+_CHANGE: Final = STRUCTURED.index("object_modified_by_ddl")
 _SHORT: Final = 4 * 1024
 """Bytes of a content up to which its digest is cached, because statements recur."""
 
@@ -96,20 +100,32 @@ def _id(start: int, end: int, hash_: str | None, user: str, content: bytes) -> s
 
 def meaning(content: bytes) -> str:
     """A digest of what a row says about objects, however its JSON is written: the order of members and of elements,
-    null and empty members, numbers and texts do not matter. ``content``: :attr:`exporter.rows.row.Row.content`.
+    null and empty members, numbers and texts, and the forms of DDL properties do not matter. ``content``:
+    :attr:`exporter.rows.row.Row.content`.
     """
     return _meaning_of_short(content) if len(content) <= _SHORT else _meaning(content)
 
 
 def _meaning(content: bytes) -> str:
     try:
-        each = [msgspec.json.encode(_plain(column)) for column in msgspec.json.decode(content)]
+        columns = msgspec.json.decode(content)
+        properties = _properties(content) if columns[_CHANGE] else None
+        if properties is not None:
+            columns[_CHANGE]["properties"] = msgspec.json.decode(properties)
+        each = [msgspec.json.encode(_plain(column)) for column in columns]
     except RecursionError:  # nested too deeply to be compared: only the same text is the same
         each = [content]
     return blake2b(b"\n".join(each), digest_size=_DIGEST).hexdigest()
 
 
 _meaning_of_short: Final = lru_cache(maxsize=8_000)(_meaning)
+
+
+def _properties(content: bytes) -> str | None:
+    """The properties of the row's change in their one form, as JSON; None if there are none, or only a text."""
+    change = decode(content).change
+    normal = None if change is None else read(raw_text(change.properties) or None).normal
+    return normal if normal is not None and normal.startswith("{") else None
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -9,6 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from exporter.rows.raw import text_of
+from exporter.rows.row import STRUCTURED
 
 NOT_DECODED: Final = (msgspec.DecodeError, RecursionError, UnicodeEncodeError)
 """The exceptions of a decoder for a text that it cannot decode."""
@@ -30,7 +32,17 @@ def texts_of(text: str) -> dict[str, str | None]:
         return {name: text_of(value) for name, value in columns_of(text).items()}
 
 
+_in_column: Final = re.compile(rf"(?:{'|'.join(STRUCTURED)})(?:\[\]|\.)").match
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is the path of a member of a structured column (:func:`exporter.rows.fits.unknown_members`). A row
+    that filters or pseudonyms changed has these members as columns of this name.
+    """
+    return _in_column(name) is not None
+
+
 @lru_cache(maxsize=1024)
 def lower_name(name: str) -> str:
-    """A column name without blanks around it, in lower case: the spelling by which columns are found."""
-    return name.strip(" ").lower()
+    """A column name without blanks around it, in lower case: the spelling by which columns are found. A path stays."""
+    return name if is_path(name) else name.strip(" ").lower()

@@ -1,6 +1,7 @@
 """The JSON in a row's columns, as structs with the documented fields (view, "the fields in the JSON array").
 
-Unknown fields are ignored, because Snowflake keeps adding new ones. A text may arrive as a number or a boolean:
+Unknown fields are ignored here, because Snowflake keeps adding new ones; :func:`exporter.rows.fits.unknown_members`
+finds them. A text may arrive as a number or a boolean:
 :func:`text` converts it. A field of any other type raises an error, and the row is then read by the tolerant reader
 (:mod:`exporter.rows.reading`).
 """

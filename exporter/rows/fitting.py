@@ -1,7 +1,8 @@
 """Convert JSON from the tolerant reader to the documented form (the fields of :mod:`exporter.rows.documents`).
 
 A text field accepts any value: a number by its digits, an array or object as its JSON. A list field accepts a list, or
-the word that Snowflake writes in place of a truncated list. An object field accepts only an object.
+the word that Snowflake writes in place of a truncated list. An object field accepts only an object. A field that no
+document has stays as it is.
 """
 
 from __future__ import annotations
@@ -62,27 +63,27 @@ class _Kept:
 
 
 @dataclass(frozen=True)
-class _List:
+class ListKind:
     """An array."""
 
     of: Kind
 
 
 @dataclass(frozen=True)
-class _Object:
-    """An object: its known fields by name; other fields are ignored."""
+class ObjectKind:
+    """An object: its known fields by name."""
 
     fields: Mapping[str, Kind]
 
 
-Kind: TypeAlias = "_Text | _Kept | _List | _Object"
+Kind: TypeAlias = "_Text | _Kept | ListKind | ObjectKind"
 
 
 def fitted(value: Value, column: int) -> Any:
     """The value of a structured column in the documented form, ready to be encoded as JSON. ``column``: its index in
     :data:`exporter.rows.row.STRUCTURED`. Raises MisfitError if the types do not match.
     """
-    return _fitted(value, _COLUMNS[column])
+    return _fitted(value, COLUMNS[column])
 
 
 def plain_text(value: Value) -> str | None:
@@ -104,11 +105,12 @@ def _fitted(value: Value, kind: Kind) -> Any:
         return _in_text(value)
     if isinstance(kind, _Kept):
         return _kept(value)
-    if isinstance(kind, _Object) and isinstance(value, Members):
-        return {name: _fitted(one, kind.fields[name]) for name, one in value if name in kind.fields}
-    if isinstance(kind, _List) and isinstance(value, Elements):
+    if isinstance(kind, ObjectKind) and isinstance(value, Members):
+        fields = kind.fields
+        return {name: _fitted(one, fields[name]) if name in fields else _as_raw(one) for name, one in value}
+    if isinstance(kind, ListKind) and isinstance(value, Elements):
         return [_fitted(one, kind.of) for one in value]
-    if isinstance(kind, _List) and isinstance(kind.of, _Object) and value == TRUNCATED:
+    if isinstance(kind, ListKind) and isinstance(kind.of, ObjectKind) and value == TRUNCATED:
         return _CUT
     raise MisfitError
 
@@ -128,6 +130,10 @@ def _kept(value: Value) -> str | Raw:
         _refuse_damaged(_inside(value))
         return plain_text(value) or ""
     _refuse_damaged(value)
+    return _as_raw(value)
+
+
+def _as_raw(value: Value) -> str | Raw:
     text = spelt(value)
     if text.count("[") + text.count("{") > _MOST_BRACKETS:
         return text
@@ -165,9 +171,9 @@ def _kind(info: inspect.Type) -> Kind:
         there = [one for one in info.types if not isinstance(one, inspect.NoneType)]
         return _Text() if len(there) > 1 else _kind(there[0])
     if isinstance(info, inspect.ListType):
-        return _List(_kind(info.item_type))
+        return ListKind(_kind(info.item_type))
     if isinstance(info, inspect.StructType):
-        return _Object({field.encode_name: _kind(field.type) for field in info.fields})
+        return ObjectKind({field.encode_name: _kind(field.type) for field in info.fields})
     assert isinstance(info, inspect.RawType), info
     return _Kept()
 
@@ -178,4 +184,5 @@ def _columns() -> tuple[Kind, ...]:
     return tuple(_kind(field.type) for field in info.fields)
 
 
-_COLUMNS: Final = _columns()
+COLUMNS: Final = _columns()
+"""The kinds of the columns in :data:`exporter.rows.row.STRUCTURED`."""

@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 
 from exporter.rows import aggregates, lenient, limits, patient
 from exporter.rows.columns import NOT_DECODED, columns_of, lower_name
-from exporter.rows.fits import fits
+from exporter.rows.fits import fits, unknown_members
 from exporter.rows.fitting import DAMAGED, is_damaged, plain_text
 from exporter.rows.patient import NOTHING, WRAPPINGS
 from exporter.rows.raw import raw_json, raw_text, text_of
@@ -48,7 +48,7 @@ _KNOWN: Final = frozenset({*_READ, *STRUCTURED})
 """The columns that were known when this version was made."""
 _EMPTY: Final = frozenset({*NOTHING, "[]", "{}"})
 """Texts of an unknown column that has no content."""
-_holds_sql: Final = re.compile(r"query_text|sql_text|bind_?(?:value|var)|binding").search
+_holds_sql: Final = re.compile(r"query_?text|sql_?text|bind_?(?:value|var)|binding", re.IGNORECASE).search
 
 
 class _Line(Struct, gc=False, forbid_unknown_fields=True):
@@ -134,6 +134,7 @@ def _read(text: str) -> Row | Unreadable | None:
     is_named = line.query_id.strip(" ") and line.user_name.strip(" ") and not _names_calls(line)
     if start is None or not is_named or not fits(content):
         return _read_again(text)
+    members = unknown_members(content)
     return Row(
         line.query_id,
         start,
@@ -147,6 +148,7 @@ def _read(text: str) -> Row | Unreadable | None:
         line.account_locator,
         None if line.additional_properties is _ABSENT else raw_text(line.additional_properties),
         None if line.invoker_identity is _ABSENT else raw_text(line.invoker_identity),
+        unknown_columns(members) if members else None,
     )
 
 
@@ -182,9 +184,9 @@ def _read_by_name(text: str) -> Row | Unreadable | None:
 
 
 def unknown_columns(texts: Mapping[str, str | None]) -> str | None:
-    """The columns with content as a JSON object; None if there are none. Texts that are JSON arrays or objects become
-    these; others, also numbers, stay texts, because CSV has only texts. SQL text and the values of bind variables
-    (columns of QUERY_HISTORY) are personal data, so of such columns only the name is kept.
+    """The columns, and members of objects by path, with content as a JSON object; None if there are none. Texts that
+    are JSON arrays or objects become these; others, also numbers, stay texts, because CSV has only texts. SQL text and
+    the values of bind variables (columns of QUERY_HISTORY) are personal data, so of such columns only the name is kept.
     """
     there = {name: text for name in sorted(texts) if (text := texts[name]) is not None and text not in _EMPTY}
     if not there:
@@ -254,12 +256,12 @@ def _said(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[str, str 
 
 def _finished(texts: Mapping[str, str | None], content: bytes, others: Mapping[str, str | None]) -> Row | Unreadable:
     """The row, or the problems if it lacks a query id, a readable start time or a user name. ``others``: the texts of
-    unknown columns.
+    unknown columns; unknown members of objects are added to them.
     """
     if aggregates.is_aggregate(texts):
         content, foreign = _without_foreign(content)
         foreign |= {name: texts.get(name) for name in aggregates.FOREIGN}
-        return aggregates.row_of(texts, content, unknown_columns({**others, **foreign}))
+        return aggregates.row_of(texts, content, unknown_columns({**others, **foreign, **unknown_members(content)}))
     query_id, time, user = (texts.get(name) or "" for name in _TEXTS[:3])
     start = parse_time(time)
     problems = [
@@ -274,7 +276,8 @@ def _finished(texts: Mapping[str, str | None], content: bytes, others: Mapping[s
         return Unreadable(found)
     kept = (None if (text := texts.get(name)) is None else raw_json(text) for name in _KEPT)
     known = dict(zip((*_TEXTS[3:], *_KEPT), (*map(texts.get, _TEXTS[3:]), *kept), strict=True))
-    unknown = unknown_columns({**others, **{name: texts.get(name) for name in aggregates.COLUMNS}})
+    foreign = {name: texts.get(name) for name in aggregates.COLUMNS}
+    unknown = unknown_columns({**others, **foreign, **unknown_members(content)})
     return Row(query_id, start, user, content, **known, unknown_columns=unknown)  # type: ignore[arg-type] # each field by its name
 
 

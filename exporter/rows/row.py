@@ -23,8 +23,9 @@ class Row(Struct, frozen=True, array_like=True, gc=False):
     """A row that can be read. ``start``: query_start_time, microseconds since 1970 in UTC. ``content``: a JSON array of
     the columns in :data:`STRUCTURED`, each in the documented form or null. ``additional_properties``,
     ``invoker_identity``: JSON in canonical form (:func:`exporter.rows.raw.raw_json`). ``unknown_columns``: the columns
-    with content that this version does not know, as a JSON object in the order of their names. Texts are as in the row;
-    blank texts and sentinels are removed when facts are built.
+    with content that this version does not know, as a JSON object in the order of their names; and by path the members
+    of objects that no document has, each with an array of its values. Texts are as in the row; blank texts and
+    sentinels are removed when facts are built.
 
     A row of AGGREGATE_ACCESS_HISTORY has ``calls``, the number of queries that it stands for, and ``interval_end``
     (microseconds since 1970, UTC); ``start`` is the start of its interval, and ``query_id`` an id that is made from its

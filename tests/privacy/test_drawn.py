@@ -11,8 +11,8 @@ import pytest
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
 from exporter.privacy.lines import lines_of
-from exporter.queries.properties import meaning, read
 from exporter.rows.history import read_history
+from exporter.rows.properties import meaning, read
 from exporter.rows.row import Row, Unreadable
 from exporter.steps.reading import Record
 from exporter.steps.screening import Screen

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from exporter.cli import main
 from exporter.queries.build import distinct
-from exporter.queries.properties import meaning, read
+from exporter.rows.properties import meaning, read
 from tests import golden
 from tests.ddl_forms import FORMS, Json, rows_in
 from tests.hard_ddl import DDL_ROWS

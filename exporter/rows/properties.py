@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Raw, Struct, field
 
-from exporter.queries.identifiers import TRUNCATED
 from exporter.rows import lenient
+from exporter.rows.fitting import TRUNCATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
