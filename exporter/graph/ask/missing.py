@@ -93,6 +93,7 @@ ASK {
   }
 }
 """
+_UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _NO_DATA: Final = ("View", "Materialized view", "Stream", "Function", "Procedure", "External function")
 
 
@@ -257,8 +258,8 @@ def _of_kind(store: Store, question: str, thing: str) -> Iterator[str]:
         )
     elif kind in _NO_DATA and question in _DATA - {"lineage-as-of", "root-cause"}:
         yield (
-            f"{name} is a {kind.lower()}: it holds no data of its own, and rows do not say what it is made of. "
-            "Ask for the tables behind it, too."
+            f"{name} is a {kind.lower()}: it holds no data of its own. "
+            f"{views.behind(store, thing) or _UNKNOWN_BEHIND}, too."
         )
     elif kind == "Share" and question in _READS | _DATA:
         yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."

@@ -3,16 +3,18 @@
 ``policy-coverage``: policies that were set before the record begins. No recorded statement set them; only queries for
 which they were enforced show that they were in force. Questions that follow data: what a CLONE of a schema or database
 brought. Its row names the two, and not the objects in them: which table came from which is inferred from their names,
-and not known where the source was not on record.
+and not known where the source was not on record. And what came with a CLONE or LIKE of a table whose row gives the
+source as a property alone. ``policy-coverage``, ``exposure``: what is set on a clone from the beginning.
 """
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import Literal, QuerySolutions
 
-from exporter.graph.ask.parameters import values_of
+from exporter.graph.ask.parameters import instant, values_of
 from exporter.queries.identifiers import match_name
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Store
 
 QUESTION: Final = "policy-coverage"
+PROTECTION: Final = frozenset((QUESTION, "exposure"))
 _SHOWN: Final = 5
 _ENFORCED: Final = """\
 PREFIX ah: <https://w3id.org/access-history#>
@@ -104,6 +107,41 @@ VALUES ?name { NAMES }
   ?state PATH ?made ."""
 _UP: Final = "(prov:wasDerivedFrom|ah:priorVersion)*"
 _DOWN: Final = "(^prov:wasDerivedFrom|^ah:priorVersion)+"
+_MADE: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX dcterms: <http://purl.org/dc/terms/>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?change ?target ?source ?time ?has_data ?has_columns WHERE {
+  ?change ah:madeFromName ?source ; ah:changedObject ?made ; ah:objectName ?target ; prov:startedAtTime ?time ;
+    dcterms:isPartOf ?query .
+  ?made ah:domain ?domain .
+  FILTER(?domain NOT IN ("Schema", "Database"))
+  BIND(EXISTS {
+    ?version prov:specializationOf ?made ; prov:wasGeneratedBy ?query ; prov:wasDerivedFrom ?state
+  } AS ?has_data)
+  BIND(EXISTS {
+    ?column ah:columnOf ?made .
+    ?column_version prov:specializationOf ?column ; prov:wasGeneratedBy ?query ; prov:wasDerivedFrom ?column_state
+  } AS ?has_columns)
+}
+ORDER BY ?time ?target ?source
+"""
+"""What was made by CLONE or LIKE of a single object, and whether the graph has the step for data and for columns."""
+_REACHED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?reached WHERE {
+  VALUES ?name { NAMES }
+  ?object ah:hasName/ah:matchName ?name .
+  ?state prov:specializationOf ?object .
+  ?state PATH ?other .
+  ?other prov:specializationOf/ah:hasName/ah:matchName ?reached .
+}
+"""
+_UNSET: Final = (
+    "No row records which tags, policies and grants came with a CLONE or LIKE; the answer has those that were set"
+)
+_OF_COLUMNS: Final = frozenset(("column-copies", "root-cause", "unmasked-copies"))
 _NAMES: Final = """\
 PREFIX ah: <https://w3id.org/access-history#>
 SELECT DISTINCT ?id ?name WHERE { ?object ah:objectId ?id ; ah:hasName/ah:matchName ?name }
@@ -112,12 +150,13 @@ SELECT DISTINCT ?id ?name WHERE { ?object ah:objectId ?id ; ah:hasName/ah:matchN
 
 def notes(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
     """The notes for a person who asked the shipped question; none where nothing is known to be missing."""
-    if question == QUESTION:
-        return _unrecorded_policies(store)
+    if question in PROTECTION:
+        policies = _unrecorded_policies(store) if question == QUESTION else []
+        return [*policies, *_brought(store, given)]
     if question == FOLLOWING_ALL:
-        return _told([*_rows(store, _INFERRED)])
+        return [*_told([*_rows(store, _INFERRED)]), *_made(store, question, given)]
     if question in FOLLOWING_UP | FOLLOWING_DOWN:
-        return _clones(store, question, given)
+        return [*_clones(store, question, given), *_made(store, question, given)]
     return []
 
 
@@ -134,11 +173,7 @@ def _clones(store: Store, question: str, given: Mapping[str, str | Sequence[str]
     clones = list(_rows(store, _CLONES))
     if not clones:
         return []
-    asked = {match_name(name) for name in values_of(given, "object_name")}
-    ids = set(values_of(given, "object_id"))
-    named = store.query(_NAMES) if ids else None
-    if isinstance(named, QuerySolutions):
-        asked.update(row["name"].value for row in named if row["id"].value in ids)
+    asked = _asked(store, given)
     is_up = question in FOLLOWING_UP
     steps = list(_rows(store, _leading_to(asked, _UP if is_up else _DOWN)))
     if question == FOLLOWING_FROM_READS:  # its first step is a query that reads the asked object, and no CLONE does
@@ -153,6 +188,64 @@ def _clones(store: Store, question: str, given: Mapping[str, str | Sequence[str]
                 f"between them: ask for the object of the same name in {source if is_up else target}, too."
             )
     return [*_told(steps), *found[:_SHOWN]]
+
+
+def _asked(store: Store, given: Mapping[str, str | Sequence[str]]) -> set[str]:
+    """The names that are asked for, and those of the ids."""
+    asked = {match_name(name) for name in values_of(given, "object_name")}
+    ids = set(values_of(given, "object_id"))
+    named = store.query(_NAMES) if ids else None
+    if isinstance(named, QuerySolutions):
+        asked.update(row["name"].value for row in named if row["id"].value in ids)
+    return asked
+
+
+def _made(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """That what came with a CLONE of a table is not in the answer, for all that the answer leads to."""
+    answer = store.query(_MADE)
+    is_of_columns = question in _OF_COLUMNS or "column_name" in given
+    has_step = "has_columns" if is_of_columns else "has_data"
+    made = [row for row in answer if row[has_step].value != "true"] if isinstance(answer, QuerySolutions) else []
+    if not made:
+        return []
+    is_up = question in FOLLOWING_UP
+    reached = None if question == FOLLOWING_ALL else _reached(store, _asked(store, given), is_up=is_up)
+    found = []
+    for row in made:
+        target, source, time = (row[name].value for name in ("target", "source", "time"))
+        if reached is None or match_name(target if is_up else source) in reached:
+            other = "" if reached is None else f" Ask for {source if is_up else target}, too."
+            found.append(
+                f"{target} was made from {source} by CLONE or LIKE at {time}. Its row does not say what came with it, "
+                f"so the answer has no step between {'their columns' if is_of_columns else 'them'}.{other}"
+            )
+    return found[:_SHOWN]
+
+
+def _reached(store: Store, asked: set[str], *, is_up: bool) -> set[str]:
+    """The names of what data came from or went to, and those that are asked for."""
+    names = " ".join(str(Literal(name)) for name in sorted(asked))
+    path = _UP if is_up else _DOWN
+    answer = store.query(_REACHED.replace("PATH", path).replace("NAMES", names))
+    return {*asked, *(row["reached"].value for row in (answer if isinstance(answer, QuerySolutions) else ()))}
+
+
+def _brought(store: Store, given: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """That no row records what is set on a clone from the beginning, for clones that are asked for by then."""
+    every = sorted({(row[3], *row[1:3]) for text in (_CLONES, _INFERRED, _MADE) for row in _rows(store, text)})
+    asked = _asked(store, given) if every else set()
+    by_then = [instant("at", one) for one in values_of(given, "at")]
+    found = [
+        f"{target} from {source} at {time}"
+        for time, target, source in every
+        if not any(datetime.fromisoformat(time) > one for one in by_then)
+        and (not asked or any(f"{name}.".startswith(f"{match_name(target)}.") for name in asked))
+    ]
+    if not found:
+        return []
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    known = f"{', '.join(found[:_SHOWN])}{more}"
+    return [f"{_UNSET} later: {known}. Ask for the source, too."]
 
 
 def _leading_to(asked: Iterable[str], path: str) -> str:

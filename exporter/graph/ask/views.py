@@ -76,6 +76,14 @@ def notes(store: Store, question: str, given: Given, found: Answer, things: Coll
     return []
 
 
+def behind(store: Store, thing: str) -> str | None:
+    """What rows show to be behind a view or stream at any time, as a sentence without its end; None if they do not."""
+    found = _reached(store, {thing}, _VIEW, _Period(None, None))
+    told = [f"Behind it, as rows show: {_listed(store, found.certain)}"] if found.certain else []
+    told += [f"Possibly behind it: {_listed(store, found.possible)}"] if found.possible else []
+    return f"{'. '.join(told)}. Ask for these" if told else None
+
+
 def _period(given: Given) -> _Period:
     at, since, until = ([instant(name, one) for one in values_of(given, name)] for name in ("at", "since", "until"))
     return _Period(min([*at, *since], default=None), max([*at, *until], default=None))

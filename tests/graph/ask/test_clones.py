@@ -243,6 +243,105 @@ def test_answers_say_what_is_inferred_and_what_is_not_followed(
     assert all(part in note for part, note in zip(notes, found, strict=True)), found
 
 
+def _made(name: str, number: int) -> Json:
+    """CREATE TABLE … CLONE D.S.A: the documents do not name the property with the source."""
+    return changed(table(name, number), "CREATE", cloneSourceName={"value": "D.S.A"})
+
+
+def _written(name: str, number: int) -> Json:
+    """The same, where the row has the tables, too, but not which column came from which."""
+    return {**read(A), "objects_modified": [table(name, number)], **_made(name, number)}
+
+
+@pytest.fixture(scope="module")
+def of_tables(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """CLONEs of a table: D2.S.A, D3.S.A, D4.S.A, and what was written from D2.S.A."""
+    whole = {**_made("D4.S.A", 73), **copied(A, table("D4.S.A", 73))}
+    rows = [FILL, _made("D2.S.A", 53), _written("D3.S.A", 63), whole, copied(X, table("E.S.B", 9)), CLONE]
+    told = [
+        {"user_name": "ETL", **row, "query_id": f"q{number}", "query_start_time": at(number)}
+        for number, row in enumerate(rows, 1)
+    ]
+    return load(_export(told, [], tmp_path_factory.mktemp("tables") / "once"))
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "targets"),
+    [
+        ("lineage-as-of", {"object_name": "D2.S.A", "at": at(5)}, ["D2.S.A"]),
+        ("lineage-as-of", {"object_name": "D3.S.A", "at": at(5)}, []),
+        ("root-cause", {"object_name": "D3.S.A", "column_name": "C"}, ["D3.S.A"]),
+        ("root-cause", {"object_name": "D4.S.A", "column_name": "C"}, []),
+        ("root-cause", {"object_name": "E.S.B", "column_name": "C"}, ["D2.S.A"]),
+        ("column-copies", {"object_name": "D.S.A", "column_name": "C"}, ["D2.S.A", "D3.S.A"]),
+        ("end-up", {"object_name": "D.S.SOURCE"}, ["D2.S.A"]),
+        ("sensitive-data-movement", {"object_name": "D.S.A", "domain": "Table"}, ["D2.S.A"]),
+        ("downstream-users", {"object_name": "E.S.B"}, []),
+        ("unmasked-copies", {}, ["D2.S.A", "D3.S.A"]),
+    ],
+)
+def test_answers_say_where_a_table_was_cloned_and_no_step_is_known(
+    question: str, given: dict[str, str], targets: list[str], of_tables: Store
+) -> None:
+    notes = [note for note in ask(of_tables, find(question), given).notes if "by CLONE or LIKE" in note]
+    assert [note.partition(" was made from D.S.A")[0] for note in notes] == targets
+
+
+@pytest.mark.parametrize("question", ["policy-coverage", "exposure"])
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ({}, ["D2.S.A from D.S.A", "D3.S.A from D.S.A", "D4.S.A from D.S.A", "D2.S from D.S"]),
+        ({"object_name": "d2.s.a"}, ["D2.S.A from D.S.A", "D2.S from D.S"]),
+        ({"object_id": "63"}, ["D3.S.A from D.S.A"]),
+        ({"object_name": "D3.S.A", "at": "2026-01-02"}, []),
+        ({"object_name": "D.S.A"}, []),
+    ],
+)
+def test_what_is_set_on_a_clone_from_the_beginning_is_not_on_record(
+    question: str, given: dict[str, str], known: list[str], of_tables: Store
+) -> None:
+    notes = [note for note in ask(of_tables, find(question), given).notes if "came with a CLONE" in note]
+    assert len(notes) == bool(known)
+    listed = notes[0].partition("set later: ")[2] if notes else ""
+    assert [part.partition(" at ")[0] for part in listed.split(", ") if " from " in part] == known
+
+
+MINE: Final = "USER$JSMITH.S"
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "hidden", "found"),
+    [
+        ([FILL, {**CLONE, "query_id": "c"}, {**CLONE, "query_id": "c", "user_name": "OTHER"}, read(X)], (), (), {}),
+        ([FILL, cloned("D.S", "D2.S", 71, is_read=True), read(X)], ("--config", "settings"), ('"D.', "/D."), {}),
+        (
+            [copied(OTHER, table(f"{MINE}.A", 3)), cloned(MINE, "D2.S", 71), read(X, "JSMITH")],
+            ("--pseudonyms", "key"),
+            ("JSMITH",),
+            {"53": "3/version/q1"},
+        ),
+    ],
+    ids=["quarantine", "filter", "pseudonyms"],
+)
+def test_a_clone_that_is_left_out_brings_nothing_and_what_is_hidden_stays_hidden(
+    rows: list[Json], options: Sequence[str], hidden: Sequence[str], found: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_bytes(b"0123456789abcdef")
+    (tmp_path / "key").chmod(0o600)
+    (tmp_path / "settings").write_text('[filter]\ndeny_databases = ["D"]\n', encoding="utf-8")
+    own = [{"user_name": "ETL", "query_id": f"q{at}", **row} for at, row in enumerate(rows, 1)]
+    told = [{**row, "query_start_time": at(number)} for number, row in enumerate(own, 1)]
+    out = _export(told, [], tmp_path / "out", *(str(tmp_path / one) if "-" not in one else one for one in options))
+    assert {key: source for _, key, source in inferred(load(out))} == found
+    report = exports.report(out)
+    assert report["exported"] + report["quarantined"] + sum((report["filtered"] or {}).get("rows", {}).values()) == len(
+        rows
+    )
+    texts = [one.read_text("utf-8") for one in (*out.rglob("*.ttl"), *out.rglob("*.ndjson"))]
+    assert [part for part in hidden for text in texts if part in text] == []
+
+
 # --- drawn histories --------------------------------------------------------------------------------------------------
 
 _PLACES: Final = ("D.S", "D.R", "D2.S", "D2.R", "D", "D2", "D3")

@@ -148,6 +148,21 @@ def test_a_copy_through_a_view_is_a_copy_of_the_table(out: Path, capsys: pytest.
     assert {one[0] for one in found} == {"D.S.T-->D.S.COPY"}
 
 
+@pytest.mark.parametrize("question", ["sensitive-data-movement", "writers"])
+def test_an_empty_answer_about_a_view_names_what_rows_show_behind_it(
+    question: str, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kind = {"domain": "View"} if question == "sensitive-data-movement" else {}
+    for name, said in (
+        ("D.S.V", "Behind it, as rows show: D.S.T. Ask for these, too."),
+        ("D.S.W", "Possibly behind it: D.S.T, D.S.X. Ask for these, too."),
+        ("D.S.LONE", "Rows do not say what it is made of: ask for the tables behind it, too."),
+    ):
+        found, notes = ask(out, capsys, question, object_name=name, **kind)
+        assert found == set()
+        assert f"{name} is a view: it holds no data of its own. {said}" in notes
+
+
 def test_rows_name_the_tables_behind_views_and_streams() -> None:
     """In the examples, most of which are the documents' own rows."""
     month = (MONTH / "access_history.ndjson").read_text(encoding="utf-8").splitlines()
