@@ -63,6 +63,7 @@ def objects(folder: Path, term: str) -> list[str]:
         (row(direct_objects_accessed=[{**TABLE, "newKey": 1}]), "property direct_objects_accessed[].newKey"),
         (row(direct_objects_accessed=[{**TABLE, "policies": [5]}]), "property direct_objects_accessed[].policies"),
         (row(agents_info=[{"agentType": "CORTEX_AGENT", "newKey": 1}]), "property agents_info[].newKey"),
+        (ddl(given={"objectName": {"value": "NEW"}}), "property objectName"),
         (ddl(newKey=1), "property object_modified_by_ddl.newKey"),
         (row(direct_objects_accessed=[{"objectId": "x"}]), "property direct_objects_accessed[].objectId"),
         (row(direct_objects_accessed=[{"objectId": 7}]), "property direct_objects_accessed[].objectId"),

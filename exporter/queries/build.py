@@ -14,7 +14,7 @@ from msgspec.structs import astuple, replace
 from exporter.queries.content import content_of, merged
 from exporter.queries.ddl import properties_of
 from exporter.queries.facts import NO_HISTORY, Content, History, QueryFacts
-from exporter.queries.identifiers import named
+from exporter.queries.identifiers import named, parts_of, stored_as
 from exporter.recent import Recent
 from exporter.rows.documents import ChangeDocument, decode, text
 from exporter.rows.properties import meaning, read
@@ -23,8 +23,11 @@ from exporter.rows.row import Row
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
+    from exporter.queries.facts import Change
+
 _TRUNCATE: Final = "TRUNCATE_TABLE"
 """The ``query_type`` of TRUNCATE TABLE."""
+_MOST_PARTS: Final = 3
 _truncating: Final[Recent[Content]] = Recent(1_000)
 
 
@@ -104,13 +107,29 @@ def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY
 
 
 def _with_history(content: Content, history: History) -> Content:
-    """The content, with what only QUERY_HISTORY says: that the statement emptied what it wrote. The row of a TRUNCATE
-    names the table in objects_modified, like that of an INSERT (view, "Write operation notes"). Of one content the
-    result is always the same object, because caches compare contents by identity.
+    """The content, with what only QUERY_HISTORY says: that the statement emptied what it wrote, and in which schema a
+    new name is. The row of a TRUNCATE names the table in objects_modified, like that of an INSERT (view, "Write
+    operation notes"). Of a content with a TRUNCATE the result is always the same object, because caches compare
+    contents by identity.
     """
+    if any(change.new_name is not None for change in content.changes):
+        changes = tuple([replace(one, new_name=_new_name(one, history)) for one in content.changes])
+        content = content if changes == content.changes else replace(content, changes=changes)
     if not content.writes or (history.query_type or "").upper() != _TRUNCATE:
         return content
     return _truncating.get(content) or _truncating.keep(content, replace(content, truncates=True))
+
+
+def _new_name(change: Change, history: History) -> str | None:
+    """The name that a RENAME gives, with the session's database and schema where the row leaves them out. The row of
+    the object's former name tells how many parts the name of such an object has.
+    """
+    name, own = change.new_name, parts_of(change.thing.name or "")
+    lacks = 0 if name is None else len(own) - len(parts_of(name))
+    session = (history.database_name, history.schema_name)[:lacks]
+    if name is None or not 0 < lacks < len(own) <= _MOST_PARTS or None in session:
+        return name
+    return ".".join([*(stored_as(one) for one in session if one is not None), name])
 
 
 def _of_several(account: str, rows: Sequence[Row], history: History) -> QueryFacts:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.queries.ddl import properties_of
-from exporter.queries.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, normal_domain
+from exporter.queries.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, normal_domain, parts_of
 from exporter.queries.objects import said
 from exporter.queries.policies import policy_kind
 from exporter.rows import documents
@@ -132,6 +132,11 @@ def _of_change(change: ChangeDocument) -> Iterator[str]:
     properties = read(properties_of(change))
     for path in properties.unknown:
         yield _named("property", path)
+    own, new = (
+        parts_of(name or "") for name in (said(text(change.object_name)), said(properties.atoms.get("objectName")))
+    )
+    if 0 < len(new) < len(own):
+        yield "property objectName"
     for name, value in properties.atoms.items():
         if name.lower().endswith(("targetdomain", "sourcedomain")):
             yield from _domain(value)

@@ -180,3 +180,27 @@ def test_rows_in_whatever_order_make_the_same_facts(rows: list[dict[str, Any]], 
     rng.shuffle(of_query)
     assert query_facts(ACCOUNT, distinct(of_query)) == facts
     assert facts.row_count == len(distinct(of_query))
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "session", "name"),
+    [
+        ("D.S.T", "X", ("E", "my schema"), 'E."my schema".X'),
+        ("D.S.T", "R.X", ("E", "S"), "E.R.X"),
+        ("D.S", "R", ("E", None), "E.R"),
+        ("D.S.T", "D.R.X", ("E", "S"), "D.R.X"),
+        ("D.S.T", "X", ("E", None), "X"),
+        ("D.S.T", "X", (None, None), "X"),
+        ("D", "E", ("E", "S"), "E"),
+        (None, "X", ("E", "S"), "X"),
+    ],
+)
+def test_a_new_name_without_its_schema_is_in_that_of_the_session(
+    own: str | None, given: str, session: tuple[str | None, str | None], name: str
+) -> None:
+    """Snowflake resolves a name in the session's current database and schema, which QUERY_HISTORY has."""
+    change = {"objectDomain": "Table", "objectId": 5, "objectName": own, "operationType": "ALTER"}
+    history = History(database_name=session[0], schema_name=session[1])
+    renamed = row(object_modified_by_ddl={**change, "properties": {"objectName": {"value": given}}})
+    (found,) = query_facts("A-B", [renamed], history).content.changes
+    assert found.new_name == name
