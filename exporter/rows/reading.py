@@ -237,6 +237,8 @@ def _read_patiently(text: str) -> Row | Unreadable:
     columns = {lower_name(one.name): one.value for one in given}
     content = patient.content_of(columns)
     damaged = [name for name in _READ if is_damaged(columns.get(name))]
+    if any(map(is_damaged, columns)):  # it may be the name of a column that is read
+        damaged.append("the name of a column")
     if isinstance(content, Unreadable) or damaged:
         others = content.problems if isinstance(content, Unreadable) else ()
         return Unreadable((*(f"{name} contains {DAMAGED}" for name in damaged), *others))
