@@ -60,6 +60,9 @@ UNCLEAR, NAMED, READ, FILLED, STRANGE = "unclear", "named", "read", "filled", "s
 sources; NAMED, a read or fill. By helper and start of a window: it was read, it was filled, another session or request
 used it.
 """
+MADE, GONE = "made ", "gone"
+"""Marks by table without an id and time: MADE with the id of the session, which may be empty, created it; GONE, a DROP.
+"""
 Ref = tuple[str, str, str]
 """A helper: the namespace and name of its dataset, and the key of the object."""
 Mark = tuple[str, Ref, int]
@@ -251,8 +254,16 @@ class _Query:
         for fill in step.fills:
             if sum(map(len, fill.columns.values())) > MOST_SOURCES or len(fill.inputs) > MOST_SOURCES:
                 yield UNCLEAR, fill.ref, step.end // DAY
+        yield from self._of_names(step)
         if step.start // DAY == step.end // DAY:
             yield from self._of_windows(step)
+
+    def _of_names(self, step: Step) -> Iterator[Mark]:
+        session = self._facts.history.session_id or ""
+        yield from (
+            (f"{MADE}{session}", one.ref, step.end) for one in step.created if not (_has_id(one.ref) or one.is_view)
+        )
+        yield from ((GONE, ref, step.end) for ref in step.dropped if not _has_id(ref))
 
     def _of_windows(self, step: Step) -> Iterator[Mark]:
         """Which windows the query uses, and whether it is of the window's own session or request."""
@@ -313,7 +324,7 @@ class Helpers:
         for ref in self._states:
             self._named.setdefault(ref[:2], set()).add(ref)
         self._marks = frozenset(marks)
-        self._several = _several(self._marks)
+        self._several = _several(self._marks) | _made_twice(self._marks)
         self._day = -1
 
     def kept(self) -> Kept:
@@ -468,6 +479,22 @@ def _several(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
         if what == NAMED:
             refs.setdefault((ref[:2], day), set()).add(ref)
     return {one for one, each in refs.items() if 1 < sum(map(_has_id, each)) < len(each)}
+
+
+def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
+    """The names that, on that day, two sessions give to a table without an id, and no DROP is between: temporary tables
+    may be beside each other, and nothing tells which of them a query uses. Sessions that are not known may be two.
+    """
+    found: set[tuple[DatasetName, int]] = set()
+    before: dict[Ref, tuple[str, int]] = {}
+    for at, what, ref in sorted((at, what, ref) for what, ref, at in marks if what == GONE or what.startswith(MADE)):
+        known = before.pop(ref, None)
+        if what == GONE:
+            continue
+        before[ref] = what, at // DAY
+        if known is not None and (known[0] != what or what == MADE) and known[1] == at // DAY:
+            found.add((ref[:2], at // DAY))
+    return found
 
 
 def _content(fill: Fill, step: Step, held: Held) -> Content:

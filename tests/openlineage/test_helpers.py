@@ -164,6 +164,35 @@ def test_without_an_id_the_name_decides_if_it_is_one_object(tmp_path: Path) -> N
     assert not any(map(helpers, found.values()))
 
 
+def without_id_of(name: str, row: Json) -> Json:
+    def of_others(one: Json) -> Json:
+        return {key: value for key, value in one.items() if key != "objectId" or one["objectName"] != name}
+
+    return json.loads(json.dumps(row), object_hook=of_others)
+
+
+@pytest.mark.parametrize(("name", "with_history"), [(loads.TEMPORARY, True), (loads.HELPERS[0], False)])
+def test_helpers_of_one_name_without_ids_are_not_bridged_into_each_other(
+    name: str,
+    with_history: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    rows, lines = of_two_sessions(name, with_history=with_history)
+    rows = [without_id_of(name, row) for row in rows]
+    found = runs(export(rows, lines, tmp_path / "at-once"))
+    assert [inputs(found[query]) for query in ("q002", "q003")] == [{name}, {name}]
+    assert [outputs(found[query]) for query in ("q000", "q001")] == [{name}, {name}]
+    # one after the other
+    gone = {**rows[2], "query_id": "q009", "query_start_time": rows[2]["query_start_time"].replace(":02:00", ":02:30")}
+    gone = {key: value for key, value in gone.items() if "objects" not in key}
+    gone["object_modified_by_ddl"] = {"objectDomain": "Table", "objectName": name, "operationType": "DROP"}
+    times = [rows[0], rows[2], gone, rows[1], rows[3]]
+    starts = sorted(one["query_start_time"] for one in times)
+    times = [{**row, "query_start_time": start} for row, start in zip(times, starts, strict=True)]
+    found = runs(export(times, lines, tmp_path / "one-by-one"))
+    assert [inputs(found[query]) for query in ("q002", "q003")] == [{loads.SOURCES[0]}, {loads.SOURCES[1]}]
+
+
 def test_a_helper_that_was_not_created_on_record_is_a_dataset_beside_one_of_its_name(tmp_path: Path) -> None:
     rows, _ = of_two_sessions(loads.HELPERS[0], with_history=False)
     rows[1]["object_modified_by_ddl"] = None

@@ -1,7 +1,8 @@
-"""Histories of a few queries each, as accounts of one export, which is made once."""
+"""Histories of a few queries each: as accounts of one export, which is made once, or each in an export of its own."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import Store
@@ -46,3 +47,36 @@ def of(story: str, whole: Store) -> Store:
     own.extend(quad for quad in whole if quad.subject.value.startswith(tuple(bases)))
     assert len(own)
     return own
+
+
+# --- a day for each query ---------------------------------------------------------------------------------------------
+
+
+def days(name: str, story: Sequence[Json]) -> tuple[list[list[Json]], list[list[Json]]]:
+    """Rows and lines of QUERY_HISTORY, day by day: query ``qN`` runs on day N. ``line``: its line."""
+    rows: list[list[Json]] = []
+    lines: list[list[Json]] = []
+    for row in story:
+        if not row.get("again"):
+            rows.append([])
+            lines.append([])
+        ident = f"q{len(rows)}"
+        said = {key: value for key, value in row.items() if key not in {"again", "line"}}
+        own = {"query_id": ident, "query_start_time": f"2026-01-{len(rows):02}T06:00:00Z"}
+        rows[-1].append({"user_name": "ETL", **said, **own, "organization_name": "STORY", "account_name": name})
+        if "line" in row:
+            lines[-1].append({"query_id": ident, **row["line"]})
+    return rows, lines
+
+
+def flat(each: list[list[Json]]) -> list[Json]:
+    return list(chain.from_iterable(each))
+
+
+def exported(rows: list[Json], lines: list[Json], out: Path, *options: str) -> Path:
+    """The export, which the shapes do not refuse. ``lines``: of QUERY_HISTORY."""
+    given = [exports.ndjson(rows, out.with_suffix(".rows.ndjson"))]
+    history = exports.ndjson(lines, out.with_suffix(".lines.ndjson"))
+    assert exports.export(given, out, "--query-history", str(history), "--force", *options) == 0
+    assert exports.report(out)["violations"] == {}
+    return out

@@ -17,6 +17,7 @@ from exporter.engine import run, session
 from exporter.graph.ask.questions import ask, find
 from exporter.graph.ask.store import load
 from tests import exports
+from tests.graph.ask.stories import days, exported, flat
 from tests.graph.ask.test_names import changed, copied, read
 from tests.test_updates import UPDATE, triples
 
@@ -92,30 +93,6 @@ INFERRED: Final = {
 }  # fmt: skip
 
 
-def _rows(name: str) -> tuple[list[list[Json]], list[list[Json]]]:
-    """Rows and lines of QUERY_HISTORY, day by day."""
-    rows: list[list[Json]] = []
-    lines: list[list[Json]] = []
-    for number, row in enumerate(STORIES[name], 1):
-        said = {key: value for key, value in row.items() if key != "line"}
-        own = {"query_id": f"q{number}", "query_start_time": f"2026-01-{number:02}T06:00:00Z", "account_name": name}
-        rows.append([{"user_name": "ETL", **said, **own, "organization_name": "STORY"}])
-        lines.append([{"query_id": f"q{number}", **row["line"]}] if "line" in row else [])
-    return rows, lines
-
-
-def _export(rows: list[Json], lines: list[Json], out: Path, *options: str) -> Path:
-    given = [exports.ndjson(rows, out.with_suffix(".rows.ndjson"))]
-    history = exports.ndjson(lines, out.with_suffix(".lines.ndjson"))
-    assert exports.export(given, out, "--query-history", str(history), "--force", *options) == 0
-    assert exports.report(out)["violations"] == {}
-    return out
-
-
-def flat(days: list[list[Json]]) -> list[Json]:
-    return list(chain.from_iterable(days))
-
-
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The export of a story."""
@@ -123,8 +100,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     def of(name: str) -> Path:
         if name not in known:
-            rows, lines = _rows(name)
-            known[name] = _export(flat(rows), flat(lines), tmp_path_factory.mktemp(name) / "once")
+            rows, lines = days(name, STORIES[name])
+            known[name] = exported(flat(rows), flat(lines), tmp_path_factory.mktemp(name) / "once")
         return known[name]
 
     return of
@@ -148,16 +125,16 @@ def test_tables_of_a_clone_come_from_those_of_its_source(name: str, told: Callab
 
 @pytest.mark.parametrize("name", STORIES)
 def test_a_day_at_a_time_gives_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
-    for rows, lines in zip(*_rows(name), strict=True):
-        out = _export(rows, lines, tmp_path / "days", *UPDATE)
+    for rows, lines in zip(*days(name, STORIES[name]), strict=True):
+        out = exported(rows, lines, tmp_path / "days", *UPDATE)
     assert triples(out) == triples(told(name))
 
 
 @pytest.mark.parametrize("name", STORIES)
 def test_late_rows_give_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
-    rows, lines = _rows(name)
+    rows, lines = days(name, STORIES[name])
     for part in (slice(1, None, 2), slice(0, None, 2)):
-        out = _export(flat(rows[part]), flat(lines[part]), tmp_path / "late", *UPDATE)
+        out = exported(flat(rows[part]), flat(lines[part]), tmp_path / "late", *UPDATE)
     assert triples(out) == triples(told(name))
 
 
@@ -262,7 +239,7 @@ def of_tables(tmp_path_factory: pytest.TempPathFactory) -> Store:
         {"user_name": "ETL", **row, "query_id": f"q{number}", "query_start_time": at(number)}
         for number, row in enumerate(rows, 1)
     ]
-    return load(_export(told, [], tmp_path_factory.mktemp("tables") / "once"))
+    return load(exported(told, [], tmp_path_factory.mktemp("tables") / "once"))
 
 
 @pytest.mark.parametrize(
@@ -332,7 +309,7 @@ def test_a_clone_that_is_left_out_brings_nothing_and_what_is_hidden_stays_hidden
     (tmp_path / "settings").write_text('[filter]\ndeny_databases = ["D"]\n', encoding="utf-8")
     own = [{"user_name": "ETL", "query_id": f"q{at}", **row} for at, row in enumerate(rows, 1)]
     told = [{**row, "query_start_time": at(number)} for number, row in enumerate(own, 1)]
-    out = _export(told, [], tmp_path / "out", *(str(tmp_path / one) if "-" not in one else one for one in options))
+    out = exported(told, [], tmp_path / "out", *(str(tmp_path / one) if "-" not in one else one for one in options))
     assert {key: source for _, key, source in inferred(load(out))} == found
     report = exports.report(out)
     assert report["exported"] + report["quarantined"] + sum((report["filtered"] or {}).get("rows", {}).values()) == len(
@@ -493,7 +470,7 @@ def _after(row: Json, key: str, state: str | None) -> str | None:
 
 def test_drawn_histories_are_as_read_plainly(tmp_path: Path) -> None:
     histories = [_history(seed) for seed in range(300)]
-    out = _export(list(chain.from_iterable(histories)), [], tmp_path / "once")
+    out = exported(list(chain.from_iterable(histories)), [], tmp_path / "once")
     wanted = set(chain.from_iterable(map(expected, histories)))
     assert len(wanted) > 100
     assert inferred(load(out)) == wanted
@@ -502,14 +479,14 @@ def test_drawn_histories_are_as_read_plainly(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", range(2))
 def test_drawn_histories_are_the_same_after_updates(part: int, tmp_path: Path) -> None:
     rows = list(chain.from_iterable(_history(seed) for seed in range(part, 120, 2)))
-    once = _export(rows, [], tmp_path / "once")
+    once = exported(rows, [], tmp_path / "once")
     rng = Random(part)
     days = sorted({row["query_start_time"][:10] for row in rows})
     pieces = [[row for row in rows if row["query_start_time"][:10] == day] for day in days]
     if part:
         pieces = [rng.sample(rows, len(rows) // 2), rows]
     for piece in pieces:
-        out = _export(piece, [], tmp_path / "updated", *UPDATE)
+        out = exported(piece, [], tmp_path / "updated", *UPDATE)
     assert triples(out) == triples(once)
 
 
@@ -519,7 +496,7 @@ def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(run, "_LITTLE", 0)
     rows = list(chain.from_iterable(_history(seed, hours=1) for seed in range(40)))
     days = [[row for row in rows if row["query_start_time"].startswith(day)] for day in ("2026-01-01", "2026-01-02")]
-    once = _export(rows, [], tmp_path / "once")
+    once = exported(rows, [], tmp_path / "once")
     assert len(inferred(load(once))) > 10
     given = exports.ndjson(rows, tmp_path / "rows.ndjson")
     assert exports.export([given], tmp_path / "spark", engine="spark") == 0

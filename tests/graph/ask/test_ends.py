@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +18,7 @@ from exporter.graph.ask.questions import ask, find
 from exporter.graph.ask.store import load
 from tests import exports
 from tests.graph.ask import dense_histories
+from tests.graph.ask.stories import days, exported, flat
 from tests.graph.ask.test_names import SET_MASK, changed, copied, read, renamed, thing
 from tests.test_updates import UPDATE, triples
 
@@ -129,35 +129,6 @@ STORIES: Final[dict[str, list[Json]]] = {
 }  # fmt: skip
 
 
-def _rows(name: str) -> tuple[list[list[Json]], list[list[Json]]]:
-    """Rows and lines of QUERY_HISTORY, day by day."""
-    rows: list[list[Json]] = []
-    lines: list[list[Json]] = []
-    for row in STORIES[name]:
-        if not row.get("again"):
-            rows.append([])
-            lines.append([])
-        ident = f"q{len(rows)}"
-        said = {key: value for key, value in row.items() if key not in {"again", "line"}}
-        own = {"query_id": ident, "query_start_time": f"2026-01-{len(rows):02}T06:00:00Z"}
-        rows[-1].append({"user_name": "ETL", **said, **own, "organization_name": "STORY", "account_name": name})
-        if "line" in row:
-            lines[-1].append({"query_id": ident, **row["line"]})
-    return rows, lines
-
-
-def flat(days: list[list[Json]]) -> list[Json]:
-    return list(chain.from_iterable(days))
-
-
-def _export(rows: list[Json], lines: list[Json], out: Path, *options: str) -> Path:
-    given = [exports.ndjson(rows, out.with_suffix(".rows.ndjson"))]
-    history = exports.ndjson(lines, out.with_suffix(".lines.ndjson"))
-    assert exports.export(given, out, "--query-history", str(history), "--force", *options) == 0
-    assert exports.report(out)["violations"] == {}
-    return out
-
-
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The export of a story."""
@@ -165,9 +136,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     def of(name: str) -> Path:
         if name not in known:
-            rows, lines = _rows(name)
+            rows, lines = days(name, STORIES[name])
             folder = tmp_path_factory.mktemp(name)
-            known[name] = _export(flat(rows), flat(lines), folder / "once")
+            known[name] = exported(flat(rows), flat(lines), folder / "once")
         return known[name]
 
     return of
@@ -188,17 +159,17 @@ def at(day: float) -> str:
 
 @pytest.mark.parametrize("name", STORIES)
 def test_a_day_at_a_time_gives_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
-    for rows, lines in zip(*_rows(name), strict=True):
-        out = _export(rows, lines, tmp_path / "days", *UPDATE)
+    for rows, lines in zip(*days(name, STORIES[name]), strict=True):
+        out = exported(rows, lines, tmp_path / "days", *UPDATE)
     assert triples(out) == triples(told(name))
 
 
 @pytest.mark.parametrize("name", STORIES)
 def test_late_rows_give_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
     """First the odd days, then the even ones: what ended on a day may go on after all."""
-    rows, lines = _rows(name)
+    rows, lines = days(name, STORIES[name])
     for part in (slice(0, None, 2), slice(1, None, 2)):
-        out = _export(flat(rows[part]), flat(lines[part]), tmp_path / "late", *UPDATE)
+        out = exported(flat(rows[part]), flat(lines[part]), tmp_path / "late", *UPDATE)
     assert triples(out) == triples(told(name))
 
 
@@ -467,12 +438,12 @@ def _over_days(seed: int) -> tuple[list[Json], list[Json]]:
 @pytest.mark.parametrize("seed", range(8))
 def test_drawn_ends_are_the_same_after_updates(seed: int, tmp_path: Path) -> None:
     rows, lines = _over_days(seed)
-    once = _export(rows, lines, tmp_path / "once")
+    once = exported(rows, lines, tmp_path / "once")
     rng = Random(seed)
     early = sorted(rows, key=lambda row: str(row["query_start_time"]))[: len(rows) // 2]
     parts = [early, rng.sample(rows, len(rows) // 2), rows]
     for number, part in enumerate(parts):
         own = {row["query_id"] for row in part}
         known = [line for line in lines if line["query_id"] in own] if number else lines[::2]
-        out = _export(part, known, tmp_path / "updated", *UPDATE)
+        out = exported(part, known, tmp_path / "updated", *UPDATE)
     assert triples(out) == triples(once)
