@@ -152,6 +152,15 @@ def test_unknown_keys_that_name_what_a_filter_leaves_out_are_not_kept(secret: An
         assert "note on it" not in file.read_text("utf-8")
 
 
+def test_a_column_with_sql_text_is_told_where_a_filter_removes_an_object(tmp_path: Path) -> None:
+    config = tmp_path / "settings.toml"
+    config.write_text('[filter]\ndeny_databases = ["SECRET"]\n', encoding="utf-8")
+    both = [TABLE, {**TABLE, "objectId": 8, "objectName": "SECRET.S.U"}]
+    report = export([row(direct_objects_accessed=both, query_text="SELECT 1")], tmp_path, "--config", str(config))
+    assert (report["exported"], set(report["not_understood"])) == (1, {"column query_text"})
+    assert objects(tmp_path, "unknownColumns") == ['{"query_text":null}']
+
+
 def test_unknown_keys_are_kept_with_pseudonyms_also_of_user_stages(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_bytes(b"0123456789abcdef")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from exporter.privacy.filters import Filters
     from exporter.queries.facts import Change
 
+_WITHHELD: Final = "withheld"
 _ARRAYS: Final = ("direct", "base", "modified", "policies", "provider_base", "provider_policies")
 _SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
 _IDENTIFIER: Final = r'(?:"(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_$]*)'
@@ -94,7 +95,8 @@ def own_form(row: Row, document: Document) -> str:
         times = {"interval_start_time": iso_micros(row.start), "interval_end_time": iso_micros(row.interval_end)}
         del columns["query_id"]  # it is made from the others
     if row.unknown_columns is not None:
-        columns = {**columns_of(row.unknown_columns), **columns}
+        there = columns_of(row.unknown_columns)  # null: SQL text, of which only the name is kept
+        columns = {**{name: one if bytes(one) != b"null" else _WITHHELD for name, one in there.items()}, **columns}
     structured = dict(zip(STRUCTURED, astuple(document), strict=True))
     return msgspec.json.encode({**columns, **times, **structured}).decode()
 
