@@ -116,7 +116,8 @@ def _unknown(site: Site) -> str:
     asked = request.args.get("name") or request.args.get("id", "")
     part = asked.replace('"', "").rpartition(".")[2] or asked
     near = site.ask("page-search", {"text": part, "id": part})
-    return render_template("unknown.html", what="object", asked=asked, near=table(site, near, _FEW))
+    notes = site.ask("page-named", {"object_name": asked}).notes
+    return render_template("unknown.html", what="object", asked=asked, near=table(site, near, _FEW), notes=notes)
 
 
 def _of_object(site: Site, thing: Thing) -> list[Section]:

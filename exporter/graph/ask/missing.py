@@ -113,6 +113,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         notes += views.notes(store, name, given, found, things)
     elif not name.startswith("page-"):
         return notes
+    notes += unrecorded.of_containers(store, name, given, found, about)
     if not found.rows:
         notes += _by_id(store, question, given, things, ask)
         notes += _of_policies(store, name, given, things)

@@ -5,22 +5,30 @@ which they were enforced show that they were in force. Questions that follow dat
 brought. Its row names the two, and not the objects in them: which table came from which is inferred from their names,
 and not known where the source was not on record. And what came with a CLONE or LIKE of a table whose row gives the
 source as a property alone. ``policy-coverage``, ``exposure``: what is set on a clone from the beginning.
+
+All questions and pages: that a schema or database was dropped, replaced, renamed or swapped. Its row does not name the
+objects in it, so they stay as they were (:func:`of_containers`).
 """
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyoxigraph import Literal, QuerySolutions
 
+from exporter.graph.ask.known import Known
 from exporter.graph.ask.parameters import instant, values_of
 from exporter.queries.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pyoxigraph import Store
+
+    from exporter.graph.ask.answers import Answer
+    from exporter.graph.ask.known import Turn
 
 QUESTION: Final = "policy-coverage"
 PROTECTION: Final = frozenset((QUESTION, "exposure"))
@@ -146,6 +154,32 @@ _NAMES: Final = """\
 PREFIX ah: <https://w3id.org/access-history#>
 SELECT DISTINCT ?id ?name WHERE { ?object ah:objectId ?id ; ah:hasName/ah:matchName ?name }
 """
+
+_OF_CONTAINERS: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX dcterms: <http://purl.org/dc/terms/>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+SELECT DISTINCT ?made ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+  VALUES ?domain { "Schema" "Database" }
+  ?made ah:domain ?domain .
+  ?change ah:changedObject ?made ; ah:operation ?operation ; prov:startedAtTime ?time ;
+    dcterms:isPartOf/ah:queryId ?query_id .
+  OPTIONAL { ?change ah:newName ?new }
+  OPTIONAL { ?change ah:swappedWithName ?swapped }
+  FILTER(?operation IN ("DROP", "REPLACE", "UNDROP") || BOUND(?new) || BOUND(?swapped))
+  OPTIONAL { ?change ah:objectName ?own }
+  OPTIONAL { ?made rdfs:label ?label }
+  BIND(COALESCE(?own, ?label) AS ?name)
+  FILTER(BOUND(?name))
+}
+"""
+_DONE: Final = {"DROP": "dropped", "REPLACE": "replaced"}
+UNLISTED: Final = "No row lists what was in it: the answer may have"
+"""Part of each note of :func:`of_containers`."""
+_AS_IT_WAS: Final = ("user-history", "policy-access", "joins", "statements-of-request", "page-query")
+"""Beginnings of questions whose answers have the names of objects as they were in the rows of queries."""
+_between_names: Final = re.compile(r", |=").split
 
 
 def notes(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
@@ -273,3 +307,122 @@ def _unrecorded_policies(store: Store) -> list[str]:
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     known = f"{', '.join(found[:_SHOWN])}{more}"
     return [f"Enforced, but set before the record begins, and therefore not among the policies: {known}."]
+
+
+# --- schemas and databases that were dropped, replaced, renamed or swapped --------------------------------------------
+
+
+class _Event(NamedTuple):
+    """What a statement did to a schema or database. ``name``, ``other``: its names before and after a RENAME, or of
+    both sides of a SWAP; ``other`` is empty for a DROP. ``iri``: the schema or database.
+    """
+
+    time: datetime
+    at: str
+    query_id: str
+    done: str
+    name: str
+    other: str
+    iri: str
+
+    @property
+    def told(self) -> str:
+        other = f" {self.other}" if self.other else ""
+        return f"{self.name} was {self.done}{other} at {self.at} (query {self.query_id})"
+
+    def counterpart(self, name: str) -> str:
+        """The name that an object has after the event, or had before; empty if there is none."""
+        for one, other in ((self.name, self.other), (self.other, self.name)):
+            if one and other and name.startswith(f"{match_name(one)}."):
+                return match_name(other) + name.removeprefix(match_name(one))
+        return ""
+
+    def is_reverted_by(self, undrop: _Event) -> bool:
+        """Whether it is a DROP before an UNDROP of the same schema or database."""
+        same = self.iri == undrop.iri or match_name(self.name) == match_name(undrop.name)
+        return same and self.done == _DONE["DROP"] and self.time <= undrop.time
+
+    def is_of(self, turns: Iterable[Turn]) -> bool:
+        """Whether an object had its name when it happened, and none that a row gave it by then."""
+        return any(
+            self.iri.startswith(f"{turn.account}/")
+            and datetime.fromisoformat(turn.since) <= self.time
+            and (turn.until is None or datetime.fromisoformat(turn.until) > self.time)
+            for turn in turns
+        )
+
+
+def of_containers(
+    store: Store,
+    question: str,
+    given: Mapping[str, str | Sequence[str]],
+    found: Answer,
+    things: Collection[str],
+) -> list[str]:
+    """A note for each schema or database with objects that are asked for (``things``: their IRIs) or in the answer, if
+    it was dropped, replaced, renamed or swapped by the time that is asked for.
+    """
+    by_then = [instant(name, one) for name in ("at", "until") for one in values_of(given, name)]
+    events = _events(store, max(by_then, default=None))
+    if not events:
+        return []
+    known = Known(store)
+    asked: dict[str, list[Turn]] = {match_name(name): [] for name in values_of(given, "object_name")}
+    for thing in things:
+        for turn in known.names_of(thing):
+            asked.setdefault(match_name(turn.name), []).append(turn)
+    answered = set[str]() if question.startswith(_AS_IT_WAS) else _within(found, events)
+    turns = {**{name: known.turns(name) for name in sorted(answered)}, **asked}
+    told = []
+    for event in events:
+        inside = tuple(f"{match_name(one)}." for one in (event.name, event.other) if one)
+        concerned = [name for name in turns if name.startswith(inside)]
+        others = {name: event.counterpart(name) for name in concerned if name in asked}
+        also = {one: other for one, other in others.items() if other and event.is_of(known.turns(other))}
+        names = sorted(name for name in concerned if name in also or event.is_of(turns[name]))
+        if names:
+            ask = sorted({others[name] for name in names if others.get(name)} - set(asked))
+            told.append(
+                f"{event.told}. {UNLISTED} {_listed(names)} as if that had not been done."
+                + (f" Ask for {_listed(ask)}, too." if ask else "")
+            )
+    more = f"There are {len(told) - _SHOWN} more such statements before these."
+    return told if len(told) <= _SHOWN else [*told[-_SHOWN:], more]
+
+
+def _events(store: Store, until: datetime | None) -> list[_Event]:
+    """All until a time (None: at any time) in order, but for a DROP that an UNDROP took back. A SWAP is one event,
+    though it has a change for each side.
+    """
+    answer = store.query(_OF_CONTAINERS)
+    found: dict[tuple[str, frozenset[str]], _Event] = {}
+    restored: list[_Event] = []
+    for row in answer if isinstance(answer, QuerySolutions) else ():
+        name, at, query_id = row["name"].value, row["time"].value, row["query_id"].value
+        new, swapped = (one.value if one is not None else "" for one in (row["new"], row["swapped"]))
+        done = "swapped with" if swapped else "renamed to" if new else _DONE.get(row["operation"].value, "")
+        event = _Event(datetime.fromisoformat(at), at, query_id, done, name, swapped or new, row["made"].value)
+        if until is not None and event.time > until:
+            continue
+        if not done:
+            restored.append(event)
+            continue
+        key = query_id, frozenset((done, name, event.other))
+        found[key] = min(event, found.get(key, event))
+    for event in sorted(restored):
+        dropped = [key for key, one in found.items() if one.is_reverted_by(event)]
+        if dropped:
+            del found[max(dropped, key=lambda key: found[key])]
+    return sorted(found.values())
+
+
+def _within(found: Answer, events: Iterable[_Event]) -> set[str]:
+    """The names in an answer that are in schemas or databases to which something happened."""
+    inside = tuple({f"{match_name(one)}." for event in events for one in (event.name, event.other) if one})
+    cells = {cell for row in found.rows for cell in row if cell}
+    return {name for cell in cells for one in _between_names(cell) if (name := match_name(one)).startswith(inside)}
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"

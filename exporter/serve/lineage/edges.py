@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from exporter.graph.ask.unrecorded import UNLISTED
+from exporter.serve.site import MOST_ROWS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from exporter.serve.site import Site, Thing
+    from exporter.serve.site import Params, Site, Thing
 
 MOST: Final = 200_000
 """The most versions that are read; far more than a picture can show."""
@@ -98,6 +101,12 @@ class _Asked(Lineage):
             known[place] = self._found(way, place)
         return known[place]
 
+    def told(self, question: str, asked: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
+        """The rows of an answer. If what they show was in a schema that was renamed, dropped …, the reader is told."""
+        answer = self.site.ask(question, asked, most)
+        self.notes += [note for note in answer.notes if UNLISTED in note and note not in self.notes]
+        return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+
     def _found(self, way: Way, place: Place) -> dict[Place, Flow]:
         if (way, place) in self.through and place not in self.ends[way]:
             own = _asked(place)
@@ -144,7 +153,7 @@ class _Asked(Lineage):
         if way == "down" and self.at is not None:
             asked["at"] = self.at
         flows = {}
-        for row in self.site.rows("page-sources" if way == "up" else "page-targets", asked, _MOST_NEIGHBOURS):
+        for row in self.told("page-sources" if way == "up" else "page-targets", asked, _MOST_NEIGHBOURS):
             other = Place(row["object_iri"] or "", (row["column_name"] or "") if place.column else "")
             self.named.setdefault(other, Named(row["name"] or other.iri, row["kind"] or ""))
             if other != place:
@@ -162,6 +171,8 @@ def lineage(site: Site, thing: Thing, column: str, day: date | None) -> Lineage:
         downwards = beside.submit(_ends, made, _downward(made.focus), asked)
         made.ends["up"] = _upwards(made, made.focus, asked)
         made.ends["down"] = downwards.result()
+    if at is None:
+        made.told("page-names", {"object": thing.iri})
     if thing.kind.upper() in VIEWS and not made.neighbours("up", made.focus):
         made.notes.append(NOT_SHOWN)
     return made
@@ -178,7 +189,7 @@ def _downward(place: Place) -> str:
 def _upwards(made: _Asked, place: Place, asked: Mapping[str, str]) -> Ends:
     question = "page-column-up" if place.column else "page-up"
     if made.at is not None:
-        present = made.site.rows("page-present", {"object": place.iri, "at": made.at})
+        present = made.told("page-present", {"object": place.iri, "at": made.at})
         if not present or present[0]["is_gone"] == "true":
             if place == made.focus and (present or made.named[place].kind.upper() not in VIEWS):
                 gone, none = "It was dropped by then, so nothing was in it.", "Nothing was written to it by then."
