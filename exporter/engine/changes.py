@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from exporter import compressed
-from exporter.graph.difference import SEPARATORS, parts_of, triples
-from exporter.graph.nodes.daily import is_shared
+from exporter.graph.difference import SAID_ONCE, SEPARATORS, parts_of, subject_of, subjects, triples
 from exporter.graph.writers import FORMATS
 from exporter.graph.writers.turtle import header
 from exporter.steps.texts import graph_in
@@ -34,13 +34,14 @@ ADDED: Final = "added.nt.gz"
 REMOVED: Final = "removed.nt.gz"
 UPDATE: Final = "update.ru.gz"
 EVENTS: Final = "events.ndjson.gz"
+_is_said_once: Final = re.compile(SAID_ONCE).match
 
 
 @dataclass(frozen=True)
 class Changed(Generic[Messages]):
-    """The input of a comparison. ``days``: those that differ between both DIRs. ``same``: the other days, which share
-    nodes with them. ``said``, ``now``: the nodes of things before and after. ``number``: of the changes, from 1; number
-    1 has the whole graph.
+    """The input of a comparison. ``days``: those that differ between both DIRs. ``same``: the other days, which can
+    say the same of a node. ``said``, ``now``: the nodes of things before and after. ``number``: of the changes, from 1;
+    number 1 has the whole graph.
     """
 
     number: int
@@ -71,11 +72,12 @@ def _folders(new: Publication, output: str, days: Iterable[str]) -> list[str]:
 @dataclass(frozen=True)
 class Syntax:
     """A syntax from which triples are read. ``ending``: of its files. ``opening``: text before a part of a file that
-    makes it readable. ``to``: the name of the output.
+    makes it readable. ``base``: of relative IRIs. ``to``: the name of the output.
     """
 
     ending: str
     opening: str
+    base: str
     to: str
 
 
@@ -83,7 +85,7 @@ def syntax(job: Job) -> Syntax | None:
     """The first syntax of the graph that can be read in parts; None if there is none or no graph is exported."""
     for name in job.syntaxes if job.graph else ():
         if FORMATS[name] in SEPARATORS:
-            return Syntax(FORMATS[name], header(job.base) if name == "turtle" else "", graph_in(name))
+            return Syntax(FORMATS[name], header(job.base) if name == "turtle" else "", job.base, graph_in(name))
     return None
 
 
@@ -109,15 +111,24 @@ def write(changed: Changed[list[Message]], job: Job, new: Publication) -> None:
 
 
 def _triples(folders: list[str], said: list[Message], of: Syntax) -> set[str]:
-    texts = [compressed.text(path) for folder in folders for path in compressed.found(Path(folder), f".{of.ending}")]
+    texts = list(_texts(folders, of))
     texts += [message.body.decode() for message in said if message.to == of.to]
     return {one for text in texts for one in triples(parts_of(text, of.ending), of.ending, of.opening)}
 
 
+def _texts(folders: list[str], of: Syntax) -> Iterator[str]:
+    return (compressed.text(path) for folder in folders for path in compressed.found(Path(folder), f".{of.ending}"))
+
+
 def _said_still(gone: set[str], folders: list[str], of: Syntax) -> set[str]:
-    """Of removed triples, those of shared nodes that other days still have; there are few."""
-    shared = {one for one in gone if is_shared(one)}
-    return {one for folder in folders if shared for one in shared & _triples([folder], [], of)}
+    """Of removed triples, those that other days still say. Only the parts of their files about the same are parsed."""
+    asked = {one for one in gone if not _is_said_once(one)}
+    about = subjects(asked, of.base)
+    found = set[str]()
+    for text in _texts(folders, of) if asked else ():
+        parts = [part for part in parts_of(text, of.ending) if subject_of(part) in about]
+        found.update(triples(parts, of.ending, of.opening))
+    return asked & found
 
 
 def _lines(folders: list[str]) -> list[str]:

@@ -10,8 +10,7 @@ from pyspark import TaskContext
 from pyspark.sql import functions as F
 
 from exporter.engine.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, syntax
-from exporter.graph.difference import SEPARATORS, triples, update
-from exporter.graph.nodes.daily import SHARED_SUBJECT
+from exporter.graph.difference import SAID_ONCE, SEPARATORS, subjects, triples, update
 from exporter.rows.paths import uri
 
 if TYPE_CHECKING:
@@ -39,8 +38,7 @@ def write(changed: Changed[DataFrame], job: Job, new: Publication, spark: SparkS
         now = _triples(spark, changed.after(new, "graph"), changed.now, of)
         differ = _kept(_differences(before, now), f"{new.work}/differ", spark)
         removed, added = (differ.filter(which).select("value") for which in (~F.col("is_added"), F.col("is_added")))
-        if job.daily:
-            removed = _without_shared(spark, removed, changed.stays(new, "graph"), of)
+        removed = _said_no_more(spark, removed, changed.stays(new, "graph"), of)
         _write(removed, f"{folder}/{REMOVED}")
         _write(added, f"{folder}/{ADDED}")
         both = removed.withColumn("is_added", F.lit(False)).unionByName(added.withColumn("is_added", F.lit(True)))
@@ -79,14 +77,21 @@ def _triples(spark: SparkSession, folders: list[str], said: DataFrame, of: Synta
     return parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
 
 
-def _without_shared(spark: SparkSession, gone: DataFrame, folders: list[str], of: Syntax) -> DataFrame:
-    """Removed triples without those of shared nodes that other days still have."""
-    is_shared = F.col("value").rlike(SHARED_SUBJECT)
-    if not folders or gone.filter(is_shared).isEmpty():
+def _said_no_more(spark: SparkSession, gone: DataFrame, folders: list[str], of: Syntax) -> DataFrame:
+    """Removed triples without those that other days still say."""
+    asked = gone.filter(~F.col("value").rlike(SAID_ONCE))
+    if not folders or asked.isEmpty():
         return gone
+    about = asked.mapInArrow(partial(_subjects, of.base), _LINE).distinct()
     parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending)
-    said = parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
-    return gone.join(said.filter(is_shared), "value", "left_anti")
+    near = parts.join(about, F.substring_index(parts["value"], " ", 1) == about["value"], "left_semi")
+    said = near.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
+    return gone.join(said, "value", "left_anti")
+
+
+def _subjects(base: str, batches: Batches) -> Batches:
+    for batch in batches:
+        yield _batch(subjects(batch.column(0).to_pylist(), base))
 
 
 def _read(ending: str, opening: str, batches: Batches) -> Batches:

@@ -6,9 +6,12 @@ triples have equal lines.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import RdfFormat, parse
+
+from exporter.graph.terms import full
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,6 +20,13 @@ SEPARATORS: Final = {"ttl": "\n\n", "nt": "\n", "nq": "\n"}
 """By file ending: what separates the parts of a file. Each part can be parsed without the others."""
 _FORMATS: Final = {"ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS}
 _OPENING: Final = "@base"
+SAID_ONCE: Final = (
+    rf"^<[^>]*/(reads/\d{{4}}-\d\d-\d\d/[^>]*|part/[0-9a-f]+)> |^<[^>]*> <{re.escape(full('ah:lastSeen'))}> "
+)
+"""The beginning of a line of N-Triples that one place of an export alone has: about reads of one day, or when a name
+was last seen, which follows from all days. Most triples that an update removes are such. Any other may be in several
+days: about objects and accounts that each of them mentions, nodes that queries share, classes of what one day sets and
+another ends."""
 _TRIPLES: Final = 5_000
 """How many triples one operation of an update has at most: stores hold a whole operation in memory."""
 
@@ -29,6 +39,17 @@ def triples(parts: Iterable[str], ending: str, opening: str) -> Iterator[str]:
     if text:
         for found in parse((opening + text).encode(), _FORMATS[ending]):
             yield f"{found.subject} {found.predicate} {found.object} ."
+
+
+def subjects(lines: Iterable[str], base: str) -> set[str]:
+    """The subjects of triples as a part of a file begins with them: whole, and in Turtle relative to the base."""
+    whole = {line.partition(" ")[0] for line in lines}
+    return whole | {f"<{one[len(base) + 1 :]}" for one in whole if base and one.startswith(f"<{base}")}
+
+
+def subject_of(part: str) -> str:
+    """The subject with which a part of a file begins."""
+    return part.partition(" ")[0]
 
 
 def parts_of(text: str, ending: str) -> list[str]:

@@ -8,7 +8,6 @@ belongs to exactly one activity.
 
 from __future__ import annotations
 
-import re
 from hashlib import blake2b
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -34,9 +33,6 @@ _DIGEST: Final = 10
 """Bytes of the digest that names a shared node."""
 _OF_ACCOUNT: Final = "role"
 """The kind of a role of the account."""
-SHARED_SUBJECT: Final = rf"^<[^>]*/(access|enforced|derived|setting)/[0-9a-f]{{{2 * _DIGEST}}}> "
-"""The beginning of a line of N-Triples about a shared node; it may also match other nodes."""
-_has_shared_subject: Final = re.compile(SHARED_SUBJECT).match
 
 
 class Part(Struct, array_like=True, gc=False):
@@ -206,11 +202,6 @@ def shared_enforcements(told: Told) -> list[Node]:
 def shared_iri(kind: str, iris: Iris, *what: Any) -> str:
     """``KIND/DIGEST``: a digest of the content of a shared node, so that nodes with the same content are one node."""
     return iris.path(f"{kind}/{_digest(*what)}")
-
-
-def is_shared(triple: str) -> bool:
-    """Whether a triple, as a line of N-Triples, belongs to a node that several queries and days may share."""
-    return bool(_has_shared_subject(triple))
 
 
 def _digest(*what: Any) -> str:
