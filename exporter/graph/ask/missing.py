@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyoxigraph import Literal, NamedNode
 
 from exporter import manifest
-from exporter.graph.ask import by_day, short_queries, unrecorded, views
+from exporter.graph.ask import by_day, looking, short_queries, unrecorded, views
 from exporter.graph.ask.known import Known
 from exporter.graph.ask.parameters import instant, values_of
 from exporter.graph.terms import full
@@ -110,6 +110,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         notes += by_day.notes(store, name, given, things)
         notes += short_queries.notes(store, name, given)
         notes += unrecorded.notes(store, name, given)
+        notes += looking.without_ids(store, given, found, things)
         notes += views.notes(store, name, given, found, things)
     elif not name.startswith("page-"):
         return notes

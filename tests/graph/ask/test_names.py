@@ -84,6 +84,11 @@ STORIES: Final[dict[str, list[Json]]] = {
         read(thing("A", 2), "CLEO"), copied(thing("A", 2), B | {"objectId": 20}),
     ],
     "last-elsewhere": [read(B, "ANA")] * 6 + [read(NEW, "DORA")],
+    # the same as the guide prints a SWAP, with 0 in place of the ids, and a RENAME and DROP of that kind
+    "swapped-without-ids": [
+        copied(SOURCE, A), copied(STAGE, thing("A_NEXT", 2)), *swapped(thing("A", 0), thing("A_NEXT", 0)),
+        copied(SOURCE, OLD), renamed(thing("OLD", 0), "NEW"), changed(thing("NEW", 0), "DROP"),
+    ],
     "given-up": [copied(SOURCE, OLD), renamed(OLD, "MIDDLE"), renamed(thing("MIDDLE", 3), "NEW"), read(NEW, "CLEO")],
     "dropped": [copied(SOURCE, A), changed(A, "DROP"), changed(A, "UNDROP"), changed(A, "DROP")],
     "column-gone": [
@@ -387,3 +392,35 @@ def test_names_are_in_the_order_of_time() -> None:
         RdfFormat.TURTLE,
     )
     assert [turn.name for turn in Known(graph).names_of("x:/table/1")] == ["A", "B"]
+
+
+# --- changes without an id --------------------------------------------------------------------------------------------
+
+
+def of_rows_without_ids(question: str, whole: Store, **given: str) -> str:
+    answer = asked(question, stories.of("swapped-without-ids", whole), **given)
+    return "".join(note for note in answer.notes if "no id of the object" in note)
+
+
+def test_a_swap_without_ids_is_told_by_answers_about_either_table(whole: Store) -> None:
+    swap = "was swapped with {} (query q3, 2026-01-01T00:03:00Z). "
+    for given, this, that in (
+        ({"object_name": "D.S.A"}, "D.S.A", "D.S.A_NEXT"),
+        ({"object_id": "1"}, "D.S.A", "D.S.A_NEXT"),
+        ({"object_name": "D.S.A_NEXT"}, "D.S.A_NEXT", "D.S.A"),
+    ):
+        assert f"{this} {swap.format(that)}" in of_rows_without_ids("lineage-as-of", whole, at=at(9), **given)
+    assert "q3" in of_rows_without_ids("former-names", whole, object_name="D.S.A")
+    assert "Table 1" in of_rows_without_ids("end-up", whole, object_name="D.S.SOURCE")
+    assert not of_rows_without_ids("lineage-as-of", whole, object_name="D.S.A", at=at(2.5))
+
+
+def test_a_rename_and_drop_without_an_id_are_told(whole: Store) -> None:
+    gone = (
+        "D.S.OLD was renamed to D.S.NEW (query q5, 2026-01-01T00:05:00Z), "
+        "D.S.NEW was dropped (query q6, 2026-01-01T00:06:00Z). The answer does not count this for Table 3, "
+    )
+    for name in ("D.S.OLD", "D.S.NEW"):
+        assert gone in of_rows_without_ids("lineage-as-of", whole, object_name=name, at=at(9))
+    for question in ("changes", "unused-objects"):
+        assert gone[:-10] in of_rows_without_ids(question, whole, since=at(4))
