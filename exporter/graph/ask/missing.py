@@ -94,6 +94,8 @@ ASK {
 }
 """
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
+_READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
+_DATA_OF_OTHERS: Final = ("View", "Stream")
 _NO_DATA: Final = ("View", "Materialized view", "Stream", "Function", "Procedure", "External function")
 
 
@@ -262,6 +264,7 @@ def _of_kind(store: Store, question: str, thing: str) -> Iterator[str]:
         yield (
             f"{name} is a {kind.lower()}: it holds no data of its own. "
             f"{views.behind(store, thing) or _UNKNOWN_BEHIND}, too."
+            + (_READ_ITSELF if question == "sensitive-data-movement" and kind in _DATA_OF_OTHERS else "")
         )
     elif kind == "Share" and question in _READS | _DATA:
         yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."

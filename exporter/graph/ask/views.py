@@ -10,18 +10,20 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pyoxigraph import NamedNode, QuerySolutions
+from pyoxigraph import Literal, NamedNode, QuerySolutions
 
 from exporter.graph.ask.known import Known
 from exporter.graph.ask.parameters import instant, values_of
 from exporter.graph.terms import full
+from exporter.queries.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from pyoxigraph import Store
 
     from exporter.graph.ask.answers import Answer
+    from exporter.graph.ask.known import Turn
     from exporter.graph.ask.parameters import Given
 
 UPWARD: Final = ("lineage-as-of", "root-cause")
@@ -38,6 +40,15 @@ SELECT DISTINCT ?to ?evidence ?since ?until WHERE {
   VALUES ?from { @from@ }
   ?shown @term@ ?from ; @other@ ?to ; ah:evidence ?evidence .
   FILTER NOT EXISTS { ?shown ah:viewColumn ?column }
+  OPTIONAL { ?shown ah:validFrom ?since }
+  OPTIONAL { ?shown ah:validUntil ?until }
+}
+"""
+_COLUMN_SOURCES: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+SELECT ?since ?until WHERE {
+  ?column ah:columnOf @view@ ; ah:matchName @column@ .
+  ?shown ah:viewColumn ?column ; ah:evidence "CERTAIN" .
   OPTIONAL { ?shown ah:validFrom ?since }
   OPTIONAL { ?shown ah:validUntil ?until }
 }
@@ -70,7 +81,9 @@ def notes(store: Store, question: str, given: Given, found: Answer, things: Coll
     ``things``: the IRIs of the objects that the parameters mean at any time.
     """
     if question in UPWARD:
-        return list(_upward(store, sorted(things), _period(given)))
+        held = _held(Known(store), sorted(things), given)
+        columns = [match_name(one) for one in values_of(given, "column_name")]
+        return list(_upward(store, held, columns, _period(given)))
     if question in DOWNWARD:
         return list(_downward(store, things, _answered(store, question, found, things), _period(given)))
     return []
@@ -89,7 +102,26 @@ def _period(given: Given) -> _Period:
     return _Period(min([*at, *since], default=None), max([*at, *until], default=None))
 
 
-def _upward(store: Store, things: Iterable[str], period: _Period) -> Iterator[str]:
+def _held(known: Known, things: Iterable[str], given: Given) -> list[str]:
+    """Of the things, those that had a name that is asked for at the time ``at``; all where either is not given."""
+    names = {match_name(one) for one in values_of(given, "object_name")}
+    times = [instant("at", one) for one in values_of(given, "at")]
+    return [
+        thing
+        for thing in things
+        if not names
+        or not times
+        or any(match_name(turn.name) in names and any(_has(turn, at) for at in times) for turn in known.names_of(thing))
+    ]
+
+
+def _has(turn: Turn, at: datetime) -> bool:
+    begins = datetime.fromisoformat(turn.since) <= at
+    return begins and (turn.until is None or at < datetime.fromisoformat(turn.until))
+
+
+def _upward(store: Store, things: Iterable[str], columns: Sequence[str], period: _Period) -> Iterator[str]:
+    """``columns``: as they are matched, those of the things that are asked for; none if the question is not of them."""
     for thing in things:
         if _text(store, thing, "ah:domain") not in _DOMAINS:
             continue
@@ -97,11 +129,28 @@ def _upward(store: Store, things: Iterable[str], period: _Period) -> Iterator[st
         name = _name(store, thing)
         if not found.certain and not found.possible:
             yield f"{name}: no row shows what is behind this {_kind(store, thing)}. Its data may come from anywhere."
-        elif found.possible:
+            continue
+        unknown = [one for one in columns if not _shows_column(store, thing, one, period)] if found.certain else []
+        if unknown:
+            yield (
+                f"Rows show what is behind {name} ({_listed(store, found.certain)}), but not what is behind its column "
+                f"{', '.join(unknown)}: the answer lacks that."
+            )
+        if found.possible:
             yield (
                 f"Possibly also behind {name}, and not in the answer: {_listed(store, found.possible)}. "
                 "Only queries that read it together with others show this."
             )
+
+
+def _shows_column(store: Store, thing: str, column: str, period: _Period) -> bool:
+    """Whether a source of this column of a view is certain. ``column``: as it is matched."""
+    text = _COLUMN_SOURCES.replace("@view@", str(NamedNode(thing))).replace("@column@", str(Literal(column)))
+    answer = store.query(text)
+    return any(
+        period.has(*(one and one.value for one in (row["since"], row["until"])))
+        for row in (answer if isinstance(answer, QuerySolutions) else ())
+    )
 
 
 def _downward(store: Store, things: Collection[str], answered: Collection[str], period: _Period) -> Iterator[str]:

@@ -58,6 +58,8 @@ VIEWS: Final = frozenset({"VIEW", "STREAM"})
 """Kinds of objects that show data of others, in upper case."""
 NOT_SHOWN: Final = "No row shows what is behind it, so its data may come from anywhere."
 """The text where no query shows the sources of a view or stream."""
+NOT_SHOWN_OF_COLUMN: Final = "No row shows what is behind this column; the picture of the whole has all that is known."
+"""The same of one of its columns."""
 _NONE: Final = Flow(0, "", "")
 Flows = dict[Place, dict[Place, Flow]]
 Ends = dict[Place, list[str]]
@@ -174,7 +176,7 @@ def lineage(site: Site, thing: Thing, column: str, day: date | None) -> Lineage:
     if at is None:
         made.told("page-names", {"object": thing.iri})
     if thing.kind.upper() in VIEWS and not made.neighbours("up", made.focus):
-        made.notes.append(NOT_SHOWN)
+        made.notes.append(NOT_SHOWN_OF_COLUMN if made.focus.column else NOT_SHOWN)
     return made
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from dash import dcc, html
 
 from exporter.serve.lineage.address import href
-from exporter.serve.lineage.edges import NOT_SHOWN, VIEWS
+from exporter.serve.lineage.edges import NOT_SHOWN, NOT_SHOWN_OF_COLUMN, VIEWS
 from exporter.serve.lineage.elements import title
 from exporter.serve.lineage.picture import Group, Opened
 from exporter.serve.tables import time
@@ -48,7 +48,8 @@ def tables(site: Site, lineage: Lineage, picture: Picture, asked: Address) -> An
          _HOW[line.flow.evidence] or f"{line.flow.queries:,}", time(line.flow.first), time(line.flow.last)]
         for line in picture.lines.values() if line.flow is not None
     ]  # fmt: skip
-    nowhere = NOT_SHOWN if lineage.named[lineage.focus].kind.upper() in VIEWS else "Nowhere."
+    not_shown = NOT_SHOWN_OF_COLUMN if lineage.focus.column else NOT_SHOWN
+    nowhere = not_shown if lineage.named[lineage.focus].kind.upper() in VIEWS else "Nowhere."
     return [
         html.H2("What the picture shows"),
         _table("What the picture shows", ["Where", "Name", "Kind", "Open"], boxes),

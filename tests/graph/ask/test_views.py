@@ -161,6 +161,7 @@ def test_an_empty_answer_about_a_view_names_what_rows_show_behind_it(
         found, notes = ask(out, capsys, question, object_name=name, **kind)
         assert found == set()
         assert f"{name} is a view: it holds no data of its own. {said}" in notes
+        assert ("is in the answer of end-up" in notes) == (question == "sensitive-data-movement")
 
 
 def test_rows_name_the_tables_behind_views_and_streams() -> None:
@@ -181,6 +182,20 @@ def test_rows_name_the_tables_behind_views_and_streams() -> None:
 
 def day(number: int, hour: int = 8) -> str:
     return f"2026-03-{number:02}T{hour:02}:00:00Z"
+
+
+def test_notes_are_about_the_view_that_had_the_name(replaced: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two views are called R, one after the other; rows name no column of either."""
+    for number, behind in ((8, "D.S.T"), (10, "D.S.X")):
+        given = {"object_name": "D.S.R", "at": day(number, 12)}
+        found, notes = ask(replaced, capsys, "lineage-as-of", **given)
+        assert ({source for source, *_ in found}, notes) == ({behind}, "")
+        found, notes = ask(replaced, capsys, "root-cause", column_name="RC", **given)
+        assert found == set()
+        assert f"Rows show what is behind D.S.R ({behind}), but not what is behind its column RC" in notes
+        assert "no row shows" not in notes
+    _, notes = ask(replaced, capsys, "root-cause", object_name="D.S.R", column_name="RC")
+    assert all(f"Rows show what is behind D.S.R ({one})" in notes for one in ("D.S.T", "D.S.X"))
 
 
 def test_a_read_counts_for_the_definition_that_was_in_force(replaced: Path, capsys: pytest.CaptureFixture[str]) -> None:
