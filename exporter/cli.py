@@ -12,7 +12,7 @@ import signal
 import sys
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from exporter import VERSIONS, printable, private, watch
 from exporter.commands import export, fetch, log, push, quarantine, queries, query, serve, validate
@@ -60,7 +60,7 @@ def _run(argv: Sequence[str] | None) -> int:
         with private.made(), watch.ends_told() if argv is None and arguments.is_watched else nullcontext():
             return command(arguments)
     except ExporterError as error:
-        print(f"exporter: {printable.of_several_lines(str(error))}", file=sys.stderr)
+        print(f"exporter: {printable.message(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print(f"exporter: interrupted{left and f'; {left}'}", file=sys.stderr)
@@ -81,8 +81,15 @@ def _fault(error: Exception, left: str) -> int:
     return 4
 
 
+class _Parser(argparse.ArgumentParser):
+    """Shows arguments in its errors on one line."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable.visible(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="exporter",
         description="Rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, validated with SHACL.",
         epilog=_EPILOG,

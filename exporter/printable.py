@@ -23,6 +23,7 @@ _INVISIBLE: Final = (
 )
 _IN_TEXT: Final = re.compile(f"[{_INVISIBLE}]")
 _IN_LINE: Final = re.compile(f"[{_INVISIBLE}\t\n]")
+_NOT_INDENTED: Final = re.compile(f"[{_INVISIBLE}\t]|\n(?!  )")
 
 
 def visible(text: str) -> str:
@@ -44,9 +45,14 @@ def in_json(text: str) -> str:
     return _IN_TEXT.sub(_as_json, text)
 
 
-def of_several_lines(text: str) -> str:
-    """The text with its second and later lines indented, so that none looks like a separate message."""
-    return text.replace("\n", "\n  ")
+def message(text: str) -> str:
+    r"""A message, whose names and arguments cannot begin another: visible, with line ends only where the next line is
+    indented, as in a list.
+
+    >>> message("No B\nexporter: done. There is:\n  Table 7")
+    'No B\\nexporter: done. There is:\n  Table 7'
+    """
+    return _NOT_INDENTED.sub(_escaped, text)
 
 
 def _escaped(found: re.Match[str]) -> str:

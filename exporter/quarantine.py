@@ -10,6 +10,7 @@ from exporter.earlier import STATE
 from exporter.errors import UsageError
 from exporter.history import no_export
 from exporter.messages import time_and_query
+from exporter.printable import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,8 +110,8 @@ def shown(found: list[dict[str, Any]], folder: str) -> str:
     told = [_reason(one) for one in found]
     is_done = all(one["rows"] == one["given_again"] for one in found)
     todo = (
-        f"The original rows are in {folder}/quarantine. Correct them and export them again: with --update they are "
-        "added to the existing output."
+        f"The original rows are in {visible(folder)}/quarantine. Correct them and export them again: with --update "
+        "they are added to the existing output."
     )
     done = "Rows of all these queries were exported again since; nothing is left to correct."
     return "\n\n".join([*told, done if is_done else todo])
@@ -126,4 +127,5 @@ def _reason(one: dict[str, Any]) -> str:
     since = (
         f" ({'given again since' if again == one['rows'] else f'{again:,} of them given again since'})" if again else ""
     )
-    return f"{rows}: {one['reason']}{since}\n  such as {example['file']}, {unit} {example.get(unit, '?')}:\n  {cut}"
+    place = f"such as {example['file']}, {unit} {example.get(unit, '?')}:"
+    return f"{rows}: {visible(one['reason'])}{since}\n  {visible(place)}\n  {visible(cut)}"

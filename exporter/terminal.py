@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter import account, faults
-from exporter.printable import visible
+from exporter.printable import message, visible
 from exporter.rows.paths import is_remote
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _WIDTH = 12
 def warn(lines: Iterable[str]) -> None:
     """Print each line on standard error."""
     for line in lines:
-        print(f"exporter: {line}", file=sys.stderr)
+        print(f"exporter: {message(line)}", file=sys.stderr)
 
 
 def fault(error: Exception, left: str) -> str:
@@ -36,7 +36,7 @@ def fault(error: Exception, left: str) -> str:
     """
     around = faults.words(error, f"{left}, and existing output is unchanged" if left else "there is no result")
     first = (str(error).splitlines() or [""])[0][:300]
-    told = around or f"a fault of the program{left and f', {left}'}: {type(error).__name__}: {first}"
+    told = visible(around or f"a fault of the program{left and f', {left}'}: {type(error).__name__}: {first}")
     log = sys.modules.get("exporter.engine.java_log")  # loaded only if Spark was used
     said = log.said() if log else ""
     if said:
@@ -66,7 +66,8 @@ def summary(report: Report, settings: Settings) -> str:
     lines = [f"  {name:<12}{value}".rstrip() for name, value in rows]
     written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
     end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
-    return "\n".join([*_skipped(report), *lines, *_not_understood(report), *_shapes(report), "", *end])
+    told = [*_skipped(report), *lines, *_not_understood(report), *_shapes(report), "", *end]
+    return "\n".join(map(visible, told))
 
 
 def counted(number: int, one: str, several: str) -> str:
@@ -145,7 +146,7 @@ def _not_understood(report: Report) -> list[str]:
     """The first three names of what is not understood."""
     if not report.not_understood:
         return []
-    several = [f"{visible(what)} ({one['count']:,})" for what, one in list(report.not_understood.items())[:3]]
+    several = [f"{what} ({one['count']:,})" for what, one in list(report.not_understood.items())[:3]]
     left = len(report.not_understood) - len(several)
     more = f" and {left:,} more; all are in" if left else "; see"
     return [f"  not understood: {', '.join(several)}{more} {report.out}/report.json"]

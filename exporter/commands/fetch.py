@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentTypeError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -56,6 +55,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     from exporter.fetch import connection, run, told
     from exporter.progress import Progress
+    from exporter.terminal import warn
 
     wanted = _wanted(arguments)
     if arguments.dry_run:
@@ -65,10 +65,9 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         done = run.fetch(wanted, lambda: connection.opened(arguments.connection, wanted.schema), Progress())
     except KeyboardInterrupt:
-        print(f"exporter: interrupted; {told.kept(wanted.out)}", file=sys.stderr)
+        warn([f"interrupted; {told.kept(wanted.out)}"])
         return 130
-    for line in told.advice(done, wanted):
-        print(f"exporter: {line}", file=sys.stderr)
+    warn(told.advice(done, wanted))
     print(json.dumps(done.json(), indent=1) if arguments.json else told.summary(done))
     return 0
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.commands import command, here
 from exporter.errors import RefusedError, UsageError
-from exporter.printable import bare
+from exporter.printable import bare, message
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +57,7 @@ def _run(arguments: argparse.Namespace) -> int:
     parameters = _parameters(arguments.param)
     found = answer(arguments.question, arguments.graph, parameters, arguments.timeout, arguments.max_rows)
     for note in found.notes:
-        print(note, file=sys.stderr)
+        print(message(note), file=sys.stderr)
     if not found.rows and not arguments.fail_on_rows:
         print(_NOT_RECORDED, file=sys.stderr)
     _written(render(found, arguments.format), arguments.format)

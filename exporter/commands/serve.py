@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.commands import command, here
 from exporter.errors import UsageError
+from exporter.printable import message
 
 if TYPE_CHECKING:
     import argparse
@@ -51,7 +52,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _say(what: str) -> None:
-    print(f"exporter: {what}", file=sys.stderr, flush=True)
+    print(f"exporter: {message(what)}", file=sys.stderr, flush=True)
 
 
 def _port(text: str) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.fetch.views import ACCESS_HISTORY, OF_ORGANIZATION, QUERY_TEXT, SCHEMAS
+from exporter.printable import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,8 @@ def summary(done: Fetched) -> str:
     if done.removed:
         lines.append(f"  {'removed':<16}{len(done.removed):>{_WIDTH},} days, {_period(done.removed)}")
     has_rows = Path(done.out, ACCESS_HISTORY.folder).is_dir()
-    return "\n".join([*lines, "", f"Written to {done.out}", *([_next(done)] if has_rows else [])])
+    end = [f"Written to {done.out}", *([_next(done)] if has_rows else [])]
+    return "\n".join(map(visible, [*lines, "", *end]))
 
 
 def _view(done: Fetched, folder: str) -> str:

@@ -15,6 +15,7 @@ from exporter.graph.shapes.on_graph import validate as by_compiled
 from exporter.graph.shapes.reading import compiled
 from exporter.graph.shapes.results import Result, violations
 from exporter.graph.shapes.source import Source
+from exporter.printable import visible
 from exporter.swap import steady
 
 if TYPE_CHECKING:
@@ -70,4 +71,4 @@ def _as_text(results: list[Result]) -> str:
             lines.append(f"    shape {one.shape}")
             lines += [f"    path {one.path}"] * (one.path is not None)
             lines += [f"    value {one.value or '(empty)'}"] * (one.value is not None)
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))

@@ -86,6 +86,45 @@ def test_no_name_makes_a_message_of_its_own(tmp_path: Path, capsys: pytest.Captu
     assert [line for line in capsys.readouterr().err.split("\n") if line.startswith("exporter: all")] == []
 
 
+FORGED = "exporter: all events were refused"
+
+
+def test_no_name_of_a_row_adds_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither in notes and tables of answers, nor in the list of quarantined rows, nor in the summary of an export."""
+    name = f'D.S."B\n{FORGED}"'
+    thing = {"objectDomain": "Table", "objectId": 1, "objectName": name, "columns": [{"columnName": f"C\n{FORGED}"}]}
+    stage = {"objectDomain": "Stage", "objectId": 2, "objectName": "D.S.X", f"new\n{FORGED}": 1}
+    row = {**GOOD, "user_name": f"U\n{FORGED}", "direct_objects_accessed": [thing, stage]}
+    bad = {**GOOD, "query_id": "bad", "query_start_time": f"x\n{FORGED}"}
+    out = tmp_path / f"out\n{FORGED}"
+    assert exports.export([exports.ndjson([row, bad], tmp_path / "rows.ndjson")], out) == 0
+    assert main(["quarantine", str(out)]) == 0
+    asked = ["query", "--graph", str(out)]
+    for object_name in ("D.S.NOPE", name, f"D\n{FORGED}"):
+        assert main([*asked, "who-accessed", "--param", f"object_name={object_name}"]) == 0
+    assert main([*asked, "column-readers", "--param", f"object_name={name}", "--param", "column_name=NOPE"]) == 0
+    assert main([*asked, "when-accessed", "--param", f"object_name=D\n{FORGED}", "--param", "since=x"]) == 2
+    told = capsys.readouterr()
+    lines = (told.out + told.err).splitlines()
+    assert FORGED in told.out
+    assert FORGED in told.err
+    assert [line for line in lines if line.strip().startswith(FORGED)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"No B\n{FORGED}", f"No B\\n{FORGED}"),
+        ("No B. There is:\n  Table 7\n  View 8", "No B. There is:\n  Table 7\n  View 8"),
+        ("a\tb\x1b[31m", "a\\tb\\x1b[31m"),
+    ],
+)
+def test_a_message_has_further_lines_only_as_a_list(text: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.warn([text])
+    say(text)
+    assert capsys.readouterr().err == f"exporter: {shown}\n" * 2
+
+
 def test_a_terminal_of_another_encoding_gets_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", write_through=True))

@@ -18,6 +18,7 @@ from exporter.errors import UsageError
 from exporter.graph.ask.known import Known, Turn, nearest
 from exporter.graph.ask.parameters import Parameter, instant, values_of
 from exporter.graph.terms import full
+from exporter.printable import visible
 from exporter.queries.identifiers import match_name
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def _is_aside(turn: Turn) -> bool:
 
 def _listed(turns: Iterable[Turn]) -> str:
     lines = [
-        f"\n  {turn.thing}" + (f", {turn.name}, from {turn.since}" if turn.name else "")
+        f"\n  {visible(turn.thing)}" + (f", {visible(turn.name)}, from {turn.since}" if turn.name else "")
         + (f" until {turn.until}" if turn.until else "")
         for turn in turns
     ]  # fmt: skip

@@ -233,7 +233,7 @@ def _faults_in_words(secrets: Secrets) -> Iterator[None]:
             raise ExporterError(secrets.hide(around)) from fault
         words = shortened(secrets.hide(f"{type(fault).__name__}: {fault}"))
         raise ExporterError(
-            f"a fault of the program: {words}; {_ON_RECORD}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
+            f"a fault of the program: {words}; {_ON_RECORD}\n  Set EXPORTER_DEBUG=1 to see where, and please report it."
         ) from fault
 
 

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from exporter.printable import bare
+from exporter.printable import bare, message, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,7 +75,7 @@ def duration(seconds: float) -> str:
 
 def say(text: str) -> None:
     """Writes a line to standard error."""
-    print(f"exporter: {text}", file=sys.stderr)
+    print(f"exporter: {message(text)}", file=sys.stderr)
 
 
 def summary(counts: Counts, told: Iterable[dict[str, Any]], folder: Path) -> str:
@@ -83,4 +83,4 @@ def summary(counts: Counts, told: Iterable[dict[str, Any]], folder: Path) -> str
     rows = [f"  {name.replace('_', ' '):<18}{count:>12,}" for name, count in asdict(counts).items()]
     aside = [f"What was set aside is in {folder / 'push'}, with the answers"] if counts.set_aside else []
     reasons = [f"  {count:>10,}  {text}" for one in told for text, count in list(one["refusals"].items())[:5]]
-    return "\n".join([*rows, *aside, *reasons])
+    return "\n".join(map(visible, [*rows, *aside, *reasons]))
