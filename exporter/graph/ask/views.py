@@ -1,4 +1,5 @@
-"""Notes on views and streams: what is only possibly behind them, and views of which no row says what is behind them.
+"""Notes on views and streams: what is only possibly behind them, views of which no row says what is behind them, and
+streams that a row does not name.
 
 Questions follow a view to the objects behind it only where that is certain (``ah:evidence``). What is left out is said:
 whatever a chain of views leads to, as of the time that was asked for.
@@ -16,6 +17,7 @@ from exporter.graph.ask.known import Known
 from exporter.graph.ask.parameters import instant, values_of
 from exporter.graph.terms import full
 from exporter.queries.identifiers import match_name
+from exporter.queries.streams import UNKNOWN_STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -29,6 +31,13 @@ if TYPE_CHECKING:
 UPWARD: Final = ("lineage-as-of", "root-cause")
 DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
 """Questions, with the column of the answer that names what holds the data."""
+_OF_DATA: Final = frozenset(
+    {
+        *("column-copies", "downstream-users", "end-up", "lineage-as-of", "root-cause", "sensitive-data-movement"),
+        "unmasked-copies",
+    }
+)
+"""Questions that follow data."""
 _SHOWN: Final = 5
 _MOST: Final = 1_000
 """The most names of an answer that are looked up."""
@@ -42,6 +51,16 @@ SELECT DISTINCT ?to ?evidence ?since ?until WHERE {
   FILTER NOT EXISTS { ?shown ah:viewColumn ?column }
   OPTIONAL { ?shown ah:validFrom ?since }
   OPTIONAL { ?shown ah:validUntil ?until }
+}
+"""
+_UNKNOWN: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?query ?query_id ?time ?object WHERE {
+  ?query ah:incomplete @incomplete@ ; prov:startedAtTime ?time .
+  OPTIONAL { ?query ah:queryId ?query_id }
+  { ?query prov:qualifiedUsage|ah:accessPattern ?access . ?access ah:accessedObject ?object }
+  UNION { ?query ah:madeVersion ?version . ?version prov:specializationOf ?object }
 }
 """
 _COLUMN_SOURCES: Final = """\
@@ -80,13 +99,17 @@ def notes(store: Store, question: str, given: Given, found: Answer, things: Coll
     """Notes for a person who asked the shipped question about views, streams, or objects that may be behind some.
     ``things``: the IRIs of the objects that the parameters mean at any time.
     """
+    if question not in _OF_DATA:
+        return []
+    unknown = _unknown_streams(store, given, found, things)
     if question in UPWARD:
         held = _held(Known(store), sorted(things), given)
         columns = [match_name(one) for one in values_of(given, "column_name")]
-        return list(_upward(store, held, columns, _period(given)))
+        return [*_upward(store, held, columns, _period(given)), *unknown]
     if question in DOWNWARD:
-        return list(_downward(store, things, _answered(store, question, found, things), _period(given)))
-    return []
+        answered = _answered(store, question, found, things)
+        return [*_downward(store, things, answered, _period(given)), *unknown]
+    return [*unknown]
 
 
 def behind(store: Store, thing: str) -> str | None:
@@ -203,6 +226,34 @@ def _sources(store: Store, things: Collection[str], term: str, period: _Period) 
         since, until = (one and one.value for one in (row["since"], row["until"]))
         if period.has(since, until):
             yield row["to"].value, row["evidence"].value == "CERTAIN"
+
+
+# --- streams that a row does not name ---------------------------------------------------------------------------------
+
+
+def _unknown_streams(store: Store, given: Given, found: Answer, things: Collection[str]) -> Iterator[str]:
+    """A note on queries that read or write what is asked for, or are in the answer, and whose rows name a stream by
+    ``$SYS_VIEW_<number>`` alone, so that it is unknown (``docs/input.md``).
+    """
+    since = min((instant("since", one) for one in values_of(given, "since")), default=None)
+    until = _period(given).until
+    cells = {cell for row in islice(found.rows, _MOST) for cell in row if cell}
+    queries = dict[str, str]()
+    for place in ("direct_objects_accessed", "objects_modified"):
+        text = _UNKNOWN.replace("@incomplete@", str(Literal(f"{place} {UNKNOWN_STREAM}")))
+        answer = store.query(text)
+        for row in answer if isinstance(answer, QuerySolutions) else ():
+            ident, time = row["query_id"].value if row["query_id"] else "", datetime.fromisoformat(row["time"].value)
+            is_asked_for = (since is None or since <= time) and (until is None or time <= until)
+            if is_asked_for and (row["object"].value in things or ident in cells or not things):
+                queries[row["query"].value] = ident
+    if queries:
+        known = sorted(ident for ident in queries.values() if ident)
+        more = f" and {len(queries) - _SHOWN} more" if len(queries) > _SHOWN else ""
+        yield (
+            "Rows name a stream by $SYS_VIEW_<number> alone: which stream that is, is "
+            f"not known, and the answer may lack what went through it: {', '.join(known[:_SHOWN])}{more}."
+        )
 
 
 def _text(store: Store, thing: str, term: str) -> str | None:

@@ -238,6 +238,34 @@ def test_what_is_behind_a_view_depends_on_the_time(replaced: Path, capsys: pytes
         assert {source for source, *_ in found} == sources
 
 
+# --- streams that a row does not name ---------------------------------------------------------------------------------
+
+
+def test_an_unknown_stream_is_told_in_both_directions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row reads two streams, and does not say which of them its column comes from."""
+    streams = [thing("Stream", 30 + n, name, "C") for n, name in enumerate(("ST", "ST2"))]
+    through = written(COPY, [{**SYSTEM, "columnName": "C"}], [{**TABLE, "columnName": "C"}])
+    rows = [row(1, "ETL", streams, [TABLE, OTHER], objects_modified=through), row(2, "ANA", [LONE], [LONE])]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    unknown, day_2 = "Rows name a stream by $SYS_VIEW_<number> alone", {"at": day(2)}
+    of_column = {"column_name": "C"}
+    for question, name, more in (
+        ("end-up", "D.S.ST2", {}),
+        ("column-copies", "D.S.ST", of_column),
+        ("sensitive-data-movement", "D.S.ST", {"domain": "Stream"}),
+        ("downstream-users", "D.S.ST", {}),
+        ("root-cause", "D.S.COPY", of_column),
+        ("lineage-as-of", "D.S.COPY", day_2),
+    ):
+        _, notes = ask(tmp_path / "out", capsys, question, object_name=name, **more)
+        assert unknown in notes, question
+        assert "lack what went through it: q1." in notes, question
+    _, notes = ask(tmp_path / "out", capsys, "lineage-as-of", object_name="D.S.LONE", **day_2)
+    assert unknown not in notes
+    _, notes = ask(tmp_path / "out", capsys, "end-up", object_name="D.S.ST", since=day(2))
+    assert unknown not in notes
+
+
 # --- what is only possible, in any number of steps --------------------------------------------------------------------
 
 OUTER, FAR = thing("View", 28, "OUTER"), thing("View", 29, "FAR")
