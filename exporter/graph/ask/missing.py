@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal, NamedNode, QuerySolutions
 
 from exporter import manifest
 from exporter.graph.ask import by_day, looking, short_queries, unrecorded, views
@@ -93,6 +93,26 @@ ASK {
   }
 }
 """
+_EMPTIED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX dcterms: <http://purl.org/dc/terms/>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?done ?start ?end ?query_id WHERE {
+  VALUES ?thing { @thing@ }
+  {
+    ?version prov:specializationOf ?thing ; prov:wasGeneratedBy ?query .
+    ?query ah:queryType ?done .
+    FILTER(?done = "TRUNCATE_TABLE")
+  } UNION {
+    ?change ah:changedObject ?thing ; ah:operation ?done ; dcterms:isPartOf ?query .
+    FILTER(?done IN ("DROP", "REPLACE", "UNDROP"))
+  }
+  ?query prov:startedAtTime ?start .
+  OPTIONAL { ?query prov:endedAtTime ?end }
+  OPTIONAL { ?query ah:queryId ?query_id }
+}
+"""
+_DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "replaced"}
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
 _DATA_OF_OTHERS: Final = ("View", "Stream")
@@ -118,6 +138,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         return notes
     notes += unrecorded.of_containers(store, name, given, found, about)
     if not found.rows:
+        notes += _emptied(store, name, given, things)
         notes += _by_id(store, question, given, things, ask)
         notes += _of_policies(store, name, given, things)
         notes += (note for thing in sorted(about) for note in _of_kind(store, name, thing))
@@ -268,6 +289,25 @@ def _of_kind(store: Store, question: str, thing: str) -> Iterator[str]:
         )
     elif kind == "Share" and question in _READS | _DATA:
         yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."
+
+
+def _emptied(store: Store, question: str, given: Given, things: Collection[str]) -> Iterator[str]:
+    """For an empty answer about what an object held at a time: the last statement before that took its data away."""
+    times = [instant("at", one) for one in values_of(given, "at")] if question in views.UPWARD else []
+    for thing in sorted(things) if times else ():
+        answer = store.query(_EMPTIED.replace("@thing@", str(NamedNode(thing))))
+        done = sorted(
+            (_instant(end), row["done"].value, end, row["query_id"].value if row["query_id"] else "")
+            for row in (answer if isinstance(answer, QuerySolutions) else ())
+            if _instant(end := (row["end"] or row["start"]).value) <= max(times)
+        )
+        if done and done[-1][1] in _DONE:
+            _, what, time, ident = done[-1]
+            name = min(_values(store, thing, "rdfs:label"), default=thing)
+            yield (
+                f"{name} was {_DONE[what]} at {time}{f' (query {ident})' if ident else ''}: what it held before is not "
+                "in the answer."
+            )
 
 
 def _of_policies(store: Store, question: str, given: Given, things: Collection[str]) -> Iterator[str]:

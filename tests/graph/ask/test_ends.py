@@ -447,3 +447,23 @@ def test_drawn_ends_are_the_same_after_updates(seed: int, tmp_path: Path) -> Non
         known = [line for line in lines if line["query_id"] in own] if number else lines[::2]
         out = exported(part, known, tmp_path / "updated", *UPDATE)
     assert triples(out) == triples(once)
+
+
+# --- notes ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_answer_says_what_took_the_data_away(tmp_path: Path) -> None:
+    rows, lines = days("NOTES", [copied(SOURCE, A), TRUNCATED, read(A), copied(SOURCE, B), changed(B, "DROP")])
+    graph = load(exported(flat(rows), flat(lines), tmp_path / "out"))
+
+    def notes(question: str, **given: str) -> str:
+        answer = ask(graph, find(question), given)
+        return "" if answer.rows else "".join(answer.notes)
+
+    gone = "D.S.A was truncated at 2026-01-02T06:00:00Z (query q2): what it held before is not in the answer."
+    assert gone in notes("lineage-as-of", object_name="D.S.A", at="2026-01-03")
+    assert gone in notes("root-cause", object_name="D.S.A", column_name="C", at="2026-01-03")
+    assert "D.S.B was dropped at 2026-01-05T06:00:00Z (query q5)" in notes(
+        "lineage-as-of", object_name="D.S.B", at="2026-01-06"
+    )
+    assert "was truncated" not in notes("lineage-as-of", object_name="D.S.A", at="2026-01-01")
