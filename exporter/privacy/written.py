@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from exporter.rows import aggregates
 from exporter.rows.documents import Document
-from exporter.rows.properties import KNOWN_COMPOUND, KNOWN_PROPERTIES, is_of_source, policies_in
+from exporter.rows.properties import KNOWN_COMPOUND, KNOWN_PROPERTIES, is_of_source, member_of_grant, policies_in
 from exporter.rows.row import STRUCTURED, Row
 
 if TYPE_CHECKING:
@@ -120,7 +120,8 @@ _OF_GRANT: Final = {
     "SECURABLE_OBJECT_ID": _own(ID),
     "PRIVILEGES": _own(WORD, _WORDS),
 }
-_GRANT: Final = _own(TEXT, _fixed({**_OF_GRANT, "value": _own(TEXT, _fixed(_OF_GRANT))}))
+_IN_GRANT: Final = _own(TEXT, _fixed(_OF_GRANT, member_of_grant))
+_GRANT: Final = _own(TEXT, _fixed({**_OF_GRANT, "value": _IN_GRANT}, member_of_grant))
 _ELEMENT: Final = _grouped(
     {
         **dict.fromkeys(("objectName", "tagValue", "value", "comment"), _atomic()),

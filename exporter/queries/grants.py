@@ -8,6 +8,7 @@ and SECURABLE_OBJECT_…. The accounts of a share are in ``accountsToAdd``, ``ac
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -15,9 +16,9 @@ from msgspec import Raw
 
 from exporter.queries.around import containers
 from exporter.queries.facts import Grant, Thing
-from exporter.queries.identifiers import is_qualified, normal_domain, segment
+from exporter.queries.identifiers import TRUNCATED, is_qualified, normal_domain, segment
 from exporter.queries.objects import said, thing_of
-from exporter.rows.properties import as_text
+from exporter.rows.properties import MEMBERS_OF_GRANT, as_text, member_of_grant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,6 +39,8 @@ that object.
 _ALL: Final = ("ALL", "ALL PRIVILEGES")
 _ACCOUNTS: Final = {"accountsToSet": False, "accountsToAdd": False, "accountsToRemove": True}
 """The properties with the accounts of a share -> whether they revoke."""
+_SEVERAL: Final = ("PRIVILEGES", "ROLES")
+"""The members of a grant that have several values."""
 _elements: Final = msgspec.json.Decoder(list[dict[str, Raw] | None] | dict[str, Raw]).decode
 _several: Final = msgspec.json.Decoder(list[Raw]).decode
 _parts: Final = re.compile(
@@ -107,12 +110,63 @@ def _privilege(privilege: str) -> str:
 
 
 def json_grants(text: str) -> list[dict[str, Raw]]:
-    """The JSON members of each grant in a property's value; empty if the value is not such JSON."""
+    """The JSON members of each grant in a property's value by their documented names; empty if the value is not such
+    JSON.
+    """
+    return [_documented(one) for one in _given(text)]
+
+
+def _given(text: str) -> list[dict[str, Raw]]:
     try:
         found = _elements(text)
     except (msgspec.DecodeError, RecursionError):
         return []
     return [one or {} for one in (found if isinstance(found, list) else [found])]
+
+
+def _documented(given: dict[str, Raw]) -> dict[str, Raw]:
+    """The members by their documented names, also if they are in another letter case. Of several spellings the
+    documented one counts, or none.
+    """
+    spellings = Counter(map(member_of_grant, given))
+    return {
+        member_of_grant(name): raw
+        for name, raw in given.items()
+        if name in MEMBERS_OF_GRANT or spellings[member_of_grant(name)] == 1
+    }
+
+
+def unknown_forms(changed: Thing, properties: Properties) -> Iterator[str]:
+    """The paths of what is not understood in grants and accounts. A truncated value is not told."""
+    for name in ("grant", "revoke"):
+        text = said(properties.atoms.get(name))
+        if text is None or text in {"{}", "[]"} or TRUNCATED in text:
+            continue
+        unknown = [f"{name}.{one}" for each in _given(text) for one in _unknown_members(each)]
+        is_told = any(one for each in json_grants(text) for one in _of_one(changed, each, is_revoked=False))
+        yield from unknown or ([] if is_told else [name])
+    for name in _ACCOUNTS:
+        given = said(properties.atoms.get(name))
+        if given is not None and given.startswith(("{", "[")) and not _is_of_names(given.encode()):
+            yield name
+
+
+def _unknown_members(given: dict[str, Raw]) -> Iterator[str]:
+    """The members that the documents do not have, or that have a value of another type."""
+    for name, raw in given.items():
+        value = bytes(raw)
+        is_id = name == "SECURABLE_OBJECT_ID" and value[:1] not in b"{[tf"
+        is_known = value.startswith(b'"') or is_id or (name in _SEVERAL and _is_of_names(value))
+        if value != b"null" and not (name in MEMBERS_OF_GRANT and is_known):
+            yield name
+
+
+def _is_of_names(value: bytes) -> bool:
+    """Whether the value is a JSON array of strings."""
+    try:
+        return value.startswith(b"[") and all(bytes(one).startswith(b'"') for one in _several(value))
+    except (msgspec.DecodeError, RecursionError):
+        return False
 
 
 def _names(raw: Raw | None) -> list[str]:
@@ -160,7 +214,8 @@ def _securable(told: dict[str, Raw]) -> tuple[Thing | None, str | None]:
 
     def field(name: str) -> str | None:
         raw = told.get(f"SECURABLE_OBJECT_{name}")
-        return None if raw is None else as_text(raw)
+        is_text = raw is not None and (bytes(raw).startswith(b'"') or name == "ID")
+        return as_text(raw) if raw is not None and is_text else None
 
     domain = field("DOMAIN")
     thing = thing_of(domain, field("ID"), field("NAME"))
@@ -199,7 +254,9 @@ def _to_accounts(changed: Thing, properties: Properties) -> Iterator[Grant]:
 
 
 def _listed(given: str) -> list[str]:
-    """The accounts in a JSON array; any other text is one account."""
+    """The accounts in a JSON array; any other text is one account, except an object."""
+    if given.startswith("{"):
+        return []
     if not given.startswith("["):
         return [given]
     try:

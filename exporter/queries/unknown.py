@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.queries.ddl import properties_of
+from exporter.queries.grants import unknown_forms
 from exporter.queries.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, normal_domain, parts_of
-from exporter.queries.objects import said
+from exporter.queries.objects import said, thing_of
 from exporter.queries.policies import policy_kind
 from exporter.rows import documents
 from exporter.rows.columns import columns_of, is_path
@@ -131,6 +132,9 @@ def _of_change(change: ChangeDocument) -> Iterator[str]:
         yield _named("operation", operation or "")
     properties = read(properties_of(change))
     for path in properties.unknown:
+        yield _named("property", path)
+    thing = thing_of(change.object_domain, change.object_id, change.object_name, change.argument_signature)
+    for path in () if thing is None else unknown_forms(thing, properties):
         yield _named("property", path)
     own, new = (
         parts_of(name or "") for name in (said(text(change.object_name)), said(properties.atoms.get("objectName")))

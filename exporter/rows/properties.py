@@ -53,10 +53,20 @@ is_of_source: Final = re.compile(
 """Matches the properties that name the source of a CLONE or LIKE; the view's documents do not give their names."""
 _NEW_NAMES: Final = ("newObjectName", "newName", "newColumnName")
 """Members of a column in an array that may hold its new name, because ``objectName`` is its own name there."""
-_TEXTS: Final = frozenset({"objectName", "comment", "policyBody", "swapTargetDomain", "swapTargetId", "swapTargetName"})
+_NAMES: Final = frozenset({_NAME, "swapTargetDomain", "swapTargetName"})
+"""Atomic properties whose value is a name, as those of :data:`is_of_source` except ids. A number is none."""
+_TEXTS: Final = _NAMES | {"comment", "policyBody", "swapTargetId"}
 """Atomic properties whose value is a name or a text, as those of :data:`is_of_source`; an object or array is neither.
 The documents do not say how an UNSET COMMENT looks; ``{"subOperationType": "UNSET"}`` takes the comment away.
 """
+_LISTS: Final = frozenset({"accountsToSet", "accountsToAdd", "accountsToRemove"})
+"""Atomic properties whose value is an array of names, or one name."""
+MEMBERS_OF_GRANT: Final = (
+    *("PRIVILEGES", "ROLES", "SECURABLE_OBJECT_DOMAIN", "SECURABLE_OBJECT_ID", "SECURABLE_OBJECT_NAME"),
+    *("SECURABLE_OBJECT_SCOPE", "SECURABLE_OBJECT_SCOPE_DOMAIN"),
+)
+"""The members of ``grant`` and ``revoke`` as the documents write them."""
+_MEMBERS: Final = {one.replace("_", ""): one for one in MEMBERS_OF_GRANT}
 NULL: Final = '{"value":null}'
 """The value of the setting of a property that is null, in the form in which rows gave it first."""
 _OF_USERS: Final = frozenset({"comment", "policyBody", "manifest"})
@@ -64,6 +74,7 @@ _OF_USERS: Final = frozenset({"comment", "policyBody", "manifest"})
 _DEEPEST: Final = 8
 """Deeper properties are not converted; the documents nest four levels."""
 
+_is_id: Final = re.compile(r"\s*-?\d+\s*").fullmatch
 _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _string: Final = msgspec.json.Decoder(str).decode
@@ -140,6 +151,15 @@ def meaning(normal: Json | None) -> Json:
     except (msgspec.DecodeError, RecursionError):
         return normal
     return _object((name, meaning(bytes(given[name]).decode())) for name in sorted(given))
+
+
+def member_of_grant(name: str) -> str:
+    """The name of a member of ``grant`` as the documents write it; other names as they are.
+
+    >>> member_of_grant("securableObjectId")
+    'SECURABLE_OBJECT_ID'
+    """
+    return _MEMBERS.get(name.replace("_", "").upper(), name)
 
 
 def as_text(raw: Raw) -> str | None:
@@ -220,11 +240,20 @@ class _Reader:
         return f'{{"value":{value}}}'
 
     def _text(self, name: str, value: Json, here: str) -> str | None:
-        """The value of an atomic property; None for null, and for an object or array in the place of a text."""
-        if value.startswith(("{", "[")) and (name in _TEXTS or is_of_source(name)):
+        """The value of an atomic property; None for null, and for what is no name in the place of one."""
+        end, text = is_of_source(name), _text(value)
+        is_name = name in _NAMES or (end is not None and end[1].lower() != "id")
+        if is_name or name in _LISTS:
+            is_other = text is not None and not value.startswith('"' if is_name else ('"', "["))
+        elif name in {"comment", "policyBody", "tagValue"}:
+            is_other = text is not None and not value.startswith('"')
+        else:
+            is_id = end is not None or name in {"swapTargetId", "objectId"}
+            is_other = is_id and text not in {None, TRUNCATED} and _is_id(text or "") is None
+        if is_other or (name == _NAME and not (text or "").strip()):
             self.note(here)
-            return None
-        return _text(value)
+        is_json = value.startswith(("{", "[")) and (end is not None or name in _TEXTS)
+        return None if is_other and (is_name or name in _LISTS or is_json) else text
 
     def _no_elements(self, name: str, value: Json, into: Properties, here: str) -> Json:
         """A compound property that is empty, truncated, or no object and no array."""

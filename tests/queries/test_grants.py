@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
@@ -10,6 +10,9 @@ from msgspec.structs import replace
 from exporter.queries.facts import Grant, Thing
 from exporter.queries.grants import ANY, held_as, path_of, places, takes_back
 from tests.queries.told import facts_of, row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SHARE = {"objectDomain": "Share", "objectId": 5, "objectName": "PARTNERS"}
 ON_VIEW = {"SECURABLE_OBJECT_DOMAIN": "View", "SECURABLE_OBJECT_ID": 12, "SECURABLE_OBJECT_NAME": "D.S.V"}
@@ -52,6 +55,28 @@ def granted(value: Any, changed: Any = SHARE, name: str = "grant") -> list[str]:
 def test_a_share_is_granted_privileges_and_roles(value: Any, paths: list[str]) -> None:
     assert granted(value) == paths
     assert granted(value, name="revoke") == [f"-{path}" for path in paths]
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [str.lower, str.title, lambda name: name.title().replace("_", ""), lambda name: name.replace("_", "")],
+)
+def test_members_of_a_grant_are_read_in_any_letter_case(spelled: Callable[[str], str]) -> None:
+    value = {"PRIVILEGES": ["SELECT"], **ON_VIEW}
+    assert granted({spelled(name): one for name, one in value.items()}) == granted(value) != []
+
+
+def test_of_several_spellings_the_documented_one_counts_or_none() -> None:
+    view, other = {"PRIVILEGES": ["SELECT"], **ON_VIEW}, {"securable_object_id": 99}
+    assert granted({**other, **view}) == granted(view)
+    del view["SECURABLE_OBJECT_ID"]
+    assert granted({**view, **other, "securableObjectId": 98}) == granted(view)
+
+
+@pytest.mark.parametrize("name", ["accountsToSet", "accountsToAdd", "accountsToRemove"])
+@pytest.mark.parametrize("value", [{"A": {"B": 1}}, 5, '{"A":1}', True])
+def test_no_account_is_named_from_json(value: Any, name: str) -> None:
+    assert [one for one in told({name: {"value": value}}, operation="ALTER") if "account" in one] == []
 
 
 @pytest.mark.parametrize(
