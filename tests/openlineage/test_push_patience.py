@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from openlineage.client.transport.http import HttpConfig
 
 from exporter.cli import main
-from exporter.openlineage.push.http import READ
+from exporter.openlineage.push.answers import Kind
+from exporter.openlineage.push.http import READ, HttpSender
+from exporter.openlineage.push.secrets import Secrets
 from tests.openlineage.hostile import Hostile, Reply, dataset, folder, history, run, run_id
 from tests.openlineage.pushing import counted, kept, push
 
@@ -46,6 +50,26 @@ def test_patience_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_a_slow_answer_is_waited_for() -> None:
     """A Marquez took 12 seconds for one event."""
     assert READ > 12
+
+
+@pytest.mark.parametrize(("patience", "waits"), [(0.2, 0.2), (2, 2), (60, READ), (0, READ)])
+def test_no_answer_is_waited_for_longer_than_the_patience(patience: float, waits: float) -> None:
+    """A backend that accepts the connection and never answers."""
+    url = "http://127.0.0.1:1/"
+    sender = HttpSender(url, HttpConfig(url=url), None, 1, Secrets.of({}, {}), patience)
+    assert sender._limit(0).read_timeout == waits
+    own = HttpSender(url, HttpConfig(url=url), 7.0, 1, Secrets.of({}, {}), patience)
+    assert own._limit(0).read_timeout == 7
+
+
+def test_a_backend_that_is_silent_is_no_longer_waited_for() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        answer = HttpSender(url, HttpConfig(url=url), None, 1, Secrets.of({}, {}), 0.2).send(b"{}")
+    assert answer.kind is Kind.SILENT
+    assert "read timeout=0.2" in answer.text
 
 
 def test_a_backend_that_forbids_everything_ends_the_push_at_once(

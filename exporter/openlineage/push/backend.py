@@ -94,8 +94,10 @@ def _run_of(job: str) -> RunEvent:
     return RunEvent(eventTime="2024-01-01T00:00:00Z", producer=PRODUCER, run=run, job=Job("any", job))
 
 
-def client(connections: int) -> Client:
-    """Reads the client's settings. Raises UsageError where no backend is configured or the settings are invalid."""
+def client(connections: int, patience: float) -> Client:
+    """Reads the client's settings; ``patience``: of the user, in seconds. Raises UsageError where no backend is
+    configured or the settings are invalid.
+    """
     secrets = Secrets.of({}, os.environ)
     with _aside() as said:
         try:
@@ -111,7 +113,7 @@ def client(connections: int) -> Client:
     leaves = list(_leaves(made.transport, raw))
     if any(isinstance(transport, NoopTransport) for transport, _ in leaves):
         raise UsageError(_DISABLED)
-    return Client(tuple(_backend(transport, told, connections) for transport, told in leaves), made)
+    return Client(tuple(_backend(transport, told, connections, patience) for transport, told in leaves), made)
 
 
 def _hint(error: Exception) -> str:
@@ -138,7 +140,7 @@ def _leaves(transport: Transport, raw: Json) -> Iterator[tuple[Transport, Json]]
         yield from _leaves(part, found)
 
 
-def _backend(transport: Transport, raw: Json, connections: int) -> Backend:
+def _backend(transport: Transport, raw: Json, connections: int, patience: float) -> Backend:
     secrets = Secrets.of(raw, os.environ)
     sender: Sender
     if isinstance(transport, HttpTransport | AsyncHttpTransport):
@@ -146,7 +148,8 @@ def _backend(transport: Transport, raw: Json, connections: int) -> Backend:
         address = urljoin(transport.url, transport.endpoint)
         secrets = Secrets.of({**raw, "address": address}, os.environ)
         timeout = None if raw.get("timeout") is None else float(transport.config.timeout)
-        sender, where = HttpSender(address, transport.config, timeout, connections, secrets), without_secrets(address)
+        sender = HttpSender(address, transport.config, timeout, connections, secrets, patience)
+        where = without_secrets(address)
         transport.close(0)
     elif isinstance(transport, KafkaTransport) and transport.producer is not None:
         sender = KafkaSender(transport, secrets)

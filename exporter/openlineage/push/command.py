@@ -48,7 +48,7 @@ def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
     ExporterError for a fault of the program; what was delivered before is recorded.
     """
     require_events(folder)
-    settings = client(choices.concurrency)
+    settings = client(choices.concurrency, choices.patience)
     total, told, interrupted = Counts(), [], False
     for backend in settings.backends:
         one = _Push(folder, choices, settings, backend)

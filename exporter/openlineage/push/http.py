@@ -52,22 +52,25 @@ _NO_HEADER: Final = "has characters that are not allowed in a header; look for l
 
 
 class HttpSender:
-    """Posts events. ``timeout``: seconds from the settings, None where they give none.
+    """Posts events. ``timeout``: seconds from the settings, None where they give none. ``patience``: of the user, in
+    seconds; an answer is not waited for any longer, except where it is 0, which asks for no further tries.
 
     Raises UsageError for invalid headers in the settings.
     """
 
     parallel = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - where to, and how long
         self,
         address: str,
         config: HttpConfig | AsyncHttpConfig,
         timeout: float | None,
         connections: int,
         secrets: Secrets,
+        patience: float = 0,
     ) -> None:
         self._config, self._timeout, self._secrets = config, timeout, secrets
+        self._longest = patience or READ
         self._url, self._headers = _split(address, dict(config.custom_headers))
         self._is_zipped = config.compression == HttpCompression.GZIP
         for name, value in self._headers.items():
@@ -109,7 +112,8 @@ class HttpSender:
     def _limit(self, size: int) -> urllib3.Timeout:
         if self._timeout is not None:
             return urllib3.Timeout(connect=self._timeout, read=self._timeout)
-        return urllib3.Timeout(connect=CONNECT, read=READ + size / _BYTES_A_SECOND)
+        connect, read = min(CONNECT, self._longest), min(READ, self._longest)
+        return urllib3.Timeout(connect=connect, read=read + size / _BYTES_A_SECOND)
 
     def _read(self, response: BaseHTTPResponse, limit: float) -> Answer:
         """The answer; the status counts, even if the rest of the response never arrives."""
@@ -148,7 +152,8 @@ class HttpSender:
         try:
             bearer = self._config.auth.get_bearer()
             headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
-            limit = urllib3.Timeout(connect=_ASKING, read=_ASKING)
+            asking = min(_ASKING, self._longest)
+            limit = urllib3.Timeout(connect=asking, read=asking)
             answer = self._pool.request("GET", address, headers=headers, timeout=limit, retries=False, redirect=False)
             told = answer.json() if answer.status == 200 else None
         except (NewConnectionError, ProtocolError, TimeoutError):
