@@ -65,14 +65,12 @@ class Lines:
         return self._line(text, root) if _may_be_json(text) and _is_json(text) else self._names.in_text(text)
 
     def _line(self, text: str, root: Place) -> str:
-        where = Where(text, root, _said)
-        return self._strings.sub(lambda found: self._string(found, root, where), text)
+        where, known = Where(text, root, _said), self._known.get
+        return self._strings.sub(lambda found: known(found[0]) or self._string(found, root, where), text)
 
     def _string(self, found: re.Match[str], root: Place, where: Where) -> str:
+        """The replacement of a string or member that is not known yet."""
         given = found[0]
-        known = self._known.get(given)
-        if known is not None:
-            return known
         name, colon, value = found.groups()
         if name is None:
             return self._number(given, found.start(), where)

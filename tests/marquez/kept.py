@@ -1,6 +1,6 @@
 """The state of the fake Marquez: datasets, jobs and runs in memory, with the behaviour of a real one.
 
-Written from the answers of a running Marquez 0.51.1; ``test_habits.py`` compares it with a real one.
+Written from the answers of a running Marquez 0.51.2-SNAPSHOT; ``test_habits.py`` compares it with a real one.
 """
 
 from __future__ import annotations

@@ -267,7 +267,7 @@ ARRIVALS: Final = {
 def test_rows_that_come_late_do_not_bring_back_what_has_changed_since(
     marquez: Marquez, days: Days, tmp_path: Path
 ) -> None:
-    """A run that is told again with more columns has two versions of its output in Marquez 0.51.1, which takes any of
+    """A run that is told again with more columns has two versions of its output in Marquez 0.51, which takes any of
     them for the present one (``findOutputDatasetVersionsFor`` has no order), and the stand-in the first.
     """
     once = at_once(three_days(), tmp_path, marquez)

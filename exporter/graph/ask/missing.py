@@ -116,6 +116,16 @@ _DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "re
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
 _DATA_OF_OTHERS: Final = ("View", "Stream")
+_TAGGED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+ASK {
+  VALUES ?object { @thing@ }
+  VALUES ?match_name { @columns@ }
+  ?column ah:columnOf ?object ; ah:matchName ?match_name .
+  ?setting ah:onColumn ?column ; a ah:TagSetting .
+}
+"""
+_AROUND: Final = ("Database", "Schema")
 _NO_DATA: Final = ("View", "Materialized view", "Stream", "Function", "Procedure", "External function")
 
 
@@ -175,6 +185,13 @@ def _told(path: Path) -> dict[str, Any]:
         told = json.loads(path.read_text(encoding="utf-8"))
         return told if isinstance(told, dict) else {}
     return {}
+
+
+def no_row(store: Store) -> str:
+    """The note on an empty answer of which nothing else is known."""
+    known = period(store)
+    when = "" if known is None else f" from {known[0]} to {known[1]}"
+    return f"No row{when} has what this question asks for."
 
 
 # --- times ------------------------------------------------------------------------------------------------------------
@@ -287,6 +304,8 @@ def _of_kind(store: Store, question: str, thing: str) -> Iterator[str]:
             f"{views.behind(store, thing) or _UNKNOWN_BEHIND}, too."
             + (_READ_ITSELF if question == "sensitive-data-movement" and kind in _DATA_OF_OTHERS else "")
         )
+    elif kind in _AROUND and question in _READS | _DATA:
+        yield f"{name} is a {kind.lower()}: rows tell reads and writes of the objects in it. Ask for these."
     elif kind == "Share" and question in _READS | _DATA:
         yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."
 
@@ -311,7 +330,14 @@ def _emptied(store: Store, question: str, given: Given, things: Collection[str])
 
 
 def _of_policies(store: Store, question: str, given: Given, things: Collection[str]) -> Iterator[str]:
-    """For an empty answer to a question that is only about what has a mask, or a tag."""
+    """For an empty answer to a question that is only about what has a mask, a tag or a grant."""
+    known = period(store)
+    first = "the first row" if known is None else known[0]
+    if question == "exposure":
+        yield (
+            "Rows record grants to shares, and shares that are open to accounts: what roles may do, and what was "
+            f"granted before {first}, is not on record."
+        )
     columns = [match_name(one) for one in values_of(given, "column_name")]
     for thing in sorted(things):
         name = min(_values(store, thing, "rdfs:label"), default=thing)
@@ -323,12 +349,20 @@ def _of_policies(store: Store, question: str, given: Given, things: Collection[s
             )
         if question == "policy-coverage" and not _has_tag(store, thing):
             yield f"No row sets a tag on {name}: policy-coverage lists only what has a tag."
+        if question == "tag-history" and columns and not _holds(store, _TAGGED, thing, columns):
+            what = ", ".join(values_of(given, "column_name"))
+            yield f"No row sets a tag on {name}.{what}: what was set before {first} is not on record."
 
 
 def _is_masked(store: Store, thing: str, columns: list[str]) -> bool:
     """Whether a column had a masking policy at any time: set on it or on its tag, or enforced."""
+    return _holds(store, _MASKED, thing, columns)
+
+
+def _holds(store: Store, question: str, thing: str, columns: list[str]) -> bool:
+    """The answer of an ASK about the columns of a thing; about any of its columns if none are given."""
     values = " ".join(str(Literal(one)) for one in columns) or "UNDEF"
-    return bool(store.query(_MASKED.replace("@thing@", f"<{thing}>").replace("@columns@", values)))
+    return bool(store.query(question.replace("@thing@", f"<{thing}>").replace("@columns@", values)))
 
 
 def _has_tag(store: Store, thing: str) -> bool:

@@ -86,7 +86,8 @@ def answer(
         store = load(graph) if stored is None else Store.read_only(str(stored))
         loaded(stored)
         found = ask(store, question, params, most)
-        return replace(found, notes=[*found.notes, *filtered])
+        empty = [missing.no_row(store)] if is_shipped(question) and not found.rows and not found.notes else []
+        return replace(found, notes=[*found.notes, *empty, *filtered])
 
 
 def check_all(question: Question, params: Given) -> None:

@@ -168,3 +168,29 @@ def test_filters_are_named_and_the_rows_of_an_answer_stay_as_they_are(
     assert fewer.out == whole.out
     assert "The settings of this export leave out rows or objects: since 2026-03-02" in fewer.err
     assert "leave out" not in whole.err
+
+
+def test_a_schema(store: Store) -> None:
+    assert "D.S is a schema: rows tell reads and writes of the objects in it" in notes(
+        store, "who-accessed", object_name="D.S", domain="Schema"
+    )
+
+
+def test_grants_of_which_no_row_tells(store: Store) -> None:
+    told = notes(store, "exposure", object_name="D.S.CUT")
+    assert "what roles may do, and what was granted before 2026-03-01T06:00:00Z, is not on record" in told
+
+
+def test_a_column_that_never_had_a_tag(store: Store) -> None:
+    assert "No row sets a tag on D.S.CUT.X: what was set before 2026-03-01T06:00:00Z" in notes(
+        store, "tag-history", object_name="D.S.CUT", column_name="X"
+    )
+
+
+def test_an_empty_answer_has_the_period_of_the_record(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nothing else is known of it; as on the pages."""
+    said = "No row from 2026-03-01T06:00:00Z to 2026-03-07T06:00:00Z has what this question asks for."
+    assert cli.main(["query", "masking-policies", "--graph", str(out)]) == 0
+    assert said in capsys.readouterr().err
+    assert cli.main(["query", "who-accessed", "--graph", str(out), "--param", "object_name=D.S.A"]) == 0
+    assert said not in capsys.readouterr().err
