@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DATASET: Final = "dataset"  # a dataset receives the objects that have its name
 NAME: Final = "name"  # a name receives the objects that have it
+CONTAINED: Final = "contained"  # a database receives what ends it or its schemas, and what is in them
 CLONED: Final = "clone-0"  # a database receives the CLONEs into it, and its tables
 CLONED_FROM: Final = "clone-1"  # a database receives the CLONEs from it, and the tables that these made
 ELEMENT: Final = "element"  # a tag, policy or grantee receives the objects on which it is set, and its drops

@@ -22,8 +22,6 @@ from exporter.engine.rounds import Before, NotByDay
 from exporter.errors import UsageError
 from exporter.messages import (
     ASIDE,
-    CLONED,
-    CLONED_FROM,
     DATASET,
     ELEMENT,
     HELPERS,
@@ -74,7 +72,6 @@ if TYPE_CHECKING:
 
 Messages = TypeVar("Messages")
 _KNEW: Final = (PROFILE, DATASET, NAME, ELEMENT, HELPERS, *THINGS)
-_HAPPENED: Final = (CLONED, CLONED_FROM)
 _DUE: Final = (WRITTEN, NAMED_FOR_QUERY, *THINGS)
 _PARENTS: Final = "parents"
 _CLONES: Final = "clones"
@@ -282,8 +279,8 @@ class _Day(Generic[Messages]):
         def knew(others: Sequence[Messages]) -> Messages:
             return store.latest_of(things, _KNEW, others)
 
-        def happened(others: Sequence[Messages]) -> Messages:
-            return store.load_of(things, _HAPPENED, others)
+        def happened(others: Sequence[Messages], to: Sequence[str]) -> Messages:
+            return store.load_of(things, to, others)
 
         try:
             made = rounds.export(

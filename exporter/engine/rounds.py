@@ -24,6 +24,7 @@ from exporter.messages import (
     ASIDE,
     CLONED,
     CLONED_FROM,
+    CONTAINED,
     DATASET,
     ELEMENT,
     ENTRY,
@@ -46,7 +47,7 @@ from exporter.steps.accusing import accuse, mention
 from exporter.steps.answering import answer
 from exporter.steps.bridging import bridge, follow
 from exporter.steps.cataloguing import catalogue
-from exporter.steps.cloning import from_, into
+from exporter.steps.cloning import end, from_, into
 from exporter.steps.daily import REFUSED as REFUSED_DAYS
 from exporter.steps.daily import by_day, to_days
 from exporter.steps.gathering import gather, resolve_names, settle
@@ -95,13 +96,14 @@ class Exported(Generic[Messages]):
 @dataclass(frozen=True)
 class Before(Generic[Messages]):
     """The state from which a day continues. ``knew``: messages -> the state of their receivers at the end of the day
-    before. ``happened``: messages -> what happened to schemas and databases on all days before, for their receivers.
+    before. ``happened``: messages, and receivers -> what happened to schemas and databases on all days before, for
+    those of the receivers that get messages.
     ``due``: messages of queries that had not ended then; ``is_due``: whether there are any. ``has_clones``:
     whether a schema or database was cloned before.
     """
 
     knew: Callable[[Sequence[Messages]], Messages]
-    happened: Callable[[Sequence[Messages]], Messages]
+    happened: Callable[[Sequence[Messages], Sequence[str]], Messages]
     due: Messages
     is_due: bool = False
     has_clones: bool = False
@@ -136,7 +138,8 @@ def export(
             holds.append(engine.each(engine.only(told, [HELD]), hold, job))
             continue
         clones = bool(counts["clones"]) or (before is not None and before.has_clones)
-        known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex, clones=clones)
+        ends = bool(counts["ends"])
+        known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex, clones=clones, ends=ends)
         with watch.stage("answer"):
             answered = engine.kept(_answered(engine, told, known, before), f"{job.day}answered-{turn}")
             counts.join(engine.counts(answered))
@@ -244,6 +247,8 @@ def _answered(engine: Engine[Messages], told: Messages, job: Job, before: Before
     profiles, things = [engine.only(told, [PROFILE])], [engine.only(told, THINGS)]
     if before is None:
         gathered = engine.met(profiles, gather, job)
+        if job.ends:
+            gathered = engine.met([gathered], end, job)
         if job.clones:
             gathered = engine.met([engine.met([gathered], into, job)], from_, job)
         named = engine.met([gathered], resolve_names, job)
@@ -251,8 +256,10 @@ def _answered(engine: Engine[Messages], told: Messages, job: Job, before: Before
         return engine.met([*things, settled], answer, job)
     known = [before.knew(profiles)]
     gathered = engine.kept(engine.met([*profiles, *known], gather, job), f"{job.day}gathered")
-    for what, step in ((CLONED, into), (CLONED_FROM, from_)) if job.clones else ():
-        of_databases = engine.only(before.happened([gathered]), [what])
+    ending = [(CONTAINED, end)] if job.ends else []
+    cloning = [(CLONED, into), (CLONED_FROM, from_)] if job.clones else []
+    for what, step in (*ending, *cloning):
+        of_databases = before.happened([gathered], [what])
         gathered = engine.kept(engine.met([gathered, of_databases], step, job), f"{job.day}{what}")
     names = engine.only(before.knew([gathered]), [NAME])
     named = engine.kept(engine.met([gathered, names], resolve_names, job), f"{job.day}named")

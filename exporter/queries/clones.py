@@ -22,15 +22,22 @@ KINDS: Final = {"database": 1, "schema": 2}
 COPIED: Final = "table"
 """The kind of objects whose data a CLONE of their schema or database copies."""
 
+BEGINS: Final = "CREATE"
+ENDS: Final = ("DROP", "REPLACE")
+"""Operations on a schema or database after which nothing that was in it is there."""
+RESTORES: Final = "UNDROP"
+
 
 class Remade(NamedTuple):
     """A schema or database is made, dropped, restored or renamed: what has its name afterwards is another one.
-    ``source``: the name of that which was cloned, empty if it is no CLONE. Names are canonical.
+    ``source``: the name of that which was cloned, empty if it is no CLONE. Names are canonical. ``operation``: as in
+    the row.
     """
 
     change_key: str
     target: str
     source: str
+    operation: str
 
 
 def remade(content: Content) -> Iterator[tuple[str, Remade]]:
@@ -47,7 +54,7 @@ def remade(content: Content) -> Iterator[tuple[str, Remade]]:
             if name is not None and len(parts_of(name)) == KINDS[kind]:
                 target = canonical_name(name)
                 is_clone = source != target and name == change.thing.name
-                yield change.thing.key, Remade(change.change_key, target, source if is_clone else "")
+                yield change.thing.key, Remade(change.change_key, target, source if is_clone else "", change.operation)
 
 
 def _source(change: Change, content: Content) -> str:

@@ -1,35 +1,57 @@
-"""Tables that came by a CLONE of their schema or database: they are matched by name with those that were cloned.
+"""What statements on schemas and databases do to what is in them.
 
-No row names them. A table that the rows show first after the CLONE, under a name in the clone, and do not create,
-came by it. Its database looks for the CLONE; the database that was cloned says since when the source had its name; that
-name informs the objects that had it. They know what they were at the time of the CLONE.
+An object ends with a DROP or REPLACE of its schema or database, as if its name was taken: if no later row shows it, and
+no UNDROP takes the DROP back.
+
+Tables that came by a CLONE of their schema or database are matched by name with those that were cloned. No row names
+them. A table that the rows show first after the CLONE, under a name in the clone, and do not create, came by it. Its
+database looks for the CLONE; the database that was cloned says since when the source had its name; that name informs
+the objects that had it. They know what they were at the time of the CLONE.
 """
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exporter.messages import CLONED, CLONED_FROM, NAME, OBJECT, Message, by_key, encode, order, parts, rank, within
-from exporter.queries.clones import COPIED, KINDS, around, database, in_source
+from exporter.messages import (
+    CLONED,
+    CLONED_FROM,
+    CONTAINED,
+    NAME,
+    OBJECT,
+    Message,
+    by_key,
+    encode,
+    order,
+    parts,
+    rank,
+    within,
+)
+from exporter.queries.around import containers
+from exporter.queries.clones import BEGINS, COPIED, ENDS, KINDS, RESTORES, around, database, in_source
+from exporter.queries.identifiers import canonical_name
 from exporter.steps.carried import CLONES, COPIES
 from exporter.steps.state import snapshot
 from exporter.things.copies import Copy
-from exporter.things.lives import NEVER, Event
+from exporter.things.lives import NEVER, Event, Take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from exporter.steps.job import Job
     from exporter.things.lives import Profile
 
 _EVENT, _MEMBER, _COPY = range(3)
 _DAY: Final = 86_400_000_000
-COPY_OF: Final = 2
-"""Rank of a copy among the messages to a name."""
+COPY_OF, ENDED_BEFORE, ENDED = 2, 3, 4
+"""Ranks among the messages to a name: a copy; what ended the schema or database of an object that has it, as
+known on the day before and now.
+"""
 
 
 class _Member(Struct, array_like=True, frozen=True, gc=False):
@@ -41,6 +63,16 @@ class _Member(Struct, array_like=True, frozen=True, gc=False):
     within: list[str]
 
 
+class _Content(Struct, array_like=True, frozen=True, gc=False):
+    """An object with its canonical names, and the latest query that names it so far (as in :class:`Profile`)."""
+
+    key: str
+    names: list[str]
+    shown: tuple[int, str]
+
+
+_read_content: Final = msgspec.msgpack.Decoder(_Content).decode
+read_ends: Final = msgspec.msgpack.Decoder(tuple[str, list[Take]]).decode
 _read_event: Final = msgspec.msgpack.Decoder(Event).decode
 _read_member: Final = msgspec.msgpack.Decoder(_Member).decode
 read_copy: Final = msgspec.msgpack.Decoder(Copy).decode
@@ -68,7 +100,7 @@ def _member(profile: Profile) -> Iterator[Message]:
     (since, _), name = min((seen, name) for name, seen in profile.names.items())
     member = _Member(start, None, profile.key, sorted({one for each in profile.names for one in around(each)}))
     if not creates and since == start and around(name):
-        nobody = Event(0, "", 0, "", "", "")
+        nobody = Event(0, "", 0, "", "", "", "")
         kept, columns = profile.made_first[2], sorted(profile.columns)
         copy = Copy(profile.key, name, query_id, profile.changed, kept, columns, nobody, "", NEVER)
         key = within(account, database(around(name)[-1]))
@@ -152,3 +184,75 @@ def to_holders(account: str, copies: Iterable[Message], holders: Iterable[str]) 
         for key in holders:
             if key != copy.key:
                 yield Message(OBJECT, within(account, key), order(COPIES, 0, copy.key), message.body)
+
+
+# --- DROP, REPLACE and UNDROP -----------------------------------------------------------------------------------------
+
+
+def to_ends(profile: Profile, names: Collection[str], job: Job) -> Iterator[Message]:
+    """Send what ends, restores or renames schemas and databases, and the objects in them, to the databases. ``names``:
+    of the object. In an update each day keeps both, since a later DROP needs them.
+    """
+    account, told = profile.account, list[Message]()
+    for event in sorted(profile.remade):
+        if event.operation != BEGINS:
+            told.append(Message(CONTAINED, within(account, database(event.target)), order(_EVENT), encode(event)))
+    own = sorted({canonical_name(name) for name in names} if profile.object_id is not None else ())
+    content = encode(_Content(profile.key, own, profile.shown))
+    for one in sorted({database(place) for name in own for place in _places(profile.kind, name)}):
+        told.append(Message(CONTAINED, within(account, one), order(_MEMBER, 0, profile.key), content))
+    if job.ends:
+        yield from told
+    if job.day:
+        yield from map(snapshot, told)
+
+
+def end(messages: Iterable[Message], _: Job) -> Iterator[Message]:
+    """What ended schemas and databases is sent to the names in them. Other messages pass through."""
+    for to, key, group in by_key(messages):
+        if to != CONTAINED:
+            yield from group
+            continue
+        account, events = parts(key)[0], set[Event]()
+        for what, told in groupby(group, _read_end):
+            if isinstance(what, Event):
+                events.add(what)
+            elif events:
+                yield from _to_names(account, what, [_read_content(message.body) for message in told], events)
+
+
+def _read_end(message: Message) -> Event | str:
+    """An event, or the key of an object: in an update each day that names the object sends it, one after the other."""
+    return _read_event(message.body) if rank(message) == _EVENT else _read_content(message.body).key
+
+
+def _to_names(account: str, object_key: str, told: list[_Content], events: Iterable[Event]) -> Iterator[Message]:
+    kind, shown = object_key.split("/", 1)[0], max(one.shown for one in told)
+    for name in sorted({name for one in told for name in one.names}):
+        places = _places(kind, name)
+        own = sorted(one for one in events if one.target in places)
+        if own:
+            ends = _ends(one for one in own if (one.end, one.query_id) >= shown)
+            key = within(account, f"{kind}/{name}")
+            yield Message(NAME, key, order(ENDED, 0, object_key), encode((object_key, ends)))
+
+
+def _ends(events: Iterable[Event]) -> list[Take]:
+    """The ends that no UNDROP took back, of events in order of time. After a RENAME or SWAP it is not known what is in
+    the schema or database of that name.
+    """
+    ends: list[Event] = []
+    for event in events:
+        if event.operation in ENDS:
+            ends.append(event)
+        elif event.operation == RESTORES:
+            dropped = [one for one in ends if one.target == event.target and one.operation == "DROP"]
+            ends = [one for one in ends if one not in dropped[-1:]]
+        else:
+            break
+    return [(one.end, one.query_id) for one in ends]
+
+
+def _places(kind: str, name: str) -> list[str]:
+    """The canonical names of the schema and the database of an object."""
+    return [canonical_name(one.name) for one in containers(kind, name) if one.name is not None]

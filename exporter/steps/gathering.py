@@ -33,7 +33,7 @@ from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_
 from exporter.openlineage.facets import lifecycle
 from exporter.queries.identifiers import canonical_name
 from exporter.steps.carried import DATASETS, DROPS, KNOWN, SAME_NAMES, TAKEN, Known, read_known
-from exporter.steps.cloning import COPY_OF, to_databases, to_holders
+from exporter.steps.cloning import COPY_OF, ENDED, ENDED_BEFORE, read_ends, to_databases, to_ends, to_holders
 from exporter.steps.people import to_owners
 from exporter.steps.state import snapshot
 from exporter.steps.tallies import Tally
@@ -70,6 +70,7 @@ def gather(messages: Iterable[Message], job: Job) -> Iterator[Message]:
             yield from _to_datasets(known.profile, job)
         yield from _to_names(known.profile)
         yield from to_databases(known.profile, job)
+        yield from to_ends(known.profile, _had(known.profile), job)
         yield from _to_elements(known.profile)
         yield from to_owners(known.profile)
 
@@ -206,21 +207,21 @@ _read_holder: Final = msgspec.msgpack.Decoder(_Holder).decode
 
 def _name(key: str, group: Iterator[Message], job: Job) -> Iterator[Message]:
     account = parts(key)[0]
-    nameless: set[str] = set()
-    known: dict[str, _Holder] = {}
-    copies: list[Message] = []
+    heard: dict[int, list[Message]] = {}
     for message in dict.fromkeys(group):
-        if rank(message) == COPY_OF:
-            copies.append(message)
-            continue
+        heard.setdefault(rank(message), []).append(message)
+    copies = heard.get(COPY_OF, [])
+    nameless = {_read_holder(message.body).key for message in heard.get(_NAMELESS, ())}
+    known: dict[str, _Holder] = {}
+    for message in heard.get(_HAS_ID, ()):
         one = _read_holder(message.body)
-        if rank(message) == _NAMELESS:
-            nameless.add(one.key)
-        else:
-            known[one.key] = _both(known[one.key], one) if one.key in known else one
-    yield from _taken(account, known)
+        known[one.key] = _both(known[one.key], one) if one.key in known else one
+    ends = dict(read_ends(message.body) for message in (*heard.get(ENDED_BEFORE, ()), *heard.get(ENDED, ())))
+    yield from _taken(account, known, ends)
     yield from to_holders(account, copies, sorted(nameless | known.keys()))
     if job.day:
+        for ended in sorted(ends.items()):
+            yield snapshot(Message(NAME, key, order(ENDED_BEFORE, 0, ended[0]), encode(ended)))
         for rank_, holders in ((_NAMELESS, nameless), (_HAS_ID, known)):
             for one_key in sorted(holders):
                 holder = known[one_key] if rank_ == _HAS_ID else _Holder(one_key, (NEVER, ""), is_last=False, takes=[])
@@ -237,13 +238,15 @@ def _both(one: _Holder, other: _Holder) -> _Holder:
     return _Holder(one.key, latest.shown, latest.is_last, takes, one.taken or other.taken)
 
 
-def _taken(account: str, holders: dict[str, _Holder]) -> Iterator[Message]:
+def _taken(account: str, holders: dict[str, _Holder], ends: dict[str, list[Take]]) -> Iterator[Message]:
     """Send to objects that their name was taken after all that is known of them, where that is news. An object that is
-    shown again later had its name all the time: a temporary table only hid it.
+    shown again later had its name all the time: a temporary table only hid it. ``ends``: of the schemas and databases
+    of objects, which take the name as well.
     """
-    takes = sorted((take, one.key) for one in holders.values() for take in one.takes)
+    every = sorted((take, one.key) for one in holders.values() for take in one.takes)
     for key in sorted(holders):
         one = holders[key]
+        takes = sorted([*every, *((end, "") for end in ends[key])]) if key in ends else every
         later = (take for take, taker in takes if taker != key and take >= one.shown) if one.is_last else iter(())
         taken = next(later, None)
         if taken != one.taken:

@@ -24,7 +24,8 @@ class Job:
     by day. ``query_text``: whether SQL text is exported. ``validate``: whether nodes are validated. ``shapes``:
     folders with the user's shapes. ``in_order``: whether texts are sorted for people (small inputs only).
     ``begun``: start of each account's first query (microseconds since 1970); ``load``: a digest of the queries;
-    ``clones``: whether a schema or database was cloned, in these rows or before; all known once all rows are read.
+    ``clones``: whether a schema or database was cloned, in these rows or before; ``ends``: whether one
+    was dropped, replaced or restored in these rows; all known once all rows are read.
     ``turn``: differs each time that the rounds are run, so that caches are not
     shared between them. ``run``: the number of this run in an update, otherwise 0. ``day``: the day that an update
     currently makes; ``until``: its end (microseconds since 1970). ``forget_asked``: the names of users to forget as
@@ -48,6 +49,7 @@ class Job:
     openlineage: OpenLineageSettings = field(default_factory=OpenLineageSettings)
     begun: Mapping[str, int] = field(default_factory=dict)
     clones: bool = False
+    ends: bool = False
     load: int = 0
     turn: str = ""
     run: int = 0

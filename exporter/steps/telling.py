@@ -24,7 +24,7 @@ from exporter.openlineage.fates import note
 from exporter.openlineage.jobs import parent_id, root_id
 from exporter.queries.bounds import beyond
 from exporter.queries.build import alike, disagree, distinct, least, query_facts
-from exporter.queries.clones import remade
+from exporter.queries.clones import ENDS, RESTORES, remade
 from exporter.queries.facts import NO_HISTORY, History, QueryFacts
 from exporter.queries.reads import only_reads
 from exporter.recent import Recent
@@ -197,7 +197,9 @@ class _Teller:
         if self._job.events:
             yield from _to_parents(facts, address)
         self.tally.told(facts)
-        self.tally.count("clones", any(one.source for _, one in remade(facts.content)))
+        events = [event for _, event in remade(facts.content)]
+        self.tally.count("clones", any(event.source for event in events))
+        self.tally.count("ends", any(event.operation in {*ENDS, RESTORES} for event in events))
         self._people.hear(facts)
         at = home(address)
         for object_key in add(self._profiles, facts, self._learned):

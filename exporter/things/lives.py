@@ -37,6 +37,7 @@ class Event(NamedTuple):
     change_key: str
     target: str
     source: str
+    operation: str = ""
 
 
 class Profile(Struct, gc=False):

@@ -56,8 +56,8 @@ def add(
 
 def _time(profile: Profile, one: Said, facts: QueryFacts) -> None:
     """Add when the query names, changes and makes the object."""
-    for change_key, target, source in one.remade:
-        profile.remade.add(Event(facts.end, facts.query_id, facts.start, change_key, target, source))
+    for told in one.remade:
+        profile.remade.add(Event(facts.end, facts.query_id, facts.start, *told))
     effect = one.effect
     if one.names:
         profile.first = min(profile.first, (facts.start, facts.query_id, effect.creates))

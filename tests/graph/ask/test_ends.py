@@ -19,6 +19,7 @@ from exporter.graph.ask.store import load
 from tests import exports
 from tests.graph.ask import dense_histories
 from tests.graph.ask.stories import days, exported, flat
+from tests.graph.ask.test_clones import place
 from tests.graph.ask.test_names import SET_MASK, changed, copied, read, renamed, thing
 from tests.test_updates import UPDATE, triples
 
@@ -66,6 +67,12 @@ def granted(table: Json) -> Json:
     return changed(share, grant={"value": {"PRIVILEGES": ["SELECT"], **grant}})
 
 
+def renamed_to(table: Json, name: str) -> Json:
+    return changed(table, objectName={"value": name})
+
+
+S, IN_E = place("D.S", 71), thing("A", 93) | {"objectName": "E.S.A"}
+IN_SCHEMA: Final = [copied(IN_E, A, "CREATE"), changed(A, tags=SET_TAG), granted(A)]
 STORIES: Final[dict[str, list[Json]]] = {
     "truncated": [copied(SOURCE, A), TRUNCATED, copied(OTHER, A), copied(A, B)],
     "without-query-history": [copied(SOURCE, A), {"objects_modified": [A]}, copied(OTHER, A), copied(A, B)],
@@ -126,6 +133,18 @@ STORIES: Final[dict[str, list[Json]]] = {
     "undropped": [
         changed(A, tags=SET_TAG), granted(A), changed(A, "DROP"), read(B), changed(A, "UNDROP"), read(B),
     ],
+    # the schema D.S is dropped with all that is in it; E.S is another one
+    "schema-dropped": [*IN_SCHEMA, read(A, "BEN"), changed(S, "DROP"), read(IN_E)],
+    "schema-replaced": [*IN_SCHEMA, changed(place("D.S", 72), "REPLACE"), copied(IN_E, A2, "CREATE"), read(A2, "CLEO")],
+    "database-dropped": [*IN_SCHEMA, read(A, "BEN"), changed(place("D", 70), "DROP"), read(IN_E)],
+    "schema-restored": [*IN_SCHEMA, changed(S, "DROP"), changed(place("D", 70), "DROP"),
+                        changed(place("D", 70), "UNDROP"), changed(S, "UNDROP")],
+    "schema-dropped-again": [*IN_SCHEMA, changed(S, "DROP"), changed(S, "UNDROP"), read(A), changed(S, "DROP")],
+    "shown-after-drop-of-schema": [*IN_SCHEMA, changed(S, "DROP"), {**read(A, "CLEO"), **changed(A, tags=SET_TAG)}],
+    "out-of-schema": [*IN_SCHEMA, renamed_to(A, "E.S.A"), changed(S, "DROP"), read(IN_E)],
+    # which schema was dropped is not known: the one with A is called D.S2
+    "renamed-schema": [*IN_SCHEMA, changed(S, objectName={"value": "D.S2"}), changed(place("D.S", 73), "CREATE"),
+                       changed(place("D.S", 73), "DROP")],
 }  # fmt: skip
 
 
@@ -220,6 +239,34 @@ def test_an_answer_without_rows_points_to_what_is_not_recorded(
     assert "docs/not-recorded.md" in errors()
     assert "docs/not-recorded.md" not in errors("--fail-on-rows")
     assert (Path(__file__).parents[3] / "docs" / "not-recorded.md").is_file()
+
+
+# --- a schema or database that is dropped -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [("schema-dropped", 5), ("database-dropped", 5), ("schema-replaced", 4), ("schema-restored", None),
+     ("schema-dropped-again", 7), ("shown-after-drop-of-schema", None), ("renamed-schema", None)],
+)  # fmt: skip
+def test_tables_end_with_their_schema(name: str, day: int | None, told: Callable[[str], Path]) -> None:
+    """``day``: of the statement that ends A with its data, its name, its tags and its grants."""
+    out = told(name)
+    (former,) = asked(out, "former-names", object_id="3", domain="Table")
+    assert (former[1], former[3]) == ("D.S.A", day and f"2026-01-{day:02}T06:00:00Z")
+    own = {"object_id": "3", "domain": "Table"}
+    for question in ("policy-coverage", "exposure"):
+        assert cells(out, question) == (set() if day else {"D.S.A"})
+        assert cells(out, question, at=at(3)) == {"D.S.A"}
+    unused = cells(out, "unused-objects", since="2026-02-01T00:00:00Z")
+    assert ("D.S.A" in unused) == (day is None or name == "schema-replaced")
+    assert cells(out, "lineage-as-of", **own, at=at(3)) == {"E.S.A"}
+    assert cells(out, "lineage-as-of", **own, at=at(8)) == (set() if day else {"E.S.A"})
+
+
+def test_a_table_that_left_the_schema_is_not_dropped_with_it(told: Callable[[str], Path]) -> None:
+    assert {row[3] for row in asked(told("out-of-schema"), "former-names", object_name="E.S.A")} >= {None}
+    assert asked(told("out-of-schema"), "exposure", object_id="3")
 
 
 # --- a name that is taken ---------------------------------------------------------------------------------------------
