@@ -19,18 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.kills import (
-    EXPORTER,
-    ROOT,
-    backend,
-    export,
-    must,
-    output,
-    promise,
-    pushing,
-    rows,
-    writing,
-)
+from benchmarks.kills import EXPORTER, ROOT, backend, export, must, output, promise, pushing, rows, writing
 from benchmarks.victims import DAEMON, JAVA, seen
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.measured import ROOT, say
 from benchmarks.programs import Bench
-from exporter.engine import session
+from exporter.engines import session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks import push
 from benchmarks.generate import Sizes, write
-from exporter import manifest
 from exporter.openlineage.push.ledger import fingerprint
+from exporter.publish import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 from pyoxigraph import QuerySolutions
 
 from benchmarks import generate
-from exporter.graph.ask.questions import ask, find, questions
-from exporter.graph.ask.store import load
+from exporter.ask.questions import ask, find, questions
+from exporter.graph.store import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -36,7 +36,7 @@ spark.eventLog.rolling.enabled false
 spark.eventLog.compress false
 """
 _EXPORT: Final = (
-    "import sys; from exporter.cli import main; from exporter.engine import on_spark; "
+    "import sys; from exporter.cli import main; from exporter.engines import on_spark; "
     "on_spark._PARTITIONS = {most}; sys.exit(main())"
 )
 _NO_LIMIT: Final = 10_000

@@ -20,36 +20,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
-from exporter.engine import local, rounds
-from exporter.messages import is_text
-from exporter.openlineage import check
-from exporter.steps import carried, hearing, recurring, telling, writing
-from exporter.steps.job import Job
-from exporter.steps.reading import Record, read
-from exporter.steps.saying import Saying
-from exporter.steps.texts import pieces
+from exporter.engines import local
+from exporter.openlineage import datasets
+from exporter.pipeline import extract, recurring, rounds, write
+from exporter.pipeline import messages as carried
+from exporter.pipeline.job import ExportJob
+from exporter.pipeline.messages import is_text
+from exporter.pipeline.read import Record, read
+from exporter.pipeline.texts import NodeWriter, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from exporter.engine.carrying import Step
-    from exporter.messages import Message
+    from exporter.pipeline.messages import Message
+    from exporter.pipeline.rounds import Step
 
 _INSIDE: Final[dict[str, tuple[tuple[Any, str], ...]]] = {
-    "rows": ((hearing, "read_line"),),
-    "facts": ((carried.Told, "facts"), (writing, "read_told")),
-    "mentions": ((telling, "said"), (telling, "add")),
-    "answers": ((writing, "_together"),),
-    "nodes": ((writing, "statement_nodes"), (writing, "run_nodes")),
-    "checks": ((Saying, "checked"),),
+    "rows": ((extract, "read_line"),),
+    "facts": ((carried.QueryRecord, "facts"), (write, "read_told")),
+    "mentions": ((extract, "said"), (extract, "add")),
+    "answers": ((write, "_together"),),
+    "nodes": ((write, "statement_nodes"), (write, "run_nodes")),
+    "checks": ((NodeWriter, "checked"),),
     "text": (
-        (Saying, "rendered"),
-        (Saying, "texts"),
-        (Saying, "joined"),
+        (NodeWriter, "rendered"),
+        (NodeWriter, "texts"),
+        (NodeWriter, "joined"),
         (recurring.Recurring, "filled"),
         (recurring.Recurring, "met"),
     ),
-    "events": ((writing, "run_events"), (writing, "events_of"), (recurring, "statement"), (check, "problems")),
+    "events": ((write, "run_events"), (write, "events_of"), (recurring, "statement"), (datasets, "problems")),
 }
 """The parts of steps, and the functions that are each part, where the steps look them up (its owner, its name)."""
 _REST: Final = "the rest"
@@ -115,16 +115,16 @@ class Timed(local.LocalEngine):
         self.said: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
 
-    def met(self, messages: Sequence[list[Message]], step: Step, job: Job) -> list[Message]:
+    def met(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
         name, begun = step.__name__, time.process_time()
         heard = sorted(itertools.chain.from_iterable(messages))
         self.sorting[name] += time.process_time() - begun
         return self._timed(heard, step, job)
 
-    def each(self, messages: list[Message], step: Step, job: Job) -> list[Message]:
+    def each(self, messages: list[Message], step: Step, job: ExportJob) -> list[Message]:
         return self._timed(messages, step, job)
 
-    def _timed(self, heard: list[Message], step: Step, job: Job) -> list[Message]:
+    def _timed(self, heard: list[Message], step: Step, job: ExportJob) -> list[Message]:
         name = step.__name__
         with self.clock.step(name):
             said = list(step(heard, job))
@@ -137,7 +137,7 @@ class Timed(local.LocalEngine):
         self.bytes[name] += sum(len(one.body) for one in said)
 
 
-def run(lines: Iterable[str], job: Job) -> tuple[int, Timed]:
+def run(lines: Iterable[str], job: ExportJob) -> tuple[int, Timed]:
     """How many rows there are, and the engine that had them."""
     local.seldom_collected()
     records = [Record("rows", 0, "line", line) for line in lines]
@@ -190,7 +190,7 @@ def main() -> None:
     parser.add_argument("--no-validate", action="store_false", dest="validate", help="without the shapes")
     parser.add_argument("--in-order", action="store_true", help="as for a small input: texts in order, nothing recurs")
     given = parser.parse_args()
-    job = Job("BENCH-ACCOUNT", "snowflake://BENCH-ACCOUNT/", validate=given.validate, in_order=given.in_order)
+    job = ExportJob("BENCH-ACCOUNT", "snowflake://BENCH-ACCOUNT/", validate=given.validate, in_order=given.in_order)
     with given.file.open(encoding="utf-8") as lines:
         rows, engine = run((line.rstrip("\n") for line in itertools.islice(lines, given.rows)), job)
     print(f"{rows:,} rows, CPU of one process\n\n{table(rows, engine)}")

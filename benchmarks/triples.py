@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from pyoxigraph import RdfFormat, parse
 
-from exporter import compressed
+from exporter.system import files as compressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -150,7 +150,7 @@ def main() -> None:
 
 
 def _print(graph: Path, rows: int) -> None:
-    print(*sizes_of(compressed.found(graph / "graph", ".ttl")).table(rows), "", sep="\n", flush=True)
+    print(*sizes_of(compressed.find_files(graph / "graph", ".ttl")).table(rows), "", sep="\n", flush=True)
 
 
 if __name__ == "__main__":

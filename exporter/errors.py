@@ -2,7 +2,7 @@
 
 ::
 
-    ExporterError          exit 4   a fault of the program or of its environment (messages: exporter/faults.py)
+    ExporterError          exit 4   a fault of the program or of its environment (messages: exporter/system/faults.py)
     ├── UsageError         exit 2   arguments, settings or input that cannot be used
     └── RefusedError       exit 1   the shapes refused output, rows were quarantined under --strict, a check has rows
 """

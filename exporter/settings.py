@@ -1,6 +1,15 @@
-"""The settings of an export: their meaning, their allowed values, and their form in the manifest.
+"""The settings of an export, and the account that all names contain.
 
-:mod:`exporter.configuration` reads them.
+Convert account identifiers to canonical form, so that different exports and producers use the same names.
+
+Snowflake accepts an identifier in any letter case and in several forms, and people copy it from addresses. The
+canonical form is ``ORG-ACCOUNT`` in upper case, as in the views. If only the account's locator is given, it is
+``locator.region.cloud`` in lower case, as in its address. Sources: Snowflake's documentation, "Account identifiers";
+OpenLineage's naming page (spec/Naming.md), "Snowflake".
+
+The settings of an export: their meaning, their allowed values, and their form in the manifest.
+
+:mod:`exporter.cli.configuration` reads them.
 """
 
 from __future__ import annotations
@@ -10,13 +19,71 @@ from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, Final
 
-from exporter.account import spelled
-from exporter.compressed import KINDS as COMPRESSIONS
 from exporter.errors import UsageError
 from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
+from exporter.input.formats import is_remote
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.privacy.settings import Privacy
-from exporter.rows.paths import is_remote
+from exporter.privacy.filters import Privacy
+from exporter.system.files import KINDS as COMPRESSIONS
+
+HOW: Final = "in Snowflake, SELECT CURRENT_ORGANIZATION_NAME() || '-' || CURRENT_ACCOUNT_NAME() returns it"
+
+_scheme: Final = re.compile(r"\A(?:https?|snowflake)://")
+_host: Final = re.compile(r"(?:\.privatelink)?(?:\.snowflakecomputing\.(?:com|cn))?[:/]*\Z")
+_page: Final = re.compile(r"app\.snowflake\.com/([a-z]\w*)/(\w+)(?:/.*)?").fullmatch
+_by_name: Final = re.compile(r"([a-z][a-z0-9]*)-(\w[\w-]*)", re.ASCII).fullmatch
+_by_name_in_sql: Final = re.compile(r"([a-z][a-z0-9]*)\.([a-z]\w*)", re.ASCII).fullmatch
+_by_locator: Final = re.compile(
+    r"(?P<locator>\w+)(?P<compliance>\.fhplus|\.dod)?(?:\.(?P<region>[a-z]+-[a-z0-9-]+)(?:\.(?P<cloud>aws|azure|gcp))?)?",
+    re.ASCII,
+).fullmatch
+_is_of_aws: Final = re.compile(r"[a-z]{2}-(?:[a-z]+-)+\d").fullmatch
+_is_of_gcp: Final = re.compile(r"[a-z]+-[a-z]+\d").fullmatch
+
+
+def spelled(account: str) -> str:
+    """The canonical form of an account identifier. Raises UsageError if the text is not one.
+
+    >>> spelled("acme-prod"), spelled("https://acme-data-prod.snowflakecomputing.com/"), spelled("ACME.DATA_PROD")
+    ('ACME-PROD', 'ACME-DATA_PROD', 'ACME-DATA_PROD')
+    >>> spelled("XY12345"), spelled("xy12345.us-east-2"), spelled("XY12345.West-Europe")
+    ('xy12345', 'xy12345.us-east-2.aws', 'xy12345.west-europe.azure')
+    """
+    if account == UNNAMED_ACCOUNT:
+        return account
+    plain = _host.sub("", _scheme.sub("", account.strip().lower()))
+    if found := _by_name(plain) or _page(plain) or _by_name_in_sql(plain):
+        # In addresses the underscores of an account name are written as hyphens; the name itself has no hyphen.
+        return f"{found[1]}-{found[2].replace('-', '_')}".upper()
+    if found := _by_locator(plain):
+        region = found["region"]
+        place = f".{region}.{found['cloud'] or _cloud(region)}" if region else ""
+        return f"{found['locator']}{found['compliance'] or ''}{place}"
+    raise UsageError(
+        f"account: {account!r} is not an account identifier. Give ORG-ACCOUNT, such as MYORG-MYACCOUNT ({HOW}), or a "
+        "locator with its region, such as xy12345.us-east-2.aws"
+    )
+
+
+def _cloud(region: str) -> str:
+    """The cloud of a region: ``us-east-2`` is AWS, ``us-central1`` is Google, ``west-europe`` is Azure."""
+    return "aws" if _is_of_aws(region) else "gcp" if _is_of_gcp(region) else "azure"
+
+
+def advice(account: str) -> str | None:
+    """A warning if the account identifier is not unique, so that the names of two accounts may be equal; else None."""
+    if account == UNNAMED_ACCOUNT:
+        return (
+            f"no --account was given, so all names begin with snowflake://{account}, and names of different accounts "
+            f"cannot be distinguished; {HOW}"
+        )
+    if "-" in account:
+        return None
+    return (
+        f"{account} is a locator without a region, which two accounts can share; give the account as ORG-ACCOUNT, as "
+        f"the views and other producers do: {HOW}"
+    )
+
 
 DEFAULT_ACCOUNT: Final = UNNAMED_ACCOUNT
 OUTPUTS: Final = ("events", "graph", "catalog", "facts")

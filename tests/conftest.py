@@ -25,16 +25,16 @@ SHARED = ("tests/fetch/", "tests/serve/", "tests/stores/")
 """Folders whose tests share a server or an export, which one process makes once."""
 LONGEST = (
     "spark",
-    "tests/graph/ask/test_daily_questions.py",
-    "tests/graph/ask/test_questions_random.py",
-    "tests/graph/ask/test_questions.py",
-    "tests/graph/ask/test_jena.py",
+    "tests/ask/test_daily_questions.py",
+    "tests/ask/test_questions_random.py",
+    "tests/ask/test_questions.py",
+    "tests/ask/test_jena.py",
     "tests/serve/",
     "tests/stores/",
     "tests/fetch/",
-    "tests/test_faults.py",
-    "tests/test_updates.py",
-    "tests/test_surroundings.py",
+    "tests/system/test_faults.py",
+    "tests/engines/test_updates.py",
+    "tests/graph/test_surroundings.py",
     "tests/graph/test_owl.py",
     "tests/openlineage/test_kafka.py",
     "tests/marquez/",
@@ -42,22 +42,22 @@ LONGEST = (
     "tests/hostile/",
     "tests/graph/test_differential.py",
     "tests/graph/test_holding.py",
-    "tests/test_engines.py",
+    "tests/engines/test_engines.py",
     "tests/test_generator.py",
     "tests/privacy/test_screen.py",
-    "tests/test_publication_steps.py",
+    "tests/publish/test_publication_steps.py",
     "tests/graph/test_reach.py",
     "tests/graph/test_constraints.py",
     "tests/graph/test_reasoning.py",
     "tests/test_packaging.py",
-    "tests/test_graph.py",
-    "tests/test_privacy.py",
-    "tests/test_history.py",
+    "tests/graph/test_graph.py",
+    "tests/privacy/test_exports.py",
+    "tests/publish/test_history.py",
     "tests/graph/test_daily",
     "tests/graph/test_interchange.py",
     "tests/graph/test_grants.py",
-    "tests/graph/ask/test_questions_benchmark.py",
-    "tests/queries/test_differential.py",
+    "tests/ask/test_questions_benchmark.py",
+    "tests/model/test_differential.py",
 )
 """How the names of the groups of tests begin that take longest: three quarters of the time of all tests without a JVM.
 ``bin/test --fast`` leaves them out. They begin in this order, before the others, which follow in the order of their
@@ -140,7 +140,7 @@ def _without_waiting_for_the_disk() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run, as the program starts it for a small input."""
-    from exporter.engine import session  # noqa: PLC0415 - the other tests do not wait for Spark
+    from exporter.engines import session  # noqa: PLC0415 - the other tests do not wait for Spark
 
     os.environ["TZ"] = "UTC"
     time.tzset()

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.parquet as pq
 from pyoxigraph import RdfFormat, parse
 
-from exporter import compressed
 from exporter.cli import main
+from exporter.system import files as compressed
 from tests import golden
 from tests.histories import Json, random_history
 
@@ -60,14 +60,14 @@ def export(inputs: Iterable[Path | str], out: Path, *options: str, engine: str =
 
 def triples(out: Path) -> set[Triple]:
     """The triples of all files of the graph, as N-Triples terms."""
-    texts = [compressed.text(file) for file in compressed.found(out / "graph", ".ttl")]
+    texts = [compressed.text(file) for file in compressed.find_files(out / "graph", ".ttl")]
     quads = [quad for text in texts for quad in parse(text, RdfFormat.TURTLE)]
     return {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in quads}
 
 
 def events(out: Path) -> list[str]:
     """The events as sorted lines with sorted keys."""
-    texts = [compressed.text(file) for file in compressed.found(out / "events", ".ndjson")]
+    texts = [compressed.text(file) for file in compressed.find_files(out / "events", ".ndjson")]
     lines = [line for text in texts for line in text.split("\n") if line]
     return sorted(json.dumps(json.loads(line), sort_keys=True) for line in lines)
 

@@ -11,11 +11,11 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from tests.bad_rows import BAD_NESTED_ROWS, BAD_ROWS
 from tests.hard_ddl import DDL_ROWS
 from tests.hard_objects import Json, World
 from tests.hard_rows import ACCESS_ROWS
-from tests.input_forms import FORMS, write_form
+from tests.input.bad_rows import BAD_NESTED_ROWS, BAD_ROWS
+from tests.input.input_forms import FORMS, write_form
 
 __all__ = ["BAD_NESTED_ROWS", "BAD_ROWS", "FORMS", "Json", "histories", "random_history", "write_form"]
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exporter.queries.tables import QUERY_HISTORY
+from exporter.model.fact_tables import QUERY_HISTORY
 from tests import aggregates
-from tests.ddl_forms import converted
-from tests.every_field import OBJECT_ARRAYS, OPERATIONS, below, element
 from tests.hard_ddl import DDL_ROWS
 from tests.hard_objects import Json, World
 from tests.hard_rows import ACCESS_ROWS
-from tests.input_forms import _NATIVE, write_form
+from tests.input.input_forms import _NATIVE, write_form
+from tests.model.ddl_forms import converted
+from tests.model.every_field import OBJECT_ARRAYS, OPERATIONS, below, element
 from tests.openlineage import loads
 
 if TYPE_CHECKING:

@@ -25,8 +25,9 @@ from typing import Any, Final
 import pytest
 from pyoxigraph import RdfFormat, parse
 
-from exporter import cli, configuration, errors
-from exporter.graph.ask.questions import questions
+from exporter import cli, errors
+from exporter.ask.questions import questions
+from exporter.cli import configuration
 from exporter.openlineage.settings import OpenLineageSettings
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, sections, text
 from tests.test_left_behind import wait_until_empty

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.graph.ask.questions import answer, find
+from exporter.ask.questions import answer, find
 from tests import golden, shared
 
 if TYPE_CHECKING:

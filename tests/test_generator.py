@@ -24,8 +24,8 @@ from benchmarks.measured import Program, Result, Run, measured
 from benchmarks.memory import JVM, PYTHON, WORKERS, Sampler
 from benchmarks.parts import PARTS, Section
 from benchmarks.query_history import HISTORY
-from exporter.rows.reading import read_line
-from exporter.steps.job import Job
+from exporter.input.reading import read_line
+from exporter.pipeline.job import ExportJob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -302,7 +302,7 @@ def test_the_memory_of_all_processes_is_seen(tmp_path: Path) -> None:
 
 
 def test_the_steps_are_those_of_the_engine(lines: list[str]) -> None:
-    rows, engine = steps.run(lines[:200], Job("ACME-PROD", "snowflake://ACME-PROD/", in_order=False))
+    rows, engine = steps.run(lines[:200], ExportJob("ACME-PROD", "snowflake://ACME-PROD/", in_order=False))
     names = [line.split(" | ")[0].removeprefix("| ") for line in steps.table(rows, engine).splitlines()[2:]]
     told = [name for name in names if name[0] not in "&*_"]
     assert told == [

@@ -17,7 +17,8 @@ from typing import Final
 
 import pytest
 
-from exporter import VERSIONS, resources
+from exporter import VERSIONS
+from exporter.system import files as resources
 
 ROOT: Final = Path(__file__).parents[1]
 SETTINGS: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
@@ -86,7 +87,7 @@ def test_the_wheel_has_the_files_beside_the_code(wheel: Path) -> None:
 
 
 def test_the_installed_program_has_nothing_from_the_checkout(installed: Path, tmp_path: Path) -> None:
-    program = "import exporter, sys\nfrom exporter.resources import *\n"
+    program = "import exporter, sys\nfrom exporter.system.files import *\n"
     program += "print(exporter.__file__, shapes_dir(), ontology_dir(), queries_dir(), *sys.path, sep='\\n')"
     command = [str(installed / "python"), "-c", program]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()

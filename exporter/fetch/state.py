@@ -1,4 +1,11 @@
-"""``ROWS/fetch.json``: where the rows in ROWS come from, and which days it has. It has no secrets and no data of rows.
+"""What a fetch leaves: a file for each day, and the file that says which days there are.
+
+Batches of a view's rows -> one Parquet file for each day, which appears complete or not at all.
+
+The files are ``ROWS/access_history/2026-11-21.parquet`` and so on. Arrays are JSON text, as Snowflake gives them. Times
+are instants in microseconds, the finest resolution that Spark reads.
+
+``ROWS/fetch.json``: where the rows in ROWS come from, and which days it has. It has no secrets and no data of rows.
 
 It is replaced after each day, in one step, so that an interrupted fetch continues after the last complete day.
 """
@@ -7,15 +14,94 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
-from exporter.rows.fetched import STATE
+from exporter.input.formats import STATE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    import pyarrow as pa
+
+_ROWS_AT_ONCE: Final = 10_000
+"""Rows of a row group: a reader of the file holds so many values of a column at once."""
+_HIDDEN: Final = "."
+
+
+def path(rows: Path, folder: str, day: date) -> Path:
+    """The file of a day."""
+    return rows / folder / f"{day}.parquet"
+
+
+def write_day(file: Path, batches: Iterable[pa.Table]) -> int:
+    """Writes the batches in place of the file's old content; returns the number of rows. Without rows there is no file.
+    If it fails, the old file stays.
+    """
+    from pyarrow import parquet  # noqa: PLC0415 - slow to import
+
+    new = file.with_name(f"{_HIDDEN}{file.name}")
+    writer, count = None, 0
+    try:
+        for batch in batches:
+            table = alike(batch)
+            if writer is None:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                writer = parquet.ParquetWriter(new, table.schema, compression="zstd")
+            writer.write_table(table.cast(writer.schema), row_group_size=_ROWS_AT_ONCE)
+            count += table.num_rows
+    except BaseException:
+        with suppress(OSError):
+            new.unlink()
+        raise
+    finally:
+        if writer is not None:
+            writer.close()
+    _put(new, file, is_there=writer is not None)
+    return count
+
+
+def _put(new: Path, file: Path, *, is_there: bool) -> None:
+    if not is_there:
+        file.unlink(missing_ok=True)
+        return
+    descriptor = os.open(new, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    new.replace(file)
+
+
+def alike(batch: pa.Table) -> pa.Table:
+    """The batch with types that do not depend on its values. Snowflake sends numbers in as few bytes as a batch needs,
+    so they are written as text. Nanoseconds are truncated to microseconds. Names are in lower case, as in the documents
+    of the views.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - slow to import
+
+    fields = [pa.field(field.name.lower(), _type(field.type)) for field in batch.schema]
+    return batch.rename_columns([field.name for field in fields]).cast(pa.schema(fields), safe=False)
+
+
+def _type(kind: pa.DataType) -> pa.DataType:
+    from pyarrow import string, timestamp, types  # noqa: PLC0415 - slow to import
+
+    if types.is_timestamp(kind):  # without a zone, it is from a session in UTC
+        return timestamp("us", "UTC")
+    is_kept = types.is_boolean(kind) or types.is_floating(kind) or types.is_nested(kind)
+    return kind if is_kept else string()
+
+
+def clean(rows: Path, folder: str) -> None:
+    """Removes incomplete files of a fetch that was killed."""
+    for left in (rows / folder).glob(f"{_HIDDEN}*.parquet"):
+        left.unlink()
+
 
 _FORM: Final = 1
 Days = dict[str, dict[date, "Taken"]]
@@ -33,7 +119,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Source:
+class RowsSource:
     """Where the rows in ROWS come from; rows of different sources must not be mixed. ``schema``: of the views;
     ``account``: ORG-ACCOUNT of the connection; ``query_text``: whether SQL text is fetched.
     """
@@ -44,10 +130,10 @@ class Source:
 
 
 @dataclass
-class State:
+class FetchState:
     """``source``: None before the first fetch; ``days``: by view."""
 
-    source: Source | None = None
+    source: RowsSource | None = None
     days: Days = field(default_factory=dict)
 
     def asked(self, folder: str) -> dict[date, datetime]:
@@ -58,7 +144,7 @@ class State:
         """Records that a view was asked for a day."""
         self.days.setdefault(folder, {})[day] = taken
 
-    def belongs(self, shown: str, source: Source) -> None:
+    def belongs(self, shown: str, source: RowsSource) -> None:
         """Raises UsageError where ROWS has rows of another source; else records this source."""
         had = self.source or source
         for name, words in (("account", "account"), ("schema", "--view"), ("query_text", "--query-text")):
@@ -75,7 +161,7 @@ def _spelt(value: str | bool) -> str:  # noqa: FBT001 - a value that is shown
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
-def read(rows: Path) -> State:
+def read(rows: Path) -> FetchState:
     """The state of ROWS; an empty one where ROWS does not exist. Raises UsageError where it cannot be read, and where
     the folder has other files.
     """
@@ -85,7 +171,7 @@ def read(rows: Path) -> State:
     except FileNotFoundError:
         if rows.is_dir() and any(not path.name.startswith(".") for path in rows.iterdir()):
             raise UsageError(f"{rows}: holds other files and no {STATE}; give a folder that is empty or new") from None
-        return State()
+        return FetchState()
     except NotADirectoryError:
         raise UsageError(f"{rows}: is no folder") from None
     except OSError as error:
@@ -98,7 +184,7 @@ def read(rows: Path) -> State:
     return state
 
 
-def _parsed(told: Any) -> State | None:
+def _parsed(told: Any) -> FetchState | None:
     try:
         if told["form"] != _FORM:
             return None
@@ -106,7 +192,7 @@ def _parsed(told: Any) -> State | None:
             folder: {date.fromisoformat(day): Taken(int(one["rows"]), _time(one["asked"])) for day, one in of.items()}
             for folder, of in told["days"].items()
         }
-        return State(Source(**told["source"]), days)
+        return FetchState(RowsSource(**told["source"]), days)
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
@@ -118,7 +204,7 @@ def _time(text: str) -> datetime:
     return time
 
 
-def write(rows: Path, state: State) -> None:
+def write_state(rows: Path, state: FetchState) -> None:
     """Replaces the file of the state in one step."""
     assert state.source is not None
     told = {

@@ -1,4 +1,13 @@
-"""The catalog and the tags: an excerpt of the graph in vocabularies that data catalogs read.
+"""The catalog and the tags of an export.
+
+The classes of nodes of the catalog and of the tags, in the terms of DCAT, SKOS and CSVW.
+
+Sources: Data Catalog Vocabulary 3, sections 6.3 to 6.8; SKOS Reference, sections 3 to 5; Metadata Vocabulary for
+Tabular Data, section 5.
+
+What the catalog is made from: an :class:`Entry` for each object, and :class:`Remark`s of queries on objects.
+
+The catalog and the tags: an excerpt of the graph in vocabularies that data catalogs read.
 
 ``catalog``: one DCAT 3 catalog for each account. Each schema is a catalog inside it. Tables, views and stages are
 datasets with their columns (CSVW). Places outside of Snowflake are distributions. ``tags``: each tag is a SKOS concept
@@ -11,32 +20,193 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from exporter.graph.catalog_entries import Remark, by_key, shown
-from exporter.graph.catalog_terms import (
-    CATALOG,
-    CATALOG_CLASSES,
-    CATALOG_PREFIXES,
-    COLUMN,
-    CONCEPT,
-    DATASET,
-    DISTRIBUTION,
-    PUBLISHER,
-    SCHEME,
-    TABLE_SCHEMA,
-    TAG_CLASSES,
-    TAG_PREFIXES,
-)
+from msgspec import Struct, field
+
+from exporter.graph import writers
 from exporter.graph.iri import whole
-from exporter.graph.terms import Node, NodeClass
-from exporter.graph.writers import jsonld, jsonld_writer, turtle
-from exporter.queries.identifiers import LOCATION_KIND, canonical_name, segment
+from exporter.graph.nodes.changes import is_set
+from exporter.graph.nodes.objects import domain_label, label_of
+from exporter.graph.terms import PREFIXES, Node, NodeClass, many, maybe, one
+from exporter.graph.writers import jsonld_writer
+from exporter.model.identifiers import LOCATION_KIND, canonical_name, segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from exporter.graph.catalog_entries import Entry
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
+    from exporter.model.answers import Answers
+    from exporter.model.facts import QueryFacts, Setting
+    from exporter.model.object_state import ObjectHistory, Profile
+
+CATALOG_PREFIXES: Final = {
+    **{name: PREFIXES[name] for name in ("dcterms", "rdf", "skos", "xsd")},
+    "csvw": "http://www.w3.org/ns/csvw#",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+}
+TAG_PREFIXES: Final = {name: PREFIXES[name] for name in ("dcterms", "rdf", "skos", "xsd")}
+CATALOG: Final = NodeClass(
+    "dcat:Catalog",
+    (),
+    (
+        one("dcterms:title"),
+        one("dcterms:description"),
+        one("dcterms:publisher", "foaf:Agent"),
+        many("dcat:catalog", "dcat:Catalog"),
+        many("dcat:dataset", "dcat:Dataset"),
+        many("dcat:themeTaxonomy", "skos:ConceptScheme"),
+    ),
+)
+PUBLISHER: Final = NodeClass("foaf:Agent", (), (one("foaf:name"),))
+DATASET: Final = NodeClass(
+    "dcat:Dataset",
+    (),
+    (
+        one("dcterms:title"),
+        one("dcterms:description"),
+        one("dcterms:identifier"),
+        many("dcterms:alternative"),
+        maybe("dcterms:modified", "xsd:dateTime"),
+        many("dcat:theme", "skos:Concept"),
+        many("dcat:distribution", "dcat:Distribution"),
+        maybe("csvw:tableSchema", "csvw:Schema"),
+    ),
+)
+DISTRIBUTION: Final = NodeClass("dcat:Distribution", (), (one("dcterms:title"), one("dcat:accessURL", "rdfs:Resource")))
+TABLE_SCHEMA: Final = NodeClass("csvw:Schema", (), (many("csvw:column", "csvw:Column"),))
+COLUMN: Final = NodeClass(
+    "csvw:Column",
+    (),
+    (
+        one("csvw:name"),
+        many("dcterms:identifier"),
+        many("dcterms:subject", "skos:Concept"),
+    ),
+)
+CATALOG_CLASSES: Final = (CATALOG, PUBLISHER, DATASET, DISTRIBUTION, TABLE_SCHEMA, COLUMN)
+SCHEME: Final = NodeClass(
+    "skos:ConceptScheme",
+    (),
+    (one("dcterms:title"), many("skos:hasTopConcept", "skos:Concept")),
+)
+CONCEPT: Final = NodeClass(
+    "skos:Concept",
+    (),
+    (
+        one("skos:prefLabel"),
+        one("skos:inScheme", "skos:ConceptScheme"),
+        one("skos:topConceptOf", "skos:ConceptScheme"),
+    ),
+)
+TAG_CLASSES: Final = (SCHEME, CONCEPT)
+
+
+HOLDS_DATA: Final = ("table", "view", "stream", "stage", "table-stage", "user-stage", "location")
+TAG: Final = "tag"
+
+
+class Entry(Struct, frozen=True):
+    """An object that holds data, or a tag. ``label``: its name, else its place; ``domain``: what kind of object it is,
+    for people to read; ``former``: its earlier names; ``columns``: column name -> ids. All are sorted.
+    """
+
+    account: str
+    key: str
+    label: str | None
+    domain: str
+    former: tuple[str, ...] = ()
+    locations: tuple[str, ...] = ()
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def title(self) -> str:
+        return self.key if self.label is None else self.label
+
+    @property
+    def is_tag(self) -> bool:
+        return self.key.startswith(f"{TAG}/")
+
+
+class Remark(Struct, frozen=True):
+    """What one query, or several, recorded about the object ``key``. ``modified``: when the last query that wrote it
+    started (microseconds since 1970, UTC; None: no write is known); ``themes``: the tags that queries set and that are
+    still set: column (None: the object itself), key of the tag, value; ``values``: values that a tag was set to, or
+    allows.
+    """
+
+    key: str
+    modified: int | None = None
+    themes: frozenset[tuple[str | None, str, str]] = frozenset()
+    values: frozenset[str] = frozenset()
+
+
+def entry(profile: Profile, life: ObjectHistory) -> Entry | None:
+    """The entry of an object; None where the catalog does not show it."""
+    if profile.kind not in {*HOLDS_DATA, TAG}:
+        return None
+    return Entry(
+        profile.account,
+        profile.key,
+        label_of(profile, life),
+        domain_label(profile.kind),
+        tuple(sorted({named.name for named in life.names if named.until is not None})),
+        tuple(sorted(profile.locations)),
+        tuple((name, tuple(sorted(ids))) for name, ids in sorted(profile.columns.items())),
+    )
+
+
+def remarks(facts: QueryFacts, answers: Answers) -> list[Remark]:
+    """What a query recorded about objects, sorted by their keys."""
+    drafts: dict[str, _Draft] = {}
+    for write in facts.content.writes:
+        drafts.setdefault(write.thing.key, _Draft()).modified = facts.start
+    for change in facts.content.changes:
+        for setting in change.settings:
+            _note(setting, answers, drafts)
+    return [draft.remark(key) for key, draft in sorted(drafts.items())]
+
+
+def _note(setting: Setting, answers: Answers, drafts: dict[str, _Draft]) -> None:
+    tag = setting.element_key
+    if setting.property == "allowedValues" and setting.object_key.startswith(f"{TAG}/"):
+        if setting.element is not None:
+            drafts.setdefault(setting.object_key, _Draft()).values.add(setting.element)
+    elif setting.property == "tags" and tag is not None and setting.value is not None:
+        drafts.setdefault(tag, _Draft()).values.add(setting.value)
+        is_over = (setting.change_key, setting.column_name, setting.property, tag) in answers.settings
+        if is_set(setting) and not is_over:
+            draft = drafts.setdefault(setting.object_key, _Draft())
+            draft.themes.add((setting.column_name, tag, setting.value))
+
+
+class _Draft(Struct):
+    """A :class:`Remark` while its values are collected."""
+
+    modified: int | None = None
+    themes: set[tuple[str | None, str, str]] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)
+
+    def remark(self, key: str) -> Remark:
+        return Remark(key, self.modified, frozenset(self.themes), frozenset(self.values))
+
+
+def by_key(said: Iterable[Remark]) -> Mapping[str, Remark]:
+    """All remarks on an object merged into one, by the object's key. The order of the remarks does not matter."""
+    drafts: dict[str, _Draft] = {}
+    for remark in said:
+        draft = drafts.setdefault(remark.key, _Draft())
+        if remark.modified is not None:
+            draft.modified = remark.modified if draft.modified is None else max(draft.modified, remark.modified)
+        draft.themes |= remark.themes
+        draft.values |= remark.values
+    return {key: draft.remark(key) for key, draft in sorted(drafts.items())}
+
+
+def shown(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The entries of objects that hold data."""
+    return (one for one in entries if not one.is_tag)
+
 
 _PART: Final = r'(?:"(?:[^"]|"")+"|[^."]+)'
 _in_schema: Final = re.compile(rf"({_PART}[.]{_PART})[.]{_PART}", re.DOTALL).fullmatch
@@ -51,14 +221,14 @@ def catalog_nodes(entries: Sequence[Entry], said: Iterable[Remark], iris: Iris) 
     datasets = sorted(shown(entries), key=lambda one: one.key)
     yield from _catalogs(datasets, [one.key for one in entries if one.is_tag], iris)
     yield Node(PUBLISHER, iris.path("publisher"), PUBLISHER.types, {"foaf:name": (iris.account,)})
-    for one in datasets:
-        yield from _dataset(one, remarks.get(one.key, _NOTHING), iris)
+    for entry in datasets:
+        yield from _dataset(entry, remarks.get(entry.key, _NOTHING), iris)
 
 
 def tag_nodes(entries: Iterable[Entry], said: Iterable[Remark], iris: Iris) -> Iterator[Node]:
     """The nodes of the tags of one account."""
     remarks = by_key(said)
-    for tag in sorted((one for one in entries if one.is_tag), key=lambda one: one.key):
+    for tag in sorted((entry for entry in entries if entry.is_tag), key=lambda tag: tag.key):
         scheme = iris.path(tag.key)
         concepts = {value: _concept(tag.key, value, iris) for value in remarks.get(tag.key, _NOTHING).values}
         values: Values = {"dcterms:title": (tag.title,)}
@@ -82,8 +252,8 @@ def _concept(tag: str, value: str, iris: Iris) -> str:
 def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Iterator[Node]:
     """The catalog of the account, and one for each schema of a database, by its name."""
     by_schema = defaultdict(list)
-    for one in datasets:
-        by_schema[_schema(one)].append(iris.object(one.key))
+    for entry in datasets:
+        by_schema[_schema(entry)].append(iris.object(entry.key))
     alone, publisher = by_schema.pop(None, []), iris.path("publisher")
     schemas = {name: iris.path(f"schema/name/{segment(name)}") for name in by_schema if name is not None}
     account = iris.account
@@ -172,15 +342,15 @@ def documents(catalog: Iterable[Node], tags: Iterable[Node], base: str) -> Itera
         ("tags", of_tags, TAG_CLASSES, TAG_PREFIXES),
     ):
         yield f"{name}.ttl", _turtle(nodes, prefixes, base)
-        yield f"{name}.jsonld", _jsonld(nodes, jsonld.context_of(classes, prefixes), base)
+        yield f"{name}.jsonld", _jsonld(nodes, writers.context_of(classes, prefixes), base)
 
 
 def _turtle(nodes: Iterable[Node], prefixes: Mapping[str, str], base: str) -> str:
     in_order = sorted(nodes, key=lambda node: whole(node.iri, base))
-    return turtle.header(base, prefixes) + "\n".join(f"{turtle.render(node)}\n" for node in in_order)
+    return writers.turtle_header(base, prefixes) + "\n".join(f"{writers.turtle(node)}\n" for node in in_order)
 
 
-def _jsonld(nodes: Iterable[Node], context: jsonld.Context, base: str) -> str:
+def _jsonld(nodes: Iterable[Node], context: writers.Context, base: str) -> str:
     writer = jsonld_writer(base, context)
     texts = sorted(map(writer.render, nodes))
     return "".join(f"{line}\n" for line in writer.document([texts] if texts else [[]]))

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
-from exporter.queries.identifiers import LOCATION_KIND, segment
+from exporter.model.identifiers import LOCATION_KIND, segment
 
 STORAGE_SCHEMES: Final = ("s3", "s3gov", "s3china", "s3compat", "gcs", "gs", "azure", "abfss", "wasbs", "file", "hdfs")
 """Locations with these schemes are their own IRI; all others get an IRI below the account's. Otherwise a row could name
@@ -54,7 +54,7 @@ class Iris:
         return f"{self.below}{key}/column/{segment(name)}"
 
     def state(self, key: str, state: str) -> str:
-        """The version of an object: ``OBJECT/STATE``; for ``state`` see :mod:`exporter.things.answers`."""
+        """The version of an object: ``OBJECT/STATE``; for ``state`` see :mod:`exporter.model.answers`."""
         return f"{self.below}{key}/{state}"
 
     def version(self, key: str, query_id: str) -> str:

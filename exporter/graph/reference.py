@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from rdflib import DCTERMS, OWL, RDF, RDFS, SH, SKOS, Graph, URIRef
 
 from exporter.graph.terms import AH
-from exporter.resources import ontology_dir, shapes_dir
+from exporter.system.files import ontology_dir, shapes_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

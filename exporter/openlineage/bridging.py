@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.openlineage.gathered import Held, gathered, resolved, with_base
+from exporter.model.answers import Bridge, Content, Source
 from exporter.openlineage.helpers import (
     DAY,
     KINDS,
@@ -34,18 +34,16 @@ from exporter.openlineage.helpers import (
     request_of,
     unclear,
 )
-from exporter.openlineage.objects import dataset_of
-from exporter.things.answers import Bridge, Content, Source
+from exporter.openlineage.inputs_and_outputs import ReadFromHelpers, dataset_of, gathered, resolved, with_base
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.openlineage.gathered import Gathered
+    from exporter.model.answers import Dataset
+    from exporter.model.facts import QueryFacts, Thing
+    from exporter.openlineage.inputs_and_outputs import Datasets, Gathered
     from exporter.openlineage.naming import DatasetName
-    from exporter.openlineage.objects import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
-    from exporter.queries.facts import QueryFacts, Thing
-    from exporter.things.answers import Dataset
 
 KEPT: Final = 2 * DAY
 """How long a former state of a helper is kept for queries that started when it was in force."""
@@ -288,14 +286,14 @@ def _identity(dataset: Dataset) -> DatasetName:
 
 
 def _has_id(ref: Ref) -> bool:
-    """Whether the row gave the object's id (:mod:`exporter.queries.facts`, "key")."""
+    """Whether the row gave the object's id (:mod:`exporter.model.facts`, "key")."""
     return not ref[2].split("/", 1)[-1].startswith("name/")
 
 
 # --- the helpers of an account ----------------------------------------------------------------------------------------
 
 
-class State(Struct, array_like=True, frozen=True, gc=False):
+class HelperState(Struct, array_like=True, frozen=True, gc=False):
     """What an object is. ``kind``: ``table`` or ``view``, which are followed; ``other``: a table that only got the
     name of a helper, with data that no fill on record brought. ``is_plain``: it is an ordinary dataset.
     """
@@ -305,11 +303,11 @@ class State(Struct, array_like=True, frozen=True, gc=False):
     is_plain: bool = False
 
 
-Version = tuple[int, str, State | None]
+Version = tuple[int, str, HelperState | None]
 """When a state began (microseconds since 1970), by which query; None: dropped."""
 
 
-class Kept(Struct, array_like=True, gc=False):
+class SavedHelpers(Struct, array_like=True, gc=False):
     """The states of all helpers of an account, for the next day; in the order in which they changed."""
 
     helpers: list[tuple[Ref, list[Version]]] = field(default_factory=list)
@@ -318,7 +316,7 @@ class Kept(Struct, array_like=True, gc=False):
 class Helpers:
     """The helpers of an account, by object. Pass all marks, then the steps in the order of their ends."""
 
-    def __init__(self, before: Kept, marks: Iterable[Mark]) -> None:
+    def __init__(self, before: SavedHelpers, marks: Iterable[Mark]) -> None:
         self._states: dict[Ref, list[Version]] = dict(before.helpers)
         self._named: dict[DatasetName, set[Ref]] = {}
         for ref in self._states:
@@ -327,9 +325,9 @@ class Helpers:
         self._several = _several(self._marks) | _made_twice(self._marks)
         self._day = -1
 
-    def kept(self) -> Kept:
+    def kept(self) -> SavedHelpers:
         """The states for the next day."""
-        return Kept(list(self._states.items()))
+        return SavedHelpers(list(self._states.items()))
 
     def _begin(self, day: int) -> None:
         """Forget what was dropped long ago, or has long been beside another object of its name."""
@@ -349,7 +347,7 @@ class Helpers:
         """What the event of the query says in place of helpers; and the helpers after it."""
         self._begin(step.end // DAY)
         read, views = self._read(step)
-        held = Held(Bridge(read, sorted(views)))
+        held = ReadFromHelpers(Bridge(read, sorted(views)))
         for one in step.created:
             self._create(one, step)
         hidden = {fill.ref[:2] for fill in step.fills if self._fill(fill, step, held)}
@@ -379,11 +377,11 @@ class Helpers:
         qualifies = (READ, *window) in self._marks and (FILLED, *window) in self._marks
         if one.is_sure or (qualifies and (STRANGE, *window) not in self._marks):
             kind = "view" if one.is_view else "table"
-            self._set(one.ref, step, State(kind, is_plain=self._is_unclear(one.ref, step)))
+            self._set(one.ref, step, HelperState(kind, is_plain=self._is_unclear(one.ref, step)))
         elif one.ref in self._states:
             self._set(one.ref, step, None)
 
-    def _fill(self, fill: Fill, step: Step, held: Held) -> bool:
+    def _fill(self, fill: Fill, step: Step, held: ReadFromHelpers) -> bool:
         """Add what the query writes. Returns whether the helper is no output of it."""
         state = self._now(fill.ref)
         if state is None or state.kind != "table":
@@ -393,7 +391,7 @@ class Helpers:
             content = _together(content, _content(fill, step, held))
         is_plain = state.is_plain or self._is_unclear(fill.ref, step) or _size(content) > MOST_SOURCES
         kept = content if not is_plain or fill.empties else state.content
-        self._set(self._meant(fill.ref), step, State(state.kind, kept, is_plain))
+        self._set(self._meant(fill.ref), step, HelperState(state.kind, kept, is_plain))
         return not is_plain
 
     def _move(self, step: Step, hidden: set[DatasetName]) -> list[tuple[str, str, Content]]:
@@ -407,7 +405,7 @@ class Helpers:
             name = to[:2]
             if is_helper:
                 is_plain = any(one is not None and one.is_plain for one in (state, former.get(name)))
-                self._set(to, step, replace(state or State("other"), is_plain=is_plain))
+                self._set(to, step, replace(state or HelperState("other"), is_plain=is_plain))
                 hidden.discard(name) if is_plain else hidden.add(name)
             elif state is not None and state.kind == "table" and state.content.inputs:
                 arrived.append((*name, state.content))
@@ -442,17 +440,17 @@ class Helpers:
             self._marks
         )
 
-    def _now(self, ref: Ref) -> State | None:
+    def _now(self, ref: Ref) -> HelperState | None:
         meant = self._meant(ref)
         return self._states[meant][-1][2] if meant in self._states else None
 
-    def _at(self, ref: Ref, step: Step) -> State | None:
+    def _at(self, ref: Ref, step: Step) -> HelperState | None:
         """The state at the start of the query."""
         meant = self._meant(ref)
         each = self._states.get(meant, ()) if meant is not None else ()
         return next((state for at, by, state in reversed(each) if (at, by) < (step.start, step.query_id)), None)
 
-    def _set(self, ref: Ref | None, step: Step, state: State | None) -> None:
+    def _set(self, ref: Ref | None, step: Step, state: HelperState | None) -> None:
         if ref is None or (state is None and ref not in self._states):
             return
         each = self._states.pop(ref, [])
@@ -497,7 +495,7 @@ def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
     return found
 
 
-def _content(fill: Fill, step: Step, held: Held) -> Content:
+def _content(fill: Fill, step: Step, held: ReadFromHelpers) -> Content:
     """What a fill brings: its sources, with what helpers held in the place of helpers."""
     facets = {(namespace, name): text for namespace, name, text in step.facets}
     inputs = {name: facets.get(name, b"{}") for name in fill.inputs if name not in held.hidden}

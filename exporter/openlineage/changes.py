@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Raw
 
+from exporter.model.grants import json_grants
+from exporter.model.identifiers import canonical_name
+from exporter.openlineage.facets import Json, nothing_first, without_none
 from exporter.openlineage.jobs import subject, verb
-from exporter.openlineage.values import Json, nothing_first, said
-from exporter.queries.grants import json_grants
-from exporter.queries.identifiers import canonical_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from exporter.openlineage.objects import Datasets
-    from exporter.queries.facts import Change, Content, Setting
+    from exporter.model.facts import Change, Content, Setting
+    from exporter.openlineage.inputs_and_outputs import Datasets
 
 _TOLD_APART: Final = frozenset(
     ("objectName", "policyBody", "comment", "swapTargetDomain", "swapTargetId", "swapTargetName")
@@ -33,7 +33,7 @@ _elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _text: Final = msgspec.json.Decoder(str).decode
 
 
-def changes_told(content: Content, datasets: Datasets) -> list[Json]:
+def change_details(content: Content, datasets: Datasets) -> list[Json]:
     """The changes, each with its settings one by one, and its grants."""
     changes: Sequence[Change] = content.changes
     if len(changes) > 1:
@@ -49,10 +49,10 @@ def _order(change: Change, datasets: Datasets) -> tuple[Any, ...]:
 def _told(change: Change) -> Json:
     settings = sorted((_setting(one) for one in change.settings if not _is_told_apart(one)), key=_order_of_setting)
     of_settings = sorted((grants_of(one) for one in change.settings if _is_grant(one)), key=_order_of_grants)
-    grants = [said(grant) for one in of_settings for grant in one]
-    told = said(_fields(change))
+    grants = [without_none(grant) for one in of_settings for grant in one]
+    told = without_none(_fields(change))
     if settings:
-        told["settings"] = [said(one) for one in settings]
+        told["settings"] = [without_none(one) for one in settings]
     if grants:
         told["grants"] = grants
     return told
@@ -117,7 +117,7 @@ def tags(content: Content, keys: Collection[str]) -> list[Json]:
         if one.object_key in keys and one.property == "tags" and one.element is not None and one.sub_operation != "DROP"
     }
     return [
-        said({"key": key, "value": value, "source": "SNOWFLAKE", "field": field})
+        without_none({"key": key, "value": value, "source": "SNOWFLAKE", "field": field})
         for key, value, field in sorted(found, key=nothing_first)
     ]
 

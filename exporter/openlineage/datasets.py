@@ -1,32 +1,83 @@
-"""Objects as datasets: their names, the facets that every event gives for them, and an event for each dataset.
+"""Datasets of events, the last change of each, and the checks of an event.
+
+The last change and the comment of a dataset, which later events repeat: a backend takes each event for the present
+state, and would otherwise forget that a table was renamed or created, or what it is.
+
+Objects as datasets: their names, the facets that every event gives for them, and an event for each dataset.
 
 Objects that had the same name one after the other (a table that was created again) are one dataset, with the columns of
 all of them, so that no column of its history is missing. Routines, policies and the like are datasets here only to get
 a name.
+
+Checks each event before it is written, and gives the reasons against it. Nothing is dropped here.
+
+The tests validate the structure of events with the JSON Schemas of the specification. The checks here are for what
+depends on the rows.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from exporter.model.answers import Dataset
+from exporter.model.facts import Thing
+from exporter.model.identifiers import canonical_name
 from exporter.openlineage import facets
 from exporter.openlineage.events import Event
+from exporter.openlineage.facets import Json, greatest, iso, year
 from exporter.openlineage.helpers import is_hidden
+from exporter.openlineage.inputs_and_outputs import DATASET_KINDS, described, is_rename, written
 from exporter.openlineage.naming import dataset_name, qualified
-from exporter.openlineage.objects import DATASET_KINDS, described
-from exporter.openlineage.times import iso
-from exporter.openlineage.values import Json, greatest
-from exporter.queries.facts import Thing
-from exporter.queries.identifiers import canonical_name
-from exporter.things.answers import Dataset
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from exporter.model.facts import Change, QueryFacts
+    from exporter.model.object_state import Comment, Fate, Profile
     from exporter.openlineage.settings import OpenLineageSettings
-    from exporter.things.lives import Profile
+
+
+def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts) -> None:
+    """Records the change in the objects that the query writes or changes, under the names that they have as its
+    outputs, and the comments that it sets. Of two comments of one query the greater is taken.
+
+    ``profiles``: by account and object key; they are changed in place.
+    """
+    content = facts.content
+    if not content.writes and not content.changes:
+        return
+    former = {(one.thing.key, one.new_name): one.thing.name for one in content.changes if is_rename(one)}
+    at = max(facts.start, facts.end)
+    for one in written(content):
+        name = one.thing.name
+        if name is not None:
+            fates = profiles[facts.account, one.thing.key].fates
+            before = former.get((one.thing.key, name)) if one.state == "RENAME" else None
+            fate: Fate = (at, facts.query_id, one.state or "", before or "")
+            fates[name] = max(fates.get(name, fate), fate)
+    for change in content.changes:
+        text = _comment_after(change)
+        if text is not None:
+            profile = profiles[facts.account, change.thing.key]
+            comment: Comment = (at, facts.query_id, text)
+            profile.comment = max(profile.comment or comment, comment)
+
+
+def _comment_after(change: Change) -> str | None:
+    """The comment that the object has after a change, empty for none; None where the change leaves it as it was."""
+    if change.comment is not None:
+        return change.comment
+    is_taken = any(
+        one.property == "comment" and one.column_name is None and one.element is None for one in change.settings
+    )
+    return "" if is_taken or change.operation in {"CREATE", "REPLACE"} else None
+
 
 DATASET: Final = "DATASET"
 """The type of a dataset's event."""
@@ -38,7 +89,7 @@ its name may also be that of a table, and the two stay apart.
 """
 
 
-class Spelling(Struct, frozen=True, gc=False):
+class NameSpelling(Struct, frozen=True, gc=False):
     """A name and account under which rows may show an object (each may be None), and the dataset that it then is.
     ``is_seen``: False where the object has a name or account that this spelling leaves out.
     """
@@ -49,7 +100,7 @@ class Spelling(Struct, frozen=True, gc=False):
     is_seen: bool
 
 
-def spellings(profile: Profile, settings: OpenLineageSettings) -> list[Spelling]:
+def spellings(profile: Profile, settings: OpenLineageSettings) -> list[NameSpelling]:
     """Every combination of name and account under which rows may show the object."""
     names, owners = _names(profile), sorted(profile.accounts)
     thing, is_dataset, found = as_thing(profile), profile.kind in DATASET_KINDS, []
@@ -58,7 +109,7 @@ def spellings(profile: Profile, settings: OpenLineageSettings) -> list[Spelling]
         for owner in (*owners, None):
             named = dataset_name(replace(thing, account=owner), canonical, profile.account, settings)
             is_seen = (name is not None or not names) and (owner is not None or not owners)
-            found.append(Spelling(name, owner, (profile.account, *named, is_dataset), is_seen))
+            found.append(NameSpelling(name, owner, (profile.account, *named, is_dataset), is_seen))
     return found
 
 
@@ -152,7 +203,7 @@ class DatasetProfile(Struct, gc=False):
         return facets.lifecycle(state or None, (namespace, name) if namespace else None, producer)
 
 
-def told_by(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProfile]:
+def profiles_of(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProfile]:
     """What an object gives for each dataset that it is under one of its spellings."""
     thing, found = as_thing(profile), dict[DatasetKey, DatasetProfile]()
     spelled = spellings(profile, settings)
@@ -208,7 +259,7 @@ def facets_for_runs(dataset: DatasetProfile, settings: OpenLineageSettings) -> b
     return orjson.dumps(told)
 
 
-def answer(dataset: DatasetProfile, settings: OpenLineageSettings) -> Dataset:
+def resolved_dataset(dataset: DatasetProfile, settings: OpenLineageSettings) -> Dataset:
     """The answer of the dataset to a query that refers to it."""
     return Dataset(dataset.namespace, dataset.name, facets_for_runs(dataset, settings))
 
@@ -236,3 +287,46 @@ def dataset_event(
         },
     }
     return Event(begun, DATASET, None, orjson.dumps(event))
+
+
+MAX_BYTES: Final = 10 * 2**20
+MAX_JOB_NAME: Final = 2_000
+
+_YEAR_1: Final = -62_135_596_800_000_000
+_YEAR_10000: Final = 253_402_300_800_000_000
+_has_nul: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000").search
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``max_bytes``: of an event's text in UTF-8; ``max_job_name``: characters of a job's name; ``refuses_nul``:
+    whether the character NUL is refused, though the specification allows it. The defaults are what a running Marquez
+    accepted.
+    """
+
+    max_bytes: int = MAX_BYTES
+    max_job_name: int = MAX_JOB_NAME
+    refuses_nul: bool = False
+
+
+LIMITS: Final = Limits()
+
+
+def problems(event: Event, limits: Limits = LIMITS) -> list[str]:
+    """Why the event cannot be sent, one sentence for each reason; empty for a valid event."""
+    return list(_problems(event, limits))
+
+
+def _problems(event: Event, limits: Limits) -> Iterator[str]:
+    # RFC 3339 allows only years of four digits.
+    if not _YEAR_1 <= event.time < _YEAR_10000:
+        yield f"eventTime is in the year {year(event.time)}"
+    if event.type != DATASET and not event.job_name:
+        yield "job.name is missing"
+    if event.job_name is not None and len(event.job_name) > limits.max_job_name:
+        yield f"job.name has {len(event.job_name)} characters, more than {limits.max_job_name}"
+    if len(event.body) > limits.max_bytes:
+        yield f"the event has {len(event.body)} bytes, more than {limits.max_bytes}"
+    # PostgreSQL cannot store NUL: a backend on PostgreSQL answers with an error, however often the event is sent.
+    if limits.refuses_nul and b"\\u0000" in event.body and _has_nul(event.body):
+        yield "a name or text holds the character NUL"

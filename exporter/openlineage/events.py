@@ -13,17 +13,15 @@ from msgspec import Struct
 from orjson import Fragment
 
 from exporter.openlineage import facets
-from exporter.openlineage.jobs import home_of, parent_id, root_id, suffixed
+from exporter.openlineage.facets import Json, iso, together
+from exporter.openlineage.jobs import own_namespace_of, parent_id, root_id, suffixed
 from exporter.openlineage.naming import job_description, job_name, job_namespace, run_id
-from exporter.openlineage.outputs import with_rows, with_version
-from exporter.openlineage.statement import Statement, statement
-from exporter.openlineage.times import iso
-from exporter.openlineage.values import Json, together
+from exporter.openlineage.statement import Statement, statement, with_rows, with_version
 
 if TYPE_CHECKING:
+    from exporter.model.answers import Answers
+    from exporter.model.facts import History, QueryFacts
     from exporter.openlineage.settings import OpenLineageSettings
-    from exporter.queries.facts import History, QueryFacts
-    from exporter.things.answers import Answers
 
 
 class Event(Struct, frozen=True, gc=False):
@@ -48,7 +46,7 @@ def events_of(query: QueryFacts, told: Statement, answers: Answers, settings: Op
     if not settings.reads and not told.outputs and not told.fills_helper:
         return []
     job = suffixed(told.job, query.history, settings)
-    name = job_name(job, home_of(query.account, settings))
+    name = job_name(job, own_namespace_of(query.account, settings))
     common = {
         "producer": settings.producer,
         "schemaURL": f"{facets.EVENT_SCHEMA}/RunEvent",

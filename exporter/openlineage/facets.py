@@ -1,4 +1,10 @@
-"""The facets of an event: one function for each, from plain values to ``{name: facet}``, or ``{}`` without values.
+"""The facets of an event, with their values and times.
+
+Helpers for facets: JSON without empty members, sorting with None, joining of JSON texts.
+
+Times in events (RFC 3339), from microseconds since 1970, UTC.
+
+The facets of an event: one function for each, from plain values to ``{name: facet}``, or ``{}`` without values.
 
 Each facet names its producer (``producer``) and its JSON Schema. Members that are None are left out.
 """
@@ -11,13 +17,90 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
 from exporter.openlineage.naming import DatasetName, parts
-from exporter.openlineage.times import iso
-from exporter.openlineage.values import Json, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from exporter.queries.facts import Agent, QueryFacts
+    from exporter.model.facts import Agent, QueryFacts
+
+Json = dict[str, Any]
+
+
+def without_none(fields: Mapping[str, Any]) -> Json:
+    """The fields without those that are None: events leave out what is not known."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def greatest(values: Iterable[str | None]) -> str | None:
+    """The greatest of the values; None where all are None or there are none."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def nothing_first(value: Any) -> Any:
+    """A sort key for values that may be None or hold None at any depth; None comes first.
+
+    >>> sorted([("b", None), ("a", "x"), ("a", None)], key=nothing_first)
+    [('a', None), ('a', 'x'), ('b', None)]
+    """
+    if value is None:
+        return (0,)
+    return 1, tuple(map(nothing_first, value)) if isinstance(value, (tuple, list)) else value
+
+
+def together(one: bytes, other: bytes) -> bytes:
+    """The texts of two JSON objects -> the text of one object with the members of both.
+
+    >>> together(b'{"a":1}', b'{"b":2}'), together(b"{}", b'{"b":2}')
+    (b'{"a":1,"b":2}', b'{"b":2}')
+    """
+    if other == b"{}":
+        return one
+    return other if one == b"{}" else one[:-1] + b"," + other[1:]
+
+
+_DAY: Final = 86_400_000_000
+_CYCLE: Final = 146_097
+"""Days in 400 years, after which the calendar repeats."""
+_YEAR: Final = 365
+_TO_MARCH: Final = 719_468
+"""Days from the first of March of the year 0 to the first of January of 1970."""
+
+
+def iso(time: int) -> str:
+    """The time, always with six digits of microseconds.
+
+    >>> iso(1_706_781_600_000_001)
+    '2024-02-01T10:00:00.000001Z'
+    """
+    days, rest = divmod(time, _DAY)
+    seconds, micros = divmod(rest, 1_000_000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{_date(days)}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z"
+
+
+def year(time: int) -> int:
+    """The year of a time; it may be outside the years of Python's dates."""
+    return _civil(time // _DAY)[0]
+
+
+@lru_cache(maxsize=4_096)
+def _date(days: int) -> str:
+    year_, month, day = _civil(days)
+    return f"{year_:04}-{month:02}-{day:02}"
+
+
+def _civil(days: int) -> tuple[int, int, int]:
+    """Year, month and day. Years are counted from March, so that a leap day is the last day of its year."""
+    cycle, day = divmod(days + _TO_MARCH, _CYCLE)
+    # A year has 365 days, every fourth one more, every hundredth none, every four hundredth one.
+    year_ = (day - day // 1_460 + day // 36_524 - day // 146_096) // _YEAR
+    day -= _YEAR * year_ + year_ // 4 - year_ // 100
+    month = (5 * day + 2) // 153
+    day_of_month = day - (153 * month + 2) // 5 + 1
+    in_march = cycle * 400 + year_
+    return (in_march, month + 3, day_of_month) if month < 10 else (in_march + 1, month - 9, day_of_month)
+
 
 SPEC: Final = "https://openlineage.io/spec"
 EVENT_SCHEMA: Final = f"{SPEC}/2-0-2/OpenLineage.json#/$defs"
@@ -99,7 +182,7 @@ def external_query(query_id: str, producer: str) -> Json:
 
 def parent(of: Json | None, root: Json | None, producer: str) -> Json:
     """Run and job of the parent and of the root, each as ``{"run": …, "job": …}``; ``{}`` without a parent."""
-    return {} if of is None else _facet("parent", said({**of, "root": root}), producer)
+    return {} if of is None else _facet("parent", without_none({**of, "root": root}), producer)
 
 
 def query(query: QueryFacts, producer: str) -> Json:
@@ -135,7 +218,7 @@ def query(query: QueryFacts, producer: str) -> Json:
         "accessHistoryRows": query.row_count,
         "agents": [_agent(one) for one in query.content.agents] or None,
     }
-    return _facet("accessHistory_query", said(told), producer)
+    return _facet("accessHistory_query", without_none(told), producer)
 
 
 def calls(query: QueryFacts, producer: str) -> Json:
@@ -147,7 +230,7 @@ def calls(query: QueryFacts, producer: str) -> Json:
 
 
 def _agent(agent: Agent) -> Json:
-    return said({"type": agent.agent_type, "id": agent.agent_id, "name": agent.agent_name})
+    return without_none({"type": agent.agent_type, "id": agent.agent_id, "name": agent.agent_name})
 
 
 def tags_of_run(query: QueryFacts, of: Literal["job", "run"], producer: str) -> Json:
@@ -228,7 +311,7 @@ def dataset_type(domain: str | None, stage_kind: str | None, location: str | Non
         return {}
     before, _, last = ("FILE" if domain is None else domain).rpartition(" ")
     sub_type = stage_kind if stage_kind is not None else before or None
-    return _facet("datasetType", said({"datasetType": last, "subType": sub_type}), producer)
+    return _facet("datasetType", without_none({"datasetType": last, "subType": sub_type}), producer)
 
 
 def hierarchy(name: str, domain: str | None, producer: str) -> Json:
@@ -276,7 +359,7 @@ def lifecycle(state: str | None, previous: DatasetName | None, producer: str) ->
     if state is None:
         return {}
     before = None if previous is None else {"name": previous[1], "namespace": previous[0]}
-    fields = said({"lifecycleStateChange": state, "previousIdentifier": before})
+    fields = without_none({"lifecycleStateChange": state, "previousIdentifier": before})
     return _facet("lifecycleStateChange", fields, producer)
 
 

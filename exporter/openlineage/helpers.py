@@ -14,18 +14,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
+from exporter.model.answers import Signs, Window
+from exporter.model.effects import CREATES
+from exporter.model.identifiers import TRUNCATED, canonical_name
 from exporter.openlineage.naming import parts
-from exporter.queries.effects import CREATES
-from exporter.queries.identifiers import TRUNCATED, canonical_name
-from exporter.things.answers import Signs, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from exporter.model.answers import Dataset
+    from exporter.model.facts import QueryFacts, Thing
+    from exporter.model.object_state import Profile, Sign
     from exporter.openlineage.settings import OpenLineageSettings
-    from exporter.queries.facts import QueryFacts, Thing
-    from exporter.things.answers import Dataset
-    from exporter.things.lives import Profile, Sign
 
 KINDS: Final = ("table", "view")
 """Kinds of objects that can be helpers."""

@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from exporter.openlineage.gathered import gathered
+from exporter.openlineage.inputs_and_outputs import changes_dataset, dataset_of, gathered, is_rename
 from exporter.openlineage.naming import Job, account_namespace, job_name
-from exporter.openlineage.objects import changes_dataset, dataset_of, is_rename
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from exporter.openlineage.gathered import Gathered, Output
+    from exporter.model.answers import Bridge
+    from exporter.model.facts import Change, Content, History, QueryFacts
+    from exporter.openlineage.inputs_and_outputs import Datasets, Gathered, Output
     from exporter.openlineage.naming import DatasetName
-    from exporter.openlineage.objects import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
-    from exporter.queries.facts import Change, Content, History, QueryFacts
-    from exporter.things.answers import Bridge
 
 HELPER: Final = "helper"
 """What a query fills, creates or drops, in the job's name: names of helpers have random parts, and each would be a job.
@@ -44,7 +42,7 @@ def job_of(
 def name_of(query: QueryFacts, datasets: Datasets, settings: OpenLineageSettings, bridge: Bridge | None = None) -> str:
     """The name of the job that the query is a run of."""
     job = job_of(query.content, datasets, query.history, settings, bridge)
-    return job_name(job, home_of(query.account, settings))
+    return job_name(job, own_namespace_of(query.account, settings))
 
 
 def of_statement(told: Gathered, datasets: Datasets) -> Job:
@@ -87,7 +85,7 @@ def suffixed(job: Job, history: History, settings: OpenLineageSettings) -> Job:
     return replace(job, suffixes=suffixes) if suffixes else job
 
 
-def home_of(account: str, settings: OpenLineageSettings) -> str | None:
+def own_namespace_of(account: str, settings: OpenLineageSettings) -> str | None:
     """The namespace of the account's own datasets; None where jobs of other accounts can be in the same namespace."""
     own = account_namespace(account)
     return None if settings.job_namespace else settings.namespaces.get(own, own)

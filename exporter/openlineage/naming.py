@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 import orjson
 from msgspec import Struct
 
-from exporter.queries.identifiers import location_of
+from exporter.model.identifiers import location_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from exporter.model.facts import Thing
     from exporter.openlineage.settings import OpenLineageSettings
-    from exporter.queries.facts import Thing
 
 DatasetName = tuple[str, str]
 """The namespace and the name of a dataset."""
@@ -74,7 +74,7 @@ def dataset_name(thing: Thing, canonical: str | None, account: str, settings: Op
     if canonical is not None:
         namespace, name = own, object_label(thing.kind, letter_case(canonical, settings))
     elif (location := location_of(thing.key)) is not None:
-        namespace, name = place(location, own)
+        namespace, name = external_dataset(location, own)
     else:
         namespace, name = own, thing.key
     return settings.namespaces.get(namespace, namespace), name
@@ -103,7 +103,7 @@ def letter_case(name: str, settings: OpenLineageSettings) -> str:
     return "".join(part if part.startswith('"') else part.lower() for part in _quoted_or_not(name))
 
 
-def place(url: str, own: str) -> DatasetName:
+def external_dataset(url: str, own: str) -> DatasetName:
     """The dataset of a location outside of Snowflake, by OpenLineage's naming page, without the slash at its end (as
     Spark's producers do it).
 

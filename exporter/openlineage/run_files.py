@@ -20,8 +20,8 @@ from uuid import UUID
 from openlineage.client.serde import Serde
 from openlineage.client.transport.transport import Config, Transport
 
-from exporter import private
 from exporter.errors import UsageError
+from exporter.system import private
 
 if TYPE_CHECKING:
     from openlineage.client.client import Event

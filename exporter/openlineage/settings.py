@@ -10,8 +10,8 @@ import msgspec
 
 from exporter import __version__
 from exporter.errors import UsageError
+from exporter.model.facts import History
 from exporter.openlineage.helpers import check
-from exporter.queries.facts import History
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

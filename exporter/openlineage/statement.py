@@ -1,30 +1,133 @@
-"""The parts of an event that follow from its statement: the same for each run of it."""
+"""The parts of an event that follow from its statement: facets, outputs, lineage of columns.
+
+The sources of the columns of an output.
+
+The outputs of a statement, as JSON texts for its event.
+
+The parts of an event that follow from its statement: the same for each run of it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from msgspec import Struct
 from orjson import Fragment
 
 from exporter.openlineage import facets
-from exporter.openlineage.changes import changes_told
-from exporter.openlineage.gathered import gathered, shown_dataset
+from exporter.openlineage.changes import change_details, tags
+from exporter.openlineage.facets import Json, nothing_first, together, without_none
+from exporter.openlineage.inputs_and_outputs import accessed, dataset_of, gathered, routine, shown_dataset
 from exporter.openlineage.jobs import of_statement
-from exporter.openlineage.objects import accessed, dataset_of, routine
-from exporter.openlineage.outputs import output_text
-from exporter.openlineage.values import Json, nothing_first, said
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from exporter.openlineage.gathered import Gathered
+    from exporter.model.answers import Bridge
+    from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
+    from exporter.openlineage.inputs_and_outputs import Datasets, Gathered, Output, Source
     from exporter.openlineage.naming import DatasetName, Job
-    from exporter.openlineage.objects import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
-    from exporter.queries.facts import Access, Content, Join, PolicyReference, Thing
-    from exporter.things.answers import Bridge
+
+_DIRECT: Final = {"type": "DIRECT"}
+_BASE: Final = {"type": "DIRECT", "description": "base source"}
+_IS_DIRECT: Final = [_DIRECT]
+_IS_BASE: Final = [_BASE]
+_IS_BOTH: Final = [_DIRECT, _BASE]
+
+
+def sources_of(keys: Collection[str], by_key: Mapping[str, list[Source]]) -> list[Source]:
+    """The sources of the columns of all objects that are the same dataset, sorted."""
+    told = [by_key[key] for key in keys if key in by_key]
+    return told[0] if len(told) == 1 else sorted(source for one in told for source in one)
+
+
+def by_column(sources: Iterable[Source]) -> dict[str, list[Json]]:
+    """Column -> its sources, none twice, each as direct, base, or both; ``sources`` have to be sorted."""
+    found: dict[str, dict[tuple[str, str, str], Json]] = {}
+    for column, namespace, name, field, is_base in sources:
+        fields = found.setdefault(column, {})
+        known = fields.get((namespace, name, field))
+        if known is None:
+            kind = _IS_BASE if is_base else _IS_DIRECT
+            told = {"namespace": namespace, "name": name, "field": field, "transformations": kind}
+            fields[namespace, name, field] = told
+        elif is_base and known["transformations"] is _IS_DIRECT:
+            known["transformations"] = _IS_BOTH
+    return {column: list(fields.values()) for column, fields in found.items()}
+
+
+def routines_by_column(keys: Collection[str], made_by: Mapping[str, list[Derivation]]) -> dict[str, list[Json]]:
+    """Column -> the routines that made it, for the output that stands for the objects ``keys``."""
+    found: dict[str, list[Json]] = {}
+    for key in keys:
+        for one in sorted(made_by.get(key, ()), key=_order):
+            called = {**routine(one.source), "sourceType": one.source_type}
+            found.setdefault(one.target_column, []).append(called)
+    return found
+
+
+def _order(one: Derivation) -> Any:
+    thing = one.source
+    told = (thing.name, thing.signature, thing.kind, thing.object_id, thing.data_type)
+    return nothing_first((*told, one.source_type))
+
+
+def output_text(output: Output, told: Gathered, settings: OpenLineageSettings) -> bytes:
+    """An output as JSON; ``outputFacets`` is its last member."""
+    producer, sources = settings.producer, sources_of(output.keys, told.sources)
+    if output.name in told.moved:
+        sources = sorted({*sources, *told.moved[output.name]})
+    columns = by_column(sources)
+    own = {
+        **facets.column_lineage(columns, producer),
+        **(facets.lineage(_made_from(sources, told), columns, producer) if output.is_written else {}),
+        **facets.column_routines(routines_by_column(output.keys, told.made_by), producer),
+        **facets.lifecycle(output.state, _previous(output, told), producer),
+        **facets.tags(tags(told.content, output.keys), producer),
+    }
+    return orjson.dumps(
+        {
+            "namespace": output.dataset.namespace,
+            "name": output.dataset.name,
+            "facets": Fragment(together(output.dataset.facets, orjson.dumps(own))),
+            "outputFacets": facets.write(accessed(output.ways), producer),
+        }
+    )
+
+
+def _made_from(sources: Sequence[Source], told: Gathered) -> Sequence[DatasetName]:
+    """The datasets that an output was made from. Where the query writes several outputs, these are the sources of its
+    own columns, so that the branches of an INSERT ALL stay apart; else they are all inputs.
+    """
+    if len(told.outputs) == 1 or not sources:
+        return told.input_names()
+    return sorted({(namespace, name) for _, namespace, name, _, _ in sources})
+
+
+def _previous(output: Output, told: Gathered) -> DatasetName | None:
+    """The dataset that was renamed to this output; None where it was not a rename."""
+    if output.state != "RENAME":
+        return None
+    former = (one.name for one in told.outputs if one.state == "DROP" and not set(one.keys).isdisjoint(output.keys))
+    return next(former, None)
+
+
+def with_version(output: bytes, query_id: str, producer: str) -> bytes:
+    """The text of an output with the state that this run wrote: one more facet at the end of its ``facets``."""
+    # In JSON, a quote within a text is escaped: this is the key itself, and the last one of the output.
+    end = output.rindex(b'},"outputFacets":')
+    comma = b"" if output.endswith(b"{", 0, end) else b","
+    return output[:end] + comma + orjson.dumps(facets.version(query_id, producer))[1:-1] + output[end:]
+
+
+def with_rows(output: bytes, rows: int, producer: str) -> bytes:
+    """The text of an output with the number of rows written, which QUERY_HISTORY gives for each run: one more facet at
+    the end of its ``outputFacets``.
+    """
+    more = orjson.dumps(facets.output_statistics(rows, producer))
+    return output[: -len(b"}}")] + b"," + more[1:] + b"}"
 
 
 class Statement(Struct, frozen=True, gc=False):
@@ -111,7 +214,7 @@ def _run_facets(told: Gathered, datasets: Datasets, producer: str) -> Json:
         **facets.incompleteness(content.incomplete, producer),
         **facets.policies(_policies(content, datasets), producer),
         **facets.joins(_joins(content, datasets), producer),
-        **facets.ddl(changes_told(content, datasets), producer),
+        **facets.ddl(change_details(content, datasets), producer),
         **facets.helpers([_helper(name, told.helpers[name]) for name in sorted(told.helpers)], producer),
         **facets.routines([_called(told.routines[label]) for label in sorted(told.routines)], producer),
     }
@@ -130,7 +233,7 @@ def _policies(content: Content, datasets: Datasets) -> list[Json]:
     found = [_policy(reference, datasets) for reference in content.policies]
     if len(found) > 1:
         found.sort(key=lambda one: nothing_first(tuple(one.values())))
-    return [said(one) for one in found]
+    return [without_none(one) for one in found]
 
 
 def _policy(reference: PolicyReference, datasets: Datasets) -> Json:
@@ -155,7 +258,7 @@ def _order_of_join(join: Join) -> str:
 
 def _join(join: Join, datasets: Datasets) -> Json:
     left, right = _identity(join.left, datasets), _identity(join.right, datasets)
-    return said({"left": left, "joinType": join.join_type, "right": right})
+    return without_none({"left": left, "joinType": join.join_type, "right": right})
 
 
 def _called(accesses: Sequence[Access]) -> Json:

@@ -1,17 +1,128 @@
-"""Filters of an export: period, users, databases, schemas."""
+"""Filters of an export, their patterns and their settings.
+
+Patterns for names of users, databases and schemas in the settings, by Snowflake's rules for identifiers.
+
+``sales`` means SALES, ``"sales"`` means the name in lower case, and ``tmp_*`` means every name that begins with TMP_.
+
+Filters of an export: period, users, databases, schemas.
+
+The settings of pseudonyms and filters: ``--pseudonyms``, ``--since``, ``--until``, and the tables ``[filter]`` and
+``[privacy]`` in the settings file.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import re
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.errors import UsageError
-from exporter.privacy.patterns import DATABASES, SCHEMAS, USERS, Pattern, pattern, place_of
-from exporter.rows.times import iso, parse_time
+from exporter.input.times import iso, parse_time
+from exporter.privacy.pseudonyms import Key, may_be_read_by_others
+from exporter.system import files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_is_plain: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*").fullmatch
+_PART: Final = r'"(?:[^"]|"")+"|[^."]+'
+_parts_of: Final = re.compile(_PART).findall
+_are_parts: Final = re.compile(rf"(?:{_PART})(?:[.](?:{_PART}))*").fullmatch
+_in_quotes: Final = re.compile(r'"(?:[^"]|"")*"')
+USERS, DATABASES, SCHEMAS = "users", "databases", "schemas"
+_MOST: Final = {USERS: 1, DATABASES: 1, SCHEMAS: 2}
+"""Most parts of a pattern: a user's name is always one part; a schema may have its database before it."""
+_DATABASE, _SCHEMA = "DATABASE", "SCHEMA"
+_IN_NO_DATABASE: Final = frozenset(
+    {"ROLE", "USER", "WAREHOUSE", "SHARE", "LISTING", "INTEGRATION", "ACCOUNT", "SESSION", "ORGANIZATION"}
+)
+
+
+class Pattern(NamedTuple):
+    """``parts``: identifiers as Snowflake stores them. ``is_open``: the last one is a prefix."""
+
+    parts: tuple[str, ...]
+    is_open: bool
+
+    def fits(self, *parts: str | None) -> bool:
+        """Whether a name with these parts matches. An unknown part (None) does not match."""
+        *before, last = self.parts
+        *given, end = parts
+        if before != given or end is None:
+            return False
+        return end.startswith(last) if self.is_open else end == last
+
+
+def pattern(key: str, text: str, kind: str) -> Pattern:
+    """The pattern for a text. ``key``: the setting, for the message. ``kind``: users, databases or schemas. Raises
+    UsageError.
+    """
+    is_open = text.endswith("*")
+    bare = text.removesuffix("*")
+    parts = (stored_identifier(bare),) if kind == USERS else _parts(bare)
+    if "*" in _in_quotes.sub("", bare):
+        raise UsageError(f"{key}: {text!r}: * means the rest of a name, so it is allowed only at the end")
+    if len(parts) > _MOST[kind]:
+        raise UsageError(
+            f"{key}: {text!r} has {len(parts)} parts; the most is {_MOST[kind]}. Put a name with a dot in double quotes"
+        )
+    if not all(parts[:-1]) or not (parts[-1] or is_open):
+        raise UsageError(f"{key}: {text!r}: a part of the name is empty")
+    return Pattern(parts, is_open)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    before, dot, end = text.rpartition(".")
+    return (*stored_parts(before), "") if dot and not end else stored_parts(text)
+
+
+def stored_parts(name: str) -> tuple[str, ...]:
+    """The identifiers of a name as Snowflake stores them. A text that is not a name is split at its dots.
+
+    >>> stored_parts('db.S."my.T"')
+    ('DB', 'S', 'my.T')
+    """
+    return tuple(stored_identifier(part) for part in (_parts_of(name) if _are_parts(name) else name.split(".")))
+
+
+def typed(name: str) -> str:
+    """A stored name as a person types it: in quotes only if it needs them."""
+    return name if stored_identifier(name) == name else quoted(name)
+
+
+def quoted(name: str) -> str:
+    """A stored name as a quoted identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def database_and_schema(
+    domain: str | None, name: str | None, stage_kind: str | None = None
+) -> tuple[str | None, str | None]:
+    """The database and the schema of an object; None if it is in none, or if its name does not give it.
+
+    ``domain``: a result of :func:`exporter.queries.identifiers.normal_domain`.
+    """
+    if name is None or domain in _IN_NO_DATABASE or (stage_kind or "").strip(" ").lower() == "user":
+        return None, None
+    parts = stored_parts(name)
+    if domain == _DATABASE:
+        return parts[0], None
+    if len(parts) == 1:
+        return None, (parts[0] if domain == _SCHEMA else None)
+    return parts[0], (parts[1] if len(parts) > 2 or domain == _SCHEMA else None)
+
+
+def stored_identifier(part: str) -> str:
+    """An identifier as Snowflake stores it: letter case counts only in quotes.
+
+    >>> stored("jsmith"), stored('"jsmith"'), stored("j@example.com")
+    ('JSMITH', 'jsmith', 'j@example.com')
+    """
+    if len(part) > 1 and part[0] == part[-1] == '"':
+        return part[1:-1].replace('""', '"')
+    return part.upper() if _is_plain(part) else part
+
 
 SINCE, UNTIL = "since", "until"
 REASONS: Final = (SINCE, UNTIL, USERS, DATABASES, SCHEMAS)
@@ -79,7 +190,7 @@ class Filters:
 
     def in_database(self, domain: str | None, name: str | None, stage_kind: str | None = None) -> bool:
         """Whether the object is in a database, or is a database itself."""
-        return place_of(domain, name, stage_kind) != (None, None)
+        return database_and_schema(domain, name, stage_kind) != (None, None)
 
     def shown(self, hidden: Callable[[str], str]) -> dict[str, Any]:
         """The given filters, for the manifest. ``hidden``: replaces a user's name."""
@@ -117,7 +228,7 @@ def _user(filters: Filters, name: str) -> str | None:
 
 @lru_cache(maxsize=20_000)
 def _object(filters: Filters, domain: str | None, name: str | None, stage_kind: str | None) -> str | None:
-    database, schema = place_of(domain, name, stage_kind)
+    database, schema = database_and_schema(domain, name, stage_kind)
     allowed, denied = _patterns(filters.allow_databases, DATABASES), _patterns(filters.deny_databases, DATABASES)
     if database is not None and _is_out(allowed, denied, lambda one: one.fits(database)):
         return DATABASES
@@ -135,3 +246,83 @@ def _is_out(allowed: Sequence[Pattern], denied: Iterable[Pattern], fits: Callabl
 
 def _is_schema(one: Pattern, database: str | None, schema: str) -> bool:
     return one.fits(schema) if len(one.parts) == 1 else one.fits(database, schema)
+
+
+PRIVACY: Final = ("users", "keep")
+FILTER: Final = LISTS
+_LONGEST_LIST: Final = 64 << 20
+"""Longest list of users, in bytes."""
+KEPT: Final = ("SYSTEM",)
+"""Users that keep their names by default: Snowflake runs tasks as SYSTEM, which is not a person."""
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """``key``: the key of the pseudonyms, None without pseudonyms. ``users``: further user names beside those in the
+    rows; never shown. ``keep``: patterns of users that keep their names. ``advice``: warnings for the user.
+    """
+
+    key: Key | None = None
+    users: frozenset[str] = field(default=frozenset(), repr=False)
+    keep: tuple[str, ...] = KEPT
+    filters: Filters = field(default_factory=Filters)
+    advice: tuple[str, ...] = ()
+
+    def shown(self) -> dict[str, Any]:
+        """For the manifest: the key's fingerprint, the users who keep their names, the period and the lists; None for
+        what was not given. With pseudonyms, users in lists are shown by their pseudonyms.
+        """
+        of_key = None if self.key is None else {"key": self.key.fingerprint, "keep": list(self.keep)}
+        return {"pseudonyms": of_key, **self.filters.shown(self._hidden)}
+
+    def _hidden(self, text: str) -> str:
+        one = pattern("filter", text, USERS)
+        if self.key is None or any(pattern("keep", kept, USERS).fits(*one.parts) for kept in self.keep):
+            return text
+        return self.key.pseudonym(one.parts[0]) + ("*" if one.is_open else "")
+
+
+def privacy_of(
+    pseudonyms: str | None,
+    times: tuple[str | None, str | None],
+    lists: Mapping[str, tuple[str, ...]],
+    privacy: Mapping[str, tuple[str, ...]],
+) -> Privacy:
+    """The settings from the path of a key, since and until, and the lists of both tables. Raises UsageError."""
+    filters = filters_of(*times, lists)
+    if pseudonyms == "":
+        raise UsageError(
+            "pseudonyms: the path is empty, so names would be exported in clear; give the path of the key, or remove "
+            "the setting"
+        )
+    if pseudonyms is None:
+        if privacy:
+            raise UsageError(f"privacy.{min(privacy)}: has no effect without pseudonyms; give --pseudonyms KEYFILE too")
+        return Privacy(filters=filters)
+    key, keep = Key.read(pseudonyms), privacy.get("keep", KEPT)
+    for text in keep:
+        pattern("privacy.keep", text, USERS)
+    users = frozenset(name for path in privacy.get("users", ()) for name in _listed(path))
+    return Privacy(key, users, keep, filters, _advice(pseudonyms))
+
+
+def _advice(path: str) -> tuple[str, ...]:
+    if not may_be_read_by_others(path):
+        return ()
+    return (f"{path}: others can read this key, and find the names behind pseudonyms with it; run chmod 600 {path}",)
+
+
+def _listed(path: str) -> list[str]:
+    """The names in a file, one on each line."""
+    try:
+        content = files.read(path, _LONGEST_LIST + 1)
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise UsageError(f"privacy.users: {path}: is not UTF-8") from None
+    except OSError as error:
+        raise UsageError(f"privacy.users: {path}: cannot be read: {error.strerror}") from None
+    if len(content) > _LONGEST_LIST:
+        raise UsageError(
+            f"privacy.users: {path}: is larger than {_LONGEST_LIST >> 20} MiB, too large for a list of users"
+        )
+    return [line.strip() for line in lines if line.strip()]

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Raw, json
 
-from exporter.privacy.names import Names
-from exporter.privacy.written import ID, LITERAL, OWN_COLUMNS, ROW, TEXTS, USER, WORD, Where, may_be_no_text
-from exporter.queries.identifiers import system_view
-from exporter.rows import lenient
-from exporter.rows.columns import NOT_DECODED
+from exporter.input import json_reader
+from exporter.input.row import NOT_DECODED
+from exporter.model.identifiers import system_view
+from exporter.privacy.pseudonyms import Names
+from exporter.privacy.user_text import ID, LITERAL, OWN_COLUMNS, ROW, TEXTS, USER, WORD, Where, may_be_no_text
 
 if TYPE_CHECKING:
-    from exporter.privacy.key import Key
-    from exporter.privacy.written import Place
+    from exporter.privacy.pseudonyms import Key
+    from exporter.privacy.user_text import JsonContainer
 
 _STRING: Final = re.compile(
     rf"({LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({LITERAL})?)?",
@@ -50,7 +50,7 @@ class Lines:
         self._names = names
         self._strings = _STRING_OR_NUMBER if names.may_be_numbers else _STRING
         self._known: dict[str, str] = {}
-        self._placed: dict[tuple[str, Place, bool], str] = {}
+        self._placed: dict[tuple[str, JsonContainer, bool], str] = {}
 
     def line(self, text: str) -> str:
         """A row, a JSON object, with names replaced by pseudonyms, except in what Snowflake wrote itself."""
@@ -60,15 +60,15 @@ class Lines:
         """A text of users, which may be JSON, with names replaced by pseudonyms."""
         return self._in(text, TEXTS)
 
-    def _in(self, text: str, root: Place) -> str:
+    def _in(self, text: str, root: JsonContainer) -> str:
         """The same for a text of this place."""
         return self._line(text, root) if _may_be_json(text) and _is_json(text) else self._names.in_text(text)
 
-    def _line(self, text: str, root: Place) -> str:
+    def _line(self, text: str, root: JsonContainer) -> str:
         where, known = Where(text, root, _said), self._known.get
         return self._strings.sub(lambda found: known(found[0]) or self._string(found, root, where), text)
 
-    def _string(self, found: re.Match[str], root: Place, where: Where) -> str:
+    def _string(self, found: re.Match[str], root: JsonContainer, where: Where) -> str:
         """The replacement of a string or member that is not known yet."""
         given = found[0]
         name, colon, value = found.groups()
@@ -107,9 +107,9 @@ class Lines:
         is_alike = now == self._names.whole(said) if key == "user_name" else key is not None and not may_be_no_text(key)
         if not is_alike or system_view(said) is not None:
             return None
-        return found[0][: found.start(3) - found.start()] + lenient.quoted(now)
+        return found[0][: found.start(3) - found.start()] + json_reader.quoted(now)
 
-    def _made(self, found: re.Match[str], key: str | None, said: str | None, place: Place) -> str:
+    def _made(self, found: re.Match[str], key: str | None, said: str | None, place: JsonContainer) -> str:
         name, colon, value = found.groups()
         if key is None:
             return self._value(name, said or "", place.kind, TEXTS)
@@ -117,7 +117,7 @@ class Lines:
         named = name if member.is_own else self._told(name, key, self._names.in_text(key))
         return f"{named}{colon}{'' if said is None else self._value(value, said, member.kind, member.in_string)}"
 
-    def _value(self, literal: str, said: str, kind: str, inside: Place) -> str:
+    def _value(self, literal: str, said: str, kind: str, inside: JsonContainer) -> str:
         if kind == USER:
             return self._told(literal, said, self._names.whole(said) or said)
         if kind == WORD or said in _NOTHING or (kind == ID and said.isdecimal()):
@@ -132,11 +132,11 @@ class Lines:
         if now == given:
             _remember(self._known, given, given, given)
             return given
-        return lenient.quoted(now) if where.is_text(position) else given
+        return json_reader.quoted(now) if where.is_text(position) else given
 
     @staticmethod
     def _told(literal: str, said: str, now: str) -> str:
-        return literal if now == said else lenient.quoted(now)
+        return literal if now == said else json_reader.quoted(now)
 
 
 def _remember(known: dict[Any, str], key: Any, given: str, made: str) -> None:
@@ -162,7 +162,7 @@ def _may_be_json(text: str) -> bool:
 
 
 def _said(literal: str) -> str:
-    value = lenient.parse(literal)
+    value = json_reader.parse(literal)
     assert isinstance(value, str)
     return value
 
@@ -173,7 +173,7 @@ def _is_json(text: str) -> bool:
         _check(text)
     except NOT_DECODED:
         try:
-            lenient.parse(text)
-        except lenient.NotJsonError:
+            json_reader.parse(text)
+        except json_reader.NotJsonError:
             return False
     return True

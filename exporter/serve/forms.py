@@ -1,27 +1,186 @@
-"""The questions as forms, their answers as tables and CSV; and a page for the user's own SPARQL."""
+"""Questions as forms, and their answers as tables and CSV.
+
+Answers as HTML tables, with links from cells to the pages of what they name.
+
+The questions as forms, their answers as tables and CSV; and a page for the user's own SPARQL.
+"""
 
 from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlencode
 
-from flask import Blueprint, Response, abort, render_template, request
+from flask import Blueprint, Response, abort, render_template, request, url_for
 
+from exporter.ask.answers import Answer, render
 from exporter.errors import ExporterError
-from exporter.graph.ask.answers import Answer, render
+from exporter.model.identifiers import match_name
 from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, answered_with
 from exporter.serve.site import MOST_ROWS
-from exporter.serve.tables import ask_href, table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from exporter.graph.ask.parameters import Parameter
-    from exporter.graph.ask.questions import Question
+    from exporter.ask.parameters import Parameter
+    from exporter.ask.questions import Question
     from exporter.serve.site import Site
+
+Row = dict[str, str | None]
+
+_OBJECTS: Final[Mapping[str, str]] = {
+    "object_name": "object_iri",
+    "source_name": "source_iri",
+    "tag_name": "tag_iri",
+    "target_name": "target_iri",
+    "left_name": "left_iri",
+    "right_name": "right_iri",
+    "set_name": "set_iri",
+    "policy_name": "policy_iri",
+    "source_object_name": "source_iri",
+    "target_object_name": "target_iri",
+    "table_name": "object_iri",
+    "left_object": "left_iri",
+    "right_object": "right_iri",
+}
+"""Columns with the name of an object -> the column with its IRI, if the question has one; that one is not shown."""
+_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "column_name": ("object_name", "table_name"),
+    "source_column_name": ("source_object_name", "source_name"),
+    "target_column_name": ("target_object_name", "target_name"),
+}
+"""Columns with the name of a column -> the columns that may name its object."""
+_HEADINGS: Final = {
+    "set_name": "Tag or policy",
+    "query_id": "Query",
+    "parent_query_id": "Part of",
+    "root_query_id": "Root",
+}
+_OPTION: Final = " --max-rows"
+"""Where the advice for the command line begins in a note about too many rows; pages leave it out."""
+_QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
+_QUERY: Final = "Truncated query"
+"""The domain that ``end-up`` gives to a query in the place of an object."""
+_TIMES: Final = ("time", "first", "last", "from", "until", "seen", "_read", "_write")
+_SHORT: Final = frozenset({"kind", "domain", "operation", "access", "queries", "mask", "source_type"})
+
+
+class Cell(NamedTuple):
+    """``kind``: how the cell is displayed, a class of style.css; ``each``: text and address of the page of each object
+    that the cell means, if there are several.
+    """
+
+    text: str
+    href: str | None = None
+    kind: str = ""
+    each: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """``more``: the address with all rows, None if these are all; ``is_cut``: whether there are more rows than the
+    answer has.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[list[Cell]]
+    notes: list[str] = field(default_factory=list)
+    more: str | None = None
+    is_cut: bool = False
+
+
+def table(site: Site, answer: Answer, most: int | None = None, more: str | None = None) -> Table:
+    """The first ``most`` rows of an answer; all if None."""
+    shown = tuple(column for column in answer.columns if not column.endswith("_iri"))
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows[:most]]
+    is_few = most is not None and len(answer.rows) > most
+    _find(site, rows)
+    cells = [[_cell(site, column, row) for column in shown] for row in rows]
+    notes = [note.partition(_OPTION)[0] for note in answer.notes if not (is_few and _OPTION in note)]
+    return Table(shown, cells, notes, more if is_few else None, is_cut(answer))
+
+
+def _find(site: Site, rows: Iterable[Row]) -> None:
+    """Adds the objects to rows that have only their names: all that had such a name, since links are by id."""
+    lacking = [
+        (row, name, iri) for row in rows for name, iri in _OBJECTS.items()
+        if name != "set_name" and row.get(name) and not row.get(iri)
+    ]  # fmt: skip
+    holders = site.holders(str(row[name]) for row, name, _ in lacking)
+    for row, name, iri in lacking:
+        row[iri] = " ".join(holders.get(match_name(str(row[name])), ())) or None
+
+
+def is_cut(answer: Answer) -> bool:
+    """Whether the answer has more rows than are shown."""
+    return any(_OPTION in note for note in answer.notes)
+
+
+def words(column: str) -> str:
+    """The name of a column of an answer as text.
+
+    >>> words("source_object_name")
+    'Source object name'
+    """
+    return column.replace("_", " ").capitalize()
+
+
+def heading(column: str) -> str:
+    """The name of a column as a heading of a table: as :func:`words`, but shorter.
+
+    >>> heading("source_object_name"), heading("query_id"), heading("set_name")
+    ('Source object', 'Query', 'Tag or policy')
+    """
+    return _HEADINGS.get(column) or words(column.removesuffix("_name"))
+
+
+def time(text: str) -> str:
+    """A time of the graph in a form for people; all times are UTC.
+
+    >>> time("2026-09-30T08:00:00Z"), time("2026-09-30T08:00:00.123Z"), time("never")
+    ('2026-09-30 08:00:00', '2026-09-30 08:00:00.123', 'never')
+    """
+    return text.removesuffix("Z").replace("T", " ") if text[10:11] == "T" and text.endswith("Z") else text
+
+
+def ask_href(question: str, params: Mapping[str, str | Sequence[str]], route: str = "questions.ask") -> str:
+    """The address of a question's page, or of its CSV, with parameters; the page asks it at once."""
+    return f"{url_for(route, name=question)}?{urlencode({'ask': '1', **params}, doseq=True)}"
+
+
+def _cell(site: Site, column: str, row: Row) -> Cell:
+    text = row[column]
+    if text is None:
+        return Cell("")
+    each = _hrefs(site, column, text, row)
+    if len(each) > 1:
+        return Cell(text, each=each)
+    if each:
+        return Cell(text, each[0][1])
+    if any(part in column for part in _TIMES) and text[10:11] == "T":
+        return Cell(time(text), None, "time")
+    return Cell(text, None, "short" if column in _SHORT else "")
+
+
+def _hrefs(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str]]:
+    """Label and address of the page of each thing that a cell names; none where there is no such page."""
+    if column in _QUERIES or (column == "target_name" and row.get("target_domain") == _QUERY):
+        return [(text, url_for("queries.one", id=text))]
+    if column == "user_name":
+        return [(text, url_for("queries.user", name=text))]
+    if column in _OBJECTS:
+        return [(path, url_for("objects.one", id=path)) for path in _paths(site, row, column)]
+    owners = (_paths(site, row, owner) for owner in _COLUMNS.get(column, ()))
+    paths: list[str] = next((found for found in owners if found), [])
+    return [(path, url_for("objects.column", id=path, column=text)) for path in paths]
+
+
+def _paths(site: Site, row: Row, name: str) -> list[str]:
+    return [site.path(iri) for iri in (row.get(_OBJECTS[name]) or "").split(" ") if iri]
+
 
 _MOST_OF_CSV: Final = 100_000
 _WAIT: Final = 1.5

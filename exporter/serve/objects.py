@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, render_template, request
 
+from exporter.ask.answers import Answer
 from exporter.errors import ExporterError
-from exporter.graph.ask.answers import Answer
-from exporter.serve.lineage.edges import VIEWS
+from exporter.serve.forms import ask_href, table
+from exporter.serve.lineage.picture import VIEWS
 from exporter.serve.site import LATER
-from exporter.serve.tables import ask_href, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from exporter.serve.site import Site, Thing
-    from exporter.serve.tables import Table
+    from exporter.serve.forms import Table
+    from exporter.serve.site import Site, SiteObject
 
 _FEW: Final = 20
 _WAIT: Final = 1.5
@@ -38,7 +38,7 @@ _SETS: Final = ("TAG", "POLICY")
 """Endings of the kinds of objects that are set on others, in upper case."""
 
 
-class Part(NamedTuple):
+class PagePart(NamedTuple):
     """A part of a page, before its question is asked. ``name``: in the address; ``ask``: takes the seconds to wait,
     after which it raises TimeoutError; ``empty``: what no row of the record does, if the answer has no rows; ``more``:
     the address with all rows, where the page shows only some.
@@ -90,7 +90,7 @@ def objects(site: Site) -> Blueprint:
     return routes
 
 
-def _asked_for(site: Site) -> tuple[Thing | None, Table | None]:
+def _asked_for(site: Site) -> tuple[SiteObject | None, Table | None]:
     """The object that ``id`` or ``name`` in the address names: of several with that name, the one that had it last; and
     a table of the others. None where there is none.
     """
@@ -105,7 +105,7 @@ def _asked_for(site: Site) -> tuple[Thing | None, Table | None]:
     return thing, table(site, others) if others.rows else None
 
 
-def _notes(site: Site, thing: Thing) -> list[str]:
+def _notes(site: Site, thing: SiteObject) -> list[str]:
     """What the reader of the page of a hybrid table has to know of its short queries."""
     rows = site.rows("page-short-queries", {"object": thing.iri})
     return [(COUNTED if one["recorded"] == "true" else MISSING) for one in rows]
@@ -120,30 +120,30 @@ def _unknown(site: Site) -> str:
     return render_template("unknown.html", what="object", asked=asked, near=table(site, near, _FEW), notes=notes)
 
 
-def _of_object(site: Site, thing: Thing) -> list[Section]:
+def _of_object(site: Site, thing: SiteObject) -> list[Section]:
     def own(question: str) -> Callable[[float], Answer]:
         return lambda _: site.ask(question, {"object": thing.iri})
 
     parts = [
-        Part("Names", "names", own("page-names"), "has its name"),
-        Part("Columns", "columns", own("page-columns"), "names a column of it"),
-        Part("Readers", "readers", own("page-readers"), "shows a read of it"),
-        Part("Writers", "writers", own("page-writes"), "shows a write to it"),
-        Part("Tags and policies, and when they held", "settings", own("page-settings"), SETS),
+        PagePart("Names", "names", own("page-names"), "has its name"),
+        PagePart("Columns", "columns", own("page-columns"), "names a column of it"),
+        PagePart("Readers", "readers", own("page-readers"), "shows a read of it"),
+        PagePart("Writers", "writers", own("page-writes"), "shows a write to it"),
+        PagePart("Tags and policies, and when they held", "settings", own("page-settings"), SETS),
         *_shipped(site, thing, ("Who may use it", "exposure", "grants it to anybody; earlier grants are not known")),
         *_shipped(site, thing, ("Where its data ended up", "end-up", "shows that its data went anywhere")),
-        Part("Statements that made or changed it", "changes", own("page-changes"), "shows one"),
+        PagePart("Statements that made or changed it", "changes", own("page-changes"), "shows one"),
     ]
     if thing.kind.upper().endswith(_SETS):
-        parts.insert(1, Part("What it is set on", "carriers", own("page-carriers"), "sets it on anything"))
+        parts.insert(1, PagePart("What it is set on", "carriers", own("page-carriers"), "sets it on anything"))
     if thing.kind.upper() in VIEWS:
-        parts.insert(1, Part("What is behind it", "behind", own("page-behind"), BEHIND))
+        parts.insert(1, PagePart("What is behind it", "behind", own("page-behind"), BEHIND))
     else:
-        parts.insert(-2, Part("Views and streams over it", "views", own("page-views"), "shows one"))
+        parts.insert(-2, PagePart("Views and streams over it", "views", own("page-views"), "shows one"))
     return _sections(site, parts)
 
 
-def _of_column(site: Site, thing: Thing, column: str) -> list[Section]:
+def _of_column(site: Site, thing: SiteObject, column: str) -> list[Section]:
     def settings(_: float) -> Answer:
         answer = site.ask("page-settings", {"object": thing.iri})
         place = answer.columns.index("column_name")
@@ -151,7 +151,7 @@ def _of_column(site: Site, thing: Thing, column: str) -> list[Section]:
 
     came = BEHIND if thing.kind.upper() in VIEWS else "shows where its data came from"
     parts = [
-        Part("Tags and policies, and when they held", "settings", settings, SETS),
+        PagePart("Tags and policies, and when they held", "settings", settings, SETS),
         *_shipped(site, thing, ("Readers", "column-readers", "shows a read of it"), column),
         *_shipped(site, thing, ("Reads in clear", "unmasked-reads", "shows a read without its mask"), column),
         *_shipped(site, thing, ("Where its data came from", "root-cause", came), column),
@@ -160,7 +160,9 @@ def _of_column(site: Site, thing: Thing, column: str) -> list[Section]:
     return _sections(site, parts)
 
 
-def _shipped(site: Site, thing: Thing, wanted: tuple[str, str, str], column: str | None = None) -> Iterator[Part]:
+def _shipped(
+    site: Site, thing: SiteObject, wanted: tuple[str, str, str], column: str | None = None
+) -> Iterator[PagePart]:
     """The answer of a shipped question about the object or its column; ``wanted``: title, question, and what no row
     does if there is none. Nothing where there is no such question, or where it cannot find the object.
     """
@@ -170,7 +172,7 @@ def _shipped(site: Site, thing: Thing, wanted: tuple[str, str, str], column: str
         params = meant if column is None else {**meant, "column_name": column}
         # By its IRI: other objects may have had the name, and those of other accounts may have the id.
         own = {name: value for name, value in params.items() if name != "object_name"}
-        yield Part(
+        yield PagePart(
             title,
             question,
             lambda wait: site.ask_meanwhile(question, own, wait, thing=thing.iri),
@@ -179,7 +181,7 @@ def _shipped(site: Site, thing: Thing, wanted: tuple[str, str, str], column: str
         )
 
 
-def _sections(site: Site, parts: Sequence[Part]) -> list[Section]:
+def _sections(site: Site, parts: Sequence[PagePart]) -> list[Section]:
     """The parts in order. All questions that may take long are started before the page waits for any of them."""
     for part in parts:
         with suppress(ExporterError, TimeoutError):
@@ -187,7 +189,7 @@ def _sections(site: Site, parts: Sequence[Part]) -> list[Section]:
     return [_section(site, part) for part in parts]
 
 
-def _section(site: Site, part: Part) -> Section:
+def _section(site: Site, part: PagePart) -> Section:
     """A part with its answer. If its question fails, the other parts of the page are not affected."""
     try:
         answer = part.ask(_WAIT)

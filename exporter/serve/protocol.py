@@ -8,9 +8,9 @@ from flask import Blueprint, Response, jsonify, request
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, serialize
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from exporter.ask.parameters import LONGEST, ForbiddenError
+from exporter.ask.pool import BusyError, TooLongError, UnacceptableError
 from exporter.errors import ExporterError, UsageError
-from exporter.graph.ask.pool import BusyError, TooLongError, UnacceptableError
-from exporter.graph.ask.untrusted import LONGEST, ForbiddenError
 from exporter.graph.terms import AH
 
 if TYPE_CHECKING:

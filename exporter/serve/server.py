@@ -1,27 +1,175 @@
-"""The server: opens the graph's store, starts the processes that answer, and serves the pages until it is stopped."""
+"""The server: its addresses, who may ask, and its life.
+
+Protects the pages: who may ask, and what a browser may do with an answer.
+
+The server is for the user of this machine, and has no login. A page of another site that is open in the same browser
+must not be able to read it. So the host name of a request has to be one of this machine (another site could point its
+own name here), requests from pages of other sites are refused, and no answer allows other sites to read it. Names in
+rows may hold anything: templates escape them. If one should get through, the browser runs only what the policy allows.
+
+The Flask application: its addresses and the functions that answer them.
+
+The server: opens the graph's store, starts the processes that answer, and serves the pages until it is stopped.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
 import resource
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from ipaddress import ip_address
+from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode, urlsplit
 
+from flask import Flask, Response, g, render_template, request
+from markupsafe import Markup
 from waitress.server import create_server
+from werkzeug.exceptions import NotFound
 
-from exporter.errors import UsageError
-from exporter.graph.ask import disk
-from exporter.graph.ask.pool import Pool
-from exporter.serve.app import OWN_QUESTIONS, make
-from exporter.serve.pages import warm
-from exporter.serve.protocol import LARGEST
+from exporter.ask import stores
+from exporter.ask.pool import Pool
+from exporter.errors import ExporterError, UsageError
+from exporter.serve import forms as tables
+from exporter.serve.forms import forms, own_query
+from exporter.serve.lineage.page import PATH, lineage_page
+from exporter.serve.objects import objects
+from exporter.serve.pages import pages, queries, warm
+from exporter.serve.protocol import LARGEST, answered_with, endpoint
 from exporter.serve.site import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
+
+    from exporter.serve.site import SiteObject
+
+POLICY: Final[Mapping[str, str]] = {
+    "default-src": "'none'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "'none'",
+}
+"""The Content-Security-Policy of a page: no scripts, and nothing from other sites."""
+_HEADERS: Final[Mapping[str, str]] = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs on this machine can reach a server at ``host``."""
+    with suppress(ValueError):
+        return ip_address(host.strip("[]")).is_loopback
+    return host.lower() == "localhost"
+
+
+def protect(app: Flask, host: str) -> None:
+    """Checks all requests, and sets the headers of all answers, of a server that listens at ``host``."""
+    names = {"localhost", host.lower()}
+    if not is_loopback(host):
+        names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+
+    @app.before_request
+    def asked_by_us() -> Response | None:
+        if not _is_address(_hostname(request.host)) and _hostname(request.host) not in names:
+            why = f"This server is not called {request.host!r}. Use its address or localhost."
+            return Response(f"{why}\n", 421, mimetype="text/plain")
+        if _is_from_elsewhere():
+            return Response("Requests from pages of other sites are refused.\n", 403, mimetype="text/plain")
+        return None
+
+    @app.after_request
+    def guarded(answer: Response) -> Response:
+        policy = {**POLICY, **g.get("policy", {})}
+        answer.headers["Content-Security-Policy"] = "; ".join(f"{what} {who}" for what, who in policy.items())
+        answer.headers.update(_HEADERS)
+        answer.headers.setdefault("Cache-Control", "no-cache, private")
+        return answer
+
+
+def _is_address(host: str) -> bool:
+    """Whether it is an IP address: unlike a name, nobody can make it point to another machine."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _hostname(host: str) -> str:
+    """The name or address in a Host header or an origin, without port, in lower case."""
+    with suppress(ValueError):
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    return ""
+
+
+def _is_from_elsewhere() -> bool:
+    """Whether a page of another site sent the request, by the browser's headers. Following a link from there is
+    allowed.
+    """
+    if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+        return not (request.method == "GET" and request.headers.get("Sec-Fetch-Mode") == "navigate")
+    origin = request.headers.get("Origin")
+    return origin is not None and origin.partition("://")[2] != request.host
+
+
+_after_marks: Final = re.compile(r"[^._/]*[._/]?").findall
+OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
+"""The questions that only pages ask, in addition to the shipped ones."""
+
+
+def make(site: Site, host: str) -> Flask:
+    """The application with the pages and the endpoint, for a server that listens at ``host``."""
+    app = Flask(__name__)
+    app.config.update(MAX_CONTENT_LENGTH=LARGEST, MAX_FORM_MEMORY_SIZE=LARGEST)
+    protect(app, host)
+    app.register_blueprint(endpoint(site))
+    for part in (pages, objects, queries, forms, own_query):
+        app.register_blueprint(part(site))
+    lineage_page(app, site)
+    _prepare_templates(app, site)
+
+    @app.errorhandler(NotFound)
+    def no_page(_: NotFound) -> tuple[str, int]:
+        return render_template("error.html", title="No such page", why="There is no page at this address."), 404
+
+    @app.errorhandler(ExporterError)
+    def no_answer(error: ExporterError) -> tuple[str, int, dict[str, str]]:
+        return render_template("error.html", title="There is no answer", why=error), *answered_with(error)
+
+    return app
+
+
+def _prepare_templates(app: Flask, site: Site) -> None:
+    app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
+
+    def lineage_href(thing: SiteObject, column: str | None = None) -> str:
+        told = {"id": site.path(thing.iri), **({} if column is None else {"column": column})}
+        return f"{PATH}/?{urlencode(told)}"
+
+    app.jinja_env.globals.update(site=site, lineage_href=lineage_href)
+    app.jinja_env.filters.update(
+        words=tables.words, heading=tables.heading, time=tables.time, thousands=_thousands, breakable=_breakable
+    )
+
+
+def _breakable(text: str) -> Markup:
+    """Text in which lines may break after the separators in names."""
+    return Markup("<wbr>").join(_after_marks(text))
+
+
+def _thousands(number: Any) -> str:
+    return f"{int(number):,}"
+
 
 PAGES_SECONDS: Final = 20.0
 """The most seconds for a question of a page."""
@@ -51,7 +199,7 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
     """
     logging.getLogger("waitress").setLevel(logging.ERROR)
     with ExitStack() as stack:
-        store = stack.enter_context(disk.kept(graph, say))
+        store = stack.enter_context(stores.opened_store(graph, say))
         pages = Pool(store, OWN_QUESTIONS, _PROCESSES, PAGES_SECONDS)
         beside = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE)
         sparql = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE, waiting=_WAITING)

@@ -12,20 +12,20 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter import manifest
+from exporter.ask import stores
+from exporter.ask.answers import Answer
+from exporter.ask.missing import left_out
+from exporter.ask.questions import Question, questions
 from exporter.errors import ExporterError
-from exporter.graph.ask import disk
-from exporter.graph.ask.answers import Answer
-from exporter.graph.ask.missing import left_out
-from exporter.graph.ask.questions import Question, questions
-from exporter.queries.identifiers import match_name
+from exporter.model.identifiers import match_name
+from exporter.publish import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
-    from exporter.graph.ask.pool import Pool
+    from exporter.ask.pool import Pool
 
     Params = Mapping[str, str | Sequence[str]]
 
@@ -41,7 +41,7 @@ MOST_ROWS: Final = 500
 
 
 @dataclass(frozen=True)
-class Thing:
+class SiteObject:
     """An object as its page shows it. ``id``: Snowflake's; ``name``: its last one. Each is None where no row shows
     it.
     """
@@ -68,7 +68,7 @@ class Site:
         self.health = health or pages
         self._pages = pages
         self._beside_pages = beside or pages
-        self._key = disk.key(graph)
+        self._key = stores.key(graph)
         self._beside = ThreadPoolExecutor(_BESIDE)
         self._forms = ThreadPoolExecutor(1)  # one process for pages stays free of what forms ask
         self._asked: OrderedDict[tuple[Any, ...], tuple[Future[Answer], float]] = OrderedDict()
@@ -86,7 +86,7 @@ class Site:
         values = {name: (given,) if isinstance(given, str) else tuple(given) for name, given in params.items()}
         return pool.answer(question, values, rows, of_page=of_page, thing=thing)
 
-    def meant(self, question: str, thing: Thing) -> dict[str, str] | None:
+    def meant(self, question: str, thing: SiteObject) -> dict[str, str] | None:
         """The parameters by which a question finds an object in the form of the question: its id, else its name; None
         where it takes neither.
         """
@@ -108,13 +108,13 @@ class Site:
         """The IRI of a path in an address; the reverse of :meth:`path`."""
         return path if "://" in path else self.base + path
 
-    def thing(self, iri: str) -> Thing | None:
+    def thing(self, iri: str) -> SiteObject | None:
         """An object; None where the graph has none with this IRI."""
         rows = self.rows("page-object", {"object": iri})
         if not rows:
             return None
         told = rows[0]
-        return Thing(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
+        return SiteObject(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
 
     def ask_meanwhile(
         self, question: str, params: Params, wait: float, *, of_form: bool = False, thing: str = ""
@@ -152,7 +152,7 @@ class Site:
         answer = self.ask(question, params, most)
         return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
 
-    def named(self, name: str) -> tuple[Thing | None, Answer]:
+    def named(self, name: str) -> tuple[SiteObject | None, Answer]:
         """The object that has a name or had it last, None where there is none; and the rows of the others that had
         it.
         """
@@ -163,7 +163,7 @@ class Site:
         others = [row for row in answer.rows if row[0] != iris[0]]
         return self.thing(iris[0]), Answer(answer.columns, others)
 
-    def namesakes(self, thing: Thing) -> Answer:
+    def namesakes(self, thing: SiteObject) -> Answer:
         """The other objects that had one of the names of an object: those of its kind, tables and views together."""
         names = sorted({row["name"] or "" for row in self.rows("page-names", {"object": thing.iri})} - {""})
         answer = self.ask("page-named", {"object_name": names} if names else {"object_name": ""})
@@ -207,7 +207,7 @@ class Site:
     def is_old(self) -> bool:
         """Whether the folder now has a newer export than the one that is shown."""
         with suppress(ExporterError, OSError):
-            return disk.key(self.graph) != self._key
+            return stores.key(self.graph) != self._key
         return True
 
 

@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 from threading import Event
 
-from exporter.fetch.views import ACCESS_HISTORY, QUERY_HISTORY
+from exporter.fetch.snowflake import ACCESS_HISTORY, QUERY_HISTORY
 from tests.fetch import snow
 
 

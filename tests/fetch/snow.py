@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from exporter.fetch.views import ACCESS_HISTORY, AGGREGATE, QUERY_HISTORY, View
-from exporter.rows.row import STRUCTURED
+from exporter.fetch.snowflake import ACCESS_HISTORY, AGGREGATE, QUERY_HISTORY, View
+from exporter.input.row import STRUCTURED
 from tests import golden
 
 if TYPE_CHECKING:

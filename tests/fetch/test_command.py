@@ -16,11 +16,11 @@ from snowflake.connector.errors import ConfigSourceError
 
 from exporter import cli
 from exporter.cli import main
-from exporter.fetch.views import ACCESS_HISTORY, GRANTS, QUERY_HISTORY
-from exporter.locks import held
+from exporter.fetch.snowflake import ACCESS_HISTORY, GRANTS, QUERY_HISTORY
+from exporter.system.folders import held
 from tests import exports
-from tests.bad_rows import GOOD
 from tests.fetch.snow import Snow, month
+from tests.input.bad_rows import GOOD
 from tests.pages import BLOCK, text
 
 if TYPE_CHECKING:

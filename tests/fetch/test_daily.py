@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.fetch.views import ACCESS_HISTORY
+from exporter.fetch.snowflake import ACCESS_HISTORY
 from tests.fetch.snow import Snow, month
 from tests.pages import ROOT
 

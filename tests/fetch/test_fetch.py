@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from exporter import configuration, settings
+from exporter import settings
+from exporter.cli import configuration
 from exporter.errors import ExporterError, UsageError
-from exporter.fetch import connection, state, told, views
-from exporter.fetch.run import Fetched, Wanted, fetch
-from exporter.fetch.state import Source, State
-from exporter.fetch.views import ACCESS_HISTORY, AGGREGATE, QUERY_HISTORY
-from exporter.fetch.windows import Period
-from exporter.progress import Progress
+from exporter.fetch import run, state
+from exporter.fetch import snowflake as connection
+from exporter.fetch import snowflake as views
+from exporter.fetch.run import Fetched, Period, Wanted, fetch
+from exporter.fetch.snowflake import ACCESS_HISTORY, AGGREGATE, QUERY_HISTORY
+from exporter.fetch.state import FetchState, RowsSource
+from exporter.system.terminal import Progress
 from tests import exports
 from tests.aggregates import calls, thing
 from tests.fetch.snow import Snow, history, month
-from tests.test_private import modes, umask
+from tests.system.test_private import modes, umask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -243,8 +245,8 @@ def test_a_fetched_folder_says_itself_what_it_is(tmp_path: Path) -> None:
     """Its QUERY_HISTORY and its account, unless something else is said."""
     for name in ("access_history", "query_history"):
         (tmp_path / name).mkdir()
-    source = Source(views.SCHEMAS["account"], "ACME-RETAIL", query_text=False)
-    state.write(tmp_path, State(source))
+    source = RowsSource(views.SCHEMAS["account"], "ACME-RETAIL", query_text=False)
+    state.write_state(tmp_path, FetchState(source))
     read = configuration.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})
     assert read.inputs == (str(tmp_path / "access_history"),)
     assert (read.query_history, read.account) == (str(tmp_path / "query_history"), "ACME-RETAIL")
@@ -283,4 +285,4 @@ def test_a_view_of_short_queries_that_cannot_be_read_leaves_the_others(snowflake
     assert sum(done.rows["access_history"].values()) == 1
     assert "AGGREGATE_ACCESS_HISTORY" in done.not_read["aggregate_access_history"]
     wanted = Wanted(tmp_path / "rows", Period(), aggregate=True)
-    assert any("short queries on hybrid tables are missing" in line for line in told.advice(done, wanted))
+    assert any("short queries on hybrid tables are missing" in line for line in run.advice(done, wanted))

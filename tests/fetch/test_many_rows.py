@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from exporter.fetch import connection, views
-from exporter.fetch.run import Wanted, fetch
-from exporter.fetch.windows import Period
-from exporter.progress import Progress
-from exporter.rows import files, inputs
-from exporter.rows.reading import read_line
-from exporter.rows.row import Row
+from exporter.fetch import snowflake as connection
+from exporter.fetch import snowflake as views
+from exporter.fetch.run import Period, Wanted, fetch
+from exporter.input import files, find
+from exporter.input.reading import read_line
+from exporter.input.row import Row
+from exporter.system.terminal import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_hundred_thousand_rows_come_and_are_read_back(snowflake: Snow, tmp_pat
     table = pq.read_table(folder)
     assert sorted(table["query_id"].to_pylist()) == sorted(f"q{number}" for number in range(ROWS))
     assert table["query_start_time"].type == pa.timestamp("us", "UTC")
-    (source,) = inputs.find([str(folder)]).sources
+    (source,) = find.find([str(folder)]).sources
     read = [read_line(one.text) for one in files.records(source)]
     assert [one.start for one in read if isinstance(one, Row)] == [
         1_788_220_800_000_000 + number * 3_456_000 for number in range(ROWS)

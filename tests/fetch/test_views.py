@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from exporter.errors import UsageError
-from exporter.fetch.views import ACCESS_HISTORY, QUERY_HISTORY, asked_for, bounds, columns_sql, rows_sql, schema_of
-from exporter.rows import aggregates, history, reading
+from exporter.fetch.snowflake import ACCESS_HISTORY, QUERY_HISTORY, asked_for, bounds, columns_sql, rows_sql, schema_of
+from exporter.input import aggregates, query_history, reading
 
 
 def test_every_column_that_a_row_is_read_from_is_asked_for() -> None:
@@ -19,7 +19,7 @@ def test_every_column_that_a_row_is_read_from_is_asked_for() -> None:
 
 def test_every_column_of_query_history_that_is_read_is_asked_for() -> None:
     """Beside them, the day by which rows are asked for, and the user, by whom lines are left out and hidden."""
-    assert set(QUERY_HISTORY.columns) == history._KNOWN | {"start_time", "user_name"}
+    assert set(QUERY_HISTORY.columns) == query_history._KNOWN | {"start_time", "user_name"}
 
 
 def test_sql_text_stays_where_it_is_unless_it_is_wanted() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.errors import UsageError
-from exporter.fetch.windows import Period, after, day_of
+from exporter.fetch.run import Period, after, day_of
 
 NOW: Final = datetime(2026, 11, 22, 6, 0, tzinfo=UTC)
 TODAY: Final = NOW.date()

@@ -7,7 +7,7 @@ import requests
 from snowflake.connector import errors
 
 from exporter.errors import ExporterError, UsageError
-from exporter.fetch.words import told
+from exporter.fetch.snowflake import errors_as_messages
 
 GRANT = "grant database role SNOWFLAKE.GOVERNANCE_VIEWER to role ROLE"
 
@@ -15,7 +15,7 @@ RIGHT = f"the role has no privilege on it, or it does not exist: {GRANT}, or nam
 
 
 def words(error: Exception) -> tuple[type[ExporterError], str]:
-    with pytest.raises(ExporterError) as raised, told("A.B.ACCESS_HISTORY", GRANT):
+    with pytest.raises(ExporterError) as raised, errors_as_messages("A.B.ACCESS_HISTORY", GRANT):
         raise error
     return raised.type, str(raised.value)
 
@@ -76,5 +76,5 @@ def test_errors_that_may_pass(error: Exception) -> None:
 
 
 def test_what_is_no_error_of_snowflake_is_left_alone() -> None:
-    with pytest.raises(OSError, match="disk"), told("here"):
+    with pytest.raises(OSError, match="disk"), errors_as_messages("here"):
         raise OSError("disk")

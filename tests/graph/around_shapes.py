@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from exporter.graph.shapes.surroundings import OBJECT_OF, leading_to, types_of
+from exporter.graph.shapes.neighbourhood import OBJECT_OF, leading_to, types_of
 from exporter.graph.terms import full
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.any_shapes import PREFIXES

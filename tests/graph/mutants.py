@@ -18,9 +18,9 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.by_pyshacl import asked, graph_of, validate
+from exporter.graph.shapes.constraints import LessThan
+from exporter.graph.shapes.model import RDFS, SUBCLASS, TYPE, XSD
 from exporter.graph.shapes.paths import Predicate
-from exporter.graph.shapes.terms import RDFS, SUBCLASS, TYPE, XSD
-from exporter.graph.shapes.together import LessThan
 from tests.graph.shape_graphs import VALID, iri, shapes, source, triples
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.graph.iri import Iris
 from exporter.graph.nodes import of_query
-from exporter.queries.facts import Access, Column, Content, Derivation, QueryFacts, Thing, Write
+from exporter.model.facts import Access, Column, Content, Derivation, QueryFacts, Thing, Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from exporter.graph.terms import Node, Values
-    from exporter.things.answers import Answers
+    from exporter.model.answers import Answers
 
 ACCOUNT: Final = "ACME-PROD"
 BASE: Final = "snowflake://ACME-PROD/"

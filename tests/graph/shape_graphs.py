@@ -11,13 +11,11 @@ from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.classes import hierarchy
-from exporter.graph.shapes.documents import Documents
-from exporter.graph.shapes.reading import Shapes, compiled
-from exporter.graph.shapes.source import Source
-from exporter.graph.shapes.terms import TYPE, XSD
+from exporter.graph.shapes.model import TYPE, XSD, Documents
+from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
 from exporter.graph.terms import PREFIXES, Node, NodeClass, Value, full
 from exporter.graph.vocabulary import NODE_CLASSES
-from exporter.rows.times import iso
+from exporter.input.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,8 +31,8 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @cache
-def source() -> Source:
-    return Source()
+def source() -> ShapesGraph:
+    return ShapesGraph()
 
 
 @cache

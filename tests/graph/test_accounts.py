@@ -9,14 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Store
 
-from exporter.graph.ask.store import load
 from exporter.graph.iri import UNNAMED_ACCOUNT, Iris, account_iri, organization_iri, organization_of
 from exporter.graph.nodes import of_account, of_object, of_organization, of_query
-from exporter.graph.nodes.accounts import Standing, organizations, owners, standing
+from exporter.graph.nodes.agents import Standing, organizations, owners, standing
+from exporter.graph.store import load
 from exporter.graph.terms import full
-from exporter.queries.facts import Content, QueryFacts
-from exporter.things.answers import Answers
-from exporter.things.lives import Life, Profile
+from exporter.model.answers import Answers
+from exporter.model.facts import Content, QueryFacts
+from exporter.model.object_state import ObjectHistory, Profile
 from tests import exports, golden
 from tests.graph.samples import by_iri
 from tests.graph.test_iri import TEXTS, assert_kept
@@ -98,11 +98,11 @@ def test_queries_ran_in_their_account_and_none_where_nobody_named_it() -> None:
 
 def test_an_object_belongs_to_the_account_that_is_named_beside_it() -> None:
     for reader in ("ACME-PROD", "ACME-SALES"):
-        made = next(of_object(shared(reader), Life(), iris(reader)))
+        made = next(of_object(shared(reader), ObjectHistory(), iris(reader)))
         assert made.iri == f"{BASE}account/{reader}/table/7"
         assert made.values["ah:account"] == (RETAIL,)
         assert made.values["ah:owningAccount"] == ("RETAIL",)
-    alone = next(of_object(shared(UNNAMED_ACCOUNT), Life(), iris(UNNAMED_ACCOUNT)))
+    alone = next(of_object(shared(UNNAMED_ACCOUNT), ObjectHistory(), iris(UNNAMED_ACCOUNT)))
     assert "ah:account" not in alone.values
 
 

@@ -8,14 +8,13 @@ import pytest
 from pyoxigraph import BlankNode, RdfFormat, parse
 from rdflib import DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
 
-from exporter.graph.catalog import catalog_nodes, documents, tag_nodes
-from exporter.graph.catalog_entries import Entry, Remark, by_key, entry, remarks
+from exporter.graph.catalog import Entry, Remark, by_key, catalog_nodes, documents, entry, remarks, tag_nodes
 from exporter.graph.iri import Iris
 from exporter.graph.nodes import of_object
 from exporter.graph.writers import writer_of
-from exporter.queries.facts import Change, Content, QueryFacts, Setting, Thing, Write
-from exporter.things.answers import Answers
-from exporter.things.lives import Life, Named, Profile
+from exporter.model.answers import Answers
+from exporter.model.facts import Change, Content, QueryFacts, Setting, Thing, Write
+from exporter.model.object_state import Named, ObjectHistory, Profile
 from tests.graph import catalogs
 from tests.graph.samples import ACCOUNT, BASE, IRIS, NINE, TEN, by_iri, query, table
 
@@ -28,12 +27,12 @@ OTHER: Final = Iris("ACME-SALES", ACCOUNT, BASE)
 MAIL, TAG, ALLOWING = "table/501/column/EMAIL", "tag/7", "tag/8"
 
 
-def thing(key: str, *names: str, **known: Any) -> tuple[Profile, Life]:
+def thing(key: str, *names: str, **known: Any) -> tuple[Profile, ObjectHistory]:
     """An object that had these names, the last of which holds."""
     named = [Named(NINE + n, name, NINE + n + 1, NINE) for n, name in enumerate(names[:-1])]
     named += [Named(TEN, name, None, TEN) for name in names[-1:]]
     seen = dict.fromkeys(names, (NINE, TEN))
-    return Profile(ACCOUNT, key, names=seen, **known), Life(named)
+    return Profile(ACCOUNT, key, names=seen, **known), ObjectHistory(named)
 
 
 THINGS: Final = (
@@ -171,7 +170,7 @@ def test_what_a_dataset_says_of_itself(catalog: Graph) -> None:
 
 def test_a_present_name_is_not_also_a_former_one() -> None:
     names = [Named(1, "A", 2, 1), Named(2, "B", 3, 2), Named(3, "A", None, 3)]
-    made = entry(Profile(ACCOUNT, "table/1"), Life(names))
+    made = entry(Profile(ACCOUNT, "table/1"), ObjectHistory(names))
     assert made is not None
     nodes = by_iri(catalog_nodes([made], [], IRIS))
     assert nodes["table/1"].values["dcterms:alternative"] == ("B",)

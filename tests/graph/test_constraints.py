@@ -10,7 +10,7 @@ import rdflib
 from pyoxigraph import RdfFormat, parse
 
 from tests import exports, golden
-from tests.graph.ask import drawn
+from tests.ask import drawn
 from tests.graph.prov_constraints import RULES, Rule, violations
 from tests.graph.shape_graphs import ROOT, VALID
 

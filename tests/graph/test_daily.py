@@ -11,18 +11,18 @@ import rdflib
 from pyoxigraph import DefaultGraph, RdfFormat
 
 from exporter.cli import main
-from exporter.graph.ask.store import load
-from exporter.queries.build import query_facts
-from exporter.queries.facts import NO_HISTORY
-from exporter.queries.reads import only_reads, reads
-from exporter.rows.reading import read_line
-from exporter.rows.row import Row
-from exporter.serve.app import OWN_QUESTIONS
+from exporter.graph.store import load
+from exporter.input.reading import read_line
+from exporter.input.row import Row
+from exporter.model.accesses import only_reads, reads
+from exporter.model.facts import NO_HISTORY
+from exporter.model.query import query_facts
+from exporter.serve.server import OWN_QUESTIONS
 from tests import exports
-from tests.bad_rows import GOOD
 from tests.graph.prov_constraints import violations
 from tests.graph.test_constraints import ontology
 from tests.histories import Json, random_history
+from tests.input.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

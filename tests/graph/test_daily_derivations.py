@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.graph.ask.store import load
-from exporter.queries.reads import accessed
+from exporter.graph.store import load
+from exporter.model.accesses import accessed
 from tests import exports
-from tests.bad_rows import GOOD
-from tests.graph.ask import dense_histories
+from tests.ask import dense_histories
 from tests.graph.test_daily import asked, content, export
 from tests.histories import Json, random_history
+from tests.input.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path

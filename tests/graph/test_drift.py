@@ -15,14 +15,17 @@ import pytest
 from rdflib import OWL, RDF, RDFS, SH, SKOS, Graph, URIRef
 from rdflib.namespace import DCTERMS
 
-from exporter.graph.kinds import (
+from exporter.graph.terms import (
+    AH,
     COLUMN_VERSION_CLASSES,
     DOMAIN_CLASSES,
     KIND_CLASSES,
+    PREFIXES,
     SETTING_CLASSES,
     VERSION_CLASSES,
+    NodeClass,
+    Property,
 )
-from exporter.graph.terms import AH, PREFIXES, NodeClass, Property
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.published import all_shapes, iri, local, ontology, shapes
 from tests.graph.shape_graphs import ROOT

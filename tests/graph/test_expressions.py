@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter import faults
 from exporter.cli import main
 from exporter.errors import UsageError
-from exporter.graph.shapes import expressions
-from exporter.graph.shapes.expressions import Expression
+from exporter.graph.shapes import literals
+from exporter.graph.shapes.literals import Expression
+from exporter.system import faults
 from tests import exports
-from tests.bad_rows import GOOD
-from tests.test_own_shapes import IN_CAPITALS, PREFIXES
+from tests.graph.test_own_shapes import IN_CAPITALS, PREFIXES
+from tests.input.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ def test_the_answer_is_that_of_re(flags: int) -> None:
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "(a|aa)+$", "(.*a){20}", r"^(a*)*\1$", "^((a*)b?)*$"])
 def test_a_search_without_end_is_ended(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expressions, "LIMIT", 0.02)
+    monkeypatch.setattr(literals, "LIMIT", 0.02)
     one = pickle.loads(pickle.dumps(Expression(pattern, 0)))
     with pytest.raises(UsageError, match="has no answer after 0 seconds for a value of 61 characters"):
         one.found("a" * 60 + "!")
@@ -107,7 +107,7 @@ def test_another_thread_searches_without_a_limit() -> None:
 def test_an_export_says_which_pattern_takes_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(expressions, "LIMIT", 0.02)
+    monkeypatch.setattr(literals, "LIMIT", 0.02)
     shape = IN_CAPITALS.replace("^[^a-z]+$", "^(A+)+$").replace("SEVERITY", "Violation")
     (tmp_path / "own.ttl").write_text(PREFIXES + shape)
     rows = exports.ndjson([{**GOOD, "user_name": "A" * 60 + "!"}], tmp_path / "rows.ndjson")
@@ -143,7 +143,7 @@ SLOW = """
 def test_a_search_without_end_is_ended_by_both_engines(
     shape: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(expressions, "LIMIT", 0.02)
+    monkeypatch.setattr(literals, "LIMIT", 0.02)
     (tmp_path / "graph.ttl").write_text(GRAPH)
     (tmp_path / "own.ttl").write_text(SLOW.replace("SHAPE", shape))
     given = ["validate", str(tmp_path / "graph.ttl"), "--shapes", str(tmp_path / "own.ttl"), "--by", engine]
@@ -156,7 +156,7 @@ def test_a_search_without_end_is_ended_by_both_engines(
 def test_values_that_a_pattern_is_not_asked_for_are_not_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(expressions, "LIMIT", 0.02)
+    monkeypatch.setattr(literals, "LIMIT", 0.02)
     (tmp_path / "graph.ttl").write_text(GRAPH)
     (tmp_path / "own.ttl").write_text(SLOW.replace("SHAPE", 'sh:property [ sh:path :q ; sh:pattern "^(A+)+$" ]'))
     assert main(["validate", str(tmp_path / "graph.ttl"), "--shapes", str(tmp_path / "own.ttl")]) == 1
@@ -164,8 +164,6 @@ def test_values_that_a_pattern_is_not_asked_for_are_not_searched(
 
 
 def test_an_error_of_a_worker_is_recognised() -> None:
-    said = faults.words(
-        RuntimeError(f"PythonException … UsageError: {expressions.TOO_SLOW}: …"), "nothing was published"
-    )
+    said = faults.words(RuntimeError(f"PythonException … UsageError: {literals.TOO_SLOW}: …"), "nothing was published")
     assert said is not None
     assert "a sh:pattern of your shapes takes too long for a value" in said

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.graph.ask.store import load
+from exporter.graph.store import load
 from tests import exports
-from tests.queries.told import GOOD
+from tests.model.told import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,14 +9,14 @@ import rdflib
 from pyoxigraph import BlankNode, Quad, RdfFormat, parse
 from rdflib import DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
 
-from exporter.graph.ask.store import load
+from exporter.graph.store import load
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import UNRECORDED_QUERY
 from exporter.graph.writers import FORMATS
-from exporter.messages import Message
+from exporter.pipeline import texts
+from exporter.pipeline.job import ExportJob
+from exporter.pipeline.messages import Message
 from exporter.settings import GRAPH_FORMATS
-from exporter.steps import texts
-from exporter.steps.job import Job
 from tests import exports
 from tests.graph import catalogs
 from tests.graph.samples import ACCOUNT, BASE
@@ -113,7 +113,7 @@ def load_of(rows: list[Json], folder: Path) -> str:
 def test_every_part_of_a_large_graph_is_a_document(syntax: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of several tasks puts its nodes together to pieces, which are one file."""
     monkeypatch.setattr(texts, "PIECE", size)
-    job = Job(ACCOUNT, BASE, syntaxes=(syntax,), load=7)
+    job = ExportJob(ACCOUNT, BASE, syntaxes=(syntax,), load=7)
     output, write = texts.graph_in(syntax), texts.writer(syntax, BASE, job.load).render
     nodes = [Node(UNRECORDED_QUERY, f"query/{n}", UNRECORDED_QUERY.types, {"ah:queryId": (str(n),)}) for n in range(7)]
     found: list[set[tuple[str, str, str]]] = []

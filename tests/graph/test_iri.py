@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, parse
 
 from exporter.graph.iri import STORAGE_SCHEMES, Iris, whole
-from exporter.queries.identifiers import segment
+from exporter.model.identifiers import segment
 from exporter.settings import DEFAULT_ACCOUNT
 from tests.graph.samples import ACCOUNT, BASE, IRIS
 

@@ -8,14 +8,14 @@ import pytest
 
 from exporter.graph.nodes import of_object
 from exporter.graph.nodes.objects import domain_label
-from exporter.things.answers import Ending
-from exporter.things.lives import Life, Named, Profile
+from exporter.model.answers import Ending
+from exporter.model.object_state import Named, ObjectHistory, Profile
 from tests.graph.samples import ACCOUNT, IRIS, NINE, TEN, by_iri, of_class
 
-NOTHING: Final = Life()
+NOTHING: Final = ObjectHistory()
 
 
-def made(key: str = "table/1", life: Life = NOTHING, **known: Any) -> dict[str, Any]:
+def made(key: str = "table/1", life: ObjectHistory = NOTHING, **known: Any) -> dict[str, Any]:
     return by_iri(of_object(Profile(ACCOUNT, key, **known), life, IRIS))
 
 
@@ -24,7 +24,9 @@ def types(key: str, *domains: str) -> tuple[str, ...]:
 
 
 def test_an_object_says_all_that_the_rows_say() -> None:
-    life = Life([Named(NINE, "B", TEN, TEN), Named(TEN, "A", None, TEN)], same_names=["table/name/A", "table/name/B"])
+    life = ObjectHistory(
+        [Named(NINE, "B", TEN, TEN), Named(TEN, "A", None, TEN)], same_names=["table/name/A", "table/name/B"]
+    )
     nodes = made(
         life=life,
         object_id="1",
@@ -64,8 +66,8 @@ def test_an_object_says_all_that_the_rows_say() -> None:
 
 def test_the_label_is_the_name_that_holds_else_the_place() -> None:
     names = [Named(TEN, "GONE", TEN + 1, TEN), Named(NINE, "HOLDS", None, NINE)]
-    assert made(life=Life(names), locations={"s3://b"})["table/1"].values["rdfs:label"] == ("HOLDS",)
-    assert made(life=Life(names[:1]), locations={"s3://b"})["table/1"].values["rdfs:label"] == ("GONE",)
+    assert made(life=ObjectHistory(names), locations={"s3://b"})["table/1"].values["rdfs:label"] == ("HOLDS",)
+    assert made(life=ObjectHistory(names[:1]), locations={"s3://b"})["table/1"].values["rdfs:label"] == ("GONE",)
     assert made(locations={"s3://b", "s3://a"})["table/1"].values["rdfs:label"] == ("s3://a",)
     assert made()["table/1"].values == {"ah:domain": ("Table",)}
 
@@ -128,7 +130,7 @@ def test_columns_and_those_that_have_another_name_now() -> None:
 
 
 def test_versions_that_no_query_on_record_made() -> None:
-    life = Life(unrecorded={"version-after-drop/q2": None, "before/q-1": Ending(None, "q2", TEN)})
+    life = ObjectHistory(unrecorded={"version-after-drop/q2": None, "before/q-1": Ending(None, "q2", TEN)})
     nodes = made(life=life)
     assert of_class(nodes, "ah:UnrecordedVersion") == {
         "table/1/before/q-1": {
@@ -142,7 +144,7 @@ def test_versions_that_no_query_on_record_made() -> None:
 
 
 def test_a_column_that_nobody_wrote_since_its_table_was_made_is_unrecorded() -> None:
-    nodes = made(life=Life(unrecorded_columns={("X", "version/q2"), ("A B", "before/q-1")}))
+    nodes = made(life=ObjectHistory(unrecorded_columns={("X", "version/q2"), ("A B", "before/q-1")}))
     assert of_class(nodes, "ah:UnrecordedColumnVersion") == {
         "table/1/before/q-1/column/A%20B": {
             "prov:specializationOf": ("table/1/column/A%20B",),

@@ -10,11 +10,10 @@ from pyoxigraph import NamedNode, Triple
 
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.classes import class_of, hierarchy
+from exporter.graph.shapes.model import TYPE
 from exporter.graph.shapes.on_nodes import WRONG_CLASS, Checks
 from exporter.graph.shapes.quick import References
-from exporter.graph.shapes.reading import Shapes, compiled
-from exporter.graph.shapes.source import Source
-from exporter.graph.shapes.terms import TYPE
+from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
 from exporter.graph.terms import AH
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.any_shapes import PREFIXES, Words, shapes
@@ -153,7 +152,7 @@ def test_any_shapes_find_the_same_in_nodes_as_in_graphs(of: NodeClass, tmp_path:
     for number in range(12):
         file = tmp_path / f"{number}.ttl"
         file.write_text(shapes(random, WORDS[of], 12, ("sh:targetClass", "sh:targetClass", "sh:targetSubjectsOf")))
-        every = compiled(Source([file], own=()))
+        every = compiled(ShapesGraph([file], own=()))
         checks = Checks(every)
         on_nodes = Shapes(checks._shapes)
         near += len(checks._shapes)

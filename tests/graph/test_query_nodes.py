@@ -7,7 +7,8 @@ from typing import Any, Final
 import pytest
 
 from exporter.graph.nodes import of_agent, of_query, of_unrecorded_query, of_user
-from exporter.queries.facts import (
+from exporter.model.answers import Answers, Ending
+from exporter.model.facts import (
     Access,
     Agent,
     Change,
@@ -21,7 +22,6 @@ from exporter.queries.facts import (
     Thing,
     Write,
 )
-from exporter.things.answers import Answers, Ending
 from tests.graph.samples import IRIS, NINE, TEN, by_iri, columns, copied, of_class, query, table, told
 
 A, B, D = (table(number, name) for number, name in ((1, "A"), (2, "B"), (4, "D")))

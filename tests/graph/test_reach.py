@@ -12,22 +12,20 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from pyoxigraph import Literal, RdfFormat, parse
 
-from exporter.engine import local, rounds
-from exporter.engine.local import LocalEngine
+from exporter.engines import local
+from exporter.engines.local import LocalEngine
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.classes import hierarchy, short
-from exporter.graph.shapes.data import Graph
+from exporter.graph.shapes.model import Graph
+from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OBJECT_OF, OWN, REFERRED, REFERRING, STAYS, types_of
 from exporter.graph.shapes.on_nodes import Checks
-from exporter.graph.shapes.reading import Shapes, compiled
+from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
 from exporter.graph.shapes.results import Result, in_order
-from exporter.graph.shapes.source import Source
-from exporter.graph.shapes.surroundings import LINKS, OBJECT_OF, STAYS, types_of
-from exporter.graph.shapes.ways import BEHIND, OWN, REFERRED, REFERRING
 from exporter.graph.vocabulary import NODE_CLASSES
-from exporter.messages import RESULT, Message
-from exporter.steps import answering, surrounding, writing
-from exporter.steps.job import Job
-from exporter.steps.reading import Record
+from exporter.pipeline import answer, neighbourhood, rounds, write
+from exporter.pipeline.job import ExportJob
+from exporter.pipeline.messages import RESULT, Message
+from exporter.pipeline.read import Record
 from tests.graph.around_shapes import Values, shapes
 from tests.graph.shape_graphs import BASE
 from tests.stewards import history
@@ -39,9 +37,9 @@ if TYPE_CHECKING:
     import pytest
 
     from exporter.graph.terms import Node
-    from exporter.queries.facts import QueryFacts
+    from exporter.model.facts import QueryFacts
 
-JOB: Final = Job("ACME-PROD", BASE, events=False, shapes=("drawn",))
+JOB: Final = ExportJob("ACME-PROD", BASE, events=False, shapes=("drawn",))
 ACCOUNTS: Final = ({}, {"organization_name": "ORG", "account_name": "ONE"}, {"account_name": "TWO"})
 
 
@@ -53,7 +51,7 @@ class Exported:
         sent: list[tuple[str | QueryFacts, list[Node]]] = []
 
         class Recorded:
-            def __init__(self, _: Job) -> None:
+            def __init__(self, _: ExportJob) -> None:
                 pass
 
             def of_object(self, key: str, nodes: list[Node]) -> Iterator[Message]:
@@ -64,11 +62,11 @@ class Exported:
                 sent.append((facts, nodes))
                 yield from ()
 
-        monkeypatch.setattr(answering, "ToObjects", Recorded)
-        monkeypatch.setattr(writing, "ToObjects", Recorded)
+        monkeypatch.setattr(answer, "ToObjects", Recorded)
+        monkeypatch.setattr(write, "ToObjects", Recorded)
         rows = [{**row, **random.choice(ACCOUNTS)} for row in history(random, 20)]
         records = [Record("/rows", 0, "line", json.dumps(row)) for row in rows]
-        made = local.run(records, Job(JOB.account, JOB.base, events=False, validate=False))
+        made = local.run(records, ExportJob(JOB.account, JOB.base, events=False, validate=False))
         text = b"".join(one.body for one in made if one.to == "graph-ttl")
         self.triples = [one.triple for one in parse(text, format=RdfFormat.TURTLE)]
         self.graph = Graph([*self.triples, *hierarchy()])
@@ -84,8 +82,8 @@ class Exported:
 
     def around(self, checks: Checks, monkeypatch: pytest.MonkeyPatch) -> list[Result]:
         """What is found around objects."""
-        monkeypatch.setattr(surrounding, "checks", lambda _: checks)
-        to = surrounding.ToObjects(JOB)
+        monkeypatch.setattr(neighbourhood, "checks", lambda _: checks)
+        to = neighbourhood.ToObjects(JOB)
         letters = [
             one
             for whose, nodes in self._sent
@@ -104,7 +102,7 @@ def test_any_shapes_find_the_same_around_objects_as_in_the_whole_graph(
         exported = Exported(seed, monkeypatch)
         file = tmp_path / f"{seed}.ttl"
         file.write_text(shapes(Random(seed), exported.values(), 60), encoding="utf-8")
-        for shape in compiled(Source([file], own=())).targeted:
+        for shape in compiled(ShapesGraph([file], own=())).targeted:
             alone = Shapes((shape,))
             checks = Checks(alone)
             if checks.around:

@@ -13,8 +13,8 @@ from rdflib.compare import isomorphic
 
 from exporter.errors import UsageError
 from exporter.graph.shapes.by_pyshacl import graph_of
-from exporter.graph.shapes.documents import Documents
-from exporter.resources import ontology_dir, shapes_dir
+from exporter.graph.shapes.model import Documents
+from exporter.system.files import ontology_dir, shapes_dir
 from tests.graph.shape_graphs import INVALID, VALID, parsed
 
 if TYPE_CHECKING:

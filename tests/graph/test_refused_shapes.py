@@ -8,8 +8,7 @@ import pytest
 
 from exporter.errors import UsageError
 from exporter.graph.shapes.on_nodes import Checks
-from exporter.graph.shapes.reading import load
-from exporter.graph.shapes.source import own_files
+from exporter.graph.shapes.reading import load, own_files
 from tests.graph.any_shapes import PREFIXES
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from rdflib import RDF, SH, BNode, Graph, URIRef
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.by_pyshacl import asked, graph_of, validate
 from exporter.graph.shapes.classes import hierarchy
-from exporter.graph.shapes.documents import Documents
-from exporter.graph.shapes.terms import SUBCLASS, TYPE, XSD
+from exporter.graph.shapes.model import SUBCLASS, TYPE, XSD, Documents
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.shape_graphs import AHS, INVALID, VALID, failing, iri, local, shapes, source, triples
 from tests.graph.targets import with_own_targets
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from rdflib.term import Node
 
-    from exporter.graph.shapes.terms import Term
+    from exporter.graph.shapes.model import Term
     from exporter.graph.terms import NodeClass, Property
 
 ALIEN: Final = NamedNode("https://example.org/of-no-class")

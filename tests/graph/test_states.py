@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from pyoxigraph import NamedNode
 
-from exporter.graph.ask.store import load
+from exporter.graph.store import load
 from exporter.graph.terms import full
 from tests import exports, golden
+from tests.ask import drawn
+from tests.ask.plain_history import History
 from tests.facts import plain_reading as plain
-from tests.graph.ask import drawn
-from tests.graph.ask.plain_history import History
 from tests.histories import random_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from tests.graph.ask.plain_history import State
+    from tests.ask.plain_history import State
 
 SEEDS: Final = range(1000, 1060)
 USED: Final = NamedNode(full("prov:used"))

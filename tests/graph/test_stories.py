@@ -1,4 +1,4 @@
-"""The histories of ``tests/queries/test_stories.py``, each a separate account of one export with another base."""
+"""The histories of ``tests/model/test_stories.py``, each a separate account of one export with another base."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Store
 
 from exporter.cli import main
-from exporter.graph.ask.store import load
+from exporter.graph.store import load
 from exporter.graph.terms import full
 from tests import exports
-from tests.queries.test_stories import BESIDE, LOCATION, RENAME, SWAP, row, truncated
+from tests.model.test_stories import BESIDE, LOCATION, RENAME, SWAP, row, truncated
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,13 +10,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, parse
 
+from exporter.graph import writers
 from exporter.graph.terms import PREFIXES, Node, NodeClass, Property
-from exporter.graph.writers import jsonld, jsonld_writer, ntriples, turtle
+from exporter.graph.writers import jsonld_writer
 from tests.graph.samples import BASE, HARD
 
 TEXT: Final = NodeClass("ah:Query", (), (Property("ah:queryText", "xsd:string", many=True),))
 PREDICATE: Final = f"{PREFIXES['ah']}queryText"
-CONTEXT: Final = jsonld.context_of([TEXT], PREFIXES)
+CONTEXT: Final = writers.context_of([TEXT], PREFIXES)
 
 
 def nodes(texts: list[str]) -> list[Node]:
@@ -38,7 +39,7 @@ any_texts = given(st.lists(st.text(min_size=1), min_size=1, max_size=100))
 @any_texts
 @example(HARD)
 def test_texts_are_read_back_unchanged(texts: list[str]) -> None:
-    document = turtle.header(BASE) + "\n".join(turtle.render(node) for node in nodes(texts))
+    document = writers.turtle_header(BASE) + "\n".join(writers.turtle(node) for node in nodes(texts))
     assert found(document, RdfFormat.TURTLE) == expected(texts)
 
 
@@ -46,7 +47,7 @@ def test_texts_are_read_back_unchanged(texts: list[str]) -> None:
 @example(HARD)
 @settings(max_examples=20)
 def test_another_engine_reads_the_same(texts: list[str]) -> None:
-    document = turtle.header(BASE) + "\n".join(turtle.render(node) for node in nodes(texts))
+    document = writers.turtle_header(BASE) + "\n".join(writers.turtle(node) for node in nodes(texts))
     graph = rdflib.Graph().parse(data=document, format="turtle")
     read = graph.subject_objects(rdflib.URIRef(PREDICATE))
     assert {(str(one), str(text)) for one, text in read} == expected(texts)
@@ -55,7 +56,7 @@ def test_another_engine_reads_the_same(texts: list[str]) -> None:
 @any_texts
 @example(HARD)
 def test_in_lines(texts: list[str]) -> None:
-    document = "\n".join(map(ntriples.renderer(BASE), nodes(texts)))
+    document = "\n".join(map(writers.ntriples_renderer(BASE), nodes(texts)))
     assert found(document, RdfFormat.N_TRIPLES) == expected(texts)
     assert len(document.split("\n")) == 2 * len(texts)
 
@@ -70,7 +71,7 @@ def test_in_json(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["", "plain", "it's", "é 🦖 \u2028"])
 def test_text_without_special_characters_is_not_escaped(text: str) -> None:
-    assert turtle.render(nodes([text])[0]) == f'<query/0> a ah:Query ;\n    ah:queryText "{text}" .'
+    assert writers.turtle(nodes([text])[0]) == f'<query/0> a ah:Query ;\n    ah:queryText "{text}" .'
 
 
 def test_a_block() -> None:
@@ -92,7 +93,7 @@ def test_a_block() -> None:
         "prov:used": ("table/1/version/q", "s3://b/c"),
         "ah:incomplete": ('a "b"', "c"),
     }
-    assert turtle.render(Node(of, "query/q", of.types, values)) == (
+    assert writers.turtle(Node(of, "query/q", of.types, values)) == (
         "<query/q> a ah:Query , prov:Activity ;\n"
         '    prov:startedAtTime "2026-01-01T09:00:00.12Z"^^xsd:dateTime , "1969-12-31T23:59:59Z"^^xsd:dateTime ;\n'
         "    ah:position 1 , -20 ;\n"

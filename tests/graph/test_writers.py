@@ -11,13 +11,13 @@ from pyoxigraph import RdfFormat, parse
 from rdflib import Graph
 
 from exporter.graph.iri import Iris
-from exporter.graph.load import load_digest, load_iri
 from exporter.graph.nodes import of_object, of_query
+from exporter.graph.store import load_digest, load_iri
 from exporter.graph.writers import FORMATS, Writer, writer_of
-from exporter.queries.facts import Agent, Change, Content, History, Setting
+from exporter.model.answers import Answers, Ending
+from exporter.model.facts import Agent, Change, Content, History, Setting
+from exporter.model.object_state import Named, ObjectHistory, Profile
 from exporter.settings import GRAPH_FORMATS
-from exporter.things.answers import Answers, Ending
-from exporter.things.lives import Life, Named, Profile
 from tests.graph.samples import ACCOUNT, BASE, HARD, IRIS, NINE, TEN, copied, query, table
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def of_hard(text: str, number: int, iris: Iris = IRIS) -> list[Node]:
     answers = Answers(state, {(source.key, text): "before/q-1"}, endings={target.key: Ending(TEN, text, TEN)})
     facts = query(whole, f"{number}{text}", history=History(query_text=text, end_time=TEN, rows_inserted=2**40))
     profile = Profile(ACCOUNT, target.key, "1", {"TABLE"}, {text}, locations={text}, columns={text: {"1", text}})
-    life = Life([Named(NINE, text, TEN, NINE)], {"before/q-1": None}, {(text, "before/q-1")})
+    life = ObjectHistory([Named(NINE, text, TEN, NINE)], {"before/q-1": None}, {(text, "before/q-1")})
     return [*of_query(facts, answers, iris), *of_object(profile, life, iris)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
-from tests import every_field
+from tests.model import every_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

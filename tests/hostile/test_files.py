@@ -12,16 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from exporter import configuration
-from exporter.cli import main
+from exporter.cli import configuration, main
 from exporter.errors import UsageError
-from exporter.rows import files, forms, packed
-from exporter.rows.files import records
-from exporter.rows.inputs import find
-from exporter.rows.packed import unpacked
+from exporter.input import files, formats, limits
+from exporter.input.files import records
+from exporter.input.find import find
+from exporter.input.limits import unpacked
 from tests import exports
-from tests.bad_rows import GOOD
-from tests.rows.plain_rows import DAMAGED
+from tests.input.bad_rows import GOOD
+from tests.input.plain_rows import DAMAGED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +64,7 @@ def test_a_gzip_bomb_is_refused_when_that_is_known(
 
 
 def test_no_more_is_uncompressed_than_it_takes_to_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "FREE", 4 * MIB)
+    monkeypatch.setattr(limits, "FREE", 4 * MIB)
     path = tmp_path / "a.ndjson.gz"
     path.write_bytes(gzip.compress(b"\n" * (8 * MIB)) + b"this is no gzip any more")
     with pytest.raises(UsageError, match="unpacks to more than 4 MiB, over 200 times its size"):
@@ -74,7 +73,7 @@ def test_no_more_is_uncompressed_than_it_takes_to_know(tmp_path: Path, monkeypat
 
 def test_many_small_ones_in_one_file_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The size that a gzip file says of itself is that of its last part."""
-    monkeypatch.setattr(packed, "FREE", 4 * MIB)
+    monkeypatch.setattr(limits, "FREE", 4 * MIB)
     path = tmp_path / "a.ndjson.gz"
     path.write_bytes(gzip.compress(b"\n" * MIB) * 5)
     with pytest.raises(UsageError, match="a gzip bomb"):
@@ -84,11 +83,11 @@ def test_many_small_ones_in_one_file_are_one(tmp_path: Path, monkeypatch: pytest
 def test_rows_that_repeat_themselves_are_no_bomb(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson.gz"
     path.write_bytes(gzip.compress(ROW * 20_000))
-    assert path.stat().st_size * packed.RATIO < unpacked(path) == 20_000 * len(ROW)
+    assert path.stat().st_size * limits.RATIO < unpacked(path) == 20_000 * len(ROW)
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "LONGEST_LINE", 3 * MIB)
+    monkeypatch.setattr(limits, "LONGEST_LINE", 3 * MIB)
     path = tmp_path / "a.ndjson.gz"
     path.write_bytes(gzip.compress(ROW + b"x" * (3 * MIB) + b"\n" + b"x" * (3 * MIB)))
     assert unpacked(path) > 6 * MIB
@@ -98,17 +97,17 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_so_is_one_of_a_file_that_is_not_compressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "LONGEST_LINE", 3 * MIB)
+    monkeypatch.setattr(limits, "LONGEST_LINE", 3 * MIB)
     path = tmp_path / "a.ndjson"
     path.write_bytes(ROW + b"x" * (3 * MIB) + b"\n" + ROW)
-    assert find([str(path)]).sources[0].form == forms.NDJSON
+    assert find([str(path)]).sources[0].form == formats.NDJSON
     path.write_bytes(ROW + b"x" * (5 * MIB) + b"\n" + ROW)
     with pytest.raises(UsageError, match="has a line of more than 3 MiB"):
         find([str(path)])
 
 
 def test_files_that_are_read_as_a_whole_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "DOCUMENT_LIMIT", 10_000)
+    monkeypatch.setattr(formats, "DOCUMENT_LIMIT", 10_000)
     (tmp_path / "a.csv").write_text("query_id,query_start_time,user_name\n" + "1,2026-03-01 08:00:00,u\n" * 1000)
     with pytest.raises(UsageError, match="too much to read into memory"):
         list(records(find([str(tmp_path / "a.csv")]).sources[0]))
@@ -118,7 +117,7 @@ def test_files_that_are_read_as_a_whole_have_a_limit(tmp_path: Path, monkeypatch
 
 
 def test_parquet_that_holds_more_rows_than_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "_ROWS_FREE", 1000)
+    monkeypatch.setattr(formats, "_ROWS_FREE", 1000)
     same = pa.DictionaryArray.from_arrays(pa.array([0] * 50_000, pa.int32()), pa.array(["q"]))
     pq.write_table(pa.table({"query_id": same}), tmp_path / "a.parquet")
     with pytest.raises(UsageError, match="has 50,000 rows in fewer bytes"):

@@ -6,9 +6,9 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from exporter.graph.iri import Iris, whole
-from exporter.queries.build import account_of
-from exporter.queries.identifiers import kind_of, named, normal_domain, object_key
-from exporter.rows.row import Row
+from exporter.input.row import Row
+from exporter.model.identifiers import kind_of, named, normal_domain, object_key
+from exporter.model.query import account_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

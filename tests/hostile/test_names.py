@@ -13,7 +13,7 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from exporter.cli import main
 from exporter.graph.terms import PREFIXES
-from exporter.printable import visible_text
+from exporter.system.terminal import visible_text
 from tests import exports
 from tests.hostile.payloads import EVIL, PAYLOADS, rows
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from exporter.ask import limited
+from exporter.ask.parameters import LONGEST, refuse
 from exporter.cli import main
 from exporter.errors import UsageError
-from exporter.graph.ask import limited
-from exporter.graph.ask.untrusted import LONGEST, refuse
 from tests.graph.shape_graphs import VALID
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def test_the_process_that_answers_can_open_nothing(address: tuple[str, list[str]
     url, asked = address
     code = f"""
 from pyoxigraph import Store
-from exporter.graph.ask import limited, worker
+from exporter.ask import limited, worker
 store, silent = Store(), "SELECT * {{ SERVICE SILENT <{url}> {{ ?s ?p ?o }} }}"
 worker._confine(limited.Asked(b"", b"", {{}}, 1, 1, 1 << 30))
 list(store.query(silent))

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.queries import bounds
-from exporter.rows import limits
-from exporter.rows.history import UNREADABLE, read_history
-from exporter.rows.reading import read_line, rows_of_document
-from exporter.rows.row import Row, Unreadable
+from exporter.input import limits
+from exporter.input.query_history import UNREADABLE, read_history
+from exporter.input.reading import read_line, rows_of_document
+from exporter.input.row import Row, Unreadable
+from exporter.model import facts
 from tests import exports
-from tests.bad_rows import GOOD
-from tests.rows.plain_rows import TOO_DEEP, problems
+from tests.input.bad_rows import GOOD
+from tests.input.plain_rows import TOO_DEEP, problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,7 +212,7 @@ def test_a_query_that_does_too_much_is_quarantined(columns: Json, why: str, tmp_
 
 
 def test_it_counts_what_its_rows_do_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "PAIRS", 99)
+    monkeypatch.setattr(facts, "PAIRS", 99)
     rows = [{**GOOD, "objects_modified": [thing(n + 1) for n in range(10)]}]
     rows += [{**GOOD, "base_objects_accessed": [thing(n + 100)]} for n in range(10)]
     assert exports.export([exports.ndjson(rows, tmp_path / "r.ndjson")], tmp_path / "out", "--allow-empty") == 0

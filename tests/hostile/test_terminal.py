@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter import printable, terminal
-from exporter.cli import main
-from exporter.commands import query
-from exporter.graph.ask.answers import Answer, render
-from exporter.openlineage.push.words import say
-from exporter.progress import Progress
+from exporter.ask.answers import Answer, render
+from exporter.cli import main, messages, query
+from exporter.openlineage.push.command import say
+from exporter.system import terminal as printable
+from exporter.system.terminal import Progress
 from tests import exports
-from tests.bad_rows import GOOD
+from tests.input.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +49,7 @@ def test_what_the_commands_print_is_guarded(monkeypatch: pytest.MonkeyPatch) -> 
     with printable.guarded():
         print(EVIL)  # noqa: T201 - this is what is tested
         say(EVIL)
-        terminal.warn([EVIL])
+        messages.warn([EVIL])
     print(EVIL[-1])  # noqa: T201 - as above
     assert out.getvalue() == f"{printable.visible(EVIL)}\n\x7f\n", "and the stream is what it was, behind it"
     assert err.getvalue().count(printable.visible(EVIL)) == 2
@@ -120,7 +119,7 @@ def test_no_name_of_a_row_adds_a_line(tmp_path: Path, capsys: pytest.CaptureFixt
     ],
 )
 def test_a_message_has_further_lines_only_as_a_list(text: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.warn([text])
+    messages.warn([text])
     say(text)
     assert capsys.readouterr().err == f"exporter: {shown}\n" * 2
 

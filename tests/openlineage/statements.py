@@ -6,16 +6,16 @@ import json
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.model.answers import Answers, Dataset
+from exporter.model.facts import NO_HISTORY, Access, Column, Content, Derivation, History, QueryFacts, Thing, Write
 from exporter.openlineage.events import run_events
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.queries.facts import NO_HISTORY, Access, Column, Content, Derivation, History, QueryFacts, Thing, Write
-from exporter.things.answers import Answers, Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from exporter.queries.facts import Change
-    from exporter.things.answers import Spelled
+    from exporter.model.answers import Spelled
+    from exporter.model.facts import Change
 
 Json = dict[str, Any]
 DEFAULTS: Final = OpenLineageSettings()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from exporter.openlineage.check import Limits, problems
+from exporter.openlineage.datasets import Limits, problems
 from exporter.openlineage.events import Event
 
 SOUND = Event(1_704_067_200_000_000, "COMPLETE", "write T [1]", b'{"name":"T"}')

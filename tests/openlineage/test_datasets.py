@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
+from exporter.model.object_state import Profile
 from exporter.openlineage import datasets, facets
-from exporter.openlineage.datasets import DatasetProfile, as_thing, dataset_event, facets_of, spellings, told_by
+from exporter.openlineage.datasets import DatasetProfile, as_thing, dataset_event, facets_of, profiles_of, spellings
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.things.lives import Profile
 from tests import exports
-from tests.bad_rows import GOOD
+from tests.input.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def test_of_several_values_the_least_is_shown() -> None:
 def gathered(*objects: Profile) -> dict[Any, DatasetProfile]:
     found: dict[Any, DatasetProfile] = {}
     for one in objects:
-        for told in told_by(one, SETTINGS):
+        for told in profiles_of(one, SETTINGS):
             found.setdefault(told.key, DatasetProfile(*told.key)).hear(told)
     return found
 
@@ -123,7 +123,7 @@ def test_a_dataset_has_the_columns_of_all_its_objects_and_the_type_of_the_last()
 def test_what_is_told_of_a_dataset_is_told_again_by_what_an_object_keeps() -> None:
     """An object is told of in several datasets, and none of them may change what another has."""
     one = profile(names=("D.S.T", "D.S.U"), columns=("A",))
-    datasets_ = {told.name: told for told in told_by(one, SETTINGS)}
+    datasets_ = {told.name: told for told in profiles_of(one, SETTINGS)}
     datasets_["D.S.T"].hear(DatasetProfile("ORG-ACC", OWN, "D.S.T", True, columns={"X"}))
     assert (datasets_["D.S.U"].columns, set(one.columns)) == ({"A"}, {"A"})
 
@@ -176,7 +176,7 @@ def test_the_event_of_a_dataset_tells_what_every_event_does_and_which_objects_ha
         {"objectDomain": "EXTERNAL TABLE", "objectId": "2"},
     ]
     assert (body["dataset"]["namespace"], body["dataset"]["name"]) == (OWN, "D.S.T")
-    answer = datasets.answer(dataset, SETTINGS)
+    answer = datasets.resolved_dataset(dataset, SETTINGS)
     assert (answer.namespace, answer.name) == (OWN, "D.S.T")
     assert json.loads(answer.facets) == body["dataset"]["facets"] == facets_of(dataset, SETTINGS)
 

@@ -8,9 +8,9 @@ from uuid import UUID, uuid5
 
 import pytest
 
+from exporter.model.fact_tables import FACTS
 from exporter.openlineage.naming import RUN_NAMESPACE
 from exporter.openlineage.settings import UNKNOWN_TYPE
-from exporter.queries.tables import FACTS
 from tests import exports
 from tests.openlineage import plain_reading as plain
 from tests.openlineage import told

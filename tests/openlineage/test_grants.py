@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from exporter.model.facts import Setting
 from exporter.openlineage.changes import grants_of
-from exporter.openlineage.values import said as without_none
-from exporter.queries.facts import Setting
+from exporter.openlineage.facets import without_none
 
 ON = {"SECURABLE_OBJECT_DOMAIN": "Table", "SECURABLE_OBJECT_ID": 7, "SECURABLE_OBJECT_NAME": 'D.S."t"'}
 TOLD_ON = {"objectDomain": "Table", "objectId": "7", "objectName": 'D.S."t"'}

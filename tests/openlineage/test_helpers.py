@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.cli import main
-from exporter.engine import local, on_spark, rounds, run, session
+from exporter.engines import export as run
+from exporter.engines import local, on_spark, session
 from exporter.errors import UsageError
 from exporter.openlineage import facets
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.steps.job import Job
-from exporter.steps.reading import Record, read
+from exporter.pipeline import rounds
+from exporter.pipeline.job import ExportJob
+from exporter.pipeline.read import Record, read
 from tests import exports, golden
 from tests.openlineage import loads
 
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from exporter.engine.carrying import Step
-    from exporter.messages import Message
+    from exporter.pipeline.messages import Message
+    from exporter.pipeline.rounds import Step
 
 Json = dict[str, Any]
 OFF: Final = '[lineage]\nhelpers = "off"\n'
@@ -447,7 +449,7 @@ class Counting(local.LocalEngine):
     def __init__(self) -> None:
         self.steps: list[str] = []
 
-    def met(self, messages: Sequence[list[Message]], step: Step, job: Job) -> list[Message]:
+    def met(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
         self.steps.append(step.__name__)
         return super().met(messages, step, job)
 
@@ -456,7 +458,7 @@ def test_without_helpers_there_are_no_further_rounds() -> None:
     found = []
     for name in (PLAIN, "D.M.T__DBT_TMP"):
         texts = [json.dumps(row) for row in loads.Rows(night(name)).rows]
-        engine, job = Counting(), Job(exports.ACCOUNT, "urn:tests/")
+        engine, job = Counting(), ExportJob(exports.ACCOUNT, "urn:tests/")
         rounds.export(engine, [list(read([Record("rows", 0, "line", text) for text in texts], job))], job)
         found.append(engine.steps)
     assert [one for one in found[1] if one not in found[0]] == ["follow", "bridge"]

@@ -13,20 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openlineage.client.naming import dataset as naming
 
+from exporter.model.facts import Thing
+from exporter.model.identifiers import canonical_name
 from exporter.openlineage.naming import (
     RUN_NAMESPACE,
     Job,
     dataset_name,
+    external_dataset,
     job_description,
     job_name,
     job_namespace,
-    place,
     qualified,
     run_id,
 )
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.queries.facts import Thing
-from exporter.queries.identifiers import canonical_name
 
 
 def test_the_namespace_of_run_ids_is_made_as_its_description_says() -> None:
@@ -57,7 +57,7 @@ OWN = "snowflake://ORG-ACC"
 
 
 def test_places_have_the_names_of_the_naming_page() -> None:
-    found = [place(url, OWN) for url, _ in PLACES]
+    found = [external_dataset(url, OWN) for url, _ in PLACES]
     assert found == [(one.get_namespace(), one.get_name()) for _, one in PLACES]
 
 
@@ -77,7 +77,7 @@ def test_places_have_the_names_of_the_naming_page() -> None:
     ],
 )
 def test_locations_that_the_naming_page_does_not_describe(url: str, namespace: str, name: str) -> None:
-    assert place(url, OWN) == (namespace, name)
+    assert external_dataset(url, OWN) == (namespace, name)
 
 
 def named(name: str | None, settings: OpenLineageSettings, **thing: str) -> tuple[str, str]:

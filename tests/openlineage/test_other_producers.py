@@ -13,7 +13,7 @@ from openlineage.client.naming.dataset import S3, DatasetNaming, Snowflake
 from openlineage.client.serde import Serde
 
 from tests import exports
-from tests.bad_rows import GOOD
+from tests.input.bad_rows import GOOD
 from tests.openlineage import told
 
 if TYPE_CHECKING:

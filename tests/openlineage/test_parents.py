@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter.model.answers import Answers
+from exporter.model.facts import NO_HISTORY, Content, History
 from exporter.openlineage.events import run_events
-from exporter.openlineage.jobs import home_of, job_of, parent_id, root_id
+from exporter.openlineage.jobs import job_of, own_namespace_of, parent_id, root_id
 from exporter.openlineage.naming import job_name, run_id
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.queries.facts import NO_HISTORY, Content, History
-from exporter.things.answers import Answers
 from tests import exports
-from tests.bad_rows import GOOD
+from tests.input.bad_rows import GOOD
 from tests.openlineage.statements import DEFAULTS, NS, Json, datasets, derived, query, read, thing, write
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def test_a_job_is_named_for_its_children_as_it_is_sent() -> None:
             answers = Answers(datasets=datasets(content))
             sent = run_events(query(content, history), answers, settings)
             job = job_of(content, answers.datasets, history, settings)
-            assert {one.job_name for one in sent} == {job_name(job, home_of("ORG-ACC", settings))}
+            assert {one.job_name for one in sent} == {job_name(job, own_namespace_of("ORG-ACC", settings))}
             assert {json.loads(one.body)["job"]["name"] for one in sent} == {one.job_name for one in sent}
 
 

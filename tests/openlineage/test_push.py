@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.cli import main
-from exporter.openlineage.push import http, words
-from exporter.openlineage.push.answers import Kind
-from exporter.openlineage.push.attempts import TRIES
-from exporter.openlineage.push.delivery import MOST_SUSPECTS
+from exporter.openlineage.push import command, http
+from exporter.openlineage.push.delivery import MOST_SUSPECTS, TRIES
+from exporter.openlineage.push.http import Kind
 from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, folder, history, run_id
 from tests.openlineage.pushing import counted, kept, push, texts
 
@@ -323,9 +322,9 @@ def test_a_summary_for_people(events: Path, capsys: pytest.CaptureFixture[str]) 
 def test_a_push_that_would_take_hours_says_so_early(
     events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(words, "_FIRST_LOOK", 0.0)
-    monkeypatch.setattr(words, "_LONG", 0.0)
-    monkeypatch.setattr(words, "_GAP", 0.0)
+    monkeypatch.setattr(command, "_FIRST_LOOK", 0.0)
+    monkeypatch.setattr(command, "_LONG", 0.0)
+    monkeypatch.setattr(command, "_GAP", 0.0)
     with Hostile() as server:
         said = push(events, server.url, capsys)[2]
         assert said.count("--runs latest sends about 40 ") == 1

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.openlineage.push import datahub
+from exporter.openlineage.push import spelling
 from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling, without
 from tests import exports, golden
 from tests.openlineage.hostile import SPACE, Hostile, folder, run
@@ -45,7 +45,7 @@ def is_urn_of(kind: str, *parts: str) -> bool:
 
 
 def is_job(namespace: str, name: str) -> bool:
-    return name.partition(".")[0] == datahub.FLOW and is_urn_of("dataJob", "snowflake", datahub.FLOW, namespace, name)
+    return name.partition(".")[0] == spelling.FLOW and is_urn_of("dataJob", "snowflake", spelling.FLOW, namespace, name)
 
 
 @pytest.fixture(scope="module")
@@ -77,21 +77,21 @@ names = st.text(st.sampled_from("aB (),.%~\u241f\u00e9\U0001f996"), min_size=1, 
 def test_jobs_of_any_name_are_urns_and_stay_apart(one: str, other: str) -> None:
     hashed = [f"write {name} [{number:010x}]" for number, name in enumerate((one, other))]
     for names_given in (hashed, [f"write {name}" for name in sorted({one, other})]):
-        spelled = [datahub.job_name("snowflake://ACME-PROD", name) for name in names_given]
+        spelled = [spelling.job_name("snowflake://ACME-PROD", name) for name in names_given]
         assert all(is_job("snowflake://ACME-PROD", name) for name in spelled)
         assert len(set(spelled)) == len(names_given)
 
 
 def test_a_name_that_fits_is_only_put_into_the_flow() -> None:
-    assert datahub.job_name("ns", "write DB.S.T [0f1e2d3c4b]") == "access_history.write DB.S.T [0f1e2d3c4b]"
-    assert datahub.job_name("ns", "call F(A, B) [0f1e2d3c4b]") == "access_history.call F[A; B] [0f1e2d3c4b]"
-    assert datahub.job_name("ns", "read DB.S.T") == "access_history.read DB.S.T"
+    assert spelling.job_name("ns", "write DB.S.T [0f1e2d3c4b]") == "access_history.write DB.S.T [0f1e2d3c4b]"
+    assert spelling.job_name("ns", "call F(A, B) [0f1e2d3c4b]") == "access_history.call F[A; B] [0f1e2d3c4b]"
+    assert spelling.job_name("ns", "read DB.S.T") == "access_history.read DB.S.T"
 
 
 def test_a_name_without_a_hash_gets_one_where_it_would_look_like_another() -> None:
     one, other = "call DB.S.F(A NUMBER)", "call DB.S.F[A NUMBER]"
-    assert datahub.job_name("ns", one).startswith("access_history.call DB.S.F[A NUMBER] [")
-    assert datahub.job_name("ns", other) == f"access_history.{other}"
+    assert spelling.job_name("ns", one).startswith("access_history.call DB.S.F[A NUMBER] [")
+    assert spelling.job_name("ns", other) == f"access_history.{other}"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_objects_are_named_as_its_snowflake_source_names_them(name: str, spelled
     ],
 )
 def test_names_that_no_urn_or_uri_can_hold(namespace: str, name: str, why: str | None) -> None:
-    found = datahub.unfit(namespace, name)
+    found = spelling.unfit(namespace, name)
     assert (found is None) if why is None else (found is not None and why in found)
 
 

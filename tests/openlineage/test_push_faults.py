@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from exporter.openlineage.push.answers import Answer
+    from exporter.openlineage.push.http import BackendAnswer
 
 EVENTS: Final = history(40, jobs=5)
 TOKEN: Final = "s3cr3t/T0ken+xyz"
@@ -42,11 +42,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Hostile:
     return Hostile(lambda _: Reply(hang=0.02))
 
 
-def faulty(fault: Callable[[], BaseException]) -> Callable[[HttpSender, bytes], Answer]:
+def faulty(fault: Callable[[], BaseException]) -> Callable[[HttpSender, bytes], BackendAnswer]:
     """HTTP's way to send, that fails over both events of one run."""
     send = HttpSender.send
 
-    def fails(self: HttpSender, body: bytes) -> Answer:
+    def fails(self: HttpSender, body: bytes) -> BackendAnswer:
         if run_id("q000010") == json.loads(body).get("run", {}).get("runId"):
             raise fault()
         return send(self, body)

@@ -6,23 +6,23 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING
 
-from exporter.openlineage.push.overtaken import Told, overtaken
+from exporter.openlineage.push.order import QueuedEvent, overtaken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def told(number: int, *, reads: str = "", writes: str = "", late: bool = False) -> Told:
+def told(number: int, *, reads: str = "", writes: str = "", late: bool = False) -> QueuedEvent:
     """A run's event; datasets are letters."""
     sides = {side: [{"namespace": "n", "name": one} for one in names] for side, names in _sides(reads, writes)}
-    return Told(number, f"e{number}", late, json.dumps({"run": {}, **sides}).encode())
+    return QueuedEvent(number, f"e{number}", late, json.dumps({"run": {}, **sides}).encode())
 
 
 def _sides(reads: str, writes: str) -> Sequence[tuple[str, str]]:
     return (("inputs", reads), ("outputs", writes))
 
 
-def again(*events: Told) -> list[str]:
+def again(*events: QueuedEvent) -> list[str]:
     return overtaken(sqlite3.connect("", isolation_level=None), events)
 
 
@@ -44,4 +44,4 @@ def test_before_an_event_nothing_is_overtaken() -> None:
 
 def test_an_event_of_a_dataset_counts_as_one_that_writes_it() -> None:
     alone = json.dumps({"dataset": {"namespace": "n", "name": "t"}}).encode()
-    assert again(told(0, writes="t", late=True), told(1, writes="t"), Told(2, "e2", False, alone)) == ["e2"]
+    assert again(told(0, writes="t", late=True), told(1, writes="t"), QueuedEvent(2, "e2", False, alone)) == ["e2"]

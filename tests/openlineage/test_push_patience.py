@@ -10,9 +10,7 @@ import pytest
 from openlineage.client.transport.http import HttpConfig
 
 from exporter.cli import main
-from exporter.openlineage.push.answers import Kind
-from exporter.openlineage.push.http import READ, HttpSender
-from exporter.openlineage.push.secrets import Secrets
+from exporter.openlineage.push.http import READ, HttpSender, Kind, Secrets
 from tests.openlineage.hostile import Hostile, Reply, dataset, folder, history, run, run_id
 from tests.openlineage.pushing import counted, kept, push
 

@@ -14,7 +14,7 @@ from exporter.openlineage.push.ledger import Ledger, fingerprint
 from tests import exports, golden
 from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, history, run
 from tests.openlineage.pushing import counted, push, texts
-from tests.test_publication_steps import publish
+from tests.publish.test_publication_steps import publish
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

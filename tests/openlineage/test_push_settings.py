@@ -15,8 +15,7 @@ from openlineage.client.transport import Config, Transport
 from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
 
 from exporter.cli import main
-from exporter.openlineage.push.answers import Kind, seconds
-from exporter.openlineage.push.secrets import Secrets
+from exporter.openlineage.push.http import Kind, Secrets, seconds
 from exporter.openlineage.push.transports import KafkaSender, as_event
 from tests.openlineage.hostile import Hostile, Reply, dataset, folder, run
 from tests.openlineage.pushing import counted, kept, push, texts

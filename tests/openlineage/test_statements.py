@@ -8,22 +8,11 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
+from exporter.model.answers import Answers, Dataset
+from exporter.model.facts import Access, Agent, Change, Column, Content, History, Join, PolicyReference, Setting, Thing
 from exporter.openlineage import facets
 from exporter.openlineage.events import events_of, rows_written, run_events
 from exporter.openlineage.statement import statement
-from exporter.queries.facts import (
-    Access,
-    Agent,
-    Change,
-    Column,
-    Content,
-    History,
-    Join,
-    PolicyReference,
-    Setting,
-    Thing,
-)
-from exporter.things.answers import Answers, Dataset
 from tests.openlineage.statements import (
     DEFAULTS,
     NS,

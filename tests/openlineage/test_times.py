@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exporter.openlineage.times import iso
+from exporter.openlineage.facets import iso
 
 YEAR_10000 = 253_402_300_800_000_000
 

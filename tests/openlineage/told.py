@@ -7,11 +7,11 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.engine import local
-from exporter.messages import EVENTS
+from exporter.engines import local
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.steps.job import Job
-from exporter.steps.reading import Record
+from exporter.pipeline.job import ExportJob
+from exporter.pipeline.messages import EVENTS
+from exporter.pipeline.read import Record
 from tests import exports
 from tests.facts import plain_reading as plain
 
@@ -43,7 +43,7 @@ def events() -> tuple[Json, ...]:
 def texts(rows: Iterable[Json], *, history: Iterable[Json] = (), **settings: Any) -> list[str]:
     """The events of rows under these settings, with these lines of QUERY_HISTORY, as they are written."""
     chosen = OpenLineageSettings(**settings)
-    job = Job(exports.ACCOUNT, "urn:tests/", graph=False, validate=False, query_text=True, openlineage=chosen)
+    job = ExportJob(exports.ACCOUNT, "urn:tests/", graph=False, validate=False, query_text=True, openlineage=chosen)
     made = local.run([*_records(rows), *_records(history, is_history=True)], job)
     return [text for message in made if message.to == EVENTS for text in message.body.decode().split("\n")]
 

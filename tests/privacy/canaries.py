@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
 
-from tests.bad_rows import GOOD
+from tests.input.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path

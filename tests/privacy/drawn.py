@@ -1,8 +1,8 @@
 """User names drawn into every text of the documents, in drawn spellings; and a search for them in whatever was written.
 
-Where names go is derived from the documents' fields (:mod:`tests.every_field`) and the list of what Snowflake writes
-itself (docs/privacy.md). JSON that users write has the documented members' names as its keys, because these are the
-ones that a program may take for Snowflake's own.
+Where names go is derived from the documents' fields (:mod:`tests.model.every_field`) and the list of what Snowflake
+writes itself (docs/privacy.md). JSON that users write has the documented members' names as its keys, because these
+are the ones that a program may take for Snowflake's own.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
-from exporter.rows import documents
-from exporter.rows.row import STRUCTURED, Row
-from tests import aggregates, every_field
-from tests.ddl_forms import FORMS, rows_in
+from exporter.input import row as documents
+from exporter.input.row import STRUCTURED, Row
+from tests import aggregates
+from tests.model import every_field
+from tests.model.ddl_forms import FORMS, rows_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

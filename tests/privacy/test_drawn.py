@@ -8,16 +8,15 @@ from typing import Any, Final
 
 import pytest
 
+from exporter.input.properties import meaning, read
+from exporter.input.query_history import read_history
+from exporter.input.row import Row, Unreadable
+from exporter.pipeline.read import Record, Screen
 from exporter.privacy.filters import Filters
-from exporter.privacy.key import Key
 from exporter.privacy.lines import lines_of
-from exporter.rows.history import read_history
-from exporter.rows.properties import meaning, read
-from exporter.rows.row import Row, Unreadable
-from exporter.steps.reading import Record
-from exporter.steps.screening import Screen
-from tests import every_field
-from tests.ddl_forms import FORMS, rows_in
+from exporter.privacy.pseudonyms import Key
+from tests.model import every_field
+from tests.model.ddl_forms import FORMS, rows_in
 from tests.privacy import drawn
 
 KEY: Final = Key(b"a key of 24 bytes, ASCII")

@@ -9,14 +9,13 @@ import msgspec
 import pytest
 
 from exporter.errors import UsageError
-from exporter.privacy.filters import Filters, filters_of
-from exporter.privacy.objects import named_stages, taken
-from exporter.privacy.patterns import place_of
-from exporter.rows.reading import read_line
-from exporter.rows.row import Row
-from exporter.rows.times import parse_time
-from tests.bad_rows import GOOD
-from tests.rows.plain_rows import plain
+from exporter.input.reading import read_line
+from exporter.input.row import Row
+from exporter.input.times import parse_time
+from exporter.privacy.excluded_objects import named_stages, taken
+from exporter.privacy.filters import Filters, database_and_schema, filters_of
+from tests.input.bad_rows import GOOD
+from tests.input.plain_rows import plain
 
 
 def filters(**lists: Any) -> Filters:
@@ -117,7 +116,7 @@ def test_objects(lists: dict[str, list[str]], domain: str | None, name: str | No
 
 
 def test_a_user_s_stage_is_in_no_database() -> None:
-    assert place_of("STAGE", "jane.doe@example.com", "User") == (None, None)
+    assert database_and_schema("STAGE", "jane.doe@example.com", "User") == (None, None)
 
 
 @pytest.mark.parametrize(

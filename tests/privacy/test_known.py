@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
+from exporter.pipeline.read import Record, Screen
 from exporter.privacy.filters import Filters
-from exporter.privacy.key import Key
-from exporter.steps.reading import Record
-from exporter.steps.screening import Screen
-from tests.bad_rows import GOOD
+from exporter.privacy.pseudonyms import Key
+from tests.input.bad_rows import GOOD
 
 SCREEN = Screen(Filters(), Key(b"a key of 24 bytes, ASCII"), query_text=True)
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.privacy.key import Key
+from exporter.input.reading import read_line
+from exporter.input.row import Row
 from exporter.privacy.lines import lines_of
-from exporter.rows.reading import read_line
-from exporter.rows.row import Row
-from tests.bad_rows import GOOD
+from exporter.privacy.pseudonyms import Key
 from tests.histories import Json, histories
-from tests.rows.plain_rows import plain
+from tests.input.bad_rows import GOOD
+from tests.input.plain_rows import plain
 
 if TYPE_CHECKING:
     from exporter.privacy.lines import Lines

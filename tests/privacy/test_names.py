@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.privacy.key import Key
-from exporter.privacy.names import Names
+from exporter.privacy.pseudonyms import Key, Names
 
 KEY = Key(b"a key of 24 bytes, ASCII")
 LISTED = {

@@ -11,16 +11,15 @@ from typing import Final
 
 import pytest
 
+from exporter.input.reading import read_line
+from exporter.input.row import Row, Unreadable
+from exporter.model.facts import History
+from exporter.pipeline.read import Record, Screen
 from exporter.privacy.filters import Filters
-from exporter.privacy.key import Key
-from exporter.queries.facts import History
-from exporter.rows.reading import read_line
-from exporter.rows.row import Row, Unreadable
-from exporter.steps.reading import Record
-from exporter.steps.screening import Screen
-from tests.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
+from exporter.privacy.pseudonyms import Key
 from tests.histories import random_history
-from tests.rows import noise
+from tests.input import noise
+from tests.input.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
 
 KEY: Final = Key(b"a key of 24 bytes, ASCII")
 

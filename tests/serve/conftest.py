@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter.graph.ask import disk
-from exporter.graph.ask.pool import Pool
-from exporter.serve import forms, objects, pages, queries
-from exporter.serve.app import OWN_QUESTIONS
+from exporter.ask import stores
+from exporter.ask.pool import Pool
+from exporter.serve import forms, objects, pages
+from exporter.serve import pages as queries
+from exporter.serve.server import OWN_QUESTIONS
 from exporter.serve.site import Site
 from tests import exports, golden
 from tests.graph.shape_graphs import VALID
@@ -33,7 +34,7 @@ def _pages_have_all_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def sited(graph: Path, seconds: float = LONG) -> Iterator[Site]:
     """The pages of a graph, over its store; ``seconds``: the time for each answer."""
-    with disk.kept(graph, lambda _: None) as store:
+    with stores.opened_store(graph, lambda _: None) as store:
         pool = Pool(store, OWN_QUESTIONS, 2, seconds)
         yield Site(graph, pool, pool)
         pool.close()

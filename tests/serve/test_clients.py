@@ -17,8 +17,8 @@ from pyoxigraph import RdfFormat, parse
 from rdflib import Graph
 from rdflib.plugins.stores.sparqlstore import SPARQLStore
 
-from exporter.serve.app import make
-from tests.graph.ask.jena import java
+from exporter.serve.server import make
+from tests.ask.jena import java
 from tests.graph.shape_graphs import VALID
 from tests.serve.test_protocol import AH, ENDLESS, JSON, TRIPLES, USERS
 

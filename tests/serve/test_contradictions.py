@@ -13,11 +13,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from exporter.graph.ask.questions import ask, find, questions
-from exporter.graph.ask.store import load
-from exporter.serve import app
+from exporter.ask.questions import ask, find, questions
+from exporter.graph.store import load
+from exporter.serve import server
 from tests import exports
-from tests.graph.ask import dense_histories, share_histories
+from tests.ask import dense_histories, share_histories
 from tests.serve.conftest import MONTH, sited
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def compared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     options = ("--query-history", str(history), "--outputs", "graph", "--account", "ACME-PROD")
     assert exports.export([rows], folder / "out", *options) == 0
     with sited(folder / "out") as site:
-        yield Compared(app.make(site, "127.0.0.1").test_client(), load(folder / "out"), has_all=kind != "month")
+        yield Compared(server.make(site, "127.0.0.1").test_client(), load(folder / "out"), has_all=kind != "month")
 
 
 def _dense(seed: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pyoxigraph import Store
 
+from exporter.ask import stores as disk
 from exporter.errors import UsageError
-from exporter.graph.ask import disk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,19 +38,19 @@ def triples(store: Path) -> int:
 
 def test_it_is_made_once(graph: Path) -> None:
     said: list[str] = []
-    with disk.kept(graph, said.append) as store:
+    with disk.opened_store(graph, said.append) as store:
         assert triples(store) == 1
-    with disk.kept(graph, said.append) as again:
+    with disk.opened_store(graph, said.append) as again:
         assert again == store
     assert len(said) == 1
     assert stores(graph) == [store]
 
 
 def test_another_export_has_another_and_the_earlier_one_goes(graph: Path) -> None:
-    with disk.kept(graph, lambda _: None) as old:
+    with disk.opened_store(graph, lambda _: None) as old:
         pass
     (graph / "graph" / "part-0.ttl").write_text(TWO)
-    with disk.kept(graph, lambda _: None) as new:
+    with disk.opened_store(graph, lambda _: None) as new:
         assert triples(new) == 2
         assert stores(graph) == [new]
     assert not old.exists()
@@ -63,13 +63,13 @@ def test_a_changed_manifest_is_another_export(graph: Path) -> None:
 
 
 def test_an_open_store_is_not_removed(graph: Path) -> None:
-    with disk.kept(graph, lambda _: None) as old:
+    with disk.opened_store(graph, lambda _: None) as old:
         (graph / "graph" / "part-0.ttl").write_text(TWO)
-        with disk.kept(graph, lambda _: None) as new:
+        with disk.opened_store(graph, lambda _: None) as new:
             assert stores(graph) == sorted([old, new])
             assert (triples(old), triples(new)) == (1, 2)
     (graph / "graph" / "part-0.ttl").write_text(ONE + ONE)
-    with disk.kept(graph, lambda _: None) as third:
+    with disk.opened_store(graph, lambda _: None) as third:
         assert stores(graph) == [third]
 
 
@@ -78,7 +78,7 @@ def test_two_at_once_make_one(graph: Path) -> None:
     found: list[Path] = []
 
     def start() -> None:
-        with disk.kept(graph, said.append) as store:
+        with disk.opened_store(graph, said.append) as store:
             found.append(store)
 
     threads = [threading.Thread(target=start) for _ in range(5)]
@@ -94,14 +94,14 @@ def test_an_unfinished_store_of_a_dead_process_is_removed(graph: Path) -> None:
     left = graph.with_name(".lineage.store") / "0123456789ab.making"
     left.mkdir(parents=True)
     (left / "CURRENT").write_text("nothing")
-    with disk.kept(graph, lambda _: None) as store:
+    with disk.opened_store(graph, lambda _: None) as store:
         assert stores(graph) == [store]
 
 
 def test_where_nothing_can_be_written_it_is_temporary_and_says_so(graph: Path) -> None:
     graph.with_name(".lineage.store").write_text("a file in its place")
     said: list[str] = []
-    with disk.kept(graph, said.append) as store:
+    with disk.opened_store(graph, said.append) as store:
         assert triples(store) == 1
         assert graph.parent not in store.parents
     assert not store.exists()
@@ -110,10 +110,10 @@ def test_where_nothing_can_be_written_it_is_temporary_and_says_so(graph: Path) -
 
 def test_a_graph_that_cannot_be_read_leaves_nothing(graph: Path) -> None:
     (graph / "graph" / "part-0.ttl").write_text("no turtle")
-    with pytest.raises(UsageError, match="not valid Turtle"), disk.kept(graph, lambda _: None):
+    with pytest.raises(UsageError, match="not valid Turtle"), disk.opened_store(graph, lambda _: None):
         pass
     (graph / "graph" / "part-0.ttl").write_text("")
-    with pytest.raises(UsageError, match="no triples"), disk.kept(graph, lambda _: None):
+    with pytest.raises(UsageError, match="no triples"), disk.opened_store(graph, lambda _: None):
         pass
     assert stores(graph) == []
 
@@ -121,7 +121,7 @@ def test_a_graph_that_cannot_be_read_leaves_nothing(graph: Path) -> None:
 def test_fresh_is_only_what_is_there(graph: Path) -> None:
     with disk.fresh(graph) as store:
         assert store is None
-    with disk.kept(graph, lambda _: None) as made, disk.fresh(graph) as store:
+    with disk.opened_store(graph, lambda _: None) as made, disk.fresh(graph) as store:
         assert store == made
     (graph / "graph" / "part-0.ttl").write_text(TWO)
     with disk.fresh(graph) as store:
@@ -132,7 +132,7 @@ def test_fresh_is_only_what_is_there(graph: Path) -> None:
 
 
 def test_what_was_exported_before_goes_when_it_is_tidied(graph: Path) -> None:
-    with disk.kept(graph, lambda _: None):
+    with disk.opened_store(graph, lambda _: None):
         pass
     (graph / "graph" / "part-0.ttl").write_text(TWO)
     disk.tidy(graph)
@@ -140,7 +140,7 @@ def test_what_was_exported_before_goes_when_it_is_tidied(graph: Path) -> None:
 
 
 def test_the_store_of_what_is_there_stays(graph: Path) -> None:
-    with disk.kept(graph, lambda _: None) as store:
+    with disk.opened_store(graph, lambda _: None) as store:
         pass
     disk.tidy(graph)
     assert stores(graph) == [store]
@@ -151,7 +151,7 @@ def test_the_store_of_what_is_there_stays(graph: Path) -> None:
 
 def test_a_store_in_use_is_reported_and_removed_when_its_server_ends(graph: Path) -> None:
     said: list[str] = []
-    with disk.kept(graph, lambda _: None) as old:
+    with disk.opened_store(graph, lambda _: None) as old:
         (graph / "graph" / "part-0.ttl").write_text(TWO)
         disk.tidy(graph, said.append)
         assert triples(old) == 1
@@ -160,7 +160,7 @@ def test_a_store_in_use_is_reported_and_removed_when_its_server_ends(graph: Path
 
 
 def test_a_store_that_cannot_be_removed_is_reported(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with disk.kept(graph, lambda _: None) as old:
+    with disk.opened_store(graph, lambda _: None) as old:
         pass
     (graph / "graph" / "part-0.ttl").write_text(TWO)
     said: list[str] = []
@@ -170,7 +170,7 @@ def test_a_store_that_cannot_be_removed_is_reported(graph: Path, monkeypatch: py
 
 
 def test_a_question_removes_what_was_exported_before(graph: Path) -> None:
-    with disk.kept(graph, lambda _: None):
+    with disk.opened_store(graph, lambda _: None):
         pass
     (graph / "graph" / "part-0.ttl").write_text(TWO)
     with disk.fresh(graph) as store:

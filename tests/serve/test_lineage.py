@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter.serve.lineage import address
-from exporter.serve.lineage.address import Address
-from exporter.serve.lineage.edges import Flow, Lineage, Named, Place, lineage
-from exporter.serve.lineage.elements import elements
-from exporter.serve.lineage.picture import MOST_OF_GROUP, Group, Opened, picture
+from exporter.serve.lineage import elements as address
+from exporter.serve.lineage.elements import Address, elements
+from exporter.serve.lineage.picture import (
+    MOST_OF_GROUP,
+    Flow,
+    Group,
+    Lineage,
+    LineageNode,
+    Named,
+    Opened,
+    lineage,
+    picture,
+)
 
 if TYPE_CHECKING:
-    from exporter.serve.lineage.edges import Way
+    from exporter.serve.lineage.picture import Way
     from exporter.serve.site import Site
 
 FLOW = Flow(1, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
@@ -22,24 +30,24 @@ FLOW = Flow(1, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
 
 def made(*flows: tuple[str, str], focus: str = "a.b.FOCUS") -> Lineage:
     """A lineage of objects that go by their names; up and down by where the focus is."""
-    found = Lineage(Place(focus))
+    found = Lineage(LineageNode(focus))
     for source, target in flows:
         for name in (source, target):
-            found.named[Place(name)] = Named(name, "Table")
-        found.up[Place(target)][Place(source)] = FLOW
-        found.down[Place(source)][Place(target)] = FLOW
+            found.named[LineageNode(name)] = Named(name, "Table")
+        found.up[LineageNode(target)][LineageNode(source)] = FLOW
+        found.down[LineageNode(source)][LineageNode(target)] = FLOW
     return found
 
 
 def layers(found: Lineage, *opened: Opened) -> dict[str, int]:
     spots = picture(found, frozenset(opened)).spots
     return {
-        spot.iri.rpartition(".")[2] if isinstance(spot, Place) else spot.schema: one.layer
+        spot.iri.rpartition(".")[2] if isinstance(spot, LineageNode) else spot.schema: one.layer
         for spot, one in spots.items()
     }
 
 
-def walked(found: Lineage, way: Way) -> dict[tuple[Place, Place], Flow]:
+def walked(found: Lineage, way: Way) -> dict[tuple[LineageNode, LineageNode], Flow]:
     """All edges of one way, from the focus on."""
     edges, waiting, seen = {}, [found.focus], {found.focus}
     while waiting:
@@ -56,14 +64,14 @@ CHAIN = made(("a.b.X", "a.b.Y"), ("a.b.Y", "a.b.FOCUS"), ("a.b.FOCUS", "a.b.Z"),
 
 def test_one_step_each_way_at_first_and_more_when_it_is_opened() -> None:
     assert layers(CHAIN) == {"FOCUS": 0, "Y": -1, "Z": 1}
-    assert layers(CHAIN, Opened("up", Place("a.b.Y"))) == {"FOCUS": 0, "Y": -1, "Z": 1, "X": -2}
+    assert layers(CHAIN, Opened("up", LineageNode("a.b.Y"))) == {"FOCUS": 0, "Y": -1, "Z": 1, "X": -2}
     hidden = {spot.iri: one.hidden for spot, one in picture(CHAIN, frozenset()).spots.items()}
     assert hidden == {"a.b.FOCUS": 0, "a.b.Y": 1, "a.b.Z": 1}
 
 
 def test_a_circle_ends() -> None:
     found = made(("a.b.X", "a.b.FOCUS"), ("a.b.FOCUS", "a.b.X"))
-    opened = [Opened("up", Place("a.b.X")), Opened("down", Place("a.b.X"))]
+    opened = [Opened("up", LineageNode("a.b.X")), Opened("down", LineageNode("a.b.X"))]
     assert layers(found, *opened) == {"FOCUS": 0, "X": -1}
     assert len(picture(found, frozenset(opened)).lines) == 2
 
@@ -72,7 +80,7 @@ def test_hundreds_of_neighbours_are_grouped_by_schema() -> None:
     many = [(f"db.s{number % 3}.T{number:03}", "a.b.FOCUS") for number in range(300)]
     found = made(*many, ("other.s.ALONE", "a.b.FOCUS"))
     assert layers(found) == {"FOCUS": 0, "db.s0": -1, "db.s1": -1, "db.s2": -1, "ALONE": -1}
-    drawn = picture(found, frozenset({Opened("up", Place("a.b.FOCUS"), "db.s0")}))
+    drawn = picture(found, frozenset({Opened("up", LineageNode("a.b.FOCUS"), "db.s0")}))
     groups = {(spot.schema, spot.rest): one.size for spot, one in drawn.spots.items() if isinstance(spot, Group)}
     assert groups == {("db.s0", True): 100 - MOST_OF_GROUP, ("db.s1", False): 100, ("db.s2", False): 100}
     assert len(drawn.spots) == 1 + MOST_OF_GROUP + 3 + 1
@@ -87,7 +95,7 @@ def test_boxes_of_a_layer_do_not_lie_on_each_other(month: Site) -> None:
 
 
 def test_an_address_says_all_that_is_shown(month: Site) -> None:
-    place = Place(month.iri('table/name/D.S."a|b&c=d e'), "MY|COL&")
+    place = LineageNode(month.iri('table/name/D.S."a|b&c=d e'), "MY|COL&")
     asked = Address(
         "table/1", "", "C", date(2026, 9, 5), frozenset({Opened("up", place), Opened("down", place, "a|.b")}), place
     )
@@ -138,7 +146,7 @@ def test_a_dropped_object_has_no_lineage(month: Site) -> None:
     assert not walked(after, "up")
     assert "dropped" in after.notes[0]
     column = lineage(month, thing, "EMAIL", date(2026, 9, 27))
-    assert Place(month.iri("table/1029"), "EMAIL") in {source for _, source in walked(column, "up")}
+    assert LineageNode(month.iri("table/1029"), "EMAIL") in {source for _, source in walked(column, "up")}
     assert not walked(lineage(month, thing, "EMAIL", date(2026, 9, 28)), "up")
 
 

@@ -11,8 +11,8 @@ from urllib.parse import quote
 import pytest
 
 from exporter import cli
-from exporter.graph.ask.questions import questions
-from exporter.serve import app, forms, objects
+from exporter.ask.questions import questions
+from exporter.serve import forms, objects, server
 from tests.exports import export
 from tests.golden import EXAMPLES
 from tests.hostile.payloads import PAYLOADS
@@ -70,7 +70,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def client(month: Site) -> FlaskClient:
-    return app.make(month, "127.0.0.1").test_client()
+    return server.make(month, "127.0.0.1").test_client()
 
 
 def got(client: FlaskClient, path: str, status: int = 200) -> Page:
@@ -215,7 +215,7 @@ def test_a_form_does_not_wait_for_a_long_answer(client: FlaskClient, monkeypatch
 
 def test_a_page_does_not_wait_for_its_long_parts(month: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each says so, and has its answer when the page is loaded again."""
-    client = app.make(month, "127.0.0.1").test_client()
+    client = server.make(month, "127.0.0.1").test_client()
     address = "/object?name=RAW.CRM.STORE_VISITS_2019"
     monkeypatch.setattr(objects, "_WAIT", 0.0)
     first = got(client, address)
@@ -256,7 +256,7 @@ def test_pages_say_when_a_newer_export_is_in_the_folder(client: FlaskClient, mon
 @pytest.fixture(scope="module")
 def hostile(hostile_graph: Path) -> Iterator[tuple[Site, FlaskClient]]:
     with sited(hostile_graph) as site:
-        yield site, app.make(site, "127.0.0.1").test_client()
+        yield site, server.make(site, "127.0.0.1").test_client()
 
 
 def assert_is_ours(page: Page) -> None:
@@ -306,7 +306,7 @@ def test_the_page_of_a_hybrid_table_says_whether_short_queries_count(tmp_path: P
     options = ["--aggregate", str(HYBRID / "aggregate_access_history.json")] if is_given else []
     assert export([HYBRID / "access_history.json"], tmp_path / "out", *options) == 0
     with sited(tmp_path / "out") as site:
-        hybrid = app.make(site, "127.0.0.1").test_client()
+        hybrid = server.make(site, "127.0.0.1").test_client()
         for path in ("/object?id=table/71", "/column?id=table/71&column=ID"):
             text = got(hybrid, path).text
             assert (objects.COUNTED in text, objects.MISSING in text) == (is_given, not is_given)

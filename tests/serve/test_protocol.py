@@ -12,10 +12,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from pyoxigraph import RdfFormat, parse
 
-from exporter.graph.ask import disk
-from exporter.graph.ask.pool import Pool
+from exporter.ask import stores
+from exporter.ask.pool import Pool
 from exporter.serve import protocol
-from exporter.serve.app import OWN_QUESTIONS, make
+from exporter.serve.server import OWN_QUESTIONS, make
 from exporter.serve.site import Site
 from tests.graph.shape_graphs import VALID
 
@@ -144,7 +144,7 @@ def test_a_question_without_an_end_is_ended_and_others_are_answered_meanwhile(
 ) -> None:
     graph = tmp_path_factory.mktemp("endless") / "small.ttl"
     graph.write_bytes(VALID.read_bytes())
-    with disk.kept(graph, lambda _: None) as store:
+    with stores.opened_store(graph, lambda _: None) as store:
         pool = Pool(store, OWN_QUESTIONS, 2, 5.0)
         client = make(Site(graph, pool, pool), "127.0.0.1").test_client()
         answers: list[int] = []
@@ -166,7 +166,7 @@ def test_a_question_without_an_end_is_ended_and_others_are_answered_meanwhile(
 def test_what_takes_too_much_memory_is_ended(tmp_path_factory: pytest.TempPathFactory) -> None:
     graph = tmp_path_factory.mktemp("memory") / "small.ttl"
     graph.write_bytes(VALID.read_bytes())
-    with disk.kept(graph, lambda _: None) as store:
+    with stores.opened_store(graph, lambda _: None) as store:
         pool = Pool(store, OWN_QUESTIONS, 1, 30.0, memory=64 << 20)
         client = make(Site(graph, pool, pool), "127.0.0.1").test_client()
         answer = client.get(
@@ -234,7 +234,7 @@ def test_a_store_of_many_files_is_asked_though_no_other_file_may_be_opened(tmp_p
     folder.mkdir()
     for number in range(40):
         (folder / f"part-{number:02}.ttl").write_text(f'<urn:a> <urn:b{number}> "{number}" .')
-    with disk.kept(folder, lambda _: None) as store:
+    with stores.opened_store(folder, lambda _: None) as store:
         pool = Pool(store, OWN_QUESTIONS, 1, 20.0)
         client = make(Site(folder, pool, pool), "127.0.0.1").test_client()
         answer = client.get("/sparql", query_string={"query": "SELECT * WHERE { ?a ?b ?c }"})

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter.serve.lineage.edges import NOT_SHOWN, Place, lineage
 from exporter.serve.lineage.elements import elements
-from exporter.serve.lineage.picture import picture
+from exporter.serve.lineage.picture import NOT_SHOWN, LineageNode, lineage, picture
 from tests import exports
-from tests.graph.ask.test_views import ROWS
+from tests.ask.test_views import ROWS
 from tests.serve.conftest import sited
 
 if TYPE_CHECKING:
@@ -81,4 +80,4 @@ def test_nobody_says_that_the_data_of_a_view_came_from_nowhere(site: Site) -> No
     assert lineage(site, thing, "", None).notes == [NOT_SHOWN]
     made = lineage(site, thing, "", date(2026, 3, 9))
     assert made.notes == [NOT_SHOWN]
-    assert made.focus == Place(thing.iri)
+    assert made.focus == LineageNode(thing.iri)

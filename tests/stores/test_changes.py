@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests import exports
+from tests.engines.test_updates import Drawn, triples, updated
 from tests.stores.servers import NEEDS_CURL, free_port
-from tests.test_updates import Drawn, triples, updated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,11 +6,11 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Final
 
-from exporter.graph.ask.parameters import bind
-from exporter.graph.ask.questions import find
+from exporter.ask.parameters import bind
+from exporter.ask.questions import find
+from tests.engines.test_updates import triples
 from tests.pages import BLOCK, ROOT, sections
 from tests.stores.servers import NEEDS_CURL
-from tests.test_updates import triples
 
 if TYPE_CHECKING:
     from pathlib import Path

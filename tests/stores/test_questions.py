@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from pyoxigraph import RdfFormat, parse, serialize
 
-from exporter.graph.ask.parameters import bind
-from exporter.graph.ask.questions import questions, select
-from exporter.graph.ask.store import graph_files
-from tests.graph.ask import drawn
-from tests.graph.ask.drawn_parameters import drawn_parameters
+from exporter.ask.parameters import bind
+from exporter.ask.questions import questions, select
+from exporter.graph.store import graph_files
+from tests.ask import drawn
+from tests.ask.drawn_parameters import drawn_parameters
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.graph.ask.jena import Row
+    from tests.ask.jena import Row
     from tests.stores.endpoint import Endpoint
 
 pytestmark = pytest.mark.jvm

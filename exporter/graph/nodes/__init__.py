@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from exporter.graph.nodes.accounts import of_account, of_organization
-from exporter.graph.nodes.agents import of_agent, of_user
+from exporter.graph.nodes.agents import of_account, of_agent, of_organization, of_user
 from exporter.graph.nodes.objects import lasting, of_object
 from exporter.graph.nodes.queries import of_query, of_unrecorded_query
 

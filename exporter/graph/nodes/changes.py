@@ -1,25 +1,66 @@
-"""Nodes of DDL changes, and of everything that they set and unset, with the period for which it held."""
+"""Nodes of DDL changes, of grants, and of the ends of both.
+
+Nodes of grants: a privilege on an object, a role or a share, to whom it was given, and until when.
+
+Nodes of DDL changes, and of everything that they set and unset, with the period for which it held.
+
+The ends of versions, settings and grants that an earlier day made: each is written with the day that ends it.
+
+The triples are the same as :mod:`exporter.graph.nodes.versions` and :mod:`exporter.graph.nodes.changes` give where all
+days are exported at once.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from exporter.graph.kinds import SETTING_CLASSES
-from exporter.graph.nodes.grants import grants
-from exporter.graph.terms import Node
-from exporter.graph.vocabulary import CHANGE, SETTING
-from exporter.queries.identifiers import segment
+from exporter.graph.nodes.versions import ending_of
+from exporter.graph.terms import SETTING_CLASSES, Node
+from exporter.graph.vocabulary import CHANGE, GRANT, SETTING, VERSION
+from exporter.model.grants import GRANTED, path_of, setting_of_grant
+from exporter.model.identifiers import segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from exporter.graph.nodes.told import Told
+    from exporter.graph.iri import Iris
+    from exporter.graph.nodes.versions import QueryContext
     from exporter.graph.terms import Values
-    from exporter.queries.facts import Change, Setting
+    from exporter.model.facts import Change, Grant, Setting, Thing
+    from exporter.model.object_history import ObjectAnswer
 
 
-def changes(told: Told) -> Iterator[tuple[Node, list[Node]]]:
+def grants(change: Change, change_iri: str, told: QueryContext) -> list[Node]:
+    """``CHANGE/granted/PATH``, one entity for each grant that the change makes. A revoke makes no node: it is the end
+    of an earlier grant.
+    """
+    return [
+        Node(GRANT, f"{change_iri}/{GRANTED}{path_of(grant)}", GRANT.types, _grant(change, grant, grant.grantee, told))
+        for grant in change.grants
+        if not grant.is_revoked and grant.grantee is not None
+    ]
+
+
+def _grant(change: Change, grant: Grant, grantee: Thing, told: QueryContext) -> Values:
+    values: Values = {
+        "prov:wasGeneratedBy": (told.query,),
+        "ah:grantedObject": (told.iris.object(grant.thing.key),),
+    }
+    said = {"ah:objectName": grant.thing.name, "ah:onAll": grant.on_all, "ah:privilege": grant.privilege}
+    values.update({term: (value,) for term, value in said.items() if value is not None})
+    values["ah:grantee"] = (told.iris.object(grantee.key),)
+    if grantee.name is not None:
+        values["ah:granteeName"] = (grantee.name,)
+    values["ah:grantedTo"] = (grantee.domain or grantee.kind.upper(),)
+    values["ah:validFrom"] = (told.start,)
+    until = told.answers.settings.get((change.change_key, None, *setting_of_grant(grant, change.thing)))
+    if until is not None:
+        values["ah:validUntil"] = (until,)
+    return values
+
+
+def changes(told: QueryContext) -> Iterator[tuple[Node, list[Node]]]:
     """One activity for each DDL change, as a part of its query; with it the nodes of its settings and grants."""
     for change in told.content.changes:
         iri = f"{told.query}/change/{change.change_key}"
@@ -29,7 +70,7 @@ def changes(told: Told) -> Iterator[tuple[Node, list[Node]]]:
         yield Node(CHANGE, iri, CHANGE.types, _change(change, settings, granted, told)), [*settings, *granted, *carried]
 
 
-def _carried(change_key: str, told: Told) -> Iterator[Node]:
+def _carried(change_key: str, told: QueryContext) -> Iterator[Node]:
     """The tags and policies that follow the columns that a change renames. The change did not set them, so it does not
     refer to them; each refers to what it was under the former name.
     """
@@ -60,7 +101,7 @@ def _carried(change_key: str, told: Told) -> Iterator[Node]:
             yield Node(SETTING, iri, setting_types(property_, is_plain=False), values)
 
 
-def _change(change: Change, settings: list[Node], granted: list[Node], told: Told) -> Values:
+def _change(change: Change, settings: list[Node], granted: list[Node], told: QueryContext) -> Values:
     iris = told.iris
     values: Values = {
         "dcterms:isPartOf": (told.query,),
@@ -87,7 +128,7 @@ def _change(change: Change, settings: list[Node], granted: list[Node], told: Tol
     return values
 
 
-def _setting(change_iri: str, setting: Setting, told: Told) -> Node:
+def _setting(change_iri: str, setting: Setting, told: QueryContext) -> Node:
     """``CHANGE/setting/[column/COLUMN/]PROPERTY[/ELEMENT]``."""
     column = None if setting.column_name is None else segment(setting.column_name)
     iri = setting_iri(change_iri, setting.column_name, setting.property, setting.element)
@@ -124,7 +165,7 @@ def is_set(setting: Setting) -> bool:
     return setting.element_key is not None and setting.sub_operation != "DROP"
 
 
-def valid_until(setting: Setting, told: Told) -> int | None:
+def valid_until(setting: Setting, told: QueryContext) -> int | None:
     """When the next setting of the same tag or policy on the same object or column came (microseconds since 1970, UTC);
     None while it holds.
     """
@@ -139,3 +180,19 @@ def setting_types(property_: str, *, is_plain: bool) -> tuple[str, ...]:
         return "ah:PropertySetting", "ah:Setting"
     special = SETTING_CLASSES.get(property_) or ("ah:PolicySetting" if property_.endswith("Policies") else None)
     return ("ah:Setting",) if special is None else (special, "ah:Setting")
+
+
+def ended(query_id: str, told: Iterable[ObjectAnswer], iris: Iris) -> Iterator[Node]:
+    """What answers of a later day add to the versions and settings of a query."""
+    for answer in told:
+        if answer.ending is not None:
+            types, values = ending_of(answer.ending, iris)
+            yield Node(VERSION, iris.version(answer.object_key, query_id), types, values)
+        for (change_key, column, property_, _, names, _), until in answer.settings or ():
+            change = f"{iris.query(query_id)}/change/{change_key}"
+            if property_.startswith(GRANTED):
+                yield Node(GRANT, f"{change}/{property_}", GRANT.types, {"ah:validUntil": (until,)})
+                continue
+            for name in names:
+                iri = setting_iri(change, column, property_, name)
+                yield Node(SETTING, iri, setting_types(property_, is_plain=False), {"ah:validUntil": (until,)})

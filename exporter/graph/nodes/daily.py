@@ -1,4 +1,21 @@
-"""Nodes of a graph with ``--reads daily``: what a user read of an object on a day in one role, and what such nodes
+"""Nodes of a graph with ``--reads daily``, and what the runs of a statement share in it.
+
+With ``--reads daily``: the sources of columns, written once for all runs of statements with the same derivations.
+
+A version of a column refers to its patterns and, as with ``--reads full``, to the versions that it was filled from and
+to its query. So everything in the derivation of one run can be found: for a pattern's source column, it is the version
+in ``prov:wasDerivedFrom`` (a query uses only one version of each column); for a pattern without a source column, it is
+the version of the source that the query used.
+
+With ``--reads daily``: the nodes of a query that writes, without what all runs of its statement share.
+
+Accesses and derivations are not written. The query refers to patterns of accesses
+(:func:`exporter.graph.nodes.daily.pattern`), its versions of columns to patterns of derivations
+(:mod:`exporter.graph.nodes.daily`), its changes to shared settings. What an access of one run has follows: its
+version is the one of the pattern's object in ``prov:used`` of the query, since a query uses only one version of each
+object.
+
+Nodes of a graph with ``--reads daily``: what a user read of an object on a day in one role, and what such nodes
 share.
 
 A daily read is a PROV activity: PROV does not say how much one activity covers, and users and versions are linked to it
@@ -8,26 +25,141 @@ belongs to exactly one activity.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from hashlib import blake2b
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
-from exporter.graph.nodes.protection import enforcement_values
+from exporter.graph.nodes.queries import enforcement_values, statement_nodes
 from exporter.graph.terms import Node
-from exporter.graph.vocabulary import POLICY_ENFORCEMENT
-from exporter.graph.vocabulary_daily import ACCESS_PATTERN, DAILY_READ, DAILY_READ_PART
-from exporter.queries.identifiers import segment
+from exporter.graph.vocabulary import (
+    ACCESS,
+    ACCESS_PATTERN,
+    CHANGE,
+    COLUMN_DERIVATION,
+    DAILY_READ,
+    DAILY_READ_PART,
+    DERIVATION_PATTERN,
+    POLICY_ENFORCEMENT,
+    SETTING,
+)
+from exporter.model.accesses import accessed, only_reads
+from exporter.model.identifiers import ROUTINE_KINDS, segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.graph.iri import Iris
-    from exporter.graph.nodes.told import Told
+    from exporter.graph.nodes.queries import Links
+    from exporter.graph.nodes.versions import QueryContext
     from exporter.graph.terms import Values
-    from exporter.queries.facts import Thing
-    from exporter.queries.reads import Alike
+    from exporter.model.accesses import Alike
+    from exporter.model.facts import Content, Derivation, Thing
+
+Target = tuple[str, str]
+"""The key of the object that was written, and the name of its column."""
+_TYPES: Final = DERIVATION_PATTERN.types
+
+
+def derivation_patterns(content: Content, iris: Iris) -> dict[Target, list[Node]]:
+    """``derived/DIGEST``: for each written column, the columns and functions that the statement filled it from,
+    sorted by IRI.
+    """
+    alike: dict[tuple[Any, ...], list[Derivation]] = defaultdict(list)
+    for one in content.derivations:
+        names = one.target_key, one.target_column, one.target_name, one.source.key, one.source.name, one.source_column
+        alike[names].append(one)
+    found: dict[Target, list[Node]] = defaultdict(list)
+    for names, each in alike.items():
+        ways = tuple(sorted({one.source_type for one in each}))
+        node = Node(
+            DERIVATION_PATTERN, shared_iri("derived", iris, *names, ways), _TYPES, _pattern_values(each[0], ways, iris)
+        )
+        found[each[0].target_key, each[0].target_column].append(node)
+    return {target: sorted(nodes, key=lambda node: node.iri) for target, nodes in found.items()}
+
+
+def _pattern_values(derivation: Derivation, ways: tuple[str, ...], iris: Iris) -> Values:
+    source = derivation.source
+    values: Values = {"ah:sourceType": ways, "ah:sourceObject": (iris.object(source.key),)}
+    if source.name is not None:
+        values["ah:sourceName"] = (source.name,)
+    if derivation.source_column is not None:
+        values["ah:sourceColumn"] = (iris.column(source.key, derivation.source_column),)
+    if source.kind in ROUTINE_KINDS:
+        values["ah:viaFunction"] = (iris.path(source.key),)
+    values["ah:targetColumn"] = (iris.column(derivation.target_key, derivation.target_column),)
+    if derivation.target_name is not None:
+        values["ah:targetName"] = (derivation.target_name,)
+    return values
+
+
+def leading_to_patterns(nodes: list[Node], told: QueryContext) -> list[Node]:
+    """The nodes, with references from versions of columns to their patterns."""
+    found = {
+        told.iris.column_state(key, told.version, column): tuple([node.iri for node in each])
+        for (key, column), each in derivation_patterns(told.content, told.iris).items()
+    }
+    return [_leading(node, found.get(node.iri)) for node in nodes]
+
+
+def _leading(node: Node, iris: tuple[str, ...] | None) -> Node:
+    return node if iris is None else node._replace(values={**node.values, "ah:derivationPattern": iris})
+
+
+_NOT_WRITTEN: Final = (ACCESS, COLUMN_DERIVATION)
+
+
+def shared_patterns(content: Content, iris: Iris) -> list[Node]:
+    """The patterns that the runs of a statement share."""
+    of_columns = [node for nodes in derivation_patterns(content, iris).values() for node in nodes]
+    return _of_accesses(content, iris) + of_columns
+
+
+def _of_accesses(content: Content, iris: Iris) -> list[Node]:
+    return [node for one in accessed(content) if (node := pattern(one, iris)) is not None]
+
+
+def sharing_nodes(told: QueryContext) -> tuple[list[Node], Links]:
+    """The result of :func:`exporter.graph.nodes.queries.statement_nodes`, without what the statement shares."""
+    return without_shared(*statement_nodes(told), told)
+
+
+def without_shared(nodes: list[Node], links: Links, told: QueryContext) -> tuple[list[Node], Links]:
+    """The nodes and links of a statement, with references to its patterns. Those of a statement that only reads are
+    returned as they are: its reads are added up by day.
+    """
+    if only_reads(told.content):
+        return nodes, links
+    used = tuple(sorted(node.iri for node in _of_accesses(told.content, told.iris)))
+    left = leading_to_patterns([node for node in nodes if node.of not in _NOT_WRITTEN], told)
+    return left, links._replace(usages=(), derivations={}, patterns=used)
+
+
+def with_shared_settings(nodes: list[Node], iris: Iris) -> tuple[list[Node], list[Node]]:
+    """The nodes of a run without settings that other runs share, and these: ``setting/DIGEST``. Tags and policies are
+    not shared, since each time that one is set has a period.
+    """
+    shared = {
+        node.iri: node._replace(iri=shared_iri("setting", iris, *sorted(node.values.items())))
+        for node in nodes
+        if node.of is SETTING and "ah:elementObject" not in node.values
+    }
+    if not shared:
+        return nodes, []
+    left = [_referring(node, shared) for node in nodes if node.iri not in shared]
+    return left, list({node.iri: node for node in shared.values()}.values())
+
+
+def _referring(node: Node, shared: dict[str, Node]) -> Node:
+    """The node with references to the shared settings."""
+    if node.of is not CHANGE or "ah:hasSetting" not in node.values:
+        return node
+    settings = {shared[one].iri if one in shared else one for one in map(str, node.values["ah:hasSetting"])}
+    return node._replace(values={**node.values, "ah:hasSetting": tuple(sorted(settings))})
+
 
 _DIGEST: Final = 10
 """Bytes of the digest that names a shared node."""
@@ -35,11 +167,12 @@ _OF_ACCOUNT: Final = "role"
 """The kind of a role of the account."""
 
 
-class Part(Struct, array_like=True, gc=False):
+class DailyReadPart(Struct, array_like=True, gc=False):
     """Reads of one day that are alike. ``pattern``: the IRI of what was read and how, None where only a policy names
     the object; ``enforced``: IRIs, sorted; ``life``: the object's life that the versions belong to
-    (:mod:`exporter.things.stories`), which keeps parts of different lives apart; ``versions``: IRIs of those that were
-    read; ``count``: of queries; ``first``, ``last``: when the first and last query started (microseconds, UTC).
+    (:mod:`exporter.model.object_history`), which keeps parts of different lives apart; ``versions``: IRIs of
+    those that were read; ``count``: of queries; ``first``, ``last``: when the first and last query started
+    (microseconds, UTC).
     """
 
     pattern: str | None
@@ -55,7 +188,7 @@ class Part(Struct, array_like=True, gc=False):
         """What has to be equal for two parts to be alike."""
         return self.pattern, self.enforced, self.life
 
-    def add(self, other: Part) -> None:
+    def add(self, other: DailyReadPart) -> None:
         """Adds the other part's reads."""
         self.versions |= other.versions
         self.count += other.count
@@ -74,7 +207,7 @@ class Read(Struct, array_like=True, gc=False):
     count: int
     first: int
     last: int
-    parts: list[Part] = field(default_factory=list)
+    parts: list[DailyReadPart] = field(default_factory=list)
 
     def add(self, other: Read) -> None:
         """Adds the other's reads."""
@@ -83,7 +216,7 @@ class Read(Struct, array_like=True, gc=False):
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
         self.take(other.parts)
 
-    def take(self, parts: Iterable[Part]) -> None:
+    def take(self, parts: Iterable[DailyReadPart]) -> None:
         """Adds parts, each to the part that it is alike, if there is one."""
         known = {part.key: part for part in self.parts}
         for part in parts:
@@ -117,19 +250,19 @@ def of_read(iri: str, read: Read) -> Iterator[Node]:
     told = _apart(read.parts)
     if len(told) == 1:
         (part,) = told
-        yield Node(DAILY_READ, iri, DAILY_READ.types, _values(read, part, part))
+        yield Node(DAILY_READ, iri, DAILY_READ.types, _read_values(read, part, part))
         return
     parts = sorted(((_part_iri(iri, part), part) for part in told), key=itemgetter(0))
-    values = _values(read, read, None)
+    values = _read_values(read, read, None)
     values["dcterms:hasPart"] = tuple([one for one, _ in parts])
     yield Node(DAILY_READ, iri, DAILY_READ.types, values)
     for part_iri, part in parts:
-        yield Node(DAILY_READ_PART, part_iri, DAILY_READ_PART.types, _values(read, part, part))
+        yield Node(DAILY_READ_PART, part_iri, DAILY_READ_PART.types, _read_values(read, part, part))
 
 
-def _apart(parts: Iterable[Part]) -> list[Part]:
+def _apart(parts: Iterable[DailyReadPart]) -> list[DailyReadPart]:
     """The parts that differ; lives of an object with the same versions read are merged."""
-    found: dict[tuple[str | None, tuple[str, ...], frozenset[str]], Part] = {}
+    found: dict[tuple[str | None, tuple[str, ...], frozenset[str]], DailyReadPart] = {}
     for part in parts:
         known = found.setdefault((part.pattern, part.enforced, frozenset(part.versions)), part)
         if known is not part:
@@ -137,13 +270,13 @@ def _apart(parts: Iterable[Part]) -> list[Part]:
     return list(found.values())
 
 
-def _part_iri(iri: str, part: Part) -> str:
+def _part_iri(iri: str, part: DailyReadPart) -> str:
     """``part/DIGEST``: the digest of the whole read and of what is particular to the part."""
     above, _, path = iri.rpartition("reads/")
     return f"{above}part/{_digest(path, part.pattern, part.enforced, sorted(part.versions))}"
 
 
-def _values(read: Read, told: Read | Part, part: Part | None) -> Values:
+def _read_values(read: Read, told: Read | DailyReadPart, part: DailyReadPart | None) -> Values:
     """Without what follows: the object from the pattern, and the last time from the first if they are equal."""
     values: Values = {
         "prov:startedAtTime": (told.first,),
@@ -187,7 +320,7 @@ def pattern(alike: Alike, iris: Iris) -> Node | None:
     return Node(ACCESS_PATTERN, iri, ACCESS_PATTERN.types, values)
 
 
-def shared_enforcements(told: Told) -> list[Node]:
+def shared_enforcements(told: QueryContext) -> list[Node]:
     """``enforced/DIGEST``: the policies that were enforced, in the order of the facts. Queries share a node where the
     same version of a policy was enforced in the same way.
     """

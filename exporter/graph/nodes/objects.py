@@ -1,4 +1,12 @@
-"""Nodes that are not parts of a query: objects, their names and columns, and their versions from before the record."""
+"""Nodes of objects, and of what a CLONE brought.
+
+Nodes that are not parts of a query: objects, their names and columns, and their versions from before the record.
+
+Nodes of what a CLONE of a schema or database brought, as is inferred: the versions of tables that it made.
+
+No row lists them. The version of a table that the CLONE made derives from that of the source, as a copy of a table
+does, and refers to the change that it is inferred from. It comes before the state in which the first query found it.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +14,31 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from exporter.graph.iri import account_iri
-from exporter.graph.kinds import DOMAIN_CLASSES, KIND_CLASSES
-from exporter.graph.nodes.accounts import owners
+from exporter.graph.nodes.agents import owners
 from exporter.graph.nodes.versions import unrecorded
-from exporter.graph.terms import Node
-from exporter.graph.vocabulary import COLUMN, OBJECT, OBJECT_NAME, VIEW_SOURCE
-from exporter.queries.around import containers
-from exporter.queries.identifiers import canonical_name, match_name, segment
-from exporter.rows.aggregates import is_id
-from exporter.rows.times import iso
+from exporter.graph.terms import COLUMN_VERSION_CLASSES, DOMAIN_CLASSES, KIND_CLASSES, VERSION_CLASSES, Node
+from exporter.graph.vocabulary import (
+    COLUMN,
+    COLUMN_DERIVATION,
+    COLUMN_VERSION,
+    OBJECT,
+    OBJECT_NAME,
+    VERSION,
+    VIEW_SOURCE,
+)
+from exporter.input.aggregates import is_id
+from exporter.input.times import iso
+from exporter.model.identifiers import canonical_name, match_name, segment
+from exporter.model.object_state import ObjectHistory
+from exporter.model.objects import containers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
-    from exporter.things.lives import Life, Named, Profile, Source
+    from exporter.model.clones import Inferred
+    from exporter.model.object_state import Named, Profile, ViewSource
 
 _PASSING: Final = frozenset(
     ("rdfs:label", "dcterms:isPartOf", "ah:hasName", "ah:canonicalName", "ah:matchName", "ah:isHelper")
@@ -30,7 +47,7 @@ _PASSING_NODES: Final = (OBJECT_NAME, VIEW_SOURCE)
 _EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
 
 
-def of_object(profile: Profile, life: Life, iris: Iris) -> Iterator[Node]:
+def of_object(profile: Profile, life: ObjectHistory, iris: Iris) -> Iterator[Node]:
     """The object, the names that it had, its columns, and its versions that no recorded query made."""
     names = [_name(profile.key, named, iris) for named in life.names]
     yield _object(profile, life, names, iris)
@@ -57,7 +74,7 @@ def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
     return stay, pass_
 
 
-def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node:
+def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris) -> Node:
     values: Values = {}
     label, name = label_of(profile, life), _last_name(life)
     inside = () if name is None else containers(profile.kind, name)
@@ -88,12 +105,12 @@ def _object(profile: Profile, life: Life, names: list[Node], iris: Iris) -> Node
     return Node(OBJECT, iris.object(profile.key), _types(profile.kind, tuple(sorted(profile.domains))), values)
 
 
-def label_of(profile: Profile, life: Life) -> str | None:
+def label_of(profile: Profile, life: ObjectHistory) -> str | None:
     """The current name, else the last one, else the object's place; None where none is known."""
     return _last_name(life) or min(profile.locations, default=None)
 
 
-def _last_name(life: Life) -> str | None:
+def _last_name(life: ObjectHistory) -> str | None:
     """The current name, else the last one; None if no row gives a name."""
     each = ((named.until is None, named.since, named.name) for named in life.names)
     return max(each, default=(False, 0, None))[2]
@@ -132,7 +149,7 @@ def _name(key: str, named: Named, iris: Iris) -> Node:
     return Node(OBJECT_NAME, iri, OBJECT_NAME.types, values)
 
 
-def _source(view: str, source: Source, iris: Iris) -> Node:
+def _source(view: str, source: ViewSource, iris: Iris) -> Node:
     """``VIEW/STATE/shows/object/SOURCE``, ``VIEW/STATE/shows/column/NAME/of/SOURCE`` with ``/column/NAME`` where the
     rows give the column of the source.
     """
@@ -169,3 +186,102 @@ def _columns(profile: Profile, iris: Iris) -> Iterator[Node]:
         if former:
             values["ah:renamedFrom"] = tuple(sorted(iris.column(profile.key, before) for before in former))
         yield Node(COLUMN, iris.column(profile.key, name), COLUMN.types, values)
+
+
+def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterator[Node]:
+    """The versions of all copies of a table, and those of the table that they come from and no recorded query made."""
+    life = ObjectHistory()
+    made: list[Node] = []
+    for one in inferred:
+        made += _copy(profile.key, one, iris)
+        if not one.state.startswith("version/"):
+            life.unrecorded[one.state] = None
+        life.unrecorded_columns.update((name, state) for name, (state, is_made) in one.columns.items() if not is_made)
+        for state, _ in one.columns.values():
+            if not state.startswith("version/"):
+                life.unrecorded[state] = None
+    yield from unrecorded(profile.key, life, iris)
+    yield from made
+
+
+def _copy(source: str, one: Inferred, iris: Iris) -> Iterator[Node]:
+    copy, event = one.copy, one.copy.event
+    query, thing = iris.query(event.query_id), iris.object(copy.key)
+    made, found = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
+    derived = iris.state(source, one.state)
+    columns = sorted(one.columns.items())
+    values: Values = {
+        "prov:specializationOf": (thing,),
+        "prov:wasGeneratedBy": (query,),
+        "prov:generatedAtTime": (event.end,),
+        "prov:wasDerivedFrom": (derived,),
+        "ah:derivedFromBase": (derived,),
+        "ah:inferredFrom": (f"{query}/change/{event.change_key}",),
+    }
+    if copy.changed is not None:
+        values["ah:validUntil"] = (copy.changed,)
+    if columns:
+        derivations = [_derivation_iri(source, copy.key, made, name, iris) for name, _ in columns]
+        values["prov:qualifiedDerivation"] = tuple(derivations)
+    values["ah:objectName"] = (copy.name,)
+    yield Node(VERSION, iris.state(copy.key, made), VERSION_CLASSES[True], values)
+    before: Values = {
+        "prov:specializationOf": (thing,),
+        "prov:wasDerivedFrom": (iris.state(copy.key, made),),
+        "ah:inferredFrom": values["ah:inferredFrom"],
+    }
+    if copy.is_kept:  # a version that no other follows is the last one, and its time is known
+        before["ah:priorVersion"] = before["prov:wasDerivedFrom"]
+    yield Node(VERSION, iris.state(copy.key, found), VERSION_CLASSES[False], before)
+    for name, (state, _) in columns:
+        yield from _column(source, one, name, state, iris)
+
+
+def _column(source: str, one: Inferred, name: str, state: str, iris: Iris) -> Iterator[Node]:
+    copy, event = one.copy, one.copy.event
+    query = iris.query(event.query_id)
+    made, found = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
+    column, held = iris.column(copy.key, name), iris.column_state(source, state, name)
+    own = iris.column_state(copy.key, made, name)
+    yield Node(
+        COLUMN_VERSION,
+        own,
+        COLUMN_VERSION_CLASSES[True],
+        {
+            "prov:specializationOf": (column,),
+            "dcterms:isPartOf": (iris.state(copy.key, made),),
+            "prov:wasGeneratedBy": (query,),
+            "prov:wasDerivedFrom": (held,),
+        },
+    )
+    yield Node(
+        COLUMN_VERSION,
+        iris.column_state(copy.key, found, name),
+        COLUMN_VERSION_CLASSES[False],
+        {
+            "prov:specializationOf": (column,),
+            "dcterms:isPartOf": (iris.state(copy.key, found),),
+            "ah:priorColumnVersion": (own,),
+        },
+    )
+    yield Node(
+        COLUMN_DERIVATION,
+        _derivation_iri(source, copy.key, made, name, iris),
+        COLUMN_DERIVATION.types,
+        {
+            "prov:entity": (iris.state(source, one.state),),
+            "prov:hadActivity": (query,),
+            "ah:sourceType": ("DIRECT",),
+            "ah:sourceObject": (iris.object(source),),
+            "ah:sourceName": (copy.source,),
+            "ah:sourceColumn": (iris.column(source, name),),
+            "ah:sourceColumnVersion": (held,),
+            "ah:targetColumn": (column,),
+            "ah:targetColumnVersion": (own,),
+            "ah:targetName": (copy.name,),
+        },
+    )
+
+
+def _derivation_iri(source: str, target: str, made: str, name: str, iris: Iris) -> str:
+    return iris.path(f"{target}/{made}/derivation/{segment(name)}/direct/{source}/column/{segment(name)}")

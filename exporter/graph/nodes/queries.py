@@ -1,28 +1,86 @@
-"""Nodes of queries: one activity for each query, and its parts."""
+"""Nodes of queries and of what protected the data that they read.
+
+Nodes of policies that were enforced for a query, and of its joins.
+
+Nodes of queries: one activity for each query, and its parts.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.iri import account_iri
-from exporter.graph.nodes.accesses import accesses, derivations
 from exporter.graph.nodes.agents import associations, user_association
 from exporter.graph.nodes.changes import changes
-from exporter.graph.nodes.protection import enforcements, joins
-from exporter.graph.nodes.told import Told
-from exporter.graph.nodes.versions import column_versions, versions
+from exporter.graph.nodes.versions import QueryContext, accesses, column_versions, derivations, versions
 from exporter.graph.terms import Node
-from exporter.graph.vocabulary import AGGREGATED_QUERIES, QUERY, UNRECORDED_QUERY
-from exporter.queries.around import role_of, warehouse_of
-from exporter.queries.facts import NO_HISTORY
+from exporter.graph.vocabulary import AGGREGATED_QUERIES, JOIN, POLICY_ENFORCEMENT, QUERY, UNRECORDED_QUERY
+from exporter.model.facts import NO_HISTORY
+from exporter.model.identifiers import segment
+from exporter.model.objects import role_of, warehouse_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
-    from exporter.queries.facts import QueryFacts
-    from exporter.things.answers import Answers
+    from exporter.model.answers import Answers
+    from exporter.model.facts import Join, PolicyReference, QueryFacts
+
+
+def enforcements(told: QueryContext) -> list[Node]:
+    """One node for each policy and what it protects, with the version of the policy that was in force."""
+    return [_enforcement(reference, told) for reference in told.content.policies]
+
+
+def enforcement_values(reference: PolicyReference, told: QueryContext) -> Values:
+    """The values of a node of an enforced policy."""
+    iris, policy, thing, column = told.iris, reference.policy_key, reference.protected, reference.column_name
+    values: Values = {
+        "ah:policy": (iris.path(policy),),
+        "ah:policyVersion": (iris.state(policy, told.answers.states[policy]),),
+        "ah:policyKind": (reference.policy_kind,),
+    }
+    if reference.policy_name is not None:
+        values["ah:policyName"] = (reference.policy_name,)
+    values["ah:protectedObject"] = (iris.object(thing.key),)
+    if thing.name is not None:
+        values["ah:objectName"] = (thing.name,)
+    if column is not None:
+        values["ah:protectedColumn"] = (iris.column(thing.key, column),)
+    values["ah:setByProvider"] = (reference.provider,)
+    return values
+
+
+def _enforcement(reference: PolicyReference, told: QueryContext) -> Node:
+    """``query/Q/enforced/POLICY/on/OBJECT[/column/COLUMN]``; a policy that the provider set has a path of its own."""
+    policy, protected, column = reference.policy_key, reference.protected.key, reference.column_name
+    if column is not None:
+        protected = f"{protected}/column/{segment(column)}"
+    side = "enforced-by-provider" if reference.provider else "enforced"
+    iri = f"{told.query}/{side}/{policy}/on/{protected}"
+    return Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, enforcement_values(reference, told))
+
+
+def joins(told: QueryContext) -> list[Node]:
+    """One node for each join."""
+    return [_join(join, told) for join in told.content.joins]
+
+
+def _join(join: Join, told: QueryContext) -> Node:
+    """``query/Q/join/type/TYPE/LEFT/with/RIGHT``."""
+    values: Values = {"ah:leftObject": (told.iris.object(join.left.key),)}
+    if join.left.name is not None:
+        values["ah:leftName"] = (join.left.name,)
+    kind = "untyped"
+    if join.join_type is not None:
+        kind = f"type/{segment(join.join_type)}"
+        values["ah:joinType"] = (join.join_type,)
+    values["ah:rightObject"] = (told.iris.object(join.right.key),)
+    if join.right.name is not None:
+        values["ah:rightName"] = (join.right.name,)
+    return Node(JOIN, f"{told.query}/join/{kind}/{join.left.key}/with/{join.right.key}", JOIN.types, values)
+
 
 _HISTORY: Final = {
     "ah:queryText": "query_text",
@@ -64,13 +122,13 @@ def of_query(facts: QueryFacts, answers: Answers, iris: Iris) -> Iterator[Node]:
     """The query, its parts, and the versions that it made. Raises KeyError where an answer is missing for an object
     that it read, derived data from, was protected by, or renamed.
     """
-    told = Told(facts, answers, iris)
+    told = QueryContext(facts, answers, iris)
     of_statement, links = statement_nodes(told)
     yield from run_nodes(told, links)
     yield from of_statement
 
 
-def statement_nodes(told: Told) -> tuple[list[Node], Links]:
+def statement_nodes(told: QueryContext) -> tuple[list[Node], Links]:
     """The nodes that follow only from the statement and from the states of its objects, and their links. Each run of
     the statement that finds the same states has the same nodes, except for the query id in them.
     """
@@ -87,7 +145,7 @@ def _iris(nodes: list[Node]) -> tuple[str, ...]:
     return tuple(sorted([node.iri for node in nodes]))
 
 
-def run_nodes(told: Told, links: Links) -> Iterator[Node]:
+def run_nodes(told: QueryContext, links: Links) -> Iterator[Node]:
     """All other nodes: the query, its agents, its DDL changes, the versions of objects that it made."""
     associated = associations(told)
     if associated:
@@ -109,7 +167,7 @@ def run_nodes(told: Told, links: Links) -> Iterator[Node]:
     yield from versions(told, links.derivations)
 
 
-def _query(told: Told, associated: list[Node], parts: Mapping[str, tuple[str, ...]]) -> Values:
+def _query(told: QueryContext, associated: list[Node], parts: Mapping[str, tuple[str, ...]]) -> Values:
     facts, iris = told.facts, told.iris
     own: Values = {"ah:queryId": (facts.query_id,)} if facts.calls is None else {"ah:queryCount": (facts.calls,)}
     values: Values = {**own, "prov:startedAtTime": (told.start,)}

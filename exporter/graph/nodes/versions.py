@@ -1,8 +1,14 @@
-"""Nodes of versions of objects and of their columns: those that queries made, and those that only existed before.
+"""Nodes of versions and of what they came from.
+
+What the nodes of one query are made from, computed once: its facts, the answers to it, its effects, its IRIs.
+
+Nodes of reads, and of derivations of columns from columns.
+
+Nodes of versions of objects and of their columns: those that queries made, and those that only existed before.
 
 One entity for each table would break PROV: two writes would generate it twice. So each query that changes what an
 object holds makes a version of it, and a version of each column that it wrote, added or renamed; the versions of all
-other columns stay. ``state`` is the path of a version below its object (:mod:`exporter.things.answers`).
+other columns stay. ``state`` is the path of a version below its object (:mod:`exporter.model.answers`).
 """
 
 from __future__ import annotations
@@ -10,22 +16,101 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from exporter.graph.kinds import COLUMN_VERSION_CLASSES, VERSION_CLASSES
-from exporter.graph.nodes.accesses import column_iris
-from exporter.graph.terms import Node
-from exporter.graph.vocabulary import COLUMN_VERSION, VERSION
-from exporter.queries.identifiers import segment
+from exporter.graph.terms import COLUMN_VERSION_CLASSES, VERSION_CLASSES, Node
+from exporter.graph.vocabulary import ACCESS, COLUMN_DERIVATION, COLUMN_VERSION, VERSION
+from exporter.model.effects import effects
+from exporter.model.identifiers import ROUTINE_KINDS, segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from exporter.graph.iri import Iris
-    from exporter.graph.nodes.told import Told
     from exporter.graph.terms import Value, Values
-    from exporter.queries.effects import Effect
-    from exporter.queries.facts import Write
-    from exporter.things.answers import Ending
-    from exporter.things.lives import Life
+    from exporter.model.answers import Answers, Ending
+    from exporter.model.effects import Effect
+    from exporter.model.facts import Column, Derivation, QueryFacts, Write
+    from exporter.model.object_state import ObjectHistory
+
+
+class QueryContext:
+    """A query with its facts and answers. ``query``: its IRI; ``version``: the state that it made."""
+
+    __slots__ = ("answers", "content", "effects", "end", "facts", "iris", "query", "start", "version")
+
+    def __init__(self, facts: QueryFacts, answers: Answers, iris: Iris) -> None:
+        self.facts = facts
+        self.answers = answers
+        self.iris = iris
+        self.content = facts.content
+        self.effects = effects(facts.content)
+        self.start = facts.start
+        self.end = facts.end
+        self.query = iris.query(facts.query_id)
+        self.version = f"version/{segment(facts.query_id)}"
+
+
+_ACCESS_TYPES: Final = ACCESS.types
+_DERIVATION_TYPES: Final = COLUMN_DERIVATION.types
+
+
+def accesses(told: QueryContext) -> list[Node]:
+    """One usage for each kind of access and object, with the version and the columns that were read."""
+    states, below, query = told.answers.states, told.iris.below, told.query
+    found = []
+    for access in told.content.accesses:
+        thing = access.thing
+        key = thing.key
+        values: Values = {
+            "prov:entity": (f"{below}{key}/{states[key]}",),
+            "ah:accessType": (access.access,),
+            "ah:accessedObject": (told.iris.object(key),),
+        }
+        if thing.name is not None:
+            values["ah:objectName"] = (thing.name,)
+        if access.columns:
+            values["ah:readColumn"] = column_iris(f"{below}{key}", access.columns)
+        found.append(Node(ACCESS, f"{query}/access/{access.access.lower()}/{key}", _ACCESS_TYPES, values))
+    return found
+
+
+def column_iris(thing: str, columns: Iterable[Column]) -> tuple[str, ...]:
+    """The IRIs of columns of the object at the path ``thing``. A column that is listed under two ids appears once."""
+    return tuple(dict.fromkeys([f"{thing}/column/{segment(column.name)}" for column in columns]))
+
+
+def derivations(told: QueryContext) -> list[Node]:
+    """One derivation for each written column, kind of source and source, in the order of the facts."""
+    return [_derivation(derivation, told) for derivation in told.content.derivations]
+
+
+def _derivation(derivation: Derivation, told: QueryContext) -> Node:
+    """``OBJECT/version/QUERY/derivation/COLUMN/KIND/SOURCE[/column/COLUMN]``."""
+    below, source, source_column = told.iris.below, derivation.source, derivation.source_column
+    key, target = source.key, f"{below}{derivation.target_key}"
+    state, target_column = told.answers.states[key], segment(derivation.target_column)
+    values: Values = {
+        "prov:entity": (f"{below}{key}/{state}",),
+        "prov:hadActivity": (told.query,),
+        "ah:sourceType": (derivation.source_type,),
+        "ah:sourceObject": (told.iris.object(key),),
+    }
+    if source.name is not None:
+        values["ah:sourceName"] = (source.name,)
+    path = key
+    if source_column is not None:
+        name = segment(source_column)
+        path = f"{key}/column/{name}"
+        values["ah:sourceColumn"] = (f"{below}{path}",)
+        values["ah:sourceColumnVersion"] = (f"{below}{key}/{told.answers.columns[key, source_column]}/column/{name}",)
+    if source.kind in ROUTINE_KINDS:
+        values["ah:viaFunction"] = (f"{below}{key}",)
+    values["ah:targetColumn"] = (f"{target}/column/{target_column}",)
+    values["ah:targetColumnVersion"] = (f"{target}/{told.version}/column/{target_column}",)
+    if derivation.target_name is not None:
+        values["ah:targetName"] = (derivation.target_name,)
+    iri = f"{target}/{told.version}/derivation/{target_column}/{derivation.source_type.lower()}/{path}"
+    return Node(COLUMN_DERIVATION, iri, _DERIVATION_TYPES, values)
+
 
 _MADE: Final = VERSION_CLASSES[True]
 _UNMADE: Final = VERSION_CLASSES[False]
@@ -36,7 +121,7 @@ _COLUMN_UNMADE: Final = COLUMN_VERSION_CLASSES[False]
 # --- made by a query ----------------------------------------------------------------------------------------------
 
 
-def versions(told: Told, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Node]:
+def versions(told: QueryContext, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Node]:
     """The versions that a query made; ``derived``: the sorted IRIs of their derivations, by the object's key."""
     made = [(key, effect) for key, effect in told.effects.items() if effect.makes]
     if not made:
@@ -57,7 +142,7 @@ def versions(told: Told, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Nod
         yield Node(VERSION, told.iris.state(key, told.version), _MADE, values)
 
 
-def _made(key: str, told: Told) -> Values:
+def _made(key: str, told: QueryContext) -> Values:
     """When the version was made, how long it was current, and which version came before it."""
     values: Values = {
         "prov:specializationOf": (told.iris.object(key),),
@@ -71,7 +156,7 @@ def _made(key: str, told: Told) -> Values:
     return values
 
 
-def _sources(told: Told) -> Values:
+def _sources(told: QueryContext) -> Values:
     """The versions that a query read, and those of them in base_objects_accessed: its own versions derive from
     these.
     """
@@ -114,7 +199,7 @@ def _add_drop(ending: Ending | None, iris: Iris, values: Values) -> None:
             values["prov:invalidatedAtTime"] = (ending.at,)
 
 
-def column_versions(told: Told, derivations: Sequence[Node]) -> Iterator[Node]:
+def column_versions(told: QueryContext, derivations: Sequence[Node]) -> Iterator[Node]:
     """The versions of columns that a query wrote, added or renamed, with the column versions that they derive from."""
     filled = _filled(derivations)
     for key, effect in told.effects.items():
@@ -139,7 +224,7 @@ def _renamed_to(column: str, effect: Effect) -> list[str]:
 
 
 def _column_version(
-    key: str, column: str, told: Told, filled: Mapping[Value, dict[Value, Value]], former: Sequence[str]
+    key: str, column: str, told: QueryContext, filled: Mapping[Value, dict[Value, Value]], former: Sequence[str]
 ) -> Node:
     thing, name = f"{told.iris.below}{key}", segment(column)
     version = f"{thing}/{told.version}"
@@ -166,7 +251,7 @@ def _column_version(
 # --- not made by a recorded query -------------------------------------------------------------------------------------
 
 
-def unrecorded(key: str, life: Life, iris: Iris) -> Iterator[Node]:
+def unrecorded(key: str, life: ObjectHistory, iris: Iris) -> Iterator[Node]:
     """The versions of an object and of its columns that no recorded query made, and that some node refers to."""
     thing = iris.object(key)
     for state, ending in sorted(life.unrecorded.items()):

@@ -16,13 +16,13 @@ import pyshacl
 from rdflib import SH, XSD, BNode, Graph, Literal, URIRef
 
 from exporter.errors import UsageError
-from exporter.graph.shapes.expressions import Expression
+from exporter.graph.shapes.constraints import flags_of
+from exporter.graph.shapes.literals import Expression
+from exporter.graph.shapes.model import BlankNode, NamedNode, sh, text
+from exporter.graph.shapes.model import Literal as Plain
 from exporter.graph.shapes.paths import Predicate
 from exporter.graph.shapes.reading import compiled, messages_of, path_of, severity_of
 from exporter.graph.shapes.results import Result, Terms, in_order
-from exporter.graph.shapes.terms import BlankNode, NamedNode, sh, text
-from exporter.graph.shapes.terms import Literal as Plain
-from exporter.graph.shapes.values import flags_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from pyoxigraph import Triple
     from rdflib.term import Node
 
-    from exporter.graph.shapes.paths import Path
-    from exporter.graph.shapes.source import Source
-    from exporter.graph.shapes.terms import Term
+    from exporter.graph.shapes.model import Term
+    from exporter.graph.shapes.paths import PropertyPath
+    from exporter.graph.shapes.reading import ShapesGraph
 
 _LITERALS: Final = "rdflib.term"
 """The logger that warns of each literal that does not fit its datatype. Here that is a result, so the warning is noise.
 """
 
 
-def validate(triples: Iterable[Triple], source: Source) -> list[Result]:
+def validate(triples: Iterable[Triple], source: ShapesGraph) -> list[Result]:
     """The results of pySHACL, in order; raises UsageError where pySHACL fails on the shapes or on the graph, or where a
     sh:pattern takes too long.
     """
@@ -48,7 +48,7 @@ def validate(triples: Iterable[Triple], source: Source) -> list[Result]:
     return asked(triples, source, graph_of(source.triples))
 
 
-def _search(triples: list[Triple], source: Source) -> None:
+def _search(triples: list[Triple], source: ShapesGraph) -> None:
     """Raise UsageError if a sh:pattern takes longer than the limit for a value that it may be asked for. pySHACL's own
     searches have no limit.
     """
@@ -72,7 +72,7 @@ def _texts(triples: list[Triple], predicates: set[NamedNode]) -> list[str]:
     return sorted({text(cast("Term", term)) for term in terms})
 
 
-def asked(triples: Iterable[Triple], source: Source, shapes: Graph) -> list[Result]:
+def asked(triples: Iterable[Triple], source: ShapesGraph, shapes: Graph) -> list[Result]:
     """The same, with ``shapes`` in the place of the source's own graph."""
     logger = logging.getLogger(_LITERALS)
     level = logger.level
@@ -90,7 +90,7 @@ def asked(triples: Iterable[Triple], source: Source, shapes: Graph) -> list[Resu
     return in_order([_result(report, one, source) for one in report.objects(None, SH.result)])
 
 
-def _refused(error: object, source: Source) -> UsageError:
+def _refused(error: object, source: ShapesGraph) -> UsageError:
     """The error for what pySHACL cannot check. It names the other engine only if that can read the shapes."""
     said = (str(getattr(error, "message", error)).splitlines() or [type(error).__name__])[0].rstrip(". ")
     try:
@@ -121,7 +121,7 @@ def graph_of(triples: Iterable[Triple]) -> Graph:
     return graph
 
 
-def _result(report: Graph, result: Node, source: Source) -> Result:
+def _result(report: Graph, result: Node, source: ShapesGraph) -> Result:
     def one(predicate: URIRef) -> Node | None:
         return report.value(result, predicate)
 
@@ -148,7 +148,7 @@ def _result(report: Graph, result: Node, source: Source) -> Result:
     )
 
 
-def _path(path: Node | None, shape: Term, source: Source) -> Path | None:
+def _path(path: Node | None, shape: Term, source: ShapesGraph) -> PropertyPath | None:
     """The path of a result. The report of pySHACL has only nodes that describe a path of several steps: it is then the
     path of the shape.
     """

@@ -11,13 +11,10 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from exporter.graph.kinds import KIND_CLASSES
-from exporter.graph.shapes.data import Graph
-from exporter.graph.shapes.documents import Documents
-from exporter.graph.shapes.terms import SUBCLASS, NamedNode
-from exporter.graph.terms import PREFIXES, full
-from exporter.resources import ontology_dir
-from exporter.rows.aggregates import is_id
+from exporter.graph.shapes.model import SUBCLASS, Documents, Graph, NamedNode
+from exporter.graph.terms import KIND_CLASSES, PREFIXES, full
+from exporter.input.aggregates import is_id
+from exporter.system.files import ontology_dir
 
 if TYPE_CHECKING:
     from pyoxigraph import Triple

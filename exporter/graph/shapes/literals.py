@@ -1,28 +1,47 @@
-"""Literals: the values of their texts, and whether a text is valid for its datatype.
+"""Literals: their values, their order, and regular expressions on them.
+
+Literals: the values of their texts, and whether a text is valid for its datatype.
 
 Texts are parsed by Python's parsers, as pySHACL does it, so that both engines give the same results. These accept a
 little more than XML Schema (``"1_000"^^xsd:integer``, a date alone as an xsd:dateTime), and no years before 1 or after
 9999.
+
+The order of two values, for sh:lessThan, sh:minInclusive and similar constraints (SHACL, sections 4.3 and 4.5).
+
+The recommendation compares as SPARQL does; values that cannot be compared do not meet the constraint. pySHACL also
+orders values that SPARQL does not: values of different datatypes by the name of the datatype, texts that are not valid
+for their datatype by character. The order here is that of pySHACL. Where pySHACL stops with an error, the values count
+as not comparable, and the constraint is not met.
+
+Regular expressions of a user's shapes (sh:pattern), each search with a limit of time.
+
+Python's expressions, which the reference engine uses too, can need more time than there is: ``^(a+)+$`` tries each way
+to divide a text. The limit counts the processor time of this process, so a busy machine makes no difference. Python's
+``re`` looks for signals while it searches; signals reach the main thread only, so in another thread there is no limit.
 """
 
 from __future__ import annotations
 
 import re
+import signal
+import threading
 from base64 import b64decode
 from binascii import unhexlify
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from xml.dom import minidom
 
-from exporter.graph.shapes.terms import RDF, XSD
+from exporter.errors import UsageError
+from exporter.graph.shapes.model import RDF, XSD, BlankNode, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
-    from pyoxigraph import Literal
+    from exporter.graph.shapes.model import Term
 
 
 class Reading(NamedTuple):
@@ -156,3 +175,145 @@ _READERS: Final[dict[str, Callable[[str], Any]]] = {
     f"{RDF}XMLLiteral": _xml,
 }
 """The parser for the texts of each datatype; each raises where the text is not valid."""
+
+
+def is_before(first: Term, second: Term, *, or_same: bool) -> bool:
+    """Whether ``first`` is less than ``second``; or equal, where ``or_same``. IRIs are compared as texts."""
+    if isinstance(first, BlankNode) or isinstance(second, BlankNode):
+        return False
+    texts = _as_text(first), _as_text(second)
+    if texts[0] is not None and texts[1] is not None:
+        return texts[0] < texts[1] or (or_same and texts[0] == texts[1])
+    if texts[0] is not None or texts[1] is not None:
+        return False
+    one, other = read(first), read(second)
+    try:
+        equal = _is_equal(one, other)
+        after = _is_after(one, other)
+    except ArithmeticError:  # a decimal that is not a number
+        return False
+    return not after if equal is None else (equal and or_same) or not (after or equal)
+
+
+def compared(value: Term, bound: Literal) -> int | None:
+    """-1, 0 or 1 where the value is below, at or above the bound; None where they cannot be compared."""
+    if not isinstance(value, Literal):
+        return None
+    one, other = read(value), read(bound)
+    if one.is_text != other.is_text:
+        return None
+    try:
+        equal = _is_equal(one, other)
+        if equal is None:
+            return None
+        if equal:
+            return 0
+        after = one.value > other.value if type(one.value) in {datetime, time} else _is_after(one, other)
+    except (TypeError, ArithmeticError):
+        return None
+    return 1 if after else -1
+
+
+def _as_text(term: Term) -> str | None:
+    if not isinstance(term, Literal):
+        return term.value
+    found = read(term)
+    return found.text if found.is_text else None
+
+
+def _is_equal(one: Reading, other: Reading) -> bool | None:
+    """None where it is undecidable: the same datatype, different texts, and one of them is not valid."""
+    if one.is_number and other.is_number:
+        return bool(one.value == other.value)
+    if one.language != other.language:
+        return False
+    if one.datatype != other.datatype:
+        return False
+    if one.value is not None and other.value is not None:
+        return bool(one.value == other.value)
+    return True if one.text == other.text else None
+
+
+def _is_after(one: Reading, other: Reading) -> bool:
+    if one.is_number and other.is_number:
+        return bool(one.value > other.value)
+    if one.datatype != other.datatype:
+        return one.datatype > other.datatype
+    if one.language != other.language:
+        return bool(one.language) and (not other.language or str(one.language) > other.language)
+    if one.value is not None and other.value is not None:
+        try:
+            return bool(_in_order(one.value) > _in_order(other.value))
+        except TypeError:
+            pass
+    return one.text > other.text
+
+
+def _in_order(value: Any) -> Any:
+    """A key that orders times: those without a zone come before those with one."""
+    if isinstance(value, datetime | time):
+        return (value.tzinfo is not None and value.utcoffset() is not None, value)
+    return value
+
+
+LIMIT: Final = 10.0
+"""Seconds of processor time for one value."""
+TOO_SLOW: Final = "sh:pattern takes too long"
+"""The beginning of the message, by which :mod:`exporter.system.faults` recognises an error from a worker of Spark."""
+_SHORT: Final = 16
+"""Texts up to this length are searched without a limit: they have few ways to be divided."""
+_fixed: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+\}", re.DOTALL)
+"""What repeats nothing, or a known number of times: escapes, classes of characters, ``{4}``."""
+_repeats: Final = re.compile(r"[*+{]")
+_back: Final = re.compile(r"\\[1-9]|\(\?P=|\(\?\(")
+
+
+class _TooSlowError(Exception):
+    pass
+
+
+class Expression:
+    """A compiled expression. Raises re.error if it is none. ``is_limited``: whether a search may take long."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._pattern, self._compiled = pattern, re.compile(pattern, flags)
+        self.is_limited: Final = bool(flags & re.MULTILINE) or not _is_linear(pattern)
+
+    def found(self, text: str) -> bool:
+        """Whether it matches anywhere in a text. Raises UsageError if that takes longer than the limit."""
+        if not self.is_limited or len(text) <= _SHORT or not _is_main():
+            return self._compiled.search(text) is not None
+        before = signal.signal(signal.SIGVTALRM, _stop)
+        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
+        try:
+            return self._compiled.search(text) is not None
+        except _TooSlowError:
+            raise UsageError(
+                f"{TOO_SLOW}: {self._pattern!r} has no answer after {LIMIT:.0f} seconds for a value of {len(text):,} "
+                "characters; nothing was validated or published. Write it without repetitions inside of repetitions, "
+                "such as (a+)+, and begin it with ^"
+            ) from None
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+            signal.signal(signal.SIGVTALRM, before)
+
+
+def _is_linear(pattern: str) -> bool:
+    """Whether the time is proportional to the text: nothing is repeated, or one thing after a fixed beginning.
+
+    >>> [_is_linear(one) for one in ("^[A-Z]+$", "R", "^a{4}-[*]b*", "(a+)+", "a*", "^a|b*")]
+    [True, True, True, False, False, False]
+    """
+    if _back.search(pattern):
+        return False
+    rest = _fixed.sub("", pattern)
+    times = len(_repeats.findall(rest))
+    return times == 0 or (times == 1 and rest.startswith("^") and not {*"()|"} & {*rest})
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _stop(_: int, __: FrameType | None) -> NoReturn:
+    raise _TooSlowError

@@ -1,31 +1,214 @@
-"""Shapes and constraints as objects: each gives its results at a focus node."""
+"""What shapes consist of: RDF terms, documents, the graph that they read, shapes and constraints.
+
+RDF terms, and the IRIs that shapes are written with.
+
+Files of RDF -> triples. The same files always give the same names of blank nodes.
+
+The graph that shapes read: the questions that they ask, and a graph in memory that answers them.
+
+Shapes and constraints as objects: each gives its results at a focus node.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import count
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from exporter.graph.shapes.terms import SH
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
+
+from exporter.errors import UsageError
+from exporter.graph.store import FORMATS
+from exporter.system import files as compressed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
+    from pathlib import Path
 
-    from pyoxigraph import Literal, NamedNode
+    from exporter.graph.shapes.paths import PropertyPath
 
-    from exporter.graph.shapes.data import Data
-    from exporter.graph.shapes.paths import Path
-    from exporter.graph.shapes.terms import Term
+__all__ = [
+    "LANG_STRING", "RDF", "RDFS", "RESOURCE", "SH", "STRING", "SUBCLASS", "TYPE", "XSD",
+    "BlankNode", "Literal", "NamedNode", "Term", "sh", "text",
+]  # fmt: skip
+
+Term = NamedNode | BlankNode | Literal
+
+SH: Final = "http://www.w3.org/ns/shacl#"
+RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
+XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+
+TYPE: Final = NamedNode(f"{RDF}type")
+SUBCLASS: Final = NamedNode(f"{RDFS}subClassOf")
+RESOURCE: Final = NamedNode(f"{RDFS}Resource")
+LANG_STRING: Final = NamedNode(f"{RDF}langString")
+STRING: Final = NamedNode(f"{XSD}string")
 
 
-class Found(NamedTuple):
+def sh(name: str) -> NamedNode:
+    """``path`` -> the SHACL term ``sh:path``."""
+    return NamedNode(f"{SH}{name}")
+
+
+def text(term: Term) -> str:
+    """The term as results show it: the IRI, the lexical form, or ``_:name``."""
+    return f"_:{term.value}" if isinstance(term, BlankNode) else term.value
+
+
+class Documents:
+    """Reads files one after the other. Blank nodes of different files are different nodes, even if named alike."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+
+    def triples(self, file: Path) -> Iterator[Triple]:
+        """The triples of a file; raises UsageError where it cannot be read or parsed."""
+        known: dict[BlankNode, BlankNode] = {}
+        try:
+            base = file.resolve().as_uri()
+            for quad in _parsed(file, base):
+                subject, object_ = quad.subject, quad.object
+                if isinstance(subject, BlankNode):
+                    subject = self._named(subject, known)
+                if isinstance(object_, BlankNode):
+                    object_ = self._named(object_, known)
+                yield Triple(subject, quad.predicate, object_)
+        except SyntaxError as error:
+            raise UsageError(f"{file}: is not valid Turtle: {error.msg.removeprefix('Parser error at ')}") from None
+        except compressed.BROKEN as error:
+            raise UsageError(f"{file}: cannot be unpacked: {error}") from None
+        except OSError as error:
+            raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+    def all_triples(self, files: Iterable[Path]) -> Iterator[Triple]:
+        """The triples of the files, one after the other."""
+        for file in files:
+            yield from self.triples(file)
+
+    def _named(self, node: BlankNode, known: dict[BlankNode, BlankNode]) -> BlankNode:
+        """The blank node, named by the order in which it first appeared."""
+        if node not in known:
+            known[node] = BlankNode(f"b{next(self._numbers)}")
+        return known[node]
+
+
+def _parsed(file: Path, base: str) -> Iterator[Quad]:
+    syntax = FORMATS.get(compressed.syntax_of(file), RdfFormat.TURTLE)
+    if file.suffix != compressed.ENDING:
+        yield from parse(path=str(file), format=syntax, base_iri=base)
+        return
+    with compressed.opened(file) as unpacked:
+        yield from parse(unpacked, syntax, base_iri=base)
+
+
+class Data(Protocol):
+    """What shapes ask of a graph. A graph is a set of triples, so no answer has duplicates."""
+
+    def objects(self, subject: Term, predicate: NamedNode) -> Collection[Term]:
+        """The values of a property."""
+
+    def subjects(self, predicate: NamedNode, value: Term) -> Collection[Term]:
+        """The nodes that have the value for the property."""
+
+    def about(self, subject: Term) -> Iterator[tuple[NamedNode, Term]]:
+        """Every property of a node with each of its values."""
+
+    def has_class(self, node: Term, class_: NamedNode) -> bool:
+        """Whether the node is an instance, by its types and their superclasses (SHACL, section 1.1)."""
+
+
+class Graph:
+    """Any graph in memory. It is indexed by subject; the index by predicate and object is made when first needed."""
+
+    def __init__(self, triples: Iterable[Triple | Quad]) -> None:
+        self._of: dict[Term, dict[NamedNode, dict[Term, None]]] = {}
+        self._to: dict[NamedNode, dict[Term, dict[Term, None]]] | None = None
+        self._above: dict[Term, frozenset[Term]] = {}
+        for one in triples:
+            predicate, value = one.predicate, one.object
+            of = self._of.setdefault(one.subject, {})  # type: ignore[arg-type]
+            if predicate in of:
+                of[predicate][value] = None  # type: ignore[index]
+            else:
+                of[predicate] = {value: None}  # type: ignore[dict-item]
+
+    def __len__(self) -> int:
+        return sum(len(values) for of in self._of.values() for values in of.values())
+
+    def objects(self, subject: Term, predicate: NamedNode) -> Collection[Term]:
+        """As :class:`Data`."""
+        return self._of.get(subject, _NOTHING).get(predicate, _NOBODY)
+
+    def subjects(self, predicate: NamedNode, value: Term) -> Collection[Term]:
+        """As :class:`Data`."""
+        return self._index().get(predicate, _NO_VALUES).get(value, _NOBODY)
+
+    def about(self, subject: Term) -> Iterator[tuple[NamedNode, Term]]:
+        """As :class:`Data`."""
+        for predicate, values in self._of.get(subject, _NOTHING).items():
+            for value in values:
+                yield predicate, value
+
+    def has_class(self, node: Term, class_: NamedNode) -> bool:
+        """As :class:`Data`."""
+        if isinstance(node, Literal):
+            return False
+        return any(class_ in self._superclasses(one) for one in self.objects(node, TYPE))
+
+    def pairs(self, predicate: NamedNode) -> Iterator[tuple[Term, Collection[Term]]]:
+        """Every value of a property, with the nodes that have it."""
+        yield from self._index().get(predicate, _NO_VALUES).items()
+
+    def instances(self, class_: NamedNode) -> Iterator[Term]:
+        """The instances of a class and of its subclasses; some may come more than once."""
+        seen: set[Term] = set()
+        todo: list[Term] = [class_]
+        while todo:
+            one = todo.pop()
+            if one not in seen:
+                seen.add(one)
+                todo.extend(self.subjects(SUBCLASS, one))
+                yield from self.subjects(TYPE, one)
+
+    def _index(self) -> dict[NamedNode, dict[Term, dict[Term, None]]]:
+        if self._to is None:
+            self._to = {}
+            for subject, of in self._of.items():
+                for predicate, values in of.items():
+                    to = self._to.setdefault(predicate, {})
+                    for value in values:
+                        to.setdefault(value, {})[subject] = None
+        return self._to
+
+    def _superclasses(self, class_: Term) -> frozenset[Term]:
+        """The class and all of its superclasses."""
+        if class_ not in self._above:
+            found: set[Term] = set()
+            todo = [class_]
+            while todo:
+                one = todo.pop()
+                if one not in found:
+                    found.add(one)
+                    todo.extend(self.objects(one, SUBCLASS))
+            self._above[class_] = frozenset(found)
+        return self._above[class_]
+
+
+_NOBODY: dict[Term, None] = {}
+_NOTHING: dict[NamedNode, dict[Term, None]] = {}
+_NO_VALUES: dict[Term, dict[Term, None]] = {}
+
+
+class Finding(NamedTuple):
     """A result before its message is made. ``path``: None for the node as a whole; ``value``: None where no single
     value is at fault.
     """
 
     focus: Term
     shape: Shape
-    path: Path | None
+    path: PropertyPath | None
     value: Term | None
     constraint: Constraint
 
@@ -47,10 +230,10 @@ class Constraint(ABC):
         ``values``: the value nodes; for a node shape, the focus node alone.
         """
 
-    def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Found]:
+    def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Finding]:
         """The results."""
         for value in self.failing(data, focus, values):
-            yield Found(focus, shape, shape.path, value, self)
+            yield Finding(focus, shape, shape.path, value, self)
 
 
 def component_of(parameter: str) -> str:
@@ -94,7 +277,7 @@ class Shape:
 
     name: str
     file: str
-    path: Path | None
+    path: PropertyPath | None
     targets: Targets
     constraints: tuple[Constraint, ...]
     severity: str = "Violation"
@@ -106,7 +289,7 @@ class Shape:
         """The path as it is written in a result."""
         return self.path.text if self.path else None
 
-    def results(self, data: Data, focus: Term) -> Iterator[Found]:
+    def results(self, data: Data, focus: Term) -> Iterator[Finding]:
         """The results of the shape at a focus node."""
         if self.is_deactivated:
             return

@@ -11,11 +11,10 @@ if TYPE_CHECKING:
 
     from pyoxigraph import NamedNode
 
-    from exporter.graph.shapes.data import Data
-    from exporter.graph.shapes.terms import Term
+    from exporter.graph.shapes.model import Data, Term
 
 
-class Path(ABC):
+class PropertyPath(ABC):
     """A path. ``is_near``: all values are objects of the focus node's own triples, or the node itself."""
 
     is_near: bool = False
@@ -44,7 +43,7 @@ class Path(ABC):
 
 
 @dataclass(frozen=True)
-class Predicate(Path):
+class Predicate(PropertyPath):
     """A property."""
 
     iri: NamedNode
@@ -69,10 +68,10 @@ class Predicate(Path):
 
 
 @dataclass(frozen=True)
-class Inverse(Path):
+class Inverse(PropertyPath):
     """``^path``."""
 
-    of: Path
+    of: PropertyPath
 
     def values(self, data: Data, focus: Term) -> Collection[Term]:
         return self.of.back(data, focus)
@@ -89,10 +88,10 @@ class Inverse(Path):
 
 
 @dataclass(frozen=True)
-class Sequence(Path):
+class Sequence(PropertyPath):
     """``(first/then)``."""
 
-    steps: tuple[Path, ...]
+    steps: tuple[PropertyPath, ...]
 
     def values(self, data: Data, focus: Term) -> Collection[Term]:
         found: Collection[Term] = (focus,)
@@ -115,10 +114,10 @@ class Sequence(Path):
 
 
 @dataclass(frozen=True)
-class Alternative(Path):
+class Alternative(PropertyPath):
     """``(one|other)``."""
 
-    choices: tuple[Path, ...]
+    choices: tuple[PropertyPath, ...]
 
     @property
     def is_near(self) -> bool:  # type: ignore[override]
@@ -139,10 +138,10 @@ class Alternative(Path):
 
 
 @dataclass(frozen=True)
-class Repeated(Path):
+class Repeated(PropertyPath):
     """``path*``, ``path+`` or ``path?``: from zero (or one) times to any number of times (or one)."""
 
-    of: Path
+    of: PropertyPath
     sign: str
 
     @property

@@ -1,7 +1,7 @@
 """Fast tests of values in memory: a constraint and a property of the vocabulary -> a function, or True or False.
 
 What follows from the vocabulary's range is decided here once: that an xsd:string is a string, that a reference is an
-IRI, that a time has a year of four digits (:mod:`exporter.rows.times` reads no other). Counts, lengths, patterns,
+IRI, that a time has a year of four digits (:mod:`exporter.input.times` reads no other). Counts, lengths, patterns,
 bounds and the classes of references remain to be tested. A constraint without a fast form is applied to the value as a
 term. Each test gives the same result as its constraint: a value that passes is not validated again.
 """
@@ -11,17 +11,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.graph.shapes.classes import class_of, readable, superclasses
+from exporter.graph.shapes.constraints import (
+    NODE_KINDS,
+    Bound,
+    Datatype,
+    HasValue,
+    In,
+    Length,
+    MinCount,
+    NodeKind,
+    OfClass,
+    Pattern,
+    UniqueLang,
+)
 from exporter.graph.shapes.literals import read
-from exporter.graph.shapes.one_node import term_of, whole
-from exporter.graph.shapes.terms import XSD, Literal, NamedNode
-from exporter.graph.shapes.together import HasValue, MinCount, UniqueLang
-from exporter.graph.shapes.values import NODE_KINDS, Bound, Datatype, In, Length, NodeKind, OfClass, Pattern
+from exporter.graph.shapes.model import XSD, Literal, NamedNode
+from exporter.graph.shapes.on_graph import term_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from exporter.graph.shapes.model import Constraint, OfEach
-    from exporter.graph.shapes.one_node import OneNode
+    from exporter.graph.shapes.on_graph import NodeGraph
     from exporter.graph.terms import Property, Value
 
     Test = Callable[[Any], bool]
@@ -71,7 +82,7 @@ class Quick:
             self._references[class_] = References(class_, self._base)
         return self._references[class_]
 
-    def test(self, constraint: OfEach, one: Property, unknown: OneNode) -> Test | None:
+    def test(self, constraint: OfEach, one: Property, unknown: NodeGraph) -> Test | None:
         """The test of each value of a property; None where all values pass. ``unknown``: a node of the class without
         values, which stands for all such nodes where a constraint reads values alone.
         """
@@ -139,7 +150,7 @@ _MAKERS: Final[dict[type[OfEach], Callable[[Quick, Any, Property], Test | bool]]
 }
 
 
-def to_values(constraint: Constraint, one: Property, unknown: OneNode, base: str) -> OfAll | None:
+def to_values(constraint: Constraint, one: Property, unknown: NodeGraph, base: str) -> OfAll | None:
     """The test of all values of a property together; None where all values always pass."""
     range_ = one.range if one.is_literal else "IRI"
     if isinstance(constraint, UniqueLang) or (isinstance(constraint, MinCount) and constraint.count <= 1):

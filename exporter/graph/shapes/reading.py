@@ -1,4 +1,8 @@
-"""Shapes in Turtle -> shapes to validate with. A feature that is not compiled is refused by name, never ignored.
+"""Files of shapes -> shapes to validate with.
+
+Files of shapes -> triples, with the file of each subject, and errors that name file and shape.
+
+Shapes in Turtle -> shapes to validate with. A feature that is not compiled is refused by name, never ignored.
 
 Source: SHACL, sections 2 (shapes, targets, paths) and 4 (SHACL Core).
 """
@@ -7,17 +11,149 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from exporter.graph.shapes.model import Shape, Targets
-from exporter.graph.shapes.parameters import PARAMETERS, Parameters
-from exporter.graph.shapes.paths import Alternative, Inverse, Path, Predicate, Repeated, Sequence
-from exporter.graph.shapes.source import Source
-from exporter.graph.shapes.terms import RDF, RDFS, SH, SUBCLASS, TYPE, Literal, NamedNode, Term, sh, text
+from exporter.errors import UsageError
+from exporter.graph.shapes.components import PARAMETERS, Parameters
+from exporter.graph.shapes.model import (
+    RDF,
+    RDFS,
+    SH,
+    SUBCLASS,
+    TYPE,
+    XSD,
+    BlankNode,
+    Documents,
+    Graph,
+    Literal,
+    NamedNode,
+    Shape,
+    Targets,
+    Term,
+    sh,
+    text,
+)
+from exporter.graph.shapes.paths import Alternative, Inverse, Predicate, PropertyPath, Repeated, Sequence
+from exporter.graph.store import FORMATS
+from exporter.system.files import shapes_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
     from pathlib import Path as File
+
+    from pyoxigraph import Triple
+
+_Kind = TypeVar("_Kind", NamedNode, Literal)
+_TRUE: Final = Literal("true", datatype=NamedNode(f"{XSD}boolean"))
+_FALSE: Final = Literal("false", datatype=NamedNode(f"{XSD}boolean"))
+_FIRST: Final = NamedNode(f"{RDF}first")
+_REST: Final = NamedNode(f"{RDF}rest")
+_NIL: Final = NamedNode(f"{RDF}nil")
+
+
+class ShapesGraph:
+    """The triples of the project's shapes (``own``: of these files in their place) and of ``extra_dirs``: folders or
+    single files, which may not change the project's shapes.
+    """
+
+    def __init__(self, extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = None) -> None:
+        self.triples: list[Triple] = []
+        self._files: dict[Term, Path] = {}
+        documents = Documents()
+        own = own_files() if own is None else list(own)
+        for file in own:
+            self._add(documents.triples(file), file)
+        known, given = set(self._files), {file.resolve() for file in own}
+        for file in (file for folder in extra_dirs for file in files_of(folder)):
+            if file.resolve() not in given:
+                given.add(file.resolve())
+                self._add(documents.triples(file), file, known)
+        self.graph = Graph(self.triples)
+
+    def _add(self, triples: Iterable[Triple], file: Path, known: set[Term] | None = None) -> None:
+        for one in triples:
+            subject = cast("Term", one.subject)  # typed wider by pyoxigraph, for RDF-star, which is not parsed here
+            if known and subject in known:
+                raise UsageError(
+                    f"{file}: {text(subject)} is a shape of the exporter, which cannot be changed. "
+                    "Give your shape another IRI"
+                )
+            self.triples.append(one)
+            self._files.setdefault(subject, file)
+
+    def file_of(self, subject: Term) -> str:
+        """The file that first describes the subject."""
+        return str(self._files[subject]) if subject in self._files else "shapes"
+
+    def refused(self, subject: Term, what: str) -> UsageError:
+        """An error about a shape, or about a part of it without a name; ``what``: what is wrong."""
+        return UsageError(f"{self.file_of(subject)}: {text(self._named(subject))}: {what}")
+
+    def _named(self, subject: Term) -> Term:
+        """The subject, or the nearest node above it that has a name."""
+        seen: set[Term] = set()
+        while isinstance(subject, BlankNode) and subject not in seen:
+            seen.add(subject)
+            subject = next((one.subject for one in self.triples if one.object == subject), subject)  # type: ignore[assignment]
+        return subject
+
+    def values(self, subject: Term, name: str) -> list[Term]:
+        """The values of a SHACL property; ``name``: without prefix, such as ``minCount``."""
+        return list(self.graph.objects(subject, NamedNode(SH + name)))
+
+    def one(self, subject: Term, name: str) -> Term | None:
+        """The value; None where there is none; raises UsageError where there are several."""
+        found = self.values(subject, name)
+        if len(found) > 1:
+            raise self.refused(subject, f"has sh:{name} {len(found)} times, and can have it once")
+        return found[0] if found else None
+
+    def of_kind(self, subject: Term, name: str, value: Term, kind: type[_Kind]) -> _Kind:
+        """The value; raises UsageError where it is not of the kind, which is an IRI or a literal."""
+        if not isinstance(value, kind):
+            wanted = "an IRI" if kind is NamedNode else "a literal"
+            raise self.refused(subject, f"sh:{name} takes {wanted}, and has {value}")
+        return value
+
+    def truth(self, subject: Term, name: str, value: Term) -> bool:
+        """The value as a boolean; only ``true`` and ``false`` are taken: engines disagree on ``"1"^^xsd:boolean``."""
+        if value not in {_TRUE, _FALSE}:
+            raise self.refused(subject, f"sh:{name} takes true or false, and has {value}")
+        return value == _TRUE
+
+    def items(self, subject: Term, name: str, head: Term, *, least: int = 0) -> list[Term]:
+        """The members of a list; raises UsageError where there are fewer than ``least``."""
+        found: list[Term] = []
+        seen: set[Term] = set()
+        while head != _NIL:
+            firsts, rests = self.graph.objects(head, _FIRST), self.graph.objects(head, _REST)
+            if head in seen or len(firsts) != 1 or len(rests) != 1:
+                raise self.refused(subject, f"sh:{name} takes a list, and has an incomplete one")
+            seen.add(head)
+            found.extend(firsts)
+            head = next(iter(rests))
+        if len(found) < least:
+            raise self.refused(subject, f"sh:{name} takes a list of {least} at least, and has {len(found)}")
+        return found
+
+
+def own_files() -> list[Path]:
+    """The files of the project's shapes."""
+    return sorted(shapes_dir().glob("*.ttl"))
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of shapes in a folder, or the file itself; raises UsageError where there are none."""
+    if folder.is_file():
+        return [folder]
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: does not exist. Give a folder with your shapes in Turtle (*.ttl)")
+    found = sorted(file for file in folder.iterdir() if file.suffix in FORMATS and file.is_file())
+    if not found:
+        raise UsageError(f"{folder}: holds no shapes. Give a folder with your shapes in Turtle (*.ttl)")
+    return found
+
 
 _TARGETS: Final = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
 _PATHS: Final = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
@@ -29,7 +165,6 @@ _OTHERS: Final = {
 _KNOWN: Final = {*PARAMETERS, *_TARGETS, *_OTHERS}
 _CLASSES: Final = {"NodeShape", "PropertyShape", "Shape", "PropertyGroup", "PrefixDeclaration"}
 _SEVERITIES: Final = {"Violation", "Warning", "Info"}
-_FIRST: Final = NamedNode(f"{RDF}first")
 _CLASS: Final = NamedNode(f"{RDFS}Class")
 _OWL_CLASS: Final = NamedNode("http://www.w3.org/2002/07/owl#Class")
 _forbidden: Final = re.compile(r"(?<![\w:?$-])(?:MINUS|SERVICE|VALUES)\b", re.IGNORECASE).search
@@ -53,15 +188,15 @@ class Shapes:
 
 def load(extra_dirs: Iterable[File] = ()) -> Shapes:
     """The project's shapes and those in the folders; raises UsageError where one cannot be compiled."""
-    return compiled(Source(extra_dirs))
+    return compiled(ShapesGraph(extra_dirs))
 
 
-def compiled(source: Source) -> Shapes:
+def compiled(source: ShapesGraph) -> Shapes:
     """Every shape of the source, in the order of the files."""
     return Shapes(tuple(_Reader(source).shapes()))
 
 
-def path_of(source: Source, subject: Term, node: Term) -> Path:
+def path_of(source: ShapesGraph, subject: Term, node: Term) -> PropertyPath:
     """The path that the node ``node`` describes; ``subject``: its shape, for errors."""
     if isinstance(node, NamedNode):
         return Predicate(node)
@@ -77,12 +212,12 @@ def path_of(source: Source, subject: Term, node: Term) -> Path:
     return Inverse(inner) if name == "inversePath" else Repeated(inner, _PATHS[name])
 
 
-def _paths(source: Source, subject: Term, head: Term) -> tuple[Path, ...]:
+def _paths(source: ShapesGraph, subject: Term, head: Term) -> tuple[PropertyPath, ...]:
     return tuple(path_of(source, subject, item) for item in source.items(subject, "path", head, least=2))
 
 
 class _Reader:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ShapesGraph) -> None:
         self._source = source
         self._shapes: dict[Term, Shape] = {}
         self._open: list[Term] = []
@@ -141,7 +276,7 @@ class _Reader:
             is_deactivated=self._is_deactivated(subject),
         )
 
-    def _path(self, subject: Term) -> Path | None:
+    def _path(self, subject: Term) -> PropertyPath | None:
         node = self._source.one(subject, "path")
         types = self._source.graph.objects(subject, TYPE)
         if node is None:
@@ -183,7 +318,7 @@ class _Reader:
         return value is not None and self._source.truth(subject, "deactivated", value)
 
 
-def messages_of(source: Source, shape: Term) -> tuple[Literal, ...]:
+def messages_of(source: ShapesGraph, shape: Term) -> tuple[Literal, ...]:
     """The messages of a shape in the order of their texts and languages."""
     found = [source.of_kind(shape, "message", one, Literal) for one in source.values(shape, "message")]
     return tuple(sorted(found, key=lambda one: (one.value, one.language or "")))
@@ -195,13 +330,13 @@ def severity_of(iri: str) -> str:
     return name if name in _SEVERITIES else iri
 
 
-def _is_allowed(source: Source, name: str) -> bool:
+def _is_allowed(source: ShapesGraph, name: str) -> bool:
     """Whether the term is sh:sparql, and no query of the shapes uses what SHACL forbids (section 5.2.1)."""
     queries = [text(one.object) for one in source.triples if one.predicate == sh("select")]  # type: ignore[arg-type]  # an object is a term
     return name == "sparql" and not any(_forbidden(_no_query.sub("", query)) for query in queries)
 
 
-def _has_inverse_sequence(path: Path, *, is_inverse: bool = False) -> bool:
+def _has_inverse_sequence(path: PropertyPath, *, is_inverse: bool = False) -> bool:
     """Whether a sequence is inside an inverse path, which pySHACL follows in the wrong order."""
     if isinstance(path, Sequence):
         return is_inverse or any(map(_has_inverse_sequence, path.steps))

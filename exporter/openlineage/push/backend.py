@@ -26,8 +26,7 @@ from openlineage.client.transport.kafka import KafkaTransport
 from openlineage.client.transport.noop import NoopTransport
 
 from exporter.errors import UsageError
-from exporter.openlineage.push.http import HttpSender
-from exporter.openlineage.push.secrets import Secrets, without_secrets
+from exporter.openlineage.push.http import HttpSender, Secrets, without_secrets
 from exporter.openlineage.push.transports import KafkaSender, Sender, TransportSender, as_event
 from exporter.openlineage.settings import PRODUCER
 

@@ -1,36 +1,161 @@
-"""The push from its start to its exit code. Start reading here."""
+"""The push from its start to its exit code: its options, its work, its messages. Start reading here.
+
+The options of a push.
+
+The results of a push in numbers.
+
+Messages for people about a push: its progress, an early warning if it will take hours, and its result.
+
+The push from its start to its exit code. Start reading here.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from exporter import faults
-from exporter.errors import ExporterError
-from exporter.openlineage.push.answers import shortened
-from exporter.openlineage.push.attempts import Attempts
+from exporter.errors import ExporterError, UsageError
 from exporter.openlineage.push.backend import Backend, Client, client
-from exporter.openlineage.push.counts import Counts
-from exporter.openlineage.push.delivery import Delivery
-from exporter.openlineage.push.files import require_events
+from exporter.openlineage.push.delivery import Attempts, Delivery
 from exporter.openlineage.push.fit import Fit
-from exporter.openlineage.push.index import Index
+from exporter.openlineage.push.http import shortened
+from exporter.openlineage.push.index import Index, require_events
 from exporter.openlineage.push.ledger import SENDING, Ledger
-from exporter.openlineage.push.pace import Pace
+from exporter.openlineage.push.order import Pace
 from exporter.openlineage.push.profiles import Profile, leaves_out, profile
 from exporter.openlineage.push.spelling import Spelling
-from exporter.openlineage.push.words import Progress, duration, say, summary
+from exporter.system import faults
+from exporter.system.terminal import bare, message, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from exporter.openlineage.push.choices import Choices
-    from exporter.openlineage.push.secrets import Secrets
+    from exporter.openlineage.push.http import Secrets
+
+RUNS: Final = ("all", "latest")
+LETTER_CASES: Final = ("lower", "keep")
+MOST_AT_ONCE: Final = 256
+LONGEST_PATIENCE: Final = 86_400
+
+
+@dataclass(frozen=True)
+class Choices:
+    """``runs``: ``all``, or the ``latest`` of each job. ``profile``: the backend's rules, None to choose by the
+    address. ``letter_case`` of the names of Snowflake's objects and columns: ``lower``, or ``keep`` as they were
+    exported; None for the profile's default. ``concurrency``: the most events at once. ``rate``: the most events a
+    second, None for no limit. ``patience``: the seconds for which an event is tried again while the backend does not
+    answer, so that a backend may be started again during a push.
+    """
+
+    runs: str = "all"
+    profile: str | None = None
+    letter_case: str | None = None
+    concurrency: int = 8
+    rate: float | None = None
+    patience: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for an invalid value."""
+        if self.profile is not None:
+            profile(self.profile)
+        if self.runs not in RUNS:
+            raise UsageError(f"push.runs must be {' or '.join(RUNS)}, and is {self.runs!r}")
+        if self.letter_case is not None and self.letter_case not in LETTER_CASES:
+            raise UsageError(f"push.letter_case must be {' or '.join(LETTER_CASES)}, and is {self.letter_case!r}")
+        if not 1 <= self.concurrency <= MOST_AT_ONCE:
+            raise UsageError(f"push.concurrency must be from 1 to {MOST_AT_ONCE}, and is {self.concurrency}")
+        if self.rate is not None and not 0 < self.rate < 1e6:
+            raise UsageError(f"push.rate must be more than 0 events a second, and is {self.rate:g}")
+        if not 0 <= self.patience <= LONGEST_PATIENCE:
+            raise UsageError(f"push.patience must be from 0 to {LONGEST_PATIENCE} seconds, and is {self.patience:g}")
+
+
+@dataclass
+class Counts:
+    """``events = delivered + already_delivered + set_aside + left``."""
+
+    events: int = 0
+    delivered: int = 0
+    already_delivered: int = 0
+    set_aside: int = 0
+    left: int = 0
+
+
+_LONG: Final = 3600.0
+_FIRST_LOOK: Final = 5.0
+_GAP: Final = 0.2
+
+
+class Progress:
+    """Shown on ``stream`` during the push, if it is a terminal. ``advises``: whether to recommend ``--runs latest``."""
+
+    def __init__(self, stream: TextIO | None = None, *, advises: bool) -> None:
+        self._stream = stream or bare(sys.stderr)
+        self._advises, self._begun, self._shown = advises, time.monotonic(), 0.0
+
+    def show(self, counts: Counts, index: Index) -> None:
+        """Shows the events so far, their rate and the time left; warns once, on any output, if it will take hours."""
+        now = time.monotonic()
+        if now - self._shown < _GAP:
+            return
+        self._shown = now
+        gone = counts.delivered + counts.set_aside
+        rest = counts.events - gone - counts.already_delivered
+        rate = gone / max(now - self._begun, 1e-9)
+        if self._advises and now - self._begun > _FIRST_LOOK and gone:
+            self._advise(rest, rate, index)
+        if self._stream.isatty():
+            left = f", {duration(rest / rate)} left" if rate else ""
+            self._stream.write(f"\r\x1b[K{gone:,} of {gone + rest:,} events, {rate:,.0f} a second{left}")
+            self._stream.flush()
+
+    def _advise(self, rest: int, rate: float, index: Index) -> None:
+        self._advises = False
+        if rest / rate > _LONG:
+            self.clear()
+            few = index.count_latest()
+            say(
+                f"at {rate:,.0f} events a second the {rest:,} that are left take {duration(rest / rate)}; "
+                f"--runs latest sends about {few:,} for the same lineage. Stop this push (Ctrl-C) and start it "
+                "so: no event goes twice"
+            )
+
+    def clear(self) -> None:
+        """Clears the line of a terminal."""
+        if self._stream.isatty():
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+    def seconds(self) -> float:
+        return time.monotonic() - self._begun
+
+
+def duration(seconds: float) -> str:
+    """``3 h 20 min``, ``12 min``, ``40 s``."""
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60:,} h {minutes % 60} min"
+    return f"{minutes} min" if minutes else f"{rest} s"
+
+
+def say(text: str) -> None:
+    """Writes a line to standard error."""
+    print(f"exporter: {message(text)}", file=sys.stderr)
+
+
+def summary(counts: Counts, told: Iterable[dict[str, Any]], folder: Path) -> str:
+    """The counts, one in each line, and where to find the events that were set aside."""
+    rows = [f"  {name.replace('_', ' '):<18}{count:>12,}" for name, count in asdict(counts).items()]
+    aside = [f"What was set aside is in {folder / 'push'}, with the answers"] if counts.set_aside else []
+    reasons = [f"  {count:>10,}  {text}" for one in told for text, count in list(one["refusals"].items())[:5]]
+    return "\n".join(map(visible, [*rows, *aside, *reasons]))
+
 
 Json = dict[str, Any]
 _ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"

@@ -1,4 +1,15 @@
-"""Sends the events, several at once where their order allows it, and records those that the backend refuses.
+"""Delivers events: one after the other where they share something, each with retries.
+
+After a run that is sent again: one more event for each of its outputs.
+
+Marquez 0.51.1 makes a version of an output for each set of columns in the events of a run. When the run ends, it makes
+all of the run's versions the current one, one after the other and in no defined order
+(``findOutputDatasetVersionsFor``). So it may show the columns of the first time. The event of a dataset always becomes
+the current version, so it corrects this.
+
+Delivers one event, in all of its parts, with retries, and records it in the ledger before and after.
+
+Sends the events, several at once where their order allows it, and records those that the backend refuses.
 
 The push ends where the backend as a whole does not work. If one event fails while others are accepted, that event is at
 fault, and is set aside (recorded in set-aside.ndjson, and not sent again). Events that fail one after the other are
@@ -16,19 +27,136 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.openlineage.push.answers import Answer, Kind
-from exporter.openlineage.push.attempts import Tried
-from exporter.openlineage.push.order import Order, Turn, turn_of
+from exporter.openlineage.push.http import TAKEN, BackendAnswer, Kind
+from exporter.openlineage.push.ledger import ENDED, NOT_TAKEN, PLACED, SENDING, Ledger
+from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
+from exporter.openlineage.push.order import Order, Pace, Stopped, Turn, backoff, turn_of
 
 if TYPE_CHECKING:
-    from exporter.openlineage.push.attempts import Attempts
-    from exporter.openlineage.push.counts import Counts
+    from collections.abc import Callable, Iterator
+
+    from exporter.openlineage.push.command import Counts, Progress
+    from exporter.openlineage.push.fit import Fit, Fitted
     from exporter.openlineage.push.index import Index, Item
-    from exporter.openlineage.push.ledger import Ledger
-    from exporter.openlineage.push.pace import Pace
-    from exporter.openlineage.push.words import Progress
+    from exporter.openlineage.push.transports import Sender
 
 Json = dict[str, Any]
+_OF_THE_RUN: Final = frozenset(("columnLineage", "lineage", "accessHistory_columnRoutines"))
+"""Facets that describe what the run did, and not what the dataset is."""
+
+
+def outputs(event: Json) -> Iterator[bytes]:
+    """The dataset events of the outputs: their facets from the run, without those of the run itself."""
+    above: Json = {key: event[key] for key in ("eventTime", "producer") if key in event}
+    schema = event.get("schemaURL", "").rpartition("/")[0]
+    for one in event.get("outputs") or ():
+        facets = {name: facet for name, facet in (one.get("facets") or {}).items() if name not in _OF_THE_RUN}
+        dataset = {"namespace": one["namespace"], "name": one["name"], "facets": facets}
+        told = {**above, "schemaURL": f"{schema}/DatasetEvent", "dataset": dataset}
+        yield json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
+"""How many times an event is sent to a backend that answers so. BUSY: counted only while no other event is accepted. To
+one that does not answer (SILENT) it is sent so often, and further as long as the user's patience lasts.
+"""
+LONGEST_ASKED: Final = 60.0
+"""The most seconds that a backend may ask to wait. If it asks for more, the push ends and can be started again later.
+"""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """``answer``: the last one, None where the push ended before; ``tries``: the number of requests; ``is_reduced``:
+    delivered without some of its facets.
+    """
+
+    answer: BackendAnswer | None = None
+    tries: int = 0
+    is_reduced: bool = False
+
+
+class Attempts:
+    """Delivers events to a backend, adapted to it, at the push's pace. Thread-safe. ``patience``: the seconds for which
+    an event is tried again while the backend does not answer. ``tell``: called with the reason when it no longer
+    answers, once until it does again.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what is sent, where to, and how long
+        self, fit: Fit, sender: Sender, ledger: Ledger, pace: Pace, patience: float, tell: Callable[[str], None]
+    ) -> None:
+        self._fit, self._sender, self._ledger, self._pace = fit, sender, ledger, pace
+        self._patience, self._tell = patience, tell
+        self._taken, self._is_silent = 0, False
+
+    def deliver(self, item: Item, line: bytes, event: Json) -> Tried:
+        """Sends one event until it is accepted or the tries are used up; ``line``: its text."""
+        try:
+            fitted = self._fit.fit(event, line, item)
+            if fitted.refused:
+                return Tried(BackendAnswer(Kind.REFUSED, f"not sent: {fitted.refused}"))
+            answer, tries = self._on_record(item, fitted)
+        except Stopped:
+            return Tried()
+        if answer.kind is Kind.TAKEN and fitted.ends and fitted.place:
+            self._ledger.write(ENDED, fitted.ends)
+            self._ledger.write(PLACED, fitted.place)
+        is_reduced = answer.kind is Kind.TAKEN and bool(fitted.lost)
+        if is_reduced:
+            told = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}
+            self._ledger.keep("reduced.ndjson", {**told, "left_away": list(fitted.lost)})
+        return Tried(answer, tries, is_reduced)
+
+    def _on_record(self, item: Item, fitted: Fitted) -> tuple[BackendAnswer, int]:
+        """The ledger records the event as taken if all of its parts were taken, else as not taken, also after
+        errors.
+        """
+        self._ledger.write(SENDING, item.mark)
+        answer, tries, sign = TAKEN, 0, NOT_TAKEN
+        try:
+            for body in fitted.bodies:
+                answer, more = self._try(body)
+                tries += more
+                if answer.kind is not Kind.TAKEN:
+                    break
+            else:
+                sign = WAS_TAKEN
+        finally:
+            self._ledger.write(sign, item.mark)
+        return answer, tries
+
+    def _try(self, body: bytes) -> tuple[BackendAnswer, int]:
+        tries: Counter[Kind] = Counter()
+        count, taken, begun = 0, self._taken, time.monotonic()
+        while True:
+            with self._pace.request():
+                answer = self._sender.send(body)
+            count += 1
+            if taken != self._taken:  # it accepts other events, only not many at a time: that is not busy for ever
+                taken, tries[Kind.BUSY] = self._taken, 0
+            tries[answer.kind] += 1
+            if answer.kind is Kind.TAKEN:
+                self._taken += 1
+                self._pace.ease()
+            self._note(answer)
+            is_last = tries[answer.kind] >= TRIES.get(answer.kind, 1)
+            if answer.kind is Kind.SILENT:
+                is_last = is_last and time.monotonic() - begun >= self._patience
+            if is_last or (answer.wait or 0) > LONGEST_ASKED:
+                return answer, count
+            wait = backoff(tries[answer.kind]) if answer.wait is None else answer.wait
+            if answer.kind is Kind.BUSY or answer.wait is not None:
+                self._pace.pause(wait)
+            elif self._pace.stopped.wait(wait):
+                raise Stopped
+
+    def _note(self, answer: BackendAnswer) -> None:
+        """Says once that the backend does not answer, until it does again."""
+        was_silent, self._is_silent = self._is_silent, answer.kind is Kind.SILENT
+        if self._is_silent and not was_silent:
+            self._tell(answer.text)
+
+
 MOST_UNANSWERED, MOST_SUSPECTS = 3, 100
 """How many events in a row may get no answer, or be forbidden, and how many may get an error, before the backend is
 taken to be at fault.
@@ -146,7 +274,7 @@ class Delivery:
             if not self._pace.stopped.is_set():
                 self._submit(turn)
 
-    def _judge(self, sent: Sent, answer: Answer) -> None:
+    def _judge(self, sent: Sent, answer: BackendAnswer) -> None:
         if answer.kind is Kind.TAKEN:
             self._counts.delivered += 1
             self._good = time.monotonic()
@@ -214,5 +342,5 @@ def _kind_of(sent: Sent) -> Kind | None:
     return sent.tried.answer.kind if sent.tried.answer else None
 
 
-def _asked(answer: Answer) -> str:
+def _asked(answer: BackendAnswer) -> str:
     return answer.text if answer.wait is None else f"{answer.wait:,.0f} seconds ({answer.text})"

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from exporter.openlineage.push import again
-from exporter.openlineage.push.ledger import place
+from exporter.openlineage.push import delivery
+from exporter.openlineage.push.ledger import run_and_job
 from exporter.openlineage.push.profiles import Profile, problems
-from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling, without
-from exporter.openlineage.push.splitting import TWICE_TOLD, halves, without_facet
+from exporter.openlineage.push.spelling import AS_EXPORTED, TWICE_TOLD, Spelling, halves, without, without_facet
 from exporter.openlineage.settings import PRODUCER
 
 if TYPE_CHECKING:
@@ -65,9 +64,11 @@ class Fit:
         fitted = self._fitted(event, line, item)
         if fitted.refused or not self._rules.keeps_versions or event.get("eventType") not in _ENDS:
             return fitted
-        after = again.outputs(self._as_spelled(event)[0]) if item.is_again else ()
+        after = delivery.outputs(self._as_spelled(event)[0]) if item.is_again else ()
         run = event["run"]["runId"]
-        return replace(fitted, bodies=(*fitted.bodies, *after), ends=UUID(run).hex, place=place(run, event["job"]))
+        return replace(
+            fitted, bodies=(*fitted.bodies, *after), ends=UUID(run).hex, place=run_and_job(run, event["job"])
+        )
 
     def _as_spelled(self, event: Json) -> tuple[Json, Mapping[tuple[str, str], str]]:
         """The event in the backend's spelling without datasets that it cannot name, and the reason for each of

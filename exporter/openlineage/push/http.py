@@ -1,14 +1,27 @@
-"""The sender for HTTP: it keeps connections open, and uses the settings of the client's own HTTP transport."""
+"""The sender for HTTP: its answers, and the secrets that it hides.
+
+Secrets of the client's settings, which are removed from everything that is written or shown.
+
+What a backend's answer means for the event that was sent.
+
+The sender for HTTP: it keeps connections open, and uses the settings of the client's own HTTP transport.
+"""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import gzip
+import json
 import os
 import re
 import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
 
 import urllib3
 from openlineage.client.transport.http import HttpCompression
@@ -19,20 +32,175 @@ from urllib3.exceptions import (
     NewConnectionError,
     ProtocolError,
     SSLError,
-    TimeoutError,  # noqa: A004 - urllib3's own
+    TimeoutError,
 )
 
 from exporter import __version__
 from exporter.errors import UsageError
-from exporter.openlineage.push.answers import TAKEN, Answer, Kind, of_status
-from exporter.openlineage.push.secrets import without_secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from openlineage.client.transport.async_http import AsyncHttpConfig
     from openlineage.client.transport.http import HttpConfig
     from urllib3.response import BaseHTTPResponse
 
-    from exporter.openlineage.push.secrets import Secrets
+_SECRET_KEY: Final = re.compile(r"auth|key|token|secret|passw|credential|header|cookie|sasl|jaas|bearer", re.IGNORECASE)
+_NO_SECRET: Final = re.compile(r"message_?key|type$|endpoint|path$|method$|mechanism", re.IGNORECASE)
+_USER_INFO: Final = re.compile(r"//[^/@\s]+@")
+_SHORTEST: Final = 4
+"""A shorter value is not taken for a secret: to hide it would make every text unreadable."""
+HIDDEN: Final = "***"
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """``values``: the secrets, longest first, in every encoding in which an answer may repeat them."""
+
+    values: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Any, environ: Mapping[str, str]) -> Secrets:
+        """The values that may be secret in the settings (nested dicts and lists) and in OPENLINEAGE variables."""
+        told = {name: value for name, value in environ.items() if name.startswith("OPENLINEAGE")}
+        found = set(_below(settings, secret=False)) | set(_below(told, secret=False))
+        spelled = {one for value in found for one in _spellings(value)}
+        return cls(tuple(sorted((one for one in spelled if len(one) >= _SHORTEST), key=len, reverse=True)))
+
+    def hide(self, text: str) -> str:
+        """The text with ``***`` in the place of secrets."""
+        for value in self.values:
+            text = text.replace(value, HIDDEN)
+        return _USER_INFO.sub(f"//{HIDDEN}@", text)
+
+
+def _below(value: Any, *, secret: bool) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            is_secret = bool(_SECRET_KEY.search(str(key))) and not _NO_SECRET.search(str(key))
+            yield from _below(one, secret=is_secret or (secret and not _NO_SECRET.search(str(key))))
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _below(one, secret=secret)
+    elif isinstance(value, str):
+        if secret:
+            yield value
+        yield from _in_json(value, secret=secret)
+        yield from _of_address(value)
+
+
+def _in_json(value: str, *, secret: bool) -> Iterator[str]:
+    """The secrets in a text of JSON: environment variables can hold whole tables as JSON."""
+    if value.lstrip().startswith(("{", "[")):
+        try:
+            yield from _below(json.loads(value), secret=secret)
+        except ValueError:
+            return
+
+
+def _of_address(value: str) -> Iterable[str]:
+    if "://" not in value:
+        return ()
+    try:
+        parts = urlsplit(value)
+        told = [one for one in (parts.password, parts.username) if one]
+        return [*told, *(one for _, one in parse_qsl(parts.query))]
+    except ValueError:
+        return ()
+
+
+def _spellings(value: str) -> Iterator[str]:
+    plain = value.strip()
+    yield from (value, plain, quote(plain, safe=""), quote_plus(plain), unquote(plain))
+    yield from (json.dumps(value)[1:-1], repr(value)[1:-1])
+    yield base64.b64encode(plain.encode()).decode()
+    if plain.lower().startswith(("bearer ", "basic ")):
+        yield plain.split(" ", 1)[1].strip()
+
+
+def without_secrets(url: str) -> str:
+    """An address without user, password and query."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+class Kind(Enum):
+    """TAKEN: delivered. REFUSED: the backend will never accept this event. MISPLACED: the address seems to accept no
+    events at all. SICK: an error, which may pass, or may be the backend's way to refuse. SILENT: no connection, no
+    answer in time, or a gateway that reports this. BUSY: the backend asks to send later. DENIED: it does not accept who
+    sends. FORBIDDEN: the same, or it forbids this event alone, which only its answers to other events can show.
+    """
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    MISPLACED = "misplaced"
+    SICK = "sick"
+    SILENT = "silent"
+    BUSY = "busy"
+    DENIED = "denied"
+    FORBIDDEN = "forbidden"
+
+
+@dataclass(frozen=True)
+class BackendAnswer:
+    """``text``: for people, without secrets. ``wait``: seconds that the backend asks to wait, None where it does
+    not.
+    """
+
+    kind: Kind
+    text: str = ""
+    wait: float | None = None
+
+
+TAKEN: Final = BackendAnswer(Kind.TAKEN)
+_BY_STATUS: Final = {
+    401: Kind.DENIED,
+    403: Kind.FORBIDDEN,
+    404: Kind.MISPLACED,
+    405: Kind.MISPLACED,
+    407: Kind.DENIED,
+    408: Kind.SILENT,
+    425: Kind.SILENT,
+    429: Kind.BUSY,
+    502: Kind.SILENT,
+    503: Kind.SILENT,
+    504: Kind.SILENT,
+}
+LONGEST_TEXT: Final = 500
+
+
+def of_status(status: int, text: str, retry_after: str | None = None) -> BackendAnswer:
+    """The answer for an HTTP status; ``text``: the response's body, of any length; ``retry_after``: its header."""
+    wait = seconds(retry_after)
+    if 200 <= status < 300:
+        return TAKEN
+    fallback = Kind.MISPLACED if status < 400 else Kind.REFUSED if status < 500 else Kind.SICK
+    kind = _BY_STATUS.get(status, fallback)
+    if status == 503 and wait is not None:
+        kind = Kind.BUSY
+    return BackendAnswer(kind, f"{status} {shortened(text)}".strip(), wait)
+
+
+def shortened(text: str) -> str:
+    """A backend's message on one line of limited length, without control characters."""
+    plain = re.sub(r"[\x00-\x1f\x7f-\x9f\s]+", " ", text).strip()
+    return plain if len(plain) <= LONGEST_TEXT else f"{plain[:LONGEST_TEXT]} …"
+
+
+def seconds(retry_after: str | None, now: datetime | None = None) -> float | None:
+    """The seconds to wait by a Retry-After header (RFC 9110, 10.2.3: seconds or a date); None if it is invalid."""
+    if not retry_after:
+        return None
+    given = retry_after.strip()
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", given):
+        return float(given)
+    try:
+        date = parsedate_to_datetime(given)
+    except ValueError:
+        return None
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+
 
 CONNECT: Final = 10.0
 READ: Final = 30.0
@@ -80,14 +248,14 @@ class HttpSender:
             self._headers["Content-Encoding"] = "gzip"
         self._pool = _pool(self._url, config, connections)
 
-    def send(self, body: bytes) -> Answer:
+    def send(self, body: bytes) -> BackendAnswer:
         """One request. Does not raise for errors of the backend or the network."""
         try:
             bearer = self._config.auth.get_bearer()
         except Exception as error:  # noqa: BLE001 - token providers may be anybody's
-            return Answer(Kind.DENIED, self._secrets.hide(f"no token: {error}"))
+            return BackendAnswer(Kind.DENIED, self._secrets.hide(f"no token: {error}"))
         if bearer and not _VALUE.fullmatch(bearer):
-            return Answer(Kind.DENIED, f"no token: what the settings give as one {_NO_HEADER}")
+            return BackendAnswer(Kind.DENIED, f"no token: what the settings give as one {_NO_HEADER}")
         headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
         sent = gzip.compress(body, compresslevel=3) if self._is_zipped else body
         limit = self._limit(len(body))
@@ -104,9 +272,9 @@ class HttpSender:
             )
         except SSLError as error:
             hint = "check the certificate, or give sslContext.caCertPath in the settings"
-            return Answer(Kind.DENIED, self._secrets.hide(f"TLS: {_words(error)}: {hint}"))
+            return BackendAnswer(Kind.DENIED, self._secrets.hide(f"TLS: {_words(error)}: {hint}"))
         except (HTTPError, OSError) as error:
-            return Answer(Kind.SILENT, self._secrets.hide(_words(error)))
+            return BackendAnswer(Kind.SILENT, self._secrets.hide(_words(error)))
         return self._read(response, float(limit.read_timeout or READ))
 
     def _limit(self, size: int) -> urllib3.Timeout:
@@ -115,7 +283,7 @@ class HttpSender:
         connect, read = min(CONNECT, self._longest), min(READ, self._longest)
         return urllib3.Timeout(connect=connect, read=read + size / _BYTES_A_SECOND)
 
-    def _read(self, response: BaseHTTPResponse, limit: float) -> Answer:
+    def _read(self, response: BaseHTTPResponse, limit: float) -> BackendAnswer:
         """The answer; the status counts, even if the rest of the response never arrives."""
         text, is_whole = _text(response, time.monotonic() + limit)
         if is_whole:
@@ -127,7 +295,7 @@ class HttpSender:
             to = without_secrets(response.headers.get("Location", "nowhere"))
             text = f"a redirect to {to}, not followed: give the address that takes events"
         elif 200 <= status < 300 and is_page:
-            return Answer(Kind.MISPLACED, f"{status} and a web page: give the address of the API")
+            return BackendAnswer(Kind.MISPLACED, f"{status} and a web page: give the address of the API")
         elif 200 <= status < 300:
             return TAKEN
         return of_status(status, self._secrets.hide(text), response.headers.get("Retry-After"))

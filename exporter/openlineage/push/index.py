@@ -1,4 +1,12 @@
-"""The events of a folder in the order to send them in. They are read once and indexed on disk, so memory does not grow.
+"""The events of a folder, indexed on disk in the order in which they are sent.
+
+The SQL tables of the index of a push, and the order in which events are sent.
+
+The entry of an event in the index of a push: its run and parent, its time, and a fingerprint of its lineage.
+
+The event files of a folder, kept open so that an event can be read at its position at any time.
+
+The events of a folder in the order to send them in. They are read once and indexed on disk, so memory does not grow.
 
 The order is by time: the datasets of a day before its runs, parents before their children, START before the end.
 Backends take the last event to arrive for the present state, and a parent that they do not know for another job.
@@ -6,25 +14,177 @@ Backends take the last event to arrive for the present state, and a parent that 
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
 import os
+import shutil
 import sqlite3
+import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from itertools import dropwhile
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from exporter.openlineage.push.entries import entry
-from exporter.openlineage.push.files import opened
-from exporter.openlineage.push.overtaken import Told, overtaken
-from exporter.openlineage.push.tables import EVENT, MOVED, ORDERED, RUN, TABLES, TAIL
+from exporter.errors import UsageError
+from exporter.openlineage.push.ledger import fingerprint, run_and_job
+from exporter.openlineage.push.order import QueuedEvent, overtaken
+from exporter.system import files as compressed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
 
+TABLES: Final = """
+CREATE TABLE events (file INT, at INT, size INT, mark TEXT, is_run INT, run TEXT, time TEXT, is_end INT);
+CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, place TEXT, shape TEXT, parent TEXT, root TEXT, query TEXT,
+    started TEXT, ended TEXT, starts INT, begin TEXT, depth INT DEFAULT 0, chosen INT DEFAULT 1) WITHOUT ROWID;
+CREATE TABLE settled (mark TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE jobs (job TEXT PRIMARY KEY, runs INT, first TEXT, last TEXT) WITHOUT ROWID;
+CREATE TABLE done (run TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE given (run TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE places (place TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIEW chosen AS
+    SELECT e.*, e.rowid AS place, r.starts, r.begin, r.depth, r.query, r.job, e.mark IN (SELECT mark FROM settled)
+        OR (e.is_run AND NOT e.is_end AND e.run IN (SELECT run FROM done)) AS is_settled,
+        CASE WHEN NOT e.is_run THEN substr(e.time, 1, 10) WHEN e.is_end AND r.starts THEN max(e.time, r.begin)
+            ELSE coalesce(r.begin, e.time) END AS due
+    FROM events e LEFT JOIN runs r ON r.run = e.run
+    WHERE coalesce(r.chosen, 1);
+CREATE VIEW unsettled AS SELECT * FROM chosen WHERE NOT is_settled;
+"""
+RUN: Final = """INSERT INTO runs (run, job, place, shape, parent, root, query, started, ended, starts)
+    VALUES (:run, :job, :place, :shape, :parent, :root, :query, :time, :time, NOT :is_end)
+    ON CONFLICT (run) DO UPDATE SET shape = coalesce(excluded.shape, shape), started = min(started, excluded.started),
+    ended = max(ended, excluded.ended), starts = max(starts, excluded.starts)"""
+EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :run, :time, :is_end)"
+ORDERED: Final = """
+SELECT u.file, u.at, u.size, u.mark, u.is_run, j.runs, j.first, j.last,
+    u.is_end AND replace(u.run, '-', '') IN (SELECT run FROM given)
+FROM unsettled u LEFT JOIN jobs j ON j.job = u.job AND u.is_end
+ORDER BY u.due, u.is_run, u.depth, u.query, u.run, u.is_end, u.place"""
+MOVED: Final = """
+SELECT count(*) FROM unsettled u JOIN runs r ON r.run = u.run
+WHERE u.is_end AND r.place NOT IN (SELECT place FROM places)
+    AND substr(r.place, 1, 16) IN (SELECT substr(place, 1, 16) FROM places)"""
+TAIL: Final = """
+SELECT u.file, u.at, u.size, u.mark, u.is_run, u.is_settled
+FROM chosen u WHERE u.is_end OR NOT u.is_settled
+ORDER BY u.due, u.is_run, u.depth, u.query, u.run, u.is_end, u.place"""
+
+
 Json = dict[str, Any]
+_SHAPING: Final = (
+    "columnLineage",
+    "lineage",
+    "lifecycleStateChange",
+    "tags",
+    "documentation",
+    "accessHistory_columnRoutines",
+)
+"""The facets of an output that decide whether two runs of one job have the same lineage."""
+
+
+def entry(line: bytes, where: str, leaves_out: Callable[[Json], str | None]) -> Json | str:
+    """The entry of an event, or the reason why it is left out.
+
+    Keys: ``mark`` (its fingerprint), ``is_run`` and ``is_end`` (0 or 1), ``run`` (null for a dataset), ``time``. Runs
+    also have ``job`` (namespace and name), ``place`` (run and job, as in the ledger), ``shape`` (null at the START),
+    ``parent``, ``root`` and ``query``; null where there is none. Raises UsageError, with ``where``, for a line that is
+    no event.
+    """
+    try:
+        event = json.loads(line)
+        return leaves_out(event) or {"mark": fingerprint(event), **_row(event)}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(f"{where}: is not an OpenLineage event; give the folder that exporter export wrote") from None
+
+
+def _row(event: Json) -> Json:
+    if "run" not in event:
+        return {"is_run": 0, "run": None, "time": event["eventTime"], "is_end": 1}
+    facets = event["run"].get("facets") or {}
+    parent, outputs = facets.get("parent") or {}, event.get("outputs") or []
+    is_end = event.get("eventType") != "START"
+    return {
+        "is_run": 1,
+        "run": event["run"]["runId"],
+        "time": event["eventTime"],
+        "is_end": int(is_end),
+        "job": json.dumps([event["job"]["namespace"], event["job"]["name"]]),
+        "place": run_and_job(event["run"]["runId"], event["job"]),
+        "shape": _shape(event.get("inputs") or [], outputs) if is_end else None,
+        "parent": (parent.get("run") or {}).get("runId"),
+        "root": ((parent.get("root") or {}).get("run") or {}).get("runId"),
+        "query": (facets.get("externalQuery") or {}).get("externalQueryId"),
+    }
+
+
+def _shape(inputs: list[Json], outputs: list[Json]) -> str:
+    """A fingerprint of a run's lineage: its datasets, and the facets of its outputs."""
+    read = [(one["namespace"], one["name"]) for one in inputs]
+    written = [(one["namespace"], one["name"], _told_of(one.get("facets") or {})) for one in outputs]
+    text = json.dumps([read, written], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _told_of(facets: Json) -> Json:
+    return {name: facets[name] for name in _SHAPING if name in facets}
+
+
+def require_events(folder: Path) -> None:
+    """Raises UsageError where a folder has no events, so that this comes before any error about the backend."""
+    for file in _of_one_export(folder)[1]:
+        os.close(file)
+
+
+def opened(folder: Path) -> tuple[list[Path], list[int]]:
+    """The paths, and the open files. They stay the files of one export, even if another one replaces the folder.
+
+    Raises UsageError where there are none, where they are being replaced, or where a compressed one is damaged.
+    """
+    paths, files = _of_one_export(folder)
+    return paths, [_unpacked(path, file) for path, file in zip(paths, files, strict=True)]
+
+
+def _of_one_export(folder: Path) -> tuple[list[Path], list[int]]:
+    files: list[int] = []
+    try:
+        before = folder.stat() if folder.exists() else None
+        paths = compressed.find_files(folder / "events", ".ndjson")
+        files.extend(os.open(path, os.O_RDONLY) for path in paths)
+        if before is None or os.path.samestat(before, folder.stat()):
+            if not paths:
+                raise UsageError(_no_events(folder))
+            return paths, files
+    except FileNotFoundError:
+        pass
+    for file in files:
+        os.close(file)
+    raise UsageError(f"{folder}: was replaced by another export just now; start the push again")
+
+
+def _no_events(folder: Path) -> str:
+    if not folder.is_dir():
+        return f"{folder}: there is no such folder; give the one that exporter export wrote"
+    return f"{folder}: holds no events; give the folder that exporter export wrote, with events among its outputs"
+
+
+def _unpacked(path: Path, file: int) -> int:
+    """The file; for a compressed one its content, in a temporary file without a name."""
+    if path.suffix != compressed.ENDING:
+        return file
+    with open(file, "rb") as packed, tempfile.TemporaryFile() as whole:
+        try:
+            shutil.copyfileobj(gzip.GzipFile(fileobj=packed), whole)
+        except compressed.BROKEN as error:
+            raise UsageError(f"{path}: cannot be unpacked: {error}; export the rows again") from None
+        whole.seek(0)
+        return os.dup(whole.fileno())
+
+
 _BATCH: Final = 1_000
 _DEEPEST: Final = 100
 """The most generations of parents; more can only be a cycle."""
@@ -187,10 +347,10 @@ class Index:
         rows = (row for row in self._db.execute(TAIL) if row[3] not in refused)
         return dropwhile(itemgetter(5), rows)
 
-    def _told(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Told]:
-        for place, (file, at, size, mark, is_run, is_settled) in enumerate(rows):
+    def _told(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[QueuedEvent]:
+        for number, (file, at, size, mark, is_run, is_settled) in enumerate(rows):
             item = Item(file, at, size, mark, bool(is_run), None, None, None)
-            yield Told(place, mark, not is_settled, self.line(item))
+            yield QueuedEvent(number, mark, not is_settled, self.line(item))
 
     def count(self) -> int:
         """The number of chosen events."""

@@ -7,7 +7,7 @@ The file is flushed to disk once a second and at the end; what a failing machine
 again.
 
 The fingerprint depends on an event's content alone, so delivered events are recognized in later exports too: an export
-that replaces a folder passes the ledger on to the new one (:mod:`exporter.places`).
+that replaces a folder passes the ledger on to the new one (:mod:`exporter.engines.places`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import threading
 import time
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from exporter import private
 from exporter.errors import UsageError
+from exporter.system import private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def fingerprint(event: dict[str, Any]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=_DIGITS // 2).hexdigest()
 
 
-def place(run_id: str, job: dict[str, Any]) -> str:
+def run_and_job(run_id: str, job: dict[str, Any]) -> str:
     """The first half of a run's id, in hexadecimal, and a fingerprint of its job."""
     name = json.dumps([job["namespace"], job["name"]])
     half = _DIGITS // 2

@@ -1,16 +1,33 @@
-"""Which events may be sent at once: those that share nothing, and those that read the same thing.
+"""Which events may be sent at once, which ones again, and how fast.
+
+Which events may be sent at once: those that share nothing, and those that read the same thing.
 
 Events are added in the order to send them in. One that writes what an earlier one reads or writes, or reads what an
 earlier one writes, waits for it. So for each run, job and dataset the order holds, whatever each request takes.
+
+Delivered events that have to be sent again, because an event that comes late would otherwise overwrite them.
+
+A backend takes the last event to arrive for the present state. A row that comes late makes an event that belongs before
+others that were delivered. Sent alone, it would bring back a table that was dropped since, or remove columns that were
+added since. So for each dataset that such an event names, the last event that writes it, and the last that names it,
+are sent again after it.
+
+The pace of a push: at most so many events a second; none while the backend asks to wait, and fewer at once after.
 """
 
 from __future__ import annotations
 
+import json
+import random
+import threading
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    import sqlite3
+    from collections.abc import Hashable, Iterable, Iterator
 
 Json = dict[str, Any]
 
@@ -90,3 +107,121 @@ def turn_of(event: Json) -> Turn:
 
 def _named(event: Json, side: str) -> list[tuple[str, str, str]]:
     return [("dataset", one["namespace"], one["name"]) for one in event.get(side) or ()]
+
+
+class QueuedEvent(NamedTuple):
+    """An event: its ``place`` in the order, its fingerprint, whether it is to be sent, and its text."""
+
+    place: int
+    mark: str
+    is_sent: bool
+    line: bytes
+
+
+_TABLE: Final = "CREATE TEMP TABLE told (place INT, mark TEXT, thing TEXT, writes INT, sent INT)"
+_ROW: Final = "INSERT INTO told VALUES (?, ?, ?, ?, ?)"
+_FOLLOW: Final = """
+UPDATE told SET sent = 1 WHERE NOT sent AND place IN (
+    WITH early AS (SELECT thing, min(place) AS place FROM told WHERE sent GROUP BY thing),
+        late AS (
+            SELECT thing, max(t.place) AS named, max(CASE WHEN t.writes THEN t.place END) AS written
+            FROM told t JOIN early e USING (thing) WHERE t.place > e.place GROUP BY thing)
+    SELECT named FROM late UNION ALL SELECT written FROM late)
+"""
+"""An event that is sent again names other datasets too, which may have later events: repeated until nothing is added.
+"""
+
+
+def overtaken(db: sqlite3.Connection, events: Iterable[QueuedEvent]) -> list[str]:
+    """The fingerprints of events to send again. ``events``: in order, from the first one on that is to be sent."""
+    db.execute(_TABLE)
+    db.executemany(_ROW, _rows(events))
+    delivered = {mark for (mark,) in db.execute("SELECT mark FROM told WHERE NOT sent")}
+    while db.execute(_FOLLOW).rowcount > 0:
+        pass
+    found = sorted({mark for (mark,) in db.execute("SELECT mark FROM told WHERE sent")} & delivered)
+    db.execute("DROP TABLE told")
+    return found
+
+
+def _rows(events: Iterable[QueuedEvent]) -> Iterator[tuple[int, str, str, bool, bool]]:
+    """One row for each dataset of each event."""
+    for told in events:
+        event = json.loads(told.line)
+        written = [*(event.get("outputs") or []), *([event["dataset"]] if "dataset" in event else [])]
+        for side, writes in ((event.get("inputs") or [], False), (written, True)):
+            for one in side:
+                thing = json.dumps([one["namespace"], one["name"]])
+                yield told.place, told.mark, thing, writes, told.is_sent
+
+
+FIRST_WAIT: Final = 0.5
+LONGEST_WAIT: Final = 20.0
+
+
+class Stopped(Exception):  # noqa: N818 - no error: the push ends here
+    """The push ends; events that wait are left for the next push."""
+
+
+def backoff(tries: int) -> float:
+    """Seconds to wait after so many tries: doubled each time, and reduced by a random part of up to a half, so that not
+    all requests come again at the same time.
+    """
+    longest = min(FIRST_WAIT * 2.0 ** (tries - 1), LONGEST_WAIT)
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - no secret depends on it
+
+
+class Pace:
+    """``rate``: the most events a second, None for no limit; ``concurrency``: the most requests at once."""
+
+    def __init__(self, rate: float | None, concurrency: int) -> None:
+        self.stopped = threading.Event()
+        self._gap = 1.0 / rate if rate else 0.0
+        self._most, self._allowed = concurrency, float(concurrency)
+        self._running, self._next, self._until = 0, 0.0, 0.0
+        self._turn = threading.Condition()
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Waits until one request may be sent; raises Stopped if the push ends before."""
+        self._enter()
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._running -= 1
+                self._turn.notify()
+
+    def _enter(self) -> None:
+        with self._turn:
+            while not self.stopped.is_set():
+                now = time.monotonic()
+                start = max(self._next, self._until)
+                if now >= start and self._running < int(self._allowed):
+                    self._running += 1
+                    self._next = max(now, self._next) + self._gap
+                    return
+                self._turn.wait(min(max(start - now, 0.001), 0.5) if start > now else 0.5)
+        raise Stopped
+
+    def pause(self, seconds: float) -> None:
+        """The backend asks for time: nothing is sent for so many seconds, and then half as many requests at once."""
+        with self._turn:
+            self._until = max(self._until, time.monotonic() + max(seconds, FIRST_WAIT))
+            self._allowed = max(1.0, self._allowed / 2)
+
+    def ease(self) -> None:
+        """An event was taken: allows slightly more requests at once, up to ``concurrency``."""
+        if self._allowed < self._most:
+            with self._turn:
+                self._allowed = min(float(self._most), self._allowed + 1 / self._allowed)
+                self._turn.notify()
+
+    def is_paused(self) -> bool:
+        return time.monotonic() < self._until
+
+    def stop(self) -> None:
+        """Ends the push: no further request is sent."""
+        self.stopped.set()
+        with self._turn:
+            self._turn.notify_all()

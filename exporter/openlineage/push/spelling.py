@@ -1,19 +1,167 @@
-"""An event with names as its backend spells them, and without datasets whose names the backend cannot hold."""
+"""An event as its backend spells it.
+
+Splits an event into several that add up to it: halves, or the parts that concern some of its inputs.
+
+Names for DataHub, which makes a URN of each job and dataset, and a URI of each dataset.
+
+A URN is a list of parts with commas between them, in parentheses. DataHub escapes none of these characters: a name that
+holds one becomes another URN, or an invalid one. DataHub's Snowflake source writes names without quotes, and in lower
+case by default; only with the same spelling are both the same table. Sources: datahub-project/datahub,
+OpenLineagePlatformResolver and OpenLineageJobMapper (names to URNs), UrnValidationUtil (which URNs are valid),
+SnowflakeIdentifierBuilder (how the Snowflake source spells names).
+
+An event with names as its backend spells them, and without datasets whose names the backend cannot hold.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote_plus
 
-from exporter.openlineage.push import datahub
+from exporter.openlineage.naming import parts
 from exporter.openlineage.push.profiles import datasets
-from exporter.openlineage.push.splitting import with_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Json = dict[str, Any]
+TWICE_TOLD: Final = "lineage"
+"""A facet that repeats the column lineage of ``columnLineage``."""
+
+
+def halves(event: Json) -> tuple[Json, ...]:
+    """Two events that add up to this one; empty where it cannot be split."""
+    inputs, outputs = event.get("inputs") or [], event.get("outputs") or []
+    if len(outputs) > 1:
+        return tuple({**event, "outputs": part} for part in _two(outputs))
+    if len(inputs) > 1:
+        return tuple(with_inputs(event, part) for part in _two(inputs))
+    if not outputs:
+        return ()
+    fields = list(((outputs[0].get("facets") or {}).get("columnLineage") or {}).get("fields") or {})
+    if len(fields) < 2:
+        return ()
+    return tuple({**event, "outputs": [_with_fields(outputs[0], set(part))]} for part in _two(fields))
+
+
+def _two(things: list[Any]) -> tuple[list[Any], list[Any]]:
+    middle = len(things) // 2
+    return things[:middle], things[middle:]
+
+
+def with_inputs(event: Json, inputs: list[Json]) -> Json:
+    """The event with these inputs only, and with the column lineage from them."""
+    kept = {(one["namespace"], one["name"]) for one in inputs}
+
+    def narrow(output: Json) -> Json:
+        facets = dict(output.get("facets") or {})
+        for name, key in (("columnLineage", "inputFields"), (TWICE_TOLD, "inputs")):
+            if name in facets:
+                facets[name] = _of_sources(facets[name], key, kept)
+        has_columns = bool(facets.get("columnLineage", {}).get("fields"))
+        return {**output, "facets": facets if has_columns else without_facet(facets, "columnLineage")}
+
+    return {**event, "inputs": inputs, "outputs": [narrow(one) for one in event["outputs"]]}
+
+
+def _of_sources(facet: Json, key: str, kept: set[tuple[str, str]]) -> Json:
+    """A facet of sources by column, with the sources in these datasets only."""
+
+    def own(sources: list[Json]) -> list[Json]:
+        return [one for one in sources if (one.get("namespace"), one.get("name")) in kept]
+
+    fields = {column: {**told, key: own(told[key])} for column, told in (facet.get("fields") or {}).items()}
+    narrowed = {**facet, "fields": {column: told for column, told in fields.items() if told[key]}}
+    for name in ("inputs", "dataset"):
+        if name in facet:
+            narrowed[name] = own(facet[name])
+    return narrowed if narrowed["fields"] or "fields" in facet else without_facet(narrowed, "fields")
+
+
+def _with_fields(output: Json, columns: set[str]) -> Json:
+    facets = dict(output["facets"])
+    for name in ("columnLineage", TWICE_TOLD):
+        if "fields" in facets.get(name, {}):
+            kept = {column: told for column, told in facets[name]["fields"].items() if column in columns}
+            facets[name] = {**facets[name], "fields": kept}
+    return {**output, "facets": facets}
+
+
+def without_facet(facets: Json, name: str) -> Json:
+    """The facets without one of them."""
+    return {key: value for key, value in facets.items() if key != name}
+
+
+FLOW: Final = "access_history"
+"""The flow of all jobs: DataHub reads it from the job's name, before the first dot."""
+
+_LONGEST: Final = 512
+"""The most bytes of a URN, URL-encoded."""
+_JOB_URN: Final = f"urn:li:dataJob:(urn:li:dataFlow:(snowflake,{FLOW},{{}}),{FLOW}.)"
+_DATASET_URN: Final = "urn:li:dataset:(urn:li:dataPlatform:{},{},PROD)"
+_PLAIN: Final = str.maketrans({",": ";", "(": "[", ")": "]", "\u241f": " "})
+_in_urn: Final = re.compile(r"[,()\u241f]").search
+_LEGAL: Final = re.compile(r"[A-Za-z0-9_.!~'()*;/:@&=+$,?#-]|%[0-9A-Fa-f]{2}|[^\x00-\x9f\s]")
+"""A character of a path that java.net.URI accepts: what RFC 2396 allows, and letters of any language."""
+_has_hash: Final = re.compile(r" \[[0-9a-f]{10}\]\Z").search
+_ends_path: Final = re.compile(r"[?#]").search
+_TAIL: Final = 13
+"""Characters of the hash at the end of a job's name, with its brackets; the hash distinguishes the job from others."""
+
+
+@lru_cache(maxsize=10_000)
+def job_name(namespace: str, name: str) -> str:
+    """A job's name as a task of the one flow. Characters that a URN cannot hold are replaced, and a name that is too
+    long loses its middle. Such a name ends with a hash, the job's own where it has one, so it is still unique to it.
+    """
+    plain, room = name.translate(_PLAIN), _LONGEST - _encoded_length(_JOB_URN.format(namespace))
+    is_too_long = _encoded_length(plain) > room
+    if (is_too_long or plain != name) and not _has_hash(name):
+        plain += f" [{hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()[:10]}]"
+    if is_too_long:
+        head, tail = plain[:-_TAIL], f"\u2026{plain[-_TAIL:]}"
+        while head and _encoded_length(head + tail) > room:
+            head = head[:-1]
+        plain = head + tail
+    return f"{FLOW}.{plain}"
+
+
+def dataset_name(name: str) -> str:
+    """The name of a Snowflake object as DataHub's Snowflake source writes it, except for the letter case.
+
+    >>> dataset_name('DB.S."my ""odd"" table"')
+    'DB.S.my "odd" table'
+    """
+    if '"' not in name:
+        return name
+    return ".".join(part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(name))
+
+
+@lru_cache(maxsize=10_000)
+def unfit(namespace: str, name: str) -> str | None:
+    """Why DataHub can make no URN of a dataset, or only that of another dataset; None where it can."""
+    if found := _in_urn(name):
+        return f"its name has {found[0]!r}, which separates the parts of a URN"
+    if "://" in namespace or "://" in name:
+        illegal = _LEGAL.sub("", name) or name[name.find("#") + 1 :].partition("#")[1]
+        if illegal:
+            return f"its name has {illegal[0]!r}, which a URI cannot have"
+        if not namespace.startswith("snowflake://") and (end := _ends_path(name)):
+            return f"its name has {end[0]!r}, which ends the path of a URI"
+    if _encoded_length(_DATASET_URN.format(namespace.partition("://")[0], name)) > _LONGEST:
+        return f"its name is too long: a URN has {_LONGEST} bytes at most"
+    return None
+
+
+def _encoded_length(text: str) -> int:
+    """The length after Java's URLEncoder."""
+    return len(quote_plus(text, safe="*")) + 2 * text.count("~")
+
+
 _SNOWFLAKE: Final = "snowflake://"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _control: Final = _CONTROL.search
@@ -55,7 +203,7 @@ class Spelling:
 
     def _unfit(self, one: Json) -> str | None:
         if self.urns:
-            return datahub.unfit(one["namespace"], self._name(one["namespace"], one["name"]))
+            return unfit(one["namespace"], self._name(one["namespace"], one["name"]))
         return None if self._holds(one["namespace"] + one["name"]) else _BREAKS
 
     def unfit_columns(self, event: Json) -> Iterator[str]:
@@ -74,14 +222,14 @@ class Spelling:
     def _name(self, namespace: str, name: str) -> str:
         if not namespace.startswith(_SNOWFLAKE):
             return name
-        plain = datahub.dataset_name(name) if self.urns else name
+        plain = dataset_name(name) if self.urns else name
         return plain.lower() if self.lower else plain
 
     def _column(self, namespace: str, name: str) -> str:
         return name.lower() if self.lower and namespace.startswith(_SNOWFLAKE) else name
 
     def _job(self, job: Json) -> Json:
-        name = datahub.job_name(job["namespace"], job["name"]) if self.urns else job["name"]
+        name = job_name(job["namespace"], job["name"]) if self.urns else job["name"]
         return {**job, "name": name if self._holds(name) else _CONTROL.sub(_escaped, name)}
 
     def _reference(self, one: Json) -> Json:

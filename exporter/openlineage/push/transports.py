@@ -13,13 +13,13 @@ from openlineage.client.facet_v2 import parent_run
 from requests.exceptions import ConnectionError as NoConnection
 from requests.exceptions import HTTPError, Timeout
 
-from exporter.openlineage.push.answers import TAKEN, Answer, Kind, of_status, shortened
+from exporter.openlineage.push.http import TAKEN, BackendAnswer, Kind, of_status, shortened
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
     from openlineage.client.transport.kafka import KafkaTransport
 
-    from exporter.openlineage.push.secrets import Secrets
+    from exporter.openlineage.push.http import Secrets
 
 Json = dict[str, Any]
 Event = event_v2.RunEvent | event_v2.JobEvent | event_v2.DatasetEvent
@@ -33,7 +33,7 @@ class Sender(Protocol):
 
     parallel: bool
 
-    def send(self, body: bytes) -> Answer:
+    def send(self, body: bytes) -> BackendAnswer:
         """One request with one event; does not raise for errors of the backend."""
         ...
 
@@ -56,21 +56,21 @@ class TransportSender:
         if transport.kind == "console":
             _show_console()
 
-    def send(self, body: bytes) -> Answer:
+    def send(self, body: bytes) -> BackendAnswer:
         try:
             told = json.loads(body)
             self._transport.emit(told if self._transport.kind in _TAKE_DICTS else as_event(told))
         except HTTPError as error:
             if error.response is None:
-                return Answer(Kind.SILENT, self._hidden(error))
+                return BackendAnswer(Kind.SILENT, self._hidden(error))
             response = error.response
             return of_status(
                 response.status_code, self._secrets.hide(response.text), response.headers.get("Retry-After")
             )
         except (NoConnection, Timeout, ConnectionError, TimeoutError) as error:
-            return Answer(Kind.SILENT, self._hidden(error))
+            return BackendAnswer(Kind.SILENT, self._hidden(error))
         except Exception as error:  # noqa: BLE001 - transports may be anybody's and raise anything
-            return Answer(Kind.SICK, self._hidden(error))
+            return BackendAnswer(Kind.SICK, self._hidden(error))
         return TAKEN
 
     def _hidden(self, error: Exception) -> str:
@@ -95,7 +95,7 @@ class KafkaSender:
         self._transport, self._secrets = transport, secrets
         self._producer: Any = transport.producer
 
-    def send(self, body: bytes) -> Answer:
+    def send(self, body: bytes) -> BackendAnswer:
         said: list[Any] = []
         key = self._transport.message_key or self._own_key(body)
         try:
@@ -106,9 +106,9 @@ class KafkaSender:
             while not said and time.monotonic() < until:
                 self._producer.poll(0.05)
         except Exception as error:  # noqa: BLE001 - BufferError, KafkaException, and what its C library raises
-            return Answer(Kind.SICK, self._hidden(error))
+            return BackendAnswer(Kind.SICK, self._hidden(error))
         if not said:
-            return Answer(Kind.SILENT, "the broker does not answer")
+            return BackendAnswer(Kind.SILENT, "the broker does not answer")
         return TAKEN if said[0] is None else self._refusal(said[0])
 
     def _own_key(self, body: bytes) -> str | None:
@@ -116,9 +116,9 @@ class KafkaSender:
         event = as_event(json.loads(body))
         return self._transport._get_message_key(event)  # noqa: SLF001 - the client has no public call that only asks
 
-    def _refusal(self, error: Any) -> Answer:
+    def _refusal(self, error: Any) -> BackendAnswer:
         kind = Kind.SILENT if getattr(error, "retriable", lambda: False)() else Kind.SICK
-        return Answer(kind, self._hidden(error))
+        return BackendAnswer(kind, self._hidden(error))
 
     def _hidden(self, error: object) -> str:
         return self._secrets.hide(shortened(str(error)))

@@ -11,11 +11,9 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from flask import g, render_template
 
 from exporter.errors import ExporterError
-from exporter.serve.lineage import address
-from exporter.serve.lineage.edges import lineage
-from exporter.serve.lineage.elements import STYLE, elements, title
-from exporter.serve.lineage.picture import Opened, picture
-from exporter.serve.lineage.words import details, tables
+from exporter.serve.lineage import elements as address
+from exporter.serve.lineage.elements import STYLE, details, elements, tables, title
+from exporter.serve.lineage.picture import Opened, lineage, picture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +21,11 @@ if TYPE_CHECKING:
 
     from flask import Flask
 
-    from exporter.serve.lineage.address import Address
-    from exporter.serve.lineage.edges import Lineage
-    from exporter.serve.site import Site, Thing
+    from exporter.serve.lineage.elements import Address
+    from exporter.serve.lineage.picture import Lineage
+    from exporter.serve.site import Site, SiteObject
 
-    Find = Callable[[Thing, str, date | None], Lineage]
+    Find = Callable[[SiteObject, str, date | None], Lineage]
 
 PATH: Final = "/lineage"
 _MOST_KEPT: Final = 16
@@ -124,7 +122,7 @@ def _shown(site: Site, find: Find, asked: Address) -> tuple[Any, Any, Any, Any]:
     )
 
 
-def _thing(site: Site, asked: Address) -> Thing | None:
+def _thing(site: Site, asked: Address) -> SiteObject | None:
     return site.thing(site.iri(asked.path)) if asked.path else site.named(asked.name)[0]
 
 

@@ -1,0 +1,159 @@
+"""An answer as text, and the objects that the names in it mean.
+
+An answer as text: a table for people, CSV for spreadsheets, JSON for programs.
+
+The objects that the names in an answer mean, for pages: a name alone can mean several objects.
+
+The shipped questions answer with names. For pages, their outermost SELECT also has the objects, as columns that end in
+``_iri``. The other columns and the rows stay the same, so a page shows what the command prints. A page can also ask
+about one object by its IRI: an id can belong to objects of two accounts, and an object without an id has only a name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import UsageError
+from exporter.system.terminal import in_json, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+Row = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer as a table. A cell is None where nothing is bound; ``notes``: what else the person has to know, for
+    example that a limit cut the rows.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+
+
+def render(answer: Answer, fmt: str) -> str:
+    """``answer`` in one of :data:`FORMATS`, with a newline at the end."""
+    if fmt not in FORMATS:
+        raise UsageError(f"There is no format {fmt}. There are: {', '.join(FORMATS)}.")
+    return FORMATS[fmt](answer)
+
+
+def _table(answer: Answer) -> str:
+    """Columns side by side; cells are empty where nothing is bound. Control characters become visible characters."""
+    rows = [answer.columns, *(tuple(visible(cell or "") for cell in row) for row in answer.rows)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(answer.columns))]
+    header, *body = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    lines = [header, "  ".join("-" * width for width in widths), *body, _counted(len(answer.rows))]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _csv(answer: Answer) -> str:
+    """CSV with a header (RFC 4180, but lines end in a newline alone). A cell is empty where nothing is bound.
+
+    Spreadsheets run a cell that begins like a formula, and names can begin so. Such a cell gets a ``'`` in front, which
+    spreadsheets take as the mark of a text. So does a cell of ``'`` and then a formula. To get the original back,
+    remove one ``'`` where it stands before ``'``, ``=``, ``+``, ``-``, ``@``, a tab or a carriage return. Numbers are
+    unchanged.
+    """
+    lines = ([_csv_cell(cell or "") for cell in row] for row in (answer.columns, *answer.rows))
+    return "".join(f"{','.join(line)}\n" for line in lines)
+
+
+_is_like_a_formula: Final = re.compile(r"'*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]").match
+_is_number: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII).fullmatch
+_breaks_a_cell: Final = re.compile(r"[,;|\t\r\n\"]").search
+"""Characters that programs take for the end of a cell without quotes: some split cells at others than commas."""
+
+
+def _csv_cell(text: str) -> str:
+    if _is_like_a_formula(text) and not _is_number(text):
+        text = f"'{text}"
+    return '"' + text.replace('"', '""') + '"' if _breaks_a_cell(text) else text
+
+
+def _json(answer: Answer) -> str:
+    """An array of objects, with the names of columns as keys and null where nothing is bound. Control characters for
+    terminals are escaped, which changes no value.
+    """
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    return f"{in_json(json.dumps(rows, ensure_ascii=False, indent=2))}\n"
+
+
+FORMATS: Final[Mapping[str, Callable[[Answer], str]]] = {"table": _table, "csv": _csv, "json": _json}
+
+
+def _counted(rows: int) -> str:
+    return "(1 row)" if rows == 1 else f"({rows} rows)"
+
+
+_OBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "changes": {"object_iri": "object"},
+    "column-copies": {"target_iri": "target"},
+    "column-lineage": {"source_iri": "source", "target_iri": "object"},
+    "downstream-users": {"object_iri": "accessed"},
+    "end-up": {"target_iri": "target"},
+    "exposure": {"object_iri": "object"},
+    "joins": {"left_iri": "left", "right_iri": "right"},
+    "lineage-as-of": {"source_iri": "source"},
+    "policy-access": {"object_iri": "object", "policy_iri": "policy"},
+    "policy-coverage": {"object_iri": "object"},
+    "root-cause": {"source_iri": "source"},
+    "tag-history": {"object_iri": "object"},
+    "unmasked-copies": {"source_iri": "source", "target_iri": "target", "policy_iri": "policy"},
+    "unmasked-reads": {"object_iri": "object"},
+    "unused-objects": {"object_iri": "object"},
+}
+"""Question -> the columns for pages -> the variables of the question that have the objects."""
+_ENDING: Final = "_iri"
+_SELECT: Final = re.compile(r"^SELECT (?:DISTINCT )?(.*?)\s+WHERE \{", re.MULTILINE | re.DOTALL)
+_MEANT: Final = "SELECT DISTINCT ?object ?match_name ?from ?to ?at ?until WHERE {"
+"""The line of all questions that begins the objects that are meant (:mod:`exporter.ask.meant`)."""
+
+
+def with_objects(question: str, query: str) -> str:
+    """The query of a shipped question with the columns for pages. In each group, the objects are one cell."""
+    columns = _OBJECTS.get(question, {})
+    found = _SELECT.search(query)
+    if not columns or found is None:
+        return query
+    is_grouped = re.search(r"^GROUP BY ", query, re.MULTILINE) is not None
+    each = '(GROUP_CONCAT(DISTINCT STR(?{0}); separator=" ") AS ?{1})' if is_grouped else "(?{0} AS ?{1})"
+    more = " ".join(each.format(variable, column) for column, variable in columns.items())
+    return f"{query[: found.end(1)]} {more}{query[found.end(1) :]}"
+
+
+def merged(columns: Sequence[str], rows: Iterable[Row], most: int | None) -> list[Row]:
+    """Rows that differ only in their objects become one, with all of the objects in a cell, sorted and with spaces
+    between (IRIs have none). Up to one row more than ``most``.
+    """
+    is_object = [column.endswith(_ENDING) for column in columns]
+    found: dict[Row, list[set[str]]] = {}
+    for row in rows:
+        key = tuple(None if hides else cell for cell, hides in zip(row, is_object, strict=True))
+        objects = found.get(key)
+        if objects is None:
+            if most is not None and len(found) > most:
+                break
+            objects = found[key] = [set() for _ in columns]
+        for every, cell, hides in zip(objects, row, is_object, strict=True):
+            if hides and cell:
+                every.update(cell.split(" "))
+    return [
+        tuple(
+            " ".join(sorted(every)) or None if hides else cell
+            for cell, every, hides in zip(key, objects, is_object, strict=True)
+        )
+        for key, objects in found.items()
+    ]
+
+
+def about(query: str, thing: str) -> str:
+    """The query of a shipped question about one object: that with the IRI ``thing``. Line numbers stay."""
+    if re.search(r"[\x00-\x20<>\"{}|^`\\]", thing):
+        raise UsageError(f"{thing!r} is not an IRI.")
+    return query.replace(_MEANT, f"{_MEANT} VALUES ?object {{ <{thing}> }}")

@@ -1,0 +1,424 @@
+"""Why an answer is empty, or smaller than the person may think: what the graph knows of it, in notes.
+
+:func:`explain` has all of them, for the command and for pages. It looks up a few triples by index. It asks the question
+again by id only if the answer is empty and the question is quick.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from pyoxigraph import Literal, NamedNode, QuerySolutions
+
+from exporter.ask import names as looking
+from exporter.ask import notes as by_day
+from exporter.ask import notes as short_queries
+from exporter.ask import notes as views
+from exporter.ask import unrecorded
+from exporter.ask.names import Known
+from exporter.ask.parameters import instant, values_of
+from exporter.graph.terms import full
+from exporter.model.identifiers import match_name
+from exporter.publish import manifest
+from exporter.system.files import queries_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from pyoxigraph import Store
+
+    from exporter.ask.answers import Answer
+    from exporter.ask.parameters import Given
+    from exporter.ask.questions import Question
+
+    Asks = Callable[[Given, int], Answer]
+
+_READS: Final = frozenset(
+    {
+        *("changes", "column-readers", "columns-accessed", "downstream-users", "joins", "unmasked-copies"),
+        *("unmasked-reads", "unused-objects", "user-history", "when-accessed", "who-accessed"),
+        *("page-readers", "page-query-reads"),
+    }
+)
+_DATA: Final = frozenset(
+    {
+        *("changes", "column-copies", "column-lineage", "downstream-users", "end-up", "lineage-as-of", "root-cause"),
+        *("sensitive-data-movement", "unmasked-copies", "writers", "page-writes", "page-query-writes"),
+    }
+)
+_ENFORCED: Final = frozenset({"enforced-policy", "masking-policies", "policy-access", "row-access-policies"})
+_DDL: Final = frozenset(
+    {
+        *("changes", "exposure", "former-names", "policy-coverage", "tag-history"),
+        *("page-carriers", "page-changes", "page-settings"),
+    }
+)
+_NEEDED: Final = {
+    "direct_objects_accessed": _READS | _DATA,
+    "base_objects_accessed": _READS | _DATA,
+    "objects_modified": _DATA,
+    "policies_referenced": _ENFORCED | {"unmasked-copies", "unmasked-reads"},
+    "object_modified_by_ddl": _DDL,
+}
+"""What of a row Snowflake can cut (view, "Usage notes") -> the questions that need it."""
+_OF_COLUMNS: Final = frozenset(
+    {"column-copies", "column-lineage", "column-readers", "columns-accessed", "root-cause", "tag-history"}
+    | {"unmasked-copies", "unmasked-reads"}
+)
+_QUICK: Final = frozenset(
+    {
+        *("column-readers", "columns-accessed", "exposure", "policy-coverage", "tag-history", "unmasked-reads"),
+        *("when-accessed", "who-accessed", "writers"),
+    }
+)
+"""Questions that are answered by index for one object. The others are not asked again."""
+_TIMES: Final = ("since", "until", "at")
+_DAY: Final = timedelta(days=1)
+_MOST: Final = 1_000
+"""The most rows and truncated queries that a note counts."""
+_SHOWN: Final = 3
+_MASKED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+ASK {
+  VALUES ?object { @thing@ }
+  VALUES ?match_name { @columns@ }
+  ?column ah:columnOf ?object ; ah:matchName ?match_name .
+  { ?setting ah:onColumn ?column ; ah:property "maskingPolicies" }
+  UNION { ?enforcement ah:protectedColumn ?column ; ah:policyKind "MASKING_POLICY" }
+  UNION {
+    ?tagged a ah:TagSetting ; ah:onColumn ?column ; ah:elementObject ?tag .
+    ?on_tag ah:settingOn ?tag ; ah:property "maskingPolicies" .
+  }
+}
+"""
+_EMPTIED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX dcterms: <http://purl.org/dc/terms/>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?done ?start ?end ?query_id WHERE {
+  VALUES ?thing { @thing@ }
+  {
+    ?version prov:specializationOf ?thing ; prov:wasGeneratedBy ?query .
+    ?query ah:queryType ?done .
+    FILTER(?done = "TRUNCATE_TABLE")
+  } UNION {
+    ?change ah:changedObject ?thing ; ah:operation ?done ; dcterms:isPartOf ?query .
+    FILTER(?done IN ("DROP", "REPLACE", "UNDROP"))
+  }
+  ?query prov:startedAtTime ?start .
+  OPTIONAL { ?query prov:endedAtTime ?end }
+  OPTIONAL { ?query ah:queryId ?query_id }
+}
+"""
+_DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "replaced"}
+_UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
+_READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
+_DATA_OF_OTHERS: Final = ("View", "Stream")
+_TAGGED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+ASK {
+  VALUES ?object { @thing@ }
+  VALUES ?match_name { @columns@ }
+  ?column ah:columnOf ?object ; ah:matchName ?match_name .
+  ?setting ah:onColumn ?column ; a ah:TagSetting .
+}
+"""
+_AROUND: Final = ("Database", "Schema")
+_NO_DATA: Final = ("View", "Materialized view", "Stream", "Function", "Procedure", "External function")
+
+
+def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer and what they mean
+    store: Store, question: Question, given: Given, found: Answer, things: Collection[str], ask: Asks
+) -> list[str]:
+    """The notes on the answer ``found``, none where nothing is known to be missing. ``things``: the IRIs of the objects
+    that the parameters mean at any time; ``ask``: the rows of the question with other parameters, at most so many.
+    """
+    name = question.name
+    about = {*things, *values_of(given, "object")} if question.path.parent != queries_dir() else set(things)
+    notes = [*_outside(store, question, given)]
+    if question.path.parent == queries_dir():
+        notes += by_day.notes_by_day(store, name, given, things)
+        notes += short_queries.notes_on_short_queries(store, name, given)
+        notes += unrecorded.notes(store, name, given)
+        notes += looking.without_ids(store, given, found, things)
+        notes += views.notes_on_views(store, name, given, found, things)
+    elif not name.startswith("page-"):
+        return notes
+    notes += unrecorded.of_containers(store, name, given, found, about)
+    if not found.rows:
+        notes += _emptied(store, name, given, things)
+        notes += _by_id(store, question, given, things, ask)
+        notes += _of_policies(store, name, given, things)
+        notes += (note for thing in sorted(about) for note in _of_kind(store, name, thing))
+    notes += _shared(store, name, about)
+    notes += _truncated(store, name, given)
+    return list(dict.fromkeys(notes))
+
+
+def left_out(graph: Path) -> list[str]:
+    """What the settings of the export in the folder ``graph`` left out, from its manifest, and rows that are in
+    quarantine, from its report. None for a graph without them.
+    """
+    settings, report = _told(graph / manifest.NAME).get("settings"), _told(graph / "report.json")
+    notes = []
+    if isinstance(settings, dict):
+        said = [f"{name} {settings[name]}" for name in ("since", "until") if settings.get(name)]
+        if settings.get("filter"):
+            said.append("[filter]")
+        if settings.get("forget_before"):
+            said.append(f"forget_before {settings['forget_before']}")
+        if said:
+            what = " and ".join(said)
+            notes.append(f"The settings of this export leave out rows or objects: {what}. Answers lack them.")
+    if isinstance(report.get("quarantined"), int) and report["quarantined"]:
+        notes.append(
+            f"{report['quarantined']:,} rows of the last run are in quarantine; answers lack them "
+            "(exporter quarantine lists them)."
+        )
+    return notes
+
+
+def _told(path: Path) -> dict[str, Any]:
+    with suppress(OSError, ValueError):
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return told if isinstance(told, dict) else {}
+    return {}
+
+
+def no_row(store: Store) -> str:
+    """The note on an empty answer of which nothing else is known."""
+    known = period(store)
+    when = "" if known is None else f" from {known[0]} to {known[1]}"
+    return f"No row{when} has what this question asks for."
+
+
+# --- times ------------------------------------------------------------------------------------------------------------
+
+
+def period(store: Store) -> tuple[str, str] | None:
+    """The times of the first and the last query on record, in the form of the graph; None where there is no query."""
+    first, last = _values(store, None, "ah:firstQueryTime"), _values(store, None, "ah:lastQueryTime")
+    if not first or not last:  # a graph without the description of its export
+        first = last = _values(store, None, "prov:startedAtTime")
+    return (min(first, key=_instant), max(last, key=_instant)) if first and last else None
+
+
+def _outside(store: Store, question: Question, given: Given) -> Iterator[str]:
+    """A note if a time is before the first day on record or after the last one."""
+    asked = [
+        (one.name, value)
+        for one in question.parameters
+        if one.kind == "time" and one.name in _TIMES
+        for value in values_of(given, one.name)
+    ]
+    known = period(store) if asked else None
+    if known is None:
+        return
+    first, last = (_instant(time) for time in known)
+    begin = first.replace(hour=0, minute=0, second=0, microsecond=0)
+    end = last.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY
+    outside = [
+        f"{name}={value}"
+        for name, value in asked
+        if not begin <= (time := instant(name, value)) <= end
+        or (name == "until" and time <= first)
+        or (name == "since" and time > last)
+        or (name == "at" and time < first)
+    ]
+    if outside:
+        yield (
+            f"The record covers {known[0]} to {known[1]}: {', '.join(outside)} "
+            f"{'is' if len(outside) == 1 else 'are'} outside of it."
+        )
+
+
+def _instant(time: str) -> datetime:
+    return datetime.fromisoformat(time).astimezone(UTC)
+
+
+# --- the same question by id ------------------------------------------------------------------------------------------
+
+
+def _by_id(
+    store: Store,
+    question: Question,
+    given: Given,
+    things: Collection[str],
+    ask: Asks,
+) -> Iterator[str]:
+    """For an empty answer by name: the rows that there are by the ids of what had the name. The name counts only as
+    long as an object had it, the id always.
+    """
+    takes = {one.name for one in question.parameters}
+    if not {"object_name", "object_id"} <= takes or "object_name" not in given or "object_id" in given:
+        return
+    known = Known(store)
+    for turn in islice(_renamed(known, things), _SHOWN):
+        sharper: dict[str, list[str]] = {
+            **{one: values_of(given, one) for one in given if one != "object_name"},
+            "object_id": [str(turn[0])],
+        }
+        if "domain" in takes:
+            sharper["domain"] = [turn[1]]
+        said = f"object_id={turn[0]}" + (f" domain={turn[1]}" if "domain" in takes and turn[1] != "Table" else "")
+        was = f"its names: {turn[2]}"
+        if question.name not in _QUICK:
+            yield f"Ask by {said}, too: {was}."
+            continue
+        rows = len(ask(sharper, _MOST).rows)
+        if rows:
+            many = f"{rows:,} {'row' if rows == 1 else 'rows'}" if rows < _MOST else f"{_MOST:,} rows or more"
+            yield f"As {said} it has {many}; {was}."
+
+
+def _renamed(known: Known, things: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Id, kind and names of the objects that had several names, or whose name ended."""
+    for thing in sorted(things):
+        names = known.names_of(thing)
+        if names and names[0].ident and (len(names) > 1 or names[-1].until is not None):
+            told = ", ".join(
+                f"{one.name} from {one.since}" + (f" until {one.until}" if one.until else "") for one in names[-_SHOWN:]
+            )
+            yield names[0].ident, names[0].domain, told
+
+
+# --- what cannot be known ---------------------------------------------------------------------------------------------
+
+
+def _of_kind(store: Store, question: str, thing: str) -> Iterator[str]:
+    """For an empty answer about an object of whose kind rows do not say what was asked."""
+    kind = min(_values(store, thing, "ah:domain"), default="")
+    name = min(_values(store, thing, "rdfs:label"), default=thing)
+    if kind == "Stage" and question in _OF_COLUMNS:
+        yield f"{name} is a stage: rows name no columns of stages, so nothing is known of its columns."
+    elif kind == "Stage" and question in _READS | _DATA:
+        yield (
+            f"{name} is a stage: its files can be read and written outside of Snowflake, and by what has no row; "
+            "only COPY, PUT, GET and queries on it are on record."
+        )
+    elif kind in _NO_DATA and question in _DATA - {"lineage-as-of", "root-cause"}:
+        yield (
+            f"{name} is a {kind.lower()}: it holds no data of its own. "
+            f"{views.behind(store, thing) or _UNKNOWN_BEHIND}, too."
+            + (_READ_ITSELF if question == "sensitive-data-movement" and kind in _DATA_OF_OTHERS else "")
+        )
+    elif kind in _AROUND and question in _READS | _DATA:
+        yield f"{name} is a {kind.lower()}: rows tell reads and writes of the objects in it. Ask for these."
+    elif kind == "Share" and question in _READS | _DATA:
+        yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."
+
+
+def _emptied(store: Store, question: str, given: Given, things: Collection[str]) -> Iterator[str]:
+    """For an empty answer about what an object held at a time: the last statement before that took its data away."""
+    times = [instant("at", one) for one in values_of(given, "at")] if question in views.UPWARD else []
+    for thing in sorted(things) if times else ():
+        answer = store.query(_EMPTIED.replace("@thing@", str(NamedNode(thing))))
+        done = sorted(
+            (_instant(end), row["done"].value, end, row["query_id"].value if row["query_id"] else "")
+            for row in (answer if isinstance(answer, QuerySolutions) else ())
+            if _instant(end := (row["end"] or row["start"]).value) <= max(times)
+        )
+        if done and done[-1][1] in _DONE:
+            _, what, time, ident = done[-1]
+            name = min(_values(store, thing, "rdfs:label"), default=thing)
+            yield (
+                f"{name} was {_DONE[what]} at {time}{f' (query {ident})' if ident else ''}: what it held before is not "
+                "in the answer."
+            )
+
+
+def _of_policies(store: Store, question: str, given: Given, things: Collection[str]) -> Iterator[str]:
+    """For an empty answer to a question that is only about what has a mask, a tag or a grant."""
+    known = period(store)
+    first = "the first row" if known is None else known[0]
+    if question == "exposure":
+        yield (
+            "Rows record grants to shares, and shares that are open to accounts: what roles may do, and what was "
+            f"granted before {first}, is not on record."
+        )
+    columns = [match_name(one) for one in values_of(given, "column_name")]
+    for thing in sorted(things):
+        name = min(_values(store, thing, "rdfs:label"), default=thing)
+        if question == "unmasked-reads" and not _is_masked(store, thing, columns):
+            what = f"{name}.{', '.join(values_of(given, 'column_name'))}" if columns else f"a column of {name}"
+            yield (
+                f"No row shows a masking policy on {what}, so the question does not apply: whoever read it read "
+                "it in clear (column-readers lists the readers)."
+            )
+        if question == "policy-coverage" and not _has_tag(store, thing):
+            yield f"No row sets a tag on {name}: policy-coverage lists only what has a tag."
+        if question == "tag-history" and columns and not _holds(store, _TAGGED, thing, columns):
+            what = ", ".join(values_of(given, "column_name"))
+            yield f"No row sets a tag on {name}.{what}: what was set before {first} is not on record."
+
+
+def _is_masked(store: Store, thing: str, columns: list[str]) -> bool:
+    """Whether a column had a masking policy at any time: set on it or on its tag, or enforced."""
+    return _holds(store, _MASKED, thing, columns)
+
+
+def _holds(store: Store, question: str, thing: str, columns: list[str]) -> bool:
+    """The answer of an ASK about the columns of a thing; about any of its columns if none are given."""
+    values = " ".join(str(Literal(one)) for one in columns) or "UNDEF"
+    return bool(store.query(question.replace("@thing@", f"<{thing}>").replace("@columns@", values)))
+
+
+def _has_tag(store: Store, thing: str) -> bool:
+    settings = store.quads_for_pattern(None, NamedNode(full("ah:settingOn")), NamedNode(thing))
+    kind, tag = NamedNode(full("rdf:type")), NamedNode(full("ah:TagSetting"))
+    return any(any(store.quads_for_pattern(one.subject, kind, tag)) for one in settings)
+
+
+def _shared(store: Store, question: str, things: Collection[str]) -> Iterator[str]:
+    """Readers in other accounts of what is open to them through a share."""
+    if question not in _READS:
+        return
+    to_share, granted = NamedNode(full("ah:grantedTo")), NamedNode(full("ah:grantedObject"))
+    for thing in sorted(things):
+        grants = (quad.subject for quad in store.quads_for_pattern(None, granted, NamedNode(thing)))
+        if any(any(store.quads_for_pattern(one, to_share, Literal("SHARE"))) for one in grants):
+            name = min(_values(store, thing, "rdfs:label"), default=thing)
+            yield f"{name} was granted to a share: reads in other accounts are in their own ACCESS_HISTORY alone."
+
+
+def _truncated(store: Store, question: str, given: Given) -> Iterator[str]:
+    """How many queries in the time that is asked for were cut at a place that the question needs."""
+    places = sorted(place for place, questions in _NEEDED.items() if question in questions)
+    queries: set[str] = set()
+    cut: set[str] = set()
+    for place in places:
+        quads = store.quads_for_pattern(None, NamedNode(full("ah:incomplete")), Literal(f"{place} TRUNCATED"))
+        for quad in islice(quads, _MOST):
+            if isinstance(quad.subject, NamedNode) and _is_asked_for(store, quad.subject.value, given):
+                queries.add(quad.subject.value)
+                cut.add(place)
+    if queries:
+        many = f"{len(queries):,}" + (" or more" if len(queries) >= _MOST else "")
+        are = "query was" if len(queries) == 1 else "queries were"
+        some = next(iter(_values(store, min(queries), "ah:queryId")), "")
+        yield (
+            f"{many} {are} cut by Snowflake ({', '.join(sorted(cut))}), so the answer may lack what they did"
+            + (f"; the first is {some}." if some else ".")
+        )
+
+
+def _is_asked_for(store: Store, query: str, given: Given) -> bool:
+    """Whether a query is in the time, by the user, and the one, that the parameters ask for."""
+    ids = values_of(given, "query_id")
+    if ids and not set(ids) & set(_values(store, query, "ah:queryId")):
+        return False
+    times = [_instant(time) for time in _values(store, query, "prov:startedAtTime")]
+    since = [instant("since", one) for one in values_of(given, "since")]
+    until = [instant("until", one) for one in (*values_of(given, "until"), *values_of(given, "at"))]
+    return not times or ((not since or max(times) >= min(since)) and (not until or min(times) <= max(until)))
+
+
+def _values(store: Store, subject: str | None, term: str) -> AbstractSet[str]:
+    quads = store.quads_for_pattern(NamedNode(subject) if subject else None, NamedNode(full(term)), None)
+    return {quad.object.value for quad in quads if isinstance(quad.object, Literal | NamedNode)}

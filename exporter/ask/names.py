@@ -1,0 +1,564 @@
+"""The names that a question gives: looked up, and the nearest ones where there is none.
+
+Looks up in the graph what parameters name, by index; finds the nearest names where it has none.
+
+Looks up what parameters name before a question is asked, so that an empty answer comes with its reason.
+
+A note says which name, id, kind, column, user or query the graph does not have, with the nearest that it has; and which
+objects have another name now; and, with the answer, that a DROP, RENAME or SWAP without an id may have changed what a
+name means (:func:`without_ids`). An error says which name or id several kinds of things have, with the choice of kinds.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from pyoxigraph import Literal, NamedNode, QuerySolutions, Store
+
+from exporter.ask.parameters import Parameter, instant, values_of
+from exporter.errors import UsageError
+from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES, full
+from exporter.model.identifiers import match_name
+from exporter.system.terminal import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from pyoxigraph import QuerySolution
+
+    from exporter.ask.answers import Answer
+    from exporter.ask.parameters import Given
+
+NEAREST: Final = 3
+"""How many of the nearest names a message lists."""
+_MANY: Final = 5_000
+"""Up to so many names are all compared, in some tenths of a second. Of more, only those with a similar start or end
+are.
+"""
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An object during a period in which it had a name: from ``since`` until ``until`` (None: it still has it), times
+    in the form of the graph.
+
+    ``iri``: the object; ``domain``: its kind; ``ident``: Snowflake's id, None where no row gives it.
+    """
+
+    since: str
+    iri: str
+    domain: str
+    ident: str | None
+    name: str
+    until: str | None
+
+    @property
+    def order(self) -> tuple[datetime, str, datetime]:
+        """By the start, of one object the present name last. Times of the graph cannot be compared as texts, since
+        they have fractions of any length.
+        """
+        begin, end = (datetime.fromisoformat(time) if time else _NEVER for time in (self.since, self.until))
+        return begin, self.iri, end
+
+    @property
+    def thing(self) -> str:
+        """``Table 66564``."""
+        return f"{self.domain} {self.ident}" if self.ident else f"{self.domain} without an id"
+
+    @property
+    def account(self) -> str:
+        """The part of its IRI that the IRIs of all objects of its account begin with."""
+        return self.iri.rsplit("/", 2 if self.ident else 3)[0]
+
+
+class Known:
+    """Look-ups in one graph."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def has_names_to_match(self) -> bool:
+        """False for a graph that an older version made: its names have no ``ah:matchName``."""
+        return self._any("ah:matchName") or not self._any("ah:nameText")
+
+    def turns(self, name: str) -> list[Turn]:
+        """Every object that had the name, once for each period in which it had it, ordered by the start."""
+        named = self._subjects("ah:matchName", Literal(match_name(name)))
+        return sorted((turn for one in named for turn in self._turns(one)), key=lambda turn: turn.order)
+
+    def names_of(self, iri: str) -> list[Turn]:
+        """All names that an object had, ordered by when it got them."""
+        names = self._objects(NamedNode(iri), "ah:hasName")
+        turns = (turn for name in names if isinstance(name, NamedNode) for turn in self._turns(name))
+        return sorted(turns, key=lambda turn: turn.order)
+
+    def _turns(self, named: NamedNode) -> Iterator[Turn]:
+        since, text = self._text(named, "ah:validFrom"), self._text(named, "ah:nameText")
+        if since is None or text is None:
+            return
+        for thing in self._subjects("ah:hasName", named):
+            domain, ident = self._text(thing, "ah:domain"), self._text(thing, "ah:objectId")
+            yield Turn(since, thing.value, domain or "Object", ident, text, self._text(named, "ah:validUntil"))
+
+    def of_id(self, ident: str) -> list[Turn]:
+        """The objects with the id, each once, under its latest name."""
+        found = []
+        for thing in self._subjects("ah:objectId", Literal(ident)):
+            names = self.names_of(thing.value)
+            domain = self._text(thing, "ah:domain") or "Object"
+            found.append(names[-1] if names else Turn("", thing.value, domain, ident, "", None))
+        return sorted(found, key=lambda turn: turn.domain)
+
+    def is_of_kind(self, iri: str, kind: str) -> bool:
+        """Whether an object is of the kind ``kind`` (in any spelling), by its domain or one of its classes."""
+        thing = NamedNode(iri)
+        classes = [one.value.rpartition("#")[2] for one in self._objects(thing, "rdf:type")]
+        return _plain(kind) in {_plain(self._text(thing, "ah:domain") or ""), *map(_plain, classes)}
+
+    def has_kind(self, kind: str) -> bool:
+        """Whether the graph has any object of the kind."""
+        if _plain(kind) in map(_plain, self.kinds()):
+            return True
+        every = {*DOMAIN_CLASSES.values(), *(name for names in KIND_CLASSES.values() for name in names)}
+        classes = [name for name in every if _plain(name.partition(":")[2]) == _plain(kind)]
+        return any(self._subjects("rdf:type", NamedNode(full(name))) for name in classes)
+
+    def kinds(self) -> list[str]:
+        """The kinds of objects in the graph."""
+        return sorted(self._texts("ah:domain"))
+
+    def has_column(self, name: str, things: Iterable[str]) -> bool:
+        """Whether any of the objects has a column of that name."""
+        columns = self._subjects("ah:matchName", Literal(match_name(name)))
+        owners = {owner.value for column in columns for owner in self._objects(column, "ah:columnOf")}
+        return not owners.isdisjoint(things)
+
+    def columns(self, things: Iterable[str]) -> set[str]:
+        """The names of the objects' columns."""
+        columns = [one for thing in things for one in self._subjects("ah:columnOf", NamedNode(thing))]
+        return {name for column in columns if (name := self._text(column, "ah:columnName"))}
+
+    def has_user(self, name: str) -> bool:
+        """Whether there is a user of that name; one in quotes has to be as Snowflake stores it."""
+        if name.startswith('"'):
+            stored = name.removeprefix('"').removesuffix('"').replace('""', '"')
+            return bool(self._subjects("ah:userName", Literal(stored)))
+        named = self._subjects("ah:matchName", Literal(match_name(name)))
+        return any(self._text(one, "ah:userName") is not None for one in named)
+
+    def has_query(self, ident: str) -> bool:
+        """Whether the graph has a query with the id: one with a row, or one that another names as its parent."""
+        return bool(self._subjects("ah:queryId", Literal(ident)))
+
+    def every(self, term: str) -> set[str]:
+        """All texts of a property: ``ah:nameText``, ``ah:userName``, ``ah:queryId`` …"""
+        return self._texts(term)
+
+    # --- triples ------------------------------------------------------------------------------------------------------
+
+    def _any(self, term: str) -> bool:
+        return next(self._store.quads_for_pattern(None, NamedNode(full(term)), None), None) is not None
+
+    def _subjects(self, term: str, value: Literal | NamedNode) -> list[NamedNode]:
+        quads = self._store.quads_for_pattern(None, NamedNode(full(term)), value)
+        return [quad.subject for quad in quads if isinstance(quad.subject, NamedNode)]
+
+    def _objects(self, subject: NamedNode, term: str) -> list[NamedNode | Literal]:
+        quads = self._store.quads_for_pattern(subject, NamedNode(full(term)), None)
+        return [quad.object for quad in quads if isinstance(quad.object, NamedNode | Literal)]
+
+    def _text(self, subject: NamedNode, term: str) -> str | None:
+        return min((one.value for one in self._objects(subject, term)), default=None)
+
+    def _texts(self, term: str) -> set[str]:
+        quads = self._store.quads_for_pattern(None, NamedNode(full(term)), None)
+        return {quad.object.value for quad in quads if isinstance(quad.object, Literal)}
+
+
+def _plain(kind: str) -> str:
+    """``External table``, ``EXTERNAL_TABLE`` and ``ExternalTable`` are one kind."""
+    return kind.lower().replace(" ", "").replace("_", "")
+
+
+def nearest(name: str, every: Iterable[str]) -> list[str]:
+    """The names that are most similar to ``name``; names with the same last part come first."""
+    wanted, by_match = match_name(name), {match_name(one): one for one in every}
+    last = f".{wanted.rpartition('.')[2]}"
+    same_end = sorted(one for one in by_match if one.endswith(last) and one != wanted)
+    near = get_close_matches(wanted, _alike(wanted, by_match), n=NEAREST)
+    if same_end and near and near[0] in same_end:
+        same_end, near = near, same_end
+    return [by_match[one] for one in dict.fromkeys([*same_end, *near])][:NEAREST]
+
+
+def _alike(wanted: str, names: Collection[str]) -> list[str]:
+    """All of the names if they are few. Of many, those next to the wanted one when sorted by beginning and by end."""
+    if len(names) <= _MANY:
+        return sorted(names)
+    forward, backward = sorted(names), sorted(one[::-1] for one in names)
+    beginning, end = bisect_left(forward, wanted), bisect_left(backward, wanted[::-1])
+    half = _MANY // 4
+    found = forward[max(0, beginning - half) : beginning + half]
+    found += [one[::-1] for one in backward[max(0, end - half) : end + half]]
+    return sorted(set(found))
+
+
+_SHOWN: Final = 20
+"""How many objects, and how many former names, a message lists at most."""
+_ONE_SPACE: Final = frozenset(("Table", "View"))
+"""Kinds that share their names: of these, no two objects have one name at one time (Snowflake, "Identifier
+requirements").
+"""
+_ASIDE: Final = ("Tag", "Object")
+"""Kinds that do not make a name ambiguous: tags are asked for by their own parameter, and "Object" may be any kind."""
+
+_SAME_NAME: Final = "ah:sameNameAs"
+_WITHOUT_ID: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX dcterms: <http://purl.org/dc/terms/>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?nameless ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+  VALUES ?nameless { @nameless@ }
+  ?change ah:changedObject ?nameless ; ah:operation ?operation ; ah:objectName ?name ; prov:startedAtTime ?time ;
+    dcterms:isPartOf ?query .
+  OPTIONAL { ?change ah:newName ?new }
+  OPTIONAL { ?change ah:swappedWithName ?swapped }
+  OPTIONAL { ?query ah:queryId ?query_id }
+  FILTER(?operation IN ("DROP", "UNDROP") || BOUND(?new) || BOUND(?swapped))
+}
+ORDER BY ?time ?name
+"""
+_MOST_NAMES: Final = 1_000
+"""The most names of an answer that are looked up."""
+_FEW: Final = 5
+"""How many changes without an id, and objects that they may be about, a note lists at most."""
+
+
+@dataclass
+class Looked:
+    """``given``: the parameters, with those that the look-up added; ``notes``: what the person has to know; ``things``:
+    the IRIs of the objects that names and ids mean, at any time.
+    """
+
+    given: dict[str, list[str]]
+    notes: list[str] = field(default_factory=list)
+    things: set[str] = field(default_factory=set)
+
+
+def look_up(store: Store, parameters: Sequence[Parameter], given: Given) -> Looked:
+    """Looks up the values of all parameters; raises UsageError where a name or id is ambiguous."""
+    looked = Looked({name: values_of(given, name) for name in given})
+    by_kind = {parameter.kind: parameter for parameter in parameters if parameter.name in given}
+    known = Known(store)
+    _look_up_kinds(known, by_kind, looked)
+    things = looked.things = _look_up_objects(known, parameters, by_kind, looked)
+    if "column" in by_kind:
+        _look_up_columns(known, by_kind["column"], things, looked)
+    if "tag" in by_kind:
+        _look_up_tags(known, by_kind["tag"], looked)
+    if "user" in by_kind:
+        _look_up_texts(known, by_kind["user"], known.has_user, "ah:userName", looked)
+    if "query" in by_kind:
+        _look_up_texts(known, by_kind["query"], known.has_query, "ah:queryId", looked)
+    return looked
+
+
+def _look_up_texts(known: Known, parameter: Parameter, has: Callable[[str], bool], term: str, looked: Looked) -> None:
+    for value in looked.given[parameter.name]:
+        if not has(value):
+            looked.notes.append(_none(parameter.kind, value, known.every(term)))
+
+
+def _look_up_columns(known: Known, parameter: Parameter, things: set[str], looked: Looked) -> None:
+    """Looks up columns of the objects that are meant; without such objects there is nothing to add."""
+    for value in looked.given[parameter.name] if things else ():
+        if not known.has_column(value, things):
+            looked.notes.append(_none("column", value, known.columns(things)).replace("the graph", "the object"))
+
+
+def _look_up_tags(known: Known, parameter: Parameter, looked: Looked) -> None:
+    for value in looked.given[parameter.name]:
+        if not any(turn.domain == "Tag" for turn in known.turns(value)):
+            looked.notes.append(_none("tag", value, known.every("ah:nameText")))
+
+
+def _none(word: str, value: str, every: Iterable[str]) -> str:
+    near = nearest(value, every)
+    return f"There is no {word} {value} in the graph." + (f" The nearest: {', '.join(near)}." if near else "")
+
+
+def _look_up_kinds(known: Known, by_kind: dict[str, Parameter], looked: Looked) -> None:
+    for kind in looked.given[by_kind["domain"].name] if "domain" in by_kind else ():
+        if not known.has_kind(kind):
+            looked.notes.append(f"There is no object of the kind {kind} in the graph, but: {', '.join(known.kinds())}.")
+
+
+# --- objects ----------------------------------------------------------------------------------------------------------
+
+
+def _look_up_objects(
+    known: Known, parameters: Sequence[Parameter], by_kind: dict[str, Parameter], looked: Looked
+) -> set[str]:
+    """The objects that names and ids mean, at any time."""
+    domain = next((parameter for parameter in parameters if parameter.kind == "domain"), None)
+    kinds = looked.given.get(domain.name, []) if domain else []
+    idents = looked.given.get(by_kind["object id"].name, []) if "object id" in by_kind else []
+    if "object" not in by_kind:
+        default = [domain.default] if domain and domain.default else []
+        return {turn.iri for ident in idents for turn in _of_id(known, ident, kinds or default, looked)}
+    if not known.has_names_to_match():
+        raise UsageError(
+            "This graph holds no names to match, since an older version of exporter made it: export its rows again "
+            "(exporter export … --replace), or ask by --param object_id=ID."
+        )
+    names = looked.given[by_kind["object"].name]
+    by_name = {name: _of_name(known, name, kinds, idents, looked) for name in names}
+    if not kinds and not idents:
+        _choose(domain, by_name, looked)
+    return {turn.iri for found in by_name.values() for turn in found}
+
+
+def _of_name(known: Known, name: str, kinds: list[str], idents: list[str], looked: Looked) -> list[Turn]:
+    turns = known.turns(name)
+    if not turns:
+        looked.notes.append(_none("object", name, known.every("ah:nameText")))
+        return []
+    found = [
+        turn
+        for turn in turns
+        if (not kinds or any(known.is_of_kind(turn.iri, kind) for kind in kinds))
+        and (not idents or turn.ident in idents)
+    ]
+    if found:
+        accounts = {turn.account for turn in found}
+        if len(accounts) > 1:
+            looked.notes.append(
+                f"{name} is a name in {len(accounts)} accounts: the answer has the objects with this name in each."
+            )
+        looked.notes += _renamed(known, name, found, looked.given)
+    else:
+        sharper = " and ".join([*(f"domain={kind}" for kind in kinds), *(f"object_id={ident}" for ident in idents)])
+        looked.notes.append(f"No object that was called {name} has {sharper}. There is:{_listed(turns)}")
+    return found
+
+
+def _of_id(known: Known, ident: str, kinds: list[str], looked: Looked) -> list[Turn]:
+    things = known.of_id(ident)
+    if not things:
+        looked.notes.append(_none("object with the id", ident, known.every("ah:objectId")))
+        return []
+    found = [turn for turn in things if not kinds or any(known.is_of_kind(turn.iri, kind) for kind in kinds)]
+    if not found:
+        looked.notes.append(
+            f"There is no {' or '.join(kinds)} with the id {ident}. Give the kind with --param domain=KIND:"
+            + _listed(things)
+        )
+    elif not kinds and len(found) > 1:
+        raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(found)}")
+    return found
+
+
+def _choose(domain: Parameter | None, by_name: dict[str, list[Turn]], looked: Looked) -> None:
+    """Where things of several kinds have one name, takes the question's default kind, if the other names are of that
+    kind too; otherwise raises UsageError. Names that mean things of one kind each combine, whatever the kinds are.
+    """
+    for name, found in by_name.items():
+        if domain is None or len(_spaces(found)) < 2:
+            continue
+        others = set().union(*(_spaces(turns) for other, turns in by_name.items() if other != name))
+        is_enough = domain.default in _spaces(found) and all(one == domain.default for one in others)
+        if is_enough and domain.default != "Table":
+            looked.given[domain.name] = [str(domain.default)]
+            looked.notes.append(
+                f"{name}: the {domain.default} is used. Choose another with --param domain=KIND:{_listed(found)}"
+            )
+            return
+        raise UsageError(
+            f"{name} is the name of several kinds of things. Choose one with --param {domain.name}=KIND:"
+            + _listed(found)
+        )
+
+
+def _spaces(found: Iterable[Turn]) -> set[str]:
+    """The kinds of things, of those that a name can mean alone; tables and views are one."""
+    return {("Table" if turn.domain in _ONE_SPACE else turn.domain) for turn in found if not _is_aside(turn)}
+
+
+def _is_aside(turn: Turn) -> bool:
+    return turn.domain in _ASIDE or turn.domain.endswith(" Policy")
+
+
+def _listed(turns: Iterable[Turn]) -> str:
+    lines = [
+        f"\n  {visible(turn.thing)}" + (f", {visible(turn.name)}, from {turn.since}" if turn.name else "")
+        + (f" until {turn.until}" if turn.until else "")
+        for turn in turns
+    ]  # fmt: skip
+    more = [f"\n  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return "".join([*lines[:_SHOWN], *more])
+
+
+# --- names that changed -----------------------------------------------------------------------------------------------
+
+
+def _renamed(known: Known, name: str, found: list[Turn], given: Given) -> Iterator[str]:
+    """Notes on objects that had the name and have another now, and on names that no object had at the time ``at``."""
+    for at in values_of(given, "at"):
+        if not any(_holds(turn, instant("at", at)) for turn in found):
+            yield f"No object was called {name} at {at}. There is:{_listed(found)}"
+    gone = {turn.iri: turn for turn in found if turn.until is not None}
+    for iri in {turn.iri for turn in found if turn.until is None}:
+        gone.pop(iri, None)
+    lines = [
+        f"{turn.thing} had the name {name} until {turn.until}, and is called {present.name} now."
+        for iri, turn in gone.items()
+        for present in known.names_of(iri)
+        if present.until is None  # none of an object that was dropped, or whose name another one took
+    ]
+    lines += _dropped(known, name, found, given)
+    yield from lines[:_SHOWN]
+    if len(lines) > _SHOWN:
+        yield f"The same is true of {len(lines) - _SHOWN} more objects."
+
+
+def _dropped(known: Known, name: str, found: list[Turn], given: Given) -> Iterator[str]:
+    """A note if the object that had the name last was dropped, so that its former names do not count."""
+    for account in sorted({turn.account for turn in found}):
+        turns = [turn for turn in found if turn.account == account]
+        last, names = turns[-1], known.names_of(turns[-1].iri)
+        former = dict.fromkeys(one.name for one in names[:-1])
+        is_dropped = last.until is not None and names[-1] == last  # its last name, and nobody took it
+        if is_dropped and former and not any(_has_at_last(turn, given) for turn in turns):
+            yield (
+                f"{last.thing} had the name {name} until {last.until}, when it was dropped; what it did under former "
+                f"names ({', '.join(former)}) is in the answer by object_id={last.ident}."
+            )
+
+
+def _has_at_last(turn: Turn, given: Given) -> bool:
+    """Whether the object has the name at ``at``, before ``until``, or at the end of the record."""
+    since, until = (instant("validFrom", time) if time else None for time in (turn.since, turn.until))
+    ends = [instant("until", one) for one in values_of(given, "until")]
+    if "at" in given or not ends:
+        return until is None or any(_holds(turn, instant("at", at)) for at in values_of(given, "at"))
+    return any(since is not None and since < end and (until is None or end <= until) for end in ends)
+
+
+def _holds(turn: Turn, time: datetime) -> bool:
+    begins = instant("validFrom", turn.since) <= time
+    return begins and (turn.until is None or time < instant("validUntil", turn.until))
+
+
+# --- changes of objects without an id ---------------------------------------------------------------------------------
+
+
+def without_ids(store: Store, given: Given, found: Answer, things: Collection[str]) -> list[str]:
+    """A note on each DROP, UNDROP, RENAME and SWAP whose row gives no id of the object, and which the answer therefore
+    does not count for an object with an id that had the name then. ``things``: the IRIs of the objects that are asked
+    for; those that the answer ``found`` names are looked up, too. A RENAME without an id is followed to the new name.
+    """
+    if next(store.quads_for_pattern(None, NamedNode(full(_SAME_NAME)), None), None) is None:
+        return []
+    known = Known(store)
+    places = [place for place, column in enumerate(found.columns) if column.endswith("_name")]
+    named = {row[place] for row in islice(found.rows, _MOST_NAMES) for place in places}
+    accounts = {turn.account for thing in things for turn in known.names_of(thing)}
+    turns = (turn for name in named if name for turn in known.turns(name))
+    about = {*things, *(turn.iri for turn in turns if not accounts or turn.account in accounts)}
+    ends = [instant("at", one) for name in ("at", "until") for one in values_of(given, name)]
+    said: dict[tuple[datetime, str], str] = {}
+    concerned: dict[str, str] = {}
+    for thing in sorted(_with_id(store, known, about)):
+        for row in _unapplied(store, known, thing):
+            time = datetime.fromisoformat(row["time"].value)
+            if ends and time > max(ends):
+                continue
+            query = row["query_id"].value if row["query_id"] else ""
+            said.setdefault((time, query), _without_id(row, query))
+            concerned[thing] = next(turn.thing for turn in known.names_of(thing))
+    if not said:
+        return []
+    last = [text for _, text in sorted(said.items())][-_FEW:]
+    more = f" and {len(said) - _FEW} more before" if len(said) > _FEW else ""
+    objects = sorted(set(concerned.values()))
+    others = f" and {len(objects) - _FEW} more" if len(objects) > _FEW else ""
+    note = (
+        f"By rows that give no id of the object, {', '.join(last)}{more}. The answer does not count this for "
+        f"{', '.join(objects[:_FEW])}{others}, which had such a name then, though it may be about "
+        f"{'it' if len(objects) == 1 else 'them'}: what had the name from then on may be another object, or none."
+    )
+    return [note]
+
+
+def _with_id(store: Store, known: Known, about: Iterable[str]) -> set[str]:
+    """Of the objects, those with an id; for one without, those with an id that share its name, or a name that it was
+    renamed from.
+    """
+    same_name, found = NamedNode(full(_SAME_NAME)), set[str]()
+    waiting, seen = list(about), set[str]()
+    while waiting:
+        thing = waiting.pop()
+        if thing in seen:
+            continue
+        seen.add(thing)
+        names = known.names_of(thing)
+        if names and names[0].ident:
+            found.add(thing)
+            continue
+        same = store.quads_for_pattern(NamedNode(thing), same_name, None)
+        found.update(one.object.value for one in same if isinstance(one.object, NamedNode))
+        for turn in names:
+            renames = store.quads_for_pattern(None, NamedNode(full("ah:newName")), Literal(turn.name))
+            for rename in renames:
+                changed = store.quads_for_pattern(rename.subject, NamedNode(full("ah:changedObject")), None)
+                waiting += [one.object.value for one in changed if isinstance(one.object, NamedNode)]
+    return found
+
+
+def _unapplied(store: Store, known: Known, thing: str) -> Iterator[QuerySolution]:
+    """The changes of objects without an id that may be about this one: of what had its name at that time, and, after a
+    RENAME among them, of what has the new name.
+    """
+    linked = store.quads_for_pattern(None, NamedNode(full(_SAME_NAME)), NamedNode(thing))
+    names = known.names_of(thing)
+    turns = [(match_name(turn.name), *_period(turn)) for turn in names]
+    places = {(turn.account, turn.domain) for turn in names}
+    fresh, seen = {one.subject.value for one in linked if isinstance(one.subject, NamedNode)}, set[str]()
+    while fresh:
+        seen |= fresh
+        text = _WITHOUT_ID.replace("@nameless@", " ".join(str(NamedNode(one)) for one in sorted(fresh)))
+        answer = store.query(text)
+        fresh = set()
+        for row in answer if isinstance(answer, QuerySolutions) else ():
+            name, time = match_name(row["name"].value), datetime.fromisoformat(row["time"].value)
+            if any(name == own and since <= time and (until is None or time < until) for own, since, until in turns):
+                yield row
+                if row["new"]:
+                    turns.append((match_name(row["new"].value), time, None))
+                    fresh |= {
+                        turn.iri
+                        for turn in known.turns(row["new"].value)
+                        if not turn.ident and (turn.account, turn.domain) in places and turn.iri not in seen
+                    }
+
+
+def _period(turn: Turn) -> tuple[datetime, datetime | None]:
+    return datetime.fromisoformat(turn.since), datetime.fromisoformat(turn.until) if turn.until else None
+
+
+def _without_id(row: QuerySolution, query: str) -> str:
+    """``D.S.A was renamed to D.S.B (query q7, 2026-03-04T04:00:00Z)``."""
+    new, swapped, operation = row["new"], row["swapped"], row["operation"].value
+    if swapped:
+        done = f"swapped with {swapped.value}"
+    elif new:
+        done = f"renamed to {new.value}"
+    else:
+        done = "dropped" if operation == "DROP" else "restored by UNDROP"
+    return f"{row['name'].value} was {done} ({f'query {query}, ' if query else ''}{row['time'].value})"

@@ -1,0 +1,455 @@
+"""Notes on an answer: about daily reads, short queries, views and streams.
+
+Notes on what a graph with ``--reads daily`` cannot answer: it has reads by day, and no single reads.
+
+Such a graph is recognized by its nodes of the class ``ah:DailyRead``.
+
+Notes about short queries on hybrid tables, which AGGREGATE_ACCESS_HISTORY alone has: how an answer counts them, or
+that they are not on record (view, "Hybrid tables").
+
+Notes on views and streams: what is only possibly behind them, views of which no row says what is behind them, and
+streams that a row does not name.
+
+Questions follow a view to the objects behind it only where that is certain (``ah:evidence``). What is left out is said:
+whatever a chain of views leads to, as of the time that was asked for.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pyoxigraph import Literal, NamedNode, QuerySolutions
+
+from exporter.ask.names import Known
+from exporter.ask.parameters import instant, values_of
+from exporter.graph.terms import full
+from exporter.model.identifiers import match_name
+from exporter.model.views import UNKNOWN_STREAM
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from pyoxigraph import Store
+
+    from exporter.ask.answers import Answer
+    from exporter.ask.names import Turn
+    from exporter.ask.parameters import Given
+
+_TYPE: Final = NamedNode(full("rdf:type"))
+_DAILY_READ: Final = NamedNode(full("ah:DailyRead"))
+LEFT_OUT_BY_DAY: Final = frozenset({"ancestors", "end-up", "enforced-policy", "joins", "statements-of-request"})
+"""Questions about single queries. Of such a graph, their answers leave out queries that only read."""
+BY_DAY: Final = frozenset({"changes", "policy-access", "unmasked-reads", "user-history", "when-accessed"})
+"""Questions about single queries. Of such a graph, their answers have rows without a query id, one for each daily read.
+"""
+ANSWERED_BY_DAY: Final = frozenset(
+    {
+        "column-copies",
+        "column-lineage",
+        "column-readers",
+        "columns-accessed",
+        "downstream-users",
+        "exposure",
+        "former-names",
+        "lineage-as-of",
+        "masking-policies",
+        "policy-coverage",
+        "root-cause",
+        "row-access-policies",
+        "sensitive-data-movement",
+        "tag-history",
+        "unmasked-copies",
+        "unused-objects",
+        "who-accessed",
+        "writers",
+    }
+)
+"""Questions that have the same answer for both kinds of graphs."""
+COUNTED_BY_DAY: Final = "column-readers"
+"""The question that counts queries."""
+_TIMES: Final = ("since", "until")
+
+
+def is_by_day(store: Store) -> bool:
+    """Whether a graph has daily reads in the place of single ones."""
+    return next(iter(store.quads_for_pattern(None, _TYPE, _DAILY_READ, None)), None) is not None
+
+
+def notes_by_day(
+    store: Store, question: str, given: Mapping[str, str | Iterable[str]], things: Collection[str] = ()
+) -> list[str]:
+    """Notes for a person who asked a shipped question; none where the graph has single reads. ``things``: the objects
+    that the parameters mean at any time.
+    """
+    if not is_by_day(store):
+        return []
+    said = []
+    if question not in ANSWERED_BY_DAY | BY_DAY | LEFT_OUT_BY_DAY:
+        said.append(
+            f"This graph has reads by day (export --reads daily): {question} may leave out results "
+            "that follow from reads alone."
+        )
+    if question in LEFT_OUT_BY_DAY:
+        said.append(
+            f"This graph has reads by day (export --reads daily): {question} leaves out queries that only read. "
+            "They are in the events, and in a graph of --reads full."
+        )
+    elif question in BY_DAY:
+        said.append(
+            "This graph has reads by day (export --reads daily): a row without query_id stands for a user's reads of "
+            "an object on a day, at the time of the first."
+        )
+    if question == COUNTED_BY_DAY and (len(things) > 1 or len(_each(given.get("column_name", ()))) > 1):
+        said.append(
+            "This graph has reads by day (export --reads daily): several columns are asked for (a name may mean "
+            "several objects), and a query that read more than one of them counts once for each."
+        )
+    if any(not _is_midnight(time) for name in _TIMES for time in _each(given.get(name, ()))):
+        said.append(
+            "This graph has reads by day (export --reads daily): since and until are exact for reads at midnight (UTC) "
+            "only; within a day all reads that are alike count at the time of the first."
+        )
+    return said
+
+
+def _each(values: str | Iterable[str]) -> list[str]:
+    return [values] if isinstance(values, str) else list(values)
+
+
+def _is_midnight(time: str) -> bool:
+    """Whether a time is midnight in UTC: a date alone, or zeros with Z, an offset of zero or no zone."""
+    day, _, rest = time.strip().replace(" ", "T").partition("T")
+    return bool(day) and rest.rstrip("Z").removesuffix("+00:00").strip("0:.") == ""
+
+
+_AGGREGATED: Final = NamedNode(full("ah:AggregatedQueries"))
+_HYBRID: Final = NamedNode(full("ah:HybridTable"))
+LEFT_OUT_OF_AGGREGATES: Final = frozenset({"ancestors", "enforced-policy", "statements-of-request"})
+"""Questions about query ids and their parents, which aggregated queries do not have."""
+WITHOUT_ID: Final = frozenset(
+    {
+        *("changes", "exposure", "joins", "lineage-as-of", "policy-access", "root-cause", "unmasked-reads"),
+        *("user-history", "when-accessed", "writers"),
+    }
+)
+"""Questions that name queries. Their answers have rows without a query id for aggregated queries."""
+COUNTED: Final = frozenset({"column-readers"})
+"""Questions that count queries: all calls count."""
+ANSWERED_FROM_AGGREGATES: Final = frozenset(
+    {
+        *("column-copies", "column-lineage", "columns-accessed", "downstream-users", "end-up", "former-names"),
+        *("masking-policies", "policy-coverage", "row-access-policies", "sensitive-data-movement", "tag-history"),
+        *("unmasked-copies", "unused-objects", "who-accessed"),
+    }
+)
+"""Questions that name neither a query nor a number of them: aggregated queries are in their answers as others."""
+OF_ACCESSES: Final = (WITHOUT_ID | COUNTED | ANSWERED_FROM_AGGREGATES) - {
+    *("exposure", "former-names", "masking-policies", "policy-coverage", "row-access-policies", "tag-history"),
+}
+"""Questions about reads and writes, which lack something if short queries are not on record."""
+OBJECTS: Final = ("object_name", "target_object_name")
+IDS: Final = ("object_id",)
+"""Parameters that name an object, by name or by id."""
+_SHOWN_TABLES: Final = 3
+
+
+def notes_on_short_queries(store: Store, question: str, given: Mapping[str, str | Iterable[str]]) -> list[str]:
+    """Notes for a person who asked a shipped question; none where short queries have nothing to do with it."""
+    if next(iter(store.quads_for_pattern(None, _TYPE, _AGGREGATED, None)), None) is not None:
+        return _of_aggregated(question)
+    if question not in OF_ACCESSES:
+        return []
+    names = sorted(set(_hybrid(store, given)))
+    if not names:
+        return []
+    more = f" and {len(names) - _SHOWN_TABLES} more" if len(names) > _SHOWN_TABLES else ""
+    what = f"{', '.join(names[:_SHOWN_TABLES])}{more} {'is a hybrid table' if len(names) == 1 else 'are hybrid tables'}"
+    if is_by_day(store):
+        known = (
+            "are only in this answer if rows of AGGREGATE_ACCESS_HISTORY were exported (exporter export --aggregate)."
+        )
+    else:
+        known = (
+            "are not on record here, so the answer may lack them. AGGREGATE_ACCESS_HISTORY has them (exporter export "
+            "--aggregate)."
+        )
+    return [f"{what}: short queries on hybrid tables {known}"]
+
+
+def _of_aggregated(question: str) -> list[str]:
+    if question in LEFT_OUT_OF_AGGREGATES:
+        how = f"They have no query id: {question} leaves them out."
+    elif question in WITHOUT_ID:
+        how = "A row without query_id stands for calls of a user in an interval, at its start."
+    elif question in COUNTED:
+        how = "All their calls count. Calls that also have a row in ACCESS_HISTORY count twice."
+    else:
+        return []
+    return [f"This graph has queries that are added up (AGGREGATE_ACCESS_HISTORY). {how}"]
+
+
+def _hybrid(store: Store, given: Mapping[str, str | Iterable[str]]) -> Iterator[str]:
+    """The names of the hybrid tables that a question is about; of all, if it is about no certain object."""
+    known = Known(store)
+    names = [one for name in OBJECTS for one in _each(given.get(name, ()))]
+    ids = [one for name in IDS for one in _each(given.get(name, ()))]
+    if names or ids:
+        turns = [turn for name in names for turn in known.turns(name)] + [
+            turn for one in ids for turn in known.of_id(one)
+        ]
+        found = {turn.iri: turn.name or turn.thing for turn in turns}
+        yield from (name for iri, name in found.items() if known.is_of_kind(iri, "HybridTable"))
+        return
+    for quad in store.quads_for_pattern(None, _TYPE, _HYBRID, None):
+        if isinstance(quad.subject, NamedNode):
+            named = known.names_of(quad.subject.value)
+            yield named[-1].name if named else quad.subject.value
+
+
+UPWARD: Final = ("lineage-as-of", "root-cause")
+DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
+"""Questions, with the column of the answer that names what holds the data."""
+_OF_DATA: Final = frozenset(
+    {
+        *("column-copies", "downstream-users", "end-up", "lineage-as-of", "root-cause", "sensitive-data-movement"),
+        "unmasked-copies",
+    }
+)
+"""Questions that follow data."""
+_SHOWN_VIEWS: Final = 5
+_MOST: Final = 1_000
+"""The most names of an answer that are looked up."""
+_DOMAINS: Final = ("View", "Stream")
+_VIEW, _SOURCE = "ah:view", "ah:sourceObject"
+_SOURCES: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+SELECT DISTINCT ?to ?evidence ?since ?until WHERE {
+  VALUES ?from { @from@ }
+  ?shown @term@ ?from ; @other@ ?to ; ah:evidence ?evidence .
+  FILTER NOT EXISTS { ?shown ah:viewColumn ?column }
+  OPTIONAL { ?shown ah:validFrom ?since }
+  OPTIONAL { ?shown ah:validUntil ?until }
+}
+"""
+_UNKNOWN: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?query ?query_id ?time ?object WHERE {
+  ?query ah:incomplete @incomplete@ ; prov:startedAtTime ?time .
+  OPTIONAL { ?query ah:queryId ?query_id }
+  { ?query prov:qualifiedUsage|ah:accessPattern ?access . ?access ah:accessedObject ?object }
+  UNION { ?query ah:madeVersion ?version . ?version prov:specializationOf ?object }
+}
+"""
+_COLUMN_SOURCES: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+SELECT ?since ?until WHERE {
+  ?column ah:columnOf @view@ ; ah:matchName @column@ .
+  ?shown ah:viewColumn ?column ; ah:evidence "CERTAIN" .
+  OPTIONAL { ?shown ah:validFrom ?since }
+  OPTIONAL { ?shown ah:validUntil ?until }
+}
+"""
+
+
+class _Period(NamedTuple):
+    """What is asked for: definitions of views that were in force at some time in it. None: no limit."""
+
+    since: datetime | None
+    until: datetime | None
+
+    def has(self, since: str | None, until: str | None) -> bool:
+        begins_later = self.until is not None and since is not None and datetime.fromisoformat(since) > self.until
+        ended = self.since is not None and until is not None and datetime.fromisoformat(until) <= self.since
+        return not begins_later and not ended
+
+
+class _Behind(NamedTuple):
+    """The objects behind views, or the views over objects. ``certain``: those of the first step that are certain, which
+    the answer has; ``possible``: all others, in any number of steps.
+    """
+
+    certain: set[str]
+    possible: set[str]
+
+
+def notes_on_views(store: Store, question: str, given: Given, found: Answer, things: Collection[str]) -> list[str]:
+    """Notes for a person who asked the shipped question about views, streams, or objects that may be behind some.
+    ``things``: the IRIs of the objects that the parameters mean at any time.
+    """
+    if question not in _OF_DATA:
+        return []
+    unknown = _unknown_streams(store, given, found, things)
+    if question in UPWARD:
+        held = _held(Known(store), sorted(things), given)
+        columns = [match_name(one) for one in values_of(given, "column_name")]
+        return [*_upward(store, held, columns, _period(given)), *unknown]
+    if question in DOWNWARD:
+        answered = _answered(store, question, found, things)
+        return [*_downward(store, things, answered, _period(given)), *unknown]
+    return [*unknown]
+
+
+def behind(store: Store, thing: str) -> str | None:
+    """What rows show to be behind a view or stream at any time, as a sentence without its end; None if they do not."""
+    found = _reached(store, {thing}, _VIEW, _Period(None, None))
+    told = [f"Behind it, as rows show: {_listed(store, found.certain)}"] if found.certain else []
+    told += [f"Possibly behind it: {_listed(store, found.possible)}"] if found.possible else []
+    return f"{'. '.join(told)}. Ask for these" if told else None
+
+
+def _period(given: Given) -> _Period:
+    at, since, until = ([instant(name, one) for one in values_of(given, name)] for name in ("at", "since", "until"))
+    return _Period(min([*at, *since], default=None), max([*at, *until], default=None))
+
+
+def _held(known: Known, things: Iterable[str], given: Given) -> list[str]:
+    """Of the things, those that had a name that is asked for at the time ``at``; all where either is not given."""
+    names = {match_name(one) for one in values_of(given, "object_name")}
+    times = [instant("at", one) for one in values_of(given, "at")]
+    return [
+        thing
+        for thing in things
+        if not names
+        or not times
+        or any(match_name(turn.name) in names and any(_has(turn, at) for at in times) for turn in known.names_of(thing))
+    ]
+
+
+def _has(turn: Turn, at: datetime) -> bool:
+    begins = datetime.fromisoformat(turn.since) <= at
+    return begins and (turn.until is None or at < datetime.fromisoformat(turn.until))
+
+
+def _upward(store: Store, things: Iterable[str], columns: Sequence[str], period: _Period) -> Iterator[str]:
+    """``columns``: as they are matched, those of the things that are asked for; none if the question is not of them."""
+    for thing in things:
+        if _text(store, thing, "ah:domain") not in _DOMAINS:
+            continue
+        found = _reached(store, {thing}, _VIEW, period)
+        name = _name(store, thing)
+        if not found.certain and not found.possible:
+            yield f"{name}: no row shows what is behind this {_kind(store, thing)}. Its data may come from anywhere."
+            continue
+        unknown = [one for one in columns if not _shows_column(store, thing, one, period)] if found.certain else []
+        if unknown:
+            yield (
+                f"Rows show what is behind {name} ({_listed(store, found.certain)}), but not what is behind its column "
+                f"{', '.join(unknown)}: the answer lacks that."
+            )
+        if found.possible:
+            yield (
+                f"Possibly also behind {name}, and not in the answer: {_listed(store, found.possible)}. "
+                "Only queries that read it together with others show this."
+            )
+
+
+def _shows_column(store: Store, thing: str, column: str, period: _Period) -> bool:
+    """Whether a source of this column of a view is certain. ``column``: as it is matched."""
+    text = _COLUMN_SOURCES.replace("@view@", str(NamedNode(thing))).replace("@column@", str(Literal(column)))
+    answer = store.query(text)
+    return any(
+        period.has(*(one and one.value for one in (row["since"], row["until"])))
+        for row in (answer if isinstance(answer, QuerySolutions) else ())
+    )
+
+
+def _downward(store: Store, things: Collection[str], answered: Collection[str], period: _Period) -> Iterator[str]:
+    """A note on each of the things, and one on all else that holds their data."""
+    known = set[str]()
+    for thing in sorted(things):
+        possible = _reached(store, {thing}, _SOURCE, period).possible - set(answered)
+        known |= possible
+        if possible:
+            yield (
+                f"Possibly over {_name(store, thing)}, and followed only where it is certain: "
+                f"{_listed(store, possible)}. Only queries that read these together with others show this."
+            )
+    rest = set(answered) - set(things)
+    possible = _reached(store, rest, _SOURCE, period).possible - set(answered) - known - set(things)
+    if possible:
+        yield (
+            f"Possibly over what the data went to, and followed only where it is certain: {_listed(store, possible)}. "
+            "Only queries that read these together with others show this."
+        )
+
+
+def _answered(store: Store, question: str, found: Answer, things: Collection[str]) -> set[str]:
+    """The objects of the same accounts that have a name in the answer."""
+    known = Known(store)
+    accounts = {turn.account for thing in things for turn in known.names_of(thing)}
+    names = {row[found.columns.index(DOWNWARD[question])] for row in islice(found.rows, _MOST)}
+    turns = (turn for name in names if name for turn in known.turns(name))
+    return {turn.iri for turn in turns if turn.account in accounts}
+
+
+def _reached(store: Store, starts: Collection[str], term: str, period: _Period) -> _Behind:
+    """All that chains of views lead to. ``term``: the end of a source at which the starts are."""
+    certain, reached, fresh = set[str](), set[str](), set(starts)
+    while fresh:
+        found = list(_sources(store, fresh, term, period))
+        if fresh == set(starts):
+            certain = {end for end, is_certain in found if is_certain}
+        fresh = {end for end, _ in found} - reached - set(starts)
+        reached |= fresh
+    return _Behind(certain, reached - certain)
+
+
+def _sources(store: Store, things: Collection[str], term: str, period: _Period) -> Iterator[tuple[str, bool]]:
+    """The other ends of sources of views, and whether each is certain."""
+    text = _SOURCES.replace("@from@", " ".join(str(NamedNode(thing)) for thing in sorted(things)))
+    text = text.replace("@term@", term).replace("@other@", _SOURCE if term == _VIEW else _VIEW)
+    answer = store.query(text)
+    for row in answer if isinstance(answer, QuerySolutions) else ():
+        since, until = (one and one.value for one in (row["since"], row["until"]))
+        if period.has(since, until):
+            yield row["to"].value, row["evidence"].value == "CERTAIN"
+
+
+# --- streams that a row does not name ---------------------------------------------------------------------------------
+
+
+def _unknown_streams(store: Store, given: Given, found: Answer, things: Collection[str]) -> Iterator[str]:
+    """A note on queries that read or write what is asked for, or are in the answer, and whose rows name a stream by
+    ``$SYS_VIEW_<number>`` alone, so that it is unknown (``docs/input.md``).
+    """
+    since = min((instant("since", one) for one in values_of(given, "since")), default=None)
+    until = _period(given).until
+    cells = {cell for row in islice(found.rows, _MOST) for cell in row if cell}
+    queries = dict[str, str]()
+    for place in ("direct_objects_accessed", "objects_modified"):
+        text = _UNKNOWN.replace("@incomplete@", str(Literal(f"{place} {UNKNOWN_STREAM}")))
+        answer = store.query(text)
+        for row in answer if isinstance(answer, QuerySolutions) else ():
+            ident, time = row["query_id"].value if row["query_id"] else "", datetime.fromisoformat(row["time"].value)
+            is_asked_for = (since is None or since <= time) and (until is None or time <= until)
+            if is_asked_for and (row["object"].value in things or ident in cells or not things):
+                queries[row["query"].value] = ident
+    if queries:
+        known = sorted(ident for ident in queries.values() if ident)
+        more = f" and {len(queries) - _SHOWN_VIEWS} more" if len(queries) > _SHOWN_VIEWS else ""
+        yield (
+            "Rows name a stream by $SYS_VIEW_<number> alone: which stream that is, is "
+            f"not known, and the answer may lack what went through it: {', '.join(known[:_SHOWN_VIEWS])}{more}."
+        )
+
+
+def _text(store: Store, thing: str, term: str) -> str | None:
+    found = store.quads_for_pattern(NamedNode(thing), NamedNode(full(term)), None)
+    return min((str(quad.object.value) for quad in found), default=None)  # type: ignore[union-attr]  # a literal
+
+
+def _name(store: Store, thing: str) -> str:
+    return _text(store, thing, "rdfs:label") or thing
+
+
+def _kind(store: Store, thing: str) -> str:
+    return (_text(store, thing, "ah:domain") or "object").lower()
+
+
+def _listed(store: Store, things: set[str]) -> str:
+    names = sorted(_name(store, thing) for thing in things)
+    more = f" and {len(names) - _SHOWN_VIEWS} more" if len(names) > _SHOWN_VIEWS else ""
+    return f"{', '.join(names[:_SHOWN_VIEWS])}{more}"

@@ -1,0 +1,210 @@
+"""The shipped questions.
+
+The shipped questions (``examples/queries/*.rq``): found by name, asked of a graph, answered as a table.
+
+A question is a file of plain SPARQL 1.1. Its first comment lines say what it answers and which parameters it has
+(:mod:`exporter.ask.parameters`). A user's own ``.rq`` file works in the same way.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, QueryTriples, Store, Triple
+
+from exporter.ask import answers as links
+from exporter.ask import missing, movement
+from exporter.ask import parameters as syntax
+from exporter.ask.answers import Answer, Row, render
+from exporter.ask.names import look_up
+from exporter.ask.parameters import LONGEST, Given, Parameter, bind, check, declared, refuse
+from exporter.ask.stores import fresh
+from exporter.errors import UsageError
+from exporter.graph.store import load
+from exporter.system.files import queries_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Answer", "Question", "answer", "find", "questions", "render", "select"]
+Term = NamedNode | BlankNode | Literal | Triple | None
+
+
+@dataclass(frozen=True)
+class Question:
+    """``asks``: the question in words; ``query``: the SPARQL text of the file at ``path``."""
+
+    name: str
+    asks: str
+    parameters: tuple[Parameter, ...]
+    query: str
+    path: Path
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the answer, in order."""
+        return select(Store(), self.query, self.name).columns
+
+
+def questions(folder: Path | None = None) -> list[Question]:
+    """The shipped questions, or those of another folder, ordered by name."""
+    return [_read(path) for path in sorted((folder or queries_dir()).glob("*.rq"))]
+
+
+def find(name_or_file: str) -> Question:
+    """A shipped question by its name, or the question in a ``.rq`` file; UsageError lists the names where none fits."""
+    path = Path(name_or_file)
+    if path.suffix == ".rq":
+        return _read_own(path)
+    shipped = {question.name: question for question in questions()}
+    if name_or_file not in shipped:
+        near = get_close_matches(name_or_file, shipped, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(
+            f"There is no question {name_or_file}.{hint} There are: {', '.join(shipped)}; or give a file NAME.rq."
+        )
+    return shipped[name_or_file]
+
+
+def answer(
+    name_or_file: str,
+    graph: Path,
+    params: Given,
+    most: int | None = None,
+    loaded: Callable[[Path | None], None] = lambda _: None,
+) -> Answer:
+    """The answer of ``graph`` with at most ``most`` rows. Parameters are checked first, since loading the graph takes
+    longer. ``loaded``: called when the graph is loaded, with the path of the store if it is on disk.
+    """
+    question = find(name_or_file)
+    refuse(question.query, question.name)
+    check_all(question, params)
+    filtered = missing.left_out(graph)
+    with fresh(graph) as stored:
+        store = load(graph) if stored is None else Store.read_only(str(stored))
+        loaded(stored)
+        found = ask(store, question, params, most)
+        empty = [missing.no_row(store)] if is_shipped(question) and not found.rows and not found.notes else []
+        return replace(found, notes=[*found.notes, *empty, *filtered])
+
+
+def check_all(question: Question, params: Given) -> None:
+    """Raises UsageError for parameters that are unknown, missing, or have an invalid value."""
+    check(question.name, question.parameters, params)
+    bind(question.query, question.parameters, params)
+
+
+def ask(  # noqa: PLR0913 - a question, and how it is asked
+    store: Store, question: Question, params: Given, most: int | None = None, *, of_page: bool = False, thing: str = ""
+) -> Answer:
+    """The answer of a loaded graph; :func:`check_all` has to be called on ``params`` before. ``of_page``: with the
+    objects that the names mean (:mod:`exporter.ask.answers`). ``thing``: the IRI of the object that the question is
+    about; ``params`` need not name it.
+    """
+    looked = look_up(store, question.parameters, params)
+    found = _asked(store, question, looked.given, most, of_page=of_page, thing=thing)
+
+    def rows(given: Given, most: int) -> Answer:
+        return _asked(store, question, given, most, of_page=False, thing="")
+
+    things = {thing} if thing else looked.things
+    explained = missing.explain(store, question, looked.given, found, things, rows)
+    return replace(found, notes=[*looked.notes, *explained, *found.notes])
+
+
+def is_shipped(question: Question) -> bool:
+    """Whether the question is one of ours, and no file of a user."""
+    return question.path.parent == queries_dir()
+
+
+def _asked(  # noqa: PLR0913 - a question, and how it is asked
+    store: Store, question: Question, params: Given, most: int | None, *, of_page: bool, thing: str
+) -> Answer:
+    if is_shipped(question) and question.name == movement.QUESTION:
+        return _cut(Answer(movement.COLUMNS, *movement.rows(store, question.parameters, params)), most)
+    query = bind(question.query, question.parameters, params)
+    if thing:
+        query = links.about(query, thing)
+    if not of_page or not is_shipped(question):
+        return select(store, query, question.name, most)
+    with in_words(question.name):
+        columns, rows = _answered(store, links.with_objects(question.name, query))
+        return _cut(Answer(columns, links.merged(columns, rows, most)), most)
+
+
+def select(store: Store, query: str, name: str, most: int | None = None) -> Answer:
+    """The rows of a query of any form; UsageError says where its text is wrong."""
+    with in_words(name):
+        columns, rows = _answered(store, query)
+        # One more than are wanted shows whether there are more.
+        return _cut(Answer(columns, list(islice(rows, None if most is None else most + 1))), most)
+
+
+@contextmanager
+def in_words(name: str) -> Iterator[None]:
+    """Turns the engine's errors into a UsageError that names the query."""
+    try:
+        yield
+    except SyntaxError as error:
+        raise UsageError(f"{name} is not valid SPARQL 1.1: {syntax.error_message(error)}") from error
+    except OSError as error:
+        raise UsageError(f"{name} reads something outside of the graph, which is not allowed: {error}") from error
+    except RuntimeError as error:
+        raise UsageError(f"{name} cannot be answered: {error}") from error
+
+
+def _answered(store: Store, query: str) -> tuple[tuple[str, ...], Iterator[Row]]:
+    """The columns, and the rows one after the other."""
+    result = store.query(query)
+    if isinstance(result, QueryBoolean):
+        return ("answer",), iter([("true" if result else "false",)])
+    columns = ("subject", "predicate", "object") if isinstance(result, QueryTriples) else _columns(result)
+    return columns, (tuple(_text(term) for term in one) for one in result)
+
+
+def _cut(found: Answer, most: int | None) -> Answer:
+    """The answer with at most ``most`` rows, and a note where there are more."""
+    if most is None or len(found.rows) <= most:
+        return found
+    note = f"There are more rows than {most:,}; these are the first ones. --max-rows N gives more."
+    return Answer(found.columns, found.rows[:most], [*found.notes, note])
+
+
+def _columns(result: QuerySolutions) -> tuple[str, ...]:
+    return tuple(variable.value for variable in result.variables)
+
+
+def _text(term: Term) -> str | None:
+    """The text of a literal, or the IRI of a node; None where nothing is bound."""
+    if term is None:
+        return None
+    return term.value if isinstance(term, NamedNode | Literal | BlankNode) else str(term)
+
+
+def _read(path: Path) -> Question:
+    query = path.read_text(encoding="utf-8")
+    return Question(path.stem, _asks(query), declared(query), query, path)
+
+
+def _read_own(path: Path) -> Question:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} cannot be read: it is not a file.")
+    try:
+        if path.stat().st_size > 4 * LONGEST:
+            raise UsageError(f"{path} is too large for a question: it may have {LONGEST:,} characters.")
+        return _read(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text.") from error
+
+
+def _asks(query: str) -> str:
+    """The first paragraph of the comment at the top of the file, as one line; empty where there is none."""
+    paragraph = takewhile(lambda line: line.startswith("# ") and not line.startswith("# param "), query.splitlines())
+    return " ".join(line.removeprefix("# ").strip() for line in paragraph)

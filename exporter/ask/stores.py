@@ -1,0 +1,233 @@
+"""The stores of an export on disk: made once, opened by any number of processes, removed with the export.
+
+The folder of stores on disk beside a DIR, with locks that mark the stores that are open.
+
+The stores of DIR are in ``.DIR.store/``, each in a folder named by the checksum of its export
+(:mod:`exporter.ask.stores` makes them). The file ``SUM.use`` of a store is locked by each process that has it open;
+the file ``lock`` by a process that makes or removes stores. A lock ends with its process (flock(2)).
+
+A graph in a store on disk: made once for each export, then opened by any number of processes in milliseconds.
+
+A store is identified by the checksum of its export, so it never belongs to another export than the one in DIR. A store
+of an earlier export may hold data that was since removed (--forget-user), so it is removed by the next export, by the
+next server or query, and by the server that shows it when that ends (:mod:`exporter.ask.stores`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import secrets
+import shutil
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import pyoxigraph
+from pyoxigraph import Store
+
+from exporter.errors import UsageError
+from exporter.graph.store import fill, graph_files
+from exporter.publish import manifest
+from exporter.system import private
+from exporter.system.folders import steady
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def beside(graph: Path) -> Path:
+    """The folder of the stores of a DIR; it need not exist."""
+    return graph.with_name(f".{graph.name}.store")
+
+
+def locked(folder: Path, *, waits: bool = True) -> int | None:
+    """A lock on the stores of a DIR, which the caller closes: two processes that start at once make one store. None
+    where the folder cannot be written.
+    """
+    try:
+        private.folder(folder)
+        return _lock(folder / "lock", fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return None
+
+
+def in_use(store: Path) -> int:
+    """A shared lock that marks a store as open; the caller closes it."""
+    use = _lock(_use_of(store), fcntl.LOCK_SH)
+    assert use is not None, "a shared lock is waited for"
+    return use
+
+
+def has_others(folder: Path, stays: Path | None) -> bool:
+    """Whether there are stores other than ``stays``."""
+    return folder.is_dir() and any(path != stays and path.is_dir() for path in folder.iterdir())
+
+
+def tidied(folder: Path, stays: Path | None, say: Callable[[str], None]) -> None:
+    """Removes all stores except ``stays``, and unfinished ones of dead processes; the caller holds the lock. ``say``:
+    called with a message for each store that stays.
+    """
+    for path in sorted(folder.iterdir()):
+        if path == stays or not path.is_dir():
+            continue
+        try:
+            is_open = not _removed(path)
+        except OSError:
+            is_open = False
+        if is_open:
+            say(f"{path} holds an earlier export: a server shows it, and removes it when it ends.")
+        elif path.exists():
+            say(f"{path} holds an earlier export and cannot be removed: remove it.")
+
+
+def _removed(store: Path) -> bool:
+    """Removes a store if no process has it open, as far as the system allows it; returns whether none had."""
+    use = _lock(_use_of(store), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    if use is None:
+        return False
+    shutil.rmtree(store, ignore_errors=True)
+    if not store.exists():
+        _use_of(store).unlink(missing_ok=True)
+    os.close(use)
+    return True
+
+
+def _lock(path: Path, how: int) -> int | None:
+    """A lock on a file, which is created; None where others hold it. Raises OSError where it cannot be opened."""
+    file = private.opened(path, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(file, how)
+    except BlockingIOError:
+        os.close(file)
+        return None
+    return file
+
+
+def _use_of(store: Path) -> Path:
+    return store.with_name(f"{store.name}.use")
+
+
+_FORM: Final = "2"
+"""The version of the folder's layout; change it when the layout changes."""
+_MAKING: Final = ".making"
+
+
+def key(graph: Path) -> str:
+    """A checksum of the export: of its manifest, if there is one, and of the names, sizes and times of its files."""
+    told = hashlib.sha256(f"{_FORM} {pyoxigraph.__version__}\n".encode())
+    for path in graph_files(graph):
+        state = path.stat()
+        told.update(f"{path.relative_to(graph.parent)} {state.st_size} {state.st_mtime_ns}\n".encode(errors="replace"))
+    with suppress(OSError):
+        told.update((graph / manifest.NAME).read_bytes())
+    return told.hexdigest()[:16]
+
+
+@contextmanager
+def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
+    """The store of ``graph``, made if it does not exist; while the context is open, no process removes it. ``say``:
+    called with messages about what takes long or is unusual. Raises UsageError for a graph that cannot be read or is
+    empty.
+    """
+    graph = graph.resolve()
+    folder = beside(graph)
+    lock = locked(folder)
+    if lock is None:
+        say(f"{folder.parent} cannot be written, so the store is made in a temporary folder, again at each start.")
+        with TemporaryDirectory(prefix="exporter-store-") as temporary:
+            made = Path(temporary, "store")
+            _made(graph, made)
+            yield made
+        return
+    try:
+        store = _there(graph, folder) or _new(graph, folder, say)
+        use = in_use(store)
+    finally:
+        os.close(lock)
+    try:
+        yield store
+    finally:
+        os.close(use)
+        tidy(graph, waits=False)
+
+
+@contextmanager
+def fresh(graph: Path) -> Iterator[Path | None]:
+    """The store of ``graph`` if it exists, protected from removal while the context is open; else None."""
+    graph = graph.resolve()
+    use = None
+    try:
+        store = _there(graph, beside(graph))
+        with suppress(OSError):
+            if has_others(beside(graph), store):
+                tidy(graph, waits=False)
+            use = None if store is None else in_use(store)
+        yield store if use is not None and store is not None and store.is_dir() else None
+    finally:
+        if use is not None:
+            os.close(use)
+
+
+def tidy(graph: Path, say: Callable[[str], None] = lambda _: None, *, waits: bool = True) -> None:
+    """Remove the stores of earlier exports than the one that is at ``graph``, all where there is none, unless somebody
+    has them open. ``say``: is told of each that stays. ``waits``: for who makes a store now.
+    """
+    graph = graph.resolve()
+    folder = beside(graph)
+    if not folder.is_dir():
+        return
+    lock = locked(folder, waits=waits)
+    if lock is None:
+        if waits:
+            say(f"{folder} may hold an earlier export and cannot be written: remove it.")
+        return
+    try:
+        tidied(folder, _current(graph, folder), say)
+    finally:
+        os.close(lock)
+
+
+def _there(graph: Path, folder: Path) -> Path | None:
+    store = folder / key(graph)
+    return store if os.path.isdir(store) else None  # noqa: PTH112 - it may be in a folder of another user
+
+
+def _current(graph: Path, folder: Path) -> Path | None:
+    """The store of what is at ``graph``; None, too, where that is no graph."""
+    with suppress(UsageError, OSError):
+        return _there(graph, folder)
+    return None
+
+
+def _new(graph: Path, folder: Path, say: Callable[[str], None]) -> Path:
+    """A store made anew; what is of an earlier export goes first, to make room."""
+    tidied(folder, None, lambda _: None)
+    say(f"Making the store {folder} (once for each export).")
+    making = folder / f"{secrets.token_hex(6)}{_MAKING}"
+    try:
+        with private.made():
+            store = folder / _made(graph, making)
+        making.rename(store)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return store
+
+
+def _made(graph: Path, folder: Path) -> str:
+    """Loads the triples of ``graph`` into a new store, again if the graph is replaced meanwhile. Gives the store's
+    key.
+    """
+
+    def once() -> str:
+        shutil.rmtree(folder, ignore_errors=True)
+        made = key(graph)
+        fill(Store(str(folder)), graph).optimize()  # a second for a million triples; answers take half the time
+        return made
+
+    try:
+        return steady(graph, once)
+    except OSError as error:
+        raise UsageError(f"{folder.parent}: the store cannot be made there: {error}") from error

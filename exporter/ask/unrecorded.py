@@ -1,0 +1,428 @@
+"""Notes on what answers cannot show, because no row has it.
+
+``policy-coverage``: policies that were set before the record begins. No recorded statement set them; only queries for
+which they were enforced show that they were in force. Questions that follow data: what a CLONE of a schema or database
+brought. Its row names the two, and not the objects in them: which table came from which is inferred from their names,
+and not known where the source was not on record. And what came with a CLONE or LIKE of a table whose row gives the
+source as a property alone. ``policy-coverage``, ``exposure``: what is set on a clone from the beginning.
+
+All questions and pages: that a schema or database was dropped, replaced, renamed or swapped. Its row does not name the
+objects in it, so they stay as they were (:func:`of_containers`).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pyoxigraph import Literal, QuerySolutions
+
+from exporter.ask.names import Known
+from exporter.ask.parameters import instant, values_of
+from exporter.model.identifiers import match_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from pyoxigraph import Store
+
+    from exporter.ask.answers import Answer
+    from exporter.ask.names import Turn
+
+QUESTION: Final = "policy-coverage"
+PROTECTION: Final = frozenset((QUESTION, "exposure"))
+_SHOWN: Final = 5
+_ENFORCED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+SELECT DISTINCT ?label WHERE {
+  {
+    SELECT DISTINCT ?policy ?object ?column_node ?place WHERE {
+      ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
+      OPTIONAL { ?enforcement ah:protectedColumn ?column_node }
+      BIND(COALESCE(?column_node, ?object) AS ?place)
+    }
+  }
+  FILTER EXISTS {
+    ?mark a ah:TagSetting ; ah:settingOn ?object .
+    OPTIONAL { ?mark ah:onColumn ?marked }
+    FILTER(COALESCE(?marked, ?object) = ?place)
+  }
+  FILTER NOT EXISTS {
+    ?set a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?object .
+    OPTIONAL { ?set ah:onColumn ?covered }
+    FILTER(COALESCE(?covered, ?object) = ?place)
+  }
+  FILTER NOT EXISTS {
+    ?mark_of_policy a ah:TagSetting ; ah:settingOn ?object ; ah:elementObject ?tag .
+    ?set_on_tag a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?tag .
+    OPTIONAL { ?mark_of_policy ah:onColumn ?marked_column }
+    FILTER(COALESCE(?marked_column, ?object) = ?place)
+  }
+  OPTIONAL { ?policy rdfs:label ?label_of_policy }
+  OPTIONAL { ?object rdfs:label ?label_of_object }
+  OPTIONAL { ?place ah:columnName ?column }
+  BIND(COALESCE(?label_of_policy, STR(?policy)) AS ?what)
+  BIND(COALESCE(?label_of_object, STR(?object)) AS ?where)
+  BIND(CONCAT(?what, " on ", ?where, IF(BOUND(?column), CONCAT(".", ?column), "")) AS ?label)
+}
+ORDER BY ?label
+"""
+"""What is set on a column names the object, too (``ah:settingOn``); it is on the object where it names no column."""
+
+
+FOLLOWING_UP: Final = frozenset(("lineage-as-of", "root-cause"))
+FOLLOWING_ALL: Final = "unmasked-copies"
+FOLLOWING_DOWN: Final = frozenset(("column-copies", "downstream-users", "end-up", "sensitive-data-movement"))
+FOLLOWING_FROM_READS: Final = "sensitive-data-movement"
+_CLONES: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX dcterms: <http://purl.org/dc/terms/>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?change ?target ?source ?time WHERE {
+  VALUES ?operation { "CREATE" "REPLACE" }
+  VALUES ?domain { "Schema" "Database" }
+  ?change ah:operation ?operation ; ah:changedObject ?made ; ah:objectName ?target ; prov:startedAtTime ?time .
+  ?made ah:domain ?domain .
+  { ?change ah:madeFromName ?source } UNION {
+    ?change dcterms:isPartOf ?query .
+    ?query prov:qualifiedUsage|ah:accessPattern ?access .
+    ?access ah:accessedObject ?read ; ah:objectName ?source .
+    ?read ah:domain ?domain .
+  }
+  FILTER(?source != ?target)
+}
+ORDER BY ?time ?target ?source
+"""
+"""The row of a CLONE has its source in the change, or among what it read (view, "Read query notes")."""
+_INFERRED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+SELECT DISTINCT ?change ?target ?source ?time WHERE {
+  # asked
+  ?made ah:inferredFrom ?change ; prov:generatedAtTime ?time ; ah:objectName ?target .
+  ?made prov:wasDerivedFrom/prov:specializationOf/rdfs:label ?source .
+}
+ORDER BY ?time ?target ?source
+"""
+"""The tables that a CLONE brought, as is inferred. In place of ``# asked``: what leads to them from what was asked."""
+_LEADS: Final = """\
+VALUES ?name { NAMES }
+  ?object ah:hasName/ah:matchName ?name .
+  ?state prov:specializationOf ?object .
+  ?state PATH ?made ."""
+_UP: Final = "(prov:wasDerivedFrom|ah:priorVersion)*"
+_DOWN: Final = "(^prov:wasDerivedFrom|^ah:priorVersion)+"
+_MADE: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX dcterms: <http://purl.org/dc/terms/>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?change ?target ?source ?time ?has_data ?has_columns WHERE {
+  ?change ah:madeFromName ?source ; ah:changedObject ?made ; ah:objectName ?target ; prov:startedAtTime ?time ;
+    dcterms:isPartOf ?query .
+  ?made ah:domain ?domain .
+  FILTER(?domain NOT IN ("Schema", "Database"))
+  BIND(EXISTS {
+    ?version prov:specializationOf ?made ; prov:wasGeneratedBy ?query ; prov:wasDerivedFrom ?state
+  } AS ?has_data)
+  BIND(EXISTS {
+    ?column ah:columnOf ?made .
+    ?column_version prov:specializationOf ?column ; prov:wasGeneratedBy ?query ; prov:wasDerivedFrom ?column_state
+  } AS ?has_columns)
+}
+ORDER BY ?time ?target ?source
+"""
+"""What was made by CLONE or LIKE of a single object, and whether the graph has the step for data and for columns."""
+_REACHED: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT DISTINCT ?reached WHERE {
+  VALUES ?name { NAMES }
+  ?object ah:hasName/ah:matchName ?name .
+  ?state prov:specializationOf ?object .
+  ?state PATH ?other .
+  ?other prov:specializationOf/ah:hasName/ah:matchName ?reached .
+}
+"""
+_UNSET: Final = (
+    "No row records which tags, policies and grants came with a CLONE or LIKE; the answer has those that were set"
+)
+_OF_COLUMNS: Final = frozenset(("column-copies", "root-cause", "unmasked-copies"))
+_NAMES: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+SELECT DISTINCT ?id ?name WHERE { ?object ah:objectId ?id ; ah:hasName/ah:matchName ?name }
+"""
+
+_OF_CONTAINERS: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX dcterms: <http://purl.org/dc/terms/>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+SELECT DISTINCT ?made ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+  VALUES ?domain { "Schema" "Database" }
+  ?made ah:domain ?domain .
+  ?change ah:changedObject ?made ; ah:operation ?operation ; prov:startedAtTime ?time ;
+    dcterms:isPartOf/ah:queryId ?query_id .
+  OPTIONAL { ?change ah:newName ?new }
+  OPTIONAL { ?change ah:swappedWithName ?swapped }
+  FILTER(?operation IN ("DROP", "REPLACE", "UNDROP") || BOUND(?new) || BOUND(?swapped))
+  OPTIONAL { ?change ah:objectName ?own }
+  OPTIONAL { ?made rdfs:label ?label }
+  BIND(COALESCE(?own, ?label) AS ?name)
+  FILTER(BOUND(?name))
+}
+"""
+_DONE: Final = {"DROP": "dropped", "REPLACE": "replaced"}
+UNLISTED: Final = "No row lists what was in it: the answer may have"
+"""Part of each note of :func:`of_containers`."""
+_AS_IT_WAS: Final = ("user-history", "policy-access", "joins", "statements-of-request", "page-query")
+"""Beginnings of questions whose answers have the names of objects as they were in the rows of queries."""
+_between_names: Final = re.compile(r", |=").split
+
+
+def notes(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """The notes for a person who asked the shipped question; none where nothing is known to be missing."""
+    if question in PROTECTION:
+        policies = _unrecorded_policies(store) if question == QUESTION else []
+        return [*policies, *_brought(store, given)]
+    if question == FOLLOWING_ALL:
+        return [*_told([*_rows(store, _INFERRED)]), *_made(store, question, given)]
+    if question in FOLLOWING_UP | FOLLOWING_DOWN:
+        return [*_clones(store, question, given), *_made(store, question, given)]
+    return []
+
+
+def _rows(store: Store, question: str) -> Iterator[tuple[str, str, str, str]]:
+    answer = store.query(question)
+    for row in answer if isinstance(answer, QuerySolutions) else ():
+        yield row["change"].value, row["target"].value, row["source"].value, row["time"].value
+
+
+def _clones(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """The steps through a CLONE that are inferred; and, for objects in a schema or database that was cloned (from which
+    others were cloned, if data is followed down), that there is no such step.
+    """
+    clones = list(_rows(store, _CLONES))
+    if not clones:
+        return []
+    asked = _asked(store, given)
+    is_up = question in FOLLOWING_UP
+    steps = list(_rows(store, _leading_to(asked, _UP if is_up else _DOWN)))
+    if question == FOLLOWING_FROM_READS:  # its first step is a query that reads the asked object, and no CLONE does
+        steps = [step for step in steps if match_name(step[2]) not in asked]
+    followed = {(change, match_name(target if is_up else source)) for change, target, source, _ in steps}
+    found = []
+    for change, target, source, time in clones:
+        inside = f"{match_name(target if is_up else source)}."
+        if any(name.startswith(inside) and (change, name) not in followed for name in asked):
+            found.append(
+                f"{target} was cloned from {source} at {time}. No row lists what was in it, so the answer has no step "
+                f"between them: ask for the object of the same name in {source if is_up else target}, too."
+            )
+    return [*_told(steps), *found[:_SHOWN]]
+
+
+def _asked(store: Store, given: Mapping[str, str | Sequence[str]]) -> set[str]:
+    """The names that are asked for, and those of the ids."""
+    asked = {match_name(name) for name in values_of(given, "object_name")}
+    ids = set(values_of(given, "object_id"))
+    named = store.query(_NAMES) if ids else None
+    if isinstance(named, QuerySolutions):
+        asked.update(row["name"].value for row in named if row["id"].value in ids)
+    return asked
+
+
+def _made(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """That what came with a CLONE of a table is not in the answer, for all that the answer leads to."""
+    answer = store.query(_MADE)
+    is_of_columns = question in _OF_COLUMNS or "column_name" in given
+    has_step = "has_columns" if is_of_columns else "has_data"
+    made = [row for row in answer if row[has_step].value != "true"] if isinstance(answer, QuerySolutions) else []
+    if not made:
+        return []
+    is_up = question in FOLLOWING_UP
+    reached = None if question == FOLLOWING_ALL else _reached(store, _asked(store, given), is_up=is_up)
+    found = []
+    for row in made:
+        target, source, time = (row[name].value for name in ("target", "source", "time"))
+        if reached is None or match_name(target if is_up else source) in reached:
+            other = "" if reached is None else f" Ask for {source if is_up else target}, too."
+            found.append(
+                f"{target} was made from {source} by CLONE or LIKE at {time}. Its row does not say what came with it, "
+                f"so the answer has no step between {'their columns' if is_of_columns else 'them'}.{other}"
+            )
+    return found[:_SHOWN]
+
+
+def _reached(store: Store, asked: set[str], *, is_up: bool) -> set[str]:
+    """The names of what data came from or went to, and those that are asked for."""
+    names = " ".join(str(Literal(name)) for name in sorted(asked))
+    path = _UP if is_up else _DOWN
+    answer = store.query(_REACHED.replace("PATH", path).replace("NAMES", names))
+    return {*asked, *(row["reached"].value for row in (answer if isinstance(answer, QuerySolutions) else ()))}
+
+
+def _brought(store: Store, given: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """That no row records what is set on a clone from the beginning, for clones that are asked for by then."""
+    every = sorted({(row[3], *row[1:3]) for text in (_CLONES, _INFERRED, _MADE) for row in _rows(store, text)})
+    asked = _asked(store, given) if every else set()
+    by_then = [instant("at", one) for one in values_of(given, "at")]
+    found = [
+        f"{target} from {source} at {time}"
+        for time, target, source in every
+        if not any(datetime.fromisoformat(time) > one for one in by_then)
+        and (not asked or any(f"{name}.".startswith(f"{match_name(target)}.") for name in asked))
+    ]
+    if not found:
+        return []
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    known = f"{', '.join(found[:_SHOWN])}{more}"
+    return [f"{_UNSET} later: {known}. Ask for the source, too."]
+
+
+def _leading_to(asked: Iterable[str], path: str) -> str:
+    names = " ".join(str(Literal(name)) for name in sorted(asked))
+    return _INFERRED.replace("# asked", _LEADS.replace("PATH", path).replace("NAMES", names))
+
+
+def _told(steps: Sequence[tuple[str, str, str, str]]) -> list[str]:
+    """That steps are inferred."""
+    if not steps:
+        return []
+    known = ", ".join(f"{target} from {source} at {time}" for _, target, source, time in steps[:_SHOWN])
+    more = f" and {len(steps) - _SHOWN} more" if len(steps) > _SHOWN else ""
+    return [
+        f"Inferred from names, as the row of a CLONE does not list what was in the schema or database: {known}{more}."
+    ]
+
+
+def _unrecorded_policies(store: Store) -> list[str]:
+    """A note if something with a tag had a policy enforced that no recorded statement set."""
+    answer = store.query(_ENFORCED)
+    found = [row["label"].value for row in answer] if isinstance(answer, QuerySolutions) else []
+    if not found:
+        return []
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    known = f"{', '.join(found[:_SHOWN])}{more}"
+    return [f"Enforced, but set before the record begins, and therefore not among the policies: {known}."]
+
+
+# --- schemas and databases that were dropped, replaced, renamed or swapped --------------------------------------------
+
+
+class _Event(NamedTuple):
+    """What a statement did to a schema or database. ``name``, ``other``: its names before and after a RENAME, or of
+    both sides of a SWAP; ``other`` is empty for a DROP. ``iri``: the schema or database.
+    """
+
+    time: datetime
+    at: str
+    query_id: str
+    done: str
+    name: str
+    other: str
+    iri: str
+
+    @property
+    def told(self) -> str:
+        other = f" {self.other}" if self.other else ""
+        return f"{self.name} was {self.done}{other} at {self.at} (query {self.query_id})"
+
+    def counterpart(self, name: str) -> str:
+        """The name that an object has after the event, or had before; empty if there is none."""
+        for one, other in ((self.name, self.other), (self.other, self.name)):
+            if one and other and name.startswith(f"{match_name(one)}."):
+                return match_name(other) + name.removeprefix(match_name(one))
+        return ""
+
+    def is_reverted_by(self, undrop: _Event) -> bool:
+        """Whether it is a DROP before an UNDROP of the same schema or database."""
+        same = self.iri == undrop.iri or match_name(self.name) == match_name(undrop.name)
+        return same and self.done == _DONE["DROP"] and self.time <= undrop.time
+
+    def is_of(self, turns: Iterable[Turn]) -> bool:
+        """Whether an object had its name when it happened, and none that a row gave it by then."""
+        return any(
+            self.iri.startswith(f"{turn.account}/")
+            and datetime.fromisoformat(turn.since) <= self.time
+            and (turn.until is None or datetime.fromisoformat(turn.until) > self.time)
+            for turn in turns
+        )
+
+
+def of_containers(
+    store: Store,
+    question: str,
+    given: Mapping[str, str | Sequence[str]],
+    found: Answer,
+    things: Collection[str],
+) -> list[str]:
+    """A note for each schema or database with objects that are asked for (``things``: their IRIs) or in the answer, if
+    it was dropped, replaced, renamed or swapped by the time that is asked for.
+    """
+    by_then = [instant(name, one) for name in ("at", "until") for one in values_of(given, name)]
+    events = _events(store, max(by_then, default=None))
+    if not events:
+        return []
+    known = Known(store)
+    asked: dict[str, list[Turn]] = {match_name(name): [] for name in values_of(given, "object_name")}
+    for thing in things:
+        for turn in known.names_of(thing):
+            asked.setdefault(match_name(turn.name), []).append(turn)
+    answered = set[str]() if question.startswith(_AS_IT_WAS) else _within(found, events)
+    turns = {**{name: known.turns(name) for name in sorted(answered)}, **asked}
+    told = []
+    for event in events:
+        inside = tuple(f"{match_name(one)}." for one in (event.name, event.other) if one)
+        concerned = [name for name in turns if name.startswith(inside)]
+        others = {name: event.counterpart(name) for name in concerned if name in asked}
+        also = {one: other for one, other in others.items() if other and event.is_of(known.turns(other))}
+        names = sorted(name for name in concerned if name in also or event.is_of(turns[name]))
+        if names:
+            ask = sorted({others[name] for name in names if others.get(name)} - set(asked))
+            told.append(
+                f"{event.told}. {UNLISTED} {_listed(names)} as if that had not been done."
+                + (f" Ask for {_listed(ask)}, too." if ask else "")
+            )
+    more = f"There are {len(told) - _SHOWN} more such statements before these."
+    return told if len(told) <= _SHOWN else [*told[-_SHOWN:], more]
+
+
+def _events(store: Store, until: datetime | None) -> list[_Event]:
+    """All until a time (None: at any time) in order, but for a DROP that an UNDROP took back. A SWAP is one event,
+    though it has a change for each side.
+    """
+    answer = store.query(_OF_CONTAINERS)
+    found: dict[tuple[str, frozenset[str]], _Event] = {}
+    restored: list[_Event] = []
+    for row in answer if isinstance(answer, QuerySolutions) else ():
+        name, at, query_id = row["name"].value, row["time"].value, row["query_id"].value
+        new, swapped = (one.value if one is not None else "" for one in (row["new"], row["swapped"]))
+        done = "swapped with" if swapped else "renamed to" if new else _DONE.get(row["operation"].value, "")
+        event = _Event(datetime.fromisoformat(at), at, query_id, done, name, swapped or new, row["made"].value)
+        if until is not None and event.time > until:
+            continue
+        if not done:
+            restored.append(event)
+            continue
+        key = query_id, frozenset((done, name, event.other))
+        found[key] = min(event, found.get(key, event))
+    for event in sorted(restored):
+        dropped = [key for key, one in found.items() if one.is_reverted_by(event)]
+        if dropped:
+            del found[max(dropped, key=lambda key: found[key])]
+    return sorted(found.values())
+
+
+def _within(found: Answer, events: Iterable[_Event]) -> set[str]:
+    """The names in an answer that are in schemas or databases to which something happened."""
+    inside = tuple({f"{match_name(one)}." for event in events for one in (event.name, event.other) if one})
+    cells = {cell for row in found.rows for cell in row if cell}
+    return {name for cell in cells for one in _between_names(cell) if (name := match_name(one)).startswith(inside)}
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"

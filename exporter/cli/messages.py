@@ -1,0 +1,227 @@
+"""Texts for people: the summary at the end of an export, warnings, error messages, and the list of questions."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporter import settings as account
+from exporter.input.formats import is_remote
+from exporter.system import faults
+from exporter.system.terminal import message, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from exporter.ask.questions import Question
+    from exporter.publish.report import Report
+    from exporter.settings import Settings
+
+_WIDTH = 12
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Print each line on standard error."""
+    for line in lines:
+        print(f"exporter: {message(line)}", file=sys.stderr)
+
+
+def fault(error: Exception, left: str) -> str:
+    """The message for a fault of the program or its environment, never a traceback. Spark's own messages are in a file
+    that only its owner can read, because they can contain values of rows. ``left``: the state that the command leaves;
+    empty if there is nothing to say.
+    """
+    around = faults.words(error, f"{left}, and existing output is unchanged" if left else "there is no result")
+    first = (str(error).splitlines() or [""])[0][:300]
+    told = visible(around or f"a fault of the program{left and f', {left}'}: {type(error).__name__}: {first}")
+    log = sys.modules.get("exporter.engines.session")  # loaded only if Spark was used
+    said = log.said() if log else ""
+    if said:
+        told += f"\n{said}"
+    return told if around else f"{told}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
+
+
+def advice(settings: Settings) -> list[str]:
+    """Warnings about settings that are allowed but seldom intended."""
+    of_account = account.advice(settings.account)
+    return [*settings.privacy.advice, *([of_account] if of_account else [])]
+
+
+def summary(report: Report, settings: Settings) -> str:
+    """The summary of an export, with one number on each line, and the next commands."""
+    rows = [
+        ("rows in", f"{report.rows_in:>{_WIDTH},}"),
+        ("exported", f"{report.exported:>{_WIDTH},}   {_of_rows(report)}"),
+        ("duplicates", f"{report.duplicates:>{_WIDTH},}   exact copies, dropped"),
+        ("quarantined", f"{report.quarantined:>{_WIDTH},}   {_set_aside(report)}"),
+        ("events", f"{report.events:>{_WIDTH},}   {report.out}/events"),
+        ("graph nodes", f"{report.nodes:>{_WIDTH},}   {report.out}/graph, {_checked(report)}"),
+        ("seconds", f"{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}"),
+    ]
+    rows[1:1] = _left_out(report)
+    rows[-1:-1] = [*_days(report), *_period(report)]
+    lines = [f"  {name:<12}{value}".rstrip() for name, value in rows]
+    written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
+    end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
+    told = [*_skipped(report), *lines, *_not_understood(report), *_shapes(report), "", *end]
+    return "\n".join(map(visible, told))
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """The number with its word.
+
+    >>> counted(1, "query", "queries"), counted(1200, "query", "queries")
+    ('1 query', '1,200 queries')
+    """
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def _of_rows(report: Report) -> str:
+    cut = f", {report.truncated:,} of them truncated by Snowflake" if report.truncated else ""
+    streams = f", {report.unknown_streams:,} with a stream that the row does not name" if report.unknown_streams else ""
+    return f"{counted(report.queries, 'query', 'queries')}{cut}{streams}"
+
+
+def _left_out(report: Report) -> list[tuple[str, str]]:
+    """What the filters left out, which is not counted in ``rows in``."""
+    if report.filtered is None:
+        return []
+    rows: dict[str, int] = report.filtered["rows"]
+    told = [f"{name} {number:,}" for name, number in rows.items() if number]
+    reduced = report.filtered["reduced"]
+    told += [f"objects removed from {counted(reduced, 'more row', 'more rows')}"] if reduced else []
+    return [("filtered", f"{sum(rows.values()):>{_WIDTH},}   {', '.join(told) or 'nothing'}")]
+
+
+def _days(report: Report) -> list[tuple[str, str]]:
+    """The days that an update made again, and their new rows."""
+    if report.made is None:
+        return []
+    new = {day: rows for day, rows in (report.new or {}).items() if rows}
+    told = ", ".join(f"{day} ({rows:,} new)" for day, rows in list(new.items())[:3]) + (" …" if len(new) > 3 else "")
+    others = len(report.made) - len(new)
+    after = f"; {counted(others, 'later day', 'later days')}" if others else ""
+    made = [("days made", f"{len(report.made):>{_WIDTH},}   {told or 'nothing is new'}{after}")]
+    return [*_forgotten(report), *made]
+
+
+def _forgotten(report: Report) -> list[tuple[str, str]]:
+    """What was removed from DIR, and what was made again without it."""
+    if report.forgotten is None:
+        return []
+    queries, files = report.forgotten["queries"], report.forgotten["files"]
+    made = (
+        f"made again: {counted(report.queries, 'query', 'queries')}, {counted(len(report.made or ()), 'day', 'days')}"
+    )
+    return [("forgotten", f"{queries:>{_WIDTH},}   queries removed; {made}, {counted(files, 'file', 'files')}")]
+
+
+def _set_aside(report: Report) -> str:
+    return f"see {report.out}/quarantine" if report.quarantined else ""
+
+
+def _checked(report: Report) -> str:
+    if not report.nodes_checked:
+        return "NOT validated"
+    return "all validated with the shapes"
+
+
+def _slowest(seconds: dict[str, float]) -> str:
+    stages = sorted(((taken, name) for name, taken in seconds.items() if name != "total"), reverse=True)
+    return ", ".join(f"{name} {taken:.1f}" for taken, name in stages[:3])
+
+
+def _skipped(report: Report) -> list[str]:
+    if not report.skipped_files:
+        return []
+    named = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
+    files = counted(len(report.skipped_files), "file", "files")
+    return [f"  skipped {files} of the input (links, not rows, or of the output): {named}"]
+
+
+def _not_understood(report: Report) -> list[str]:
+    """The first three names of what is not understood."""
+    if not report.not_understood:
+        return []
+    several = [f"{what} ({one['count']:,})" for what, one in list(report.not_understood.items())[:3]]
+    left = len(report.not_understood) - len(several)
+    more = f" and {left:,} more; all are in" if left else "; see"
+    return [f"  not understood: {', '.join(several)}{more} {report.out}/report.json"]
+
+
+def _shapes(report: Report) -> list[str]:
+    refused = [f"  refused by {shape}: {count:,}" for shape, count in sorted(report.violations.items())]
+    warned = [f"  warning by {shape}: {count:,}" for shape, count in sorted(report.warnings.items())]
+    return [*refused, *warned, *([f"  all results are in {report.out}/shacl-report.ttl"] if refused or warned else [])]
+
+
+def _period(report: Report) -> list[tuple[str, str]]:
+    """The line with the start of the first and the last query."""
+    if report.period is None:
+        return []
+    first, last = (_minute(report.period[name]) for name in ("first", "last"))
+    return [("period", f"{first} to {last} UTC, when the first and the last query started")]
+
+
+def _minute(time: str) -> str:
+    """An ISO time without seconds, for people.
+
+    >>> _minute("2026-09-01T08:00:12.5Z")
+    '2026-09-01 08:00'
+    """
+    return time[:16].replace("T", " ")
+
+
+def _next(settings: Settings) -> list[str]:
+    """What to do next, with commands on separate lines that can be pasted."""
+    if is_remote(settings.out):
+        return ["To query, validate or push it, copy it to a folder on this machine."]
+    if "graph" in settings.outputs and settings.graph_format != ("nquads",):
+        asked = f"  {program()} query user-history --graph {shlex.quote(settings.out)}"
+        return ["To query it, and to list all questions:", asked, f"  {program()} queries"]
+    if "events" in settings.outputs:
+        return ["To send the events to a backend:", f"  {program()} push {shlex.quote(settings.out)}"]
+    return []
+
+
+def program() -> str:
+    """The program's name for a shell: its plain name if that is on the path, otherwise the path of this one."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py" and started.parent.name == "exporter":
+        return f"{_found(Path(sys.executable))} -m exporter"
+    return _found(started) if started.stem == "exporter" else "exporter"
+
+
+def _found(started: Path) -> str:
+    """The name of a program if a shell finds this same program by it, otherwise its path."""
+    found = shutil.which(started.name)
+    is_same = found is not None and Path(found).absolute() == started.absolute()
+    return started.name if is_same else shlex.quote(str(started))
+
+
+def listed(questions: Sequence[Question], *, as_json: bool) -> str:
+    """The shipped questions with their parameters."""
+    if as_json:
+        return json.dumps(
+            [
+                {
+                    "name": one.name,
+                    "asks": one.asks,
+                    "parameters": [str(p) for p in one.parameters],
+                    "columns": one.columns,
+                }
+                for one in questions
+            ],
+            indent=1,
+        )
+    return "\n".join(
+        f"{one.name}\n    {one.asks}\n    {_parameters(one)}\n    -> {', '.join(one.columns)}" for one in questions
+    )
+
+
+def _parameters(question: Question) -> str:
+    return "  ".join(str(parameter) for parameter in question.parameters) or "no parameters"

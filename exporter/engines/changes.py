@@ -1,0 +1,175 @@
+"""Write the changes of an update to graph and events, for stores that are kept in step: ``changes/N/``.
+
+``removed.nt.gz`` and ``added.nt.gz`` contain triples, ``update.ru.gz`` the same as SPARQL 1.1 Update, and
+``events.ndjson.gz`` the new events. Applied to an empty store in the order of N, they give the graph. Only the days
+that were made again are compared, and the nodes of the things that they mention.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from exporter.graph.writers import (
+    FORMATS,
+    SAID_ONCE,
+    SEPARATORS,
+    parts_of,
+    subject_of,
+    subjects,
+    triples,
+    turtle_header,
+)
+from exporter.pipeline.texts import graph_in
+from exporter.system import files as compressed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from exporter.pipeline.job import ExportJob
+    from exporter.pipeline.messages import Message
+    from exporter.publish.publication import Publication
+
+Messages = TypeVar("Messages")
+FOLDER: Final = "changes"
+ADDED: Final = "added.nt.gz"
+REMOVED: Final = "removed.nt.gz"
+UPDATE: Final = "update.ru.gz"
+EVENTS: Final = "events.ndjson.gz"
+_is_said_once: Final = re.compile(SAID_ONCE).match
+
+
+@dataclass(frozen=True)
+class Changed(Generic[Messages]):
+    """The input of a comparison. ``days``: those that differ between both DIRs. ``same``: the other days, which can
+    say the same of a node. ``said``, ``now``: the nodes of things before and after. ``number``: of the changes, from 1;
+    number 1 has the whole graph.
+    """
+
+    number: int
+    days: Sequence[str]
+    same: Sequence[str]
+    said: Messages
+    now: Messages
+
+    def before(self, new: Publication, output: str) -> list[str]:
+        """The folders of these days of an output in the old DIR."""
+        folders = [f"{output}/day={day}" for day in self.days] if self.number > 1 else []
+        return [new.before(folder) for folder in folders if new.has_before(folder)]
+
+    def after(self, new: Publication, output: str) -> list[str]:
+        """The same in the new DIR."""
+        return _folders(new, output, self.days)
+
+    def stays(self, new: Publication, output: str) -> list[str]:
+        """The folders of the other days, which are equal in both DIRs."""
+        return _folders(new, output, self.same)
+
+
+def _folders(new: Publication, output: str, days: Iterable[str]) -> list[str]:
+    folders = [f"{output}/day={day}" for day in days]
+    return [f"{new.folder}/{folder}" for folder in folders if new.has(folder)]
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """A syntax from which triples are read. ``ending``: of its files. ``opening``: text before a part of a file that
+    makes it readable. ``base``: of relative IRIs. ``to``: the name of the output.
+    """
+
+    ending: str
+    opening: str
+    base: str
+    to: str
+
+
+def syntax(job: ExportJob) -> Syntax | None:
+    """The first syntax of the graph that can be read in parts; None if there is none or no graph is exported."""
+    for name in job.syntaxes if job.graph else ():
+        if FORMATS[name] in SEPARATORS:
+            return Syntax(FORMATS[name], turtle_header(job.base) if name == "turtle" else "", job.base, graph_in(name))
+    return None
+
+
+def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> None:
+    """Write the changes between the old DIR and the new one."""
+    folder = Path(new.work, FOLDER)
+    folder.mkdir()
+    of = syntax(job)
+    if of:
+        before = _triples(changed.before(new, "graph"), changed.said, of)
+        now = _triples(changed.after(new, "graph"), changed.now, of)
+        gone = before - now
+        gone -= _said_still(gone, changed.stays(new, "graph"), of)
+        removed, added = _packed(sorted(gone)), _packed(sorted(now - before))
+        _write(folder / REMOVED, removed or [_part([])])
+        _write(folder / ADDED, added or [_part([])])
+        _write(folder / UPDATE, _updates(removed, added) if removed or added else [_part([])])
+    if job.events:
+        known = set(_lines(changed.before(new, "events")))
+        lines = [one for one in _lines(changed.after(new, "events")) if one not in known]
+        _write(folder / EVENTS, _packed(lines) or [_part([])])
+    new.take_changes(str(folder), changed.number)
+
+
+def _triples(folders: list[str], said: list[Message], of: Syntax) -> set[str]:
+    texts = list(_texts(folders, of))
+    texts += [message.body.decode() for message in said if message.to == of.to]
+    return {one for text in texts for one in triples(parts_of(text, of.ending), of.ending, of.opening)}
+
+
+def _texts(folders: list[str], of: Syntax) -> Iterator[str]:
+    return (
+        compressed.text(path) for folder in folders for path in compressed.find_files(Path(folder), f".{of.ending}")
+    )
+
+
+def _said_still(gone: set[str], folders: list[str], of: Syntax) -> set[str]:
+    """Of removed triples, those that other days still say. Only the parts of their files about the same are parsed."""
+    asked = {one for one in gone if not _is_said_once(one)}
+    about = subjects(asked, of.base)
+    found = set[str]()
+    for text in _texts(folders, of) if asked else ():
+        parts = [part for part in parts_of(text, of.ending) if subject_of(part) in about]
+        found.update(triples(parts, of.ending, of.opening))
+    return asked & found
+
+
+def _lines(folders: list[str]) -> list[str]:
+    paths = [path for folder in folders for path in compressed.find_files(Path(folder), ".ndjson")]
+    return [line for path in paths for line in compressed.text(path).split("\n") if line]
+
+
+_CHUNK: Final = 5_000
+"""Lines in one part of a gzip file: such a file may have several parts, which are compressed in parallel."""
+_LEVEL: Final = 3
+"""Level of compression: as fast as the disk, with files hardly larger than at the best level."""
+
+
+def _packed(lines: list[str]) -> list[bytes]:
+    """The lines as gzip parts, each of which can be read by itself."""
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(_part, (lines[at : at + _CHUNK] for at in range(0, len(lines), _CHUNK))))
+
+
+def _part(lines: list[str]) -> bytes:
+    return gzip.compress("".join([f"{line}\n" for line in lines]).encode(), _LEVEL, mtime=0)
+
+
+def _write(path: Path, parts: Iterable[bytes]) -> None:
+    with path.open("wb") as file:
+        file.writelines(parts)
+
+
+def _updates(removed: list[bytes], added: list[bytes]) -> Iterator[bytes]:
+    """The parts as operations of SPARQL 1.1 Update. Compressed parts are used as they are, between others."""
+    each = [*(("DELETE DATA {", part) for part in removed), *(("INSERT DATA {", part) for part in added)]
+    for number, (operation, part) in enumerate(each):
+        yield _part([f"{'; ' if number else ''}{operation}"])
+        yield part
+        yield _part(["}"])

@@ -1,0 +1,204 @@
+"""The main job, from rows to a published export. Start reading here.
+
+Choose the engine of an export: Spark (with one task for a small input), or the local engine without Spark.
+
+The main job: rows -> facts -> validated events and graph. Start reading here.
+
+The work itself is in ``steps/``: plain functions from messages to messages. An engine groups and sorts the messages and
+runs the steps in the order of ``pipeline/rounds.py``. The folder DIR appears when everything is complete.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from exporter.ask import stores
+from exporter.engines import local, updates
+from exporter.engines import local as users
+from exporter.engines.local import write_texts
+from exporter.engines.places import LocalPlace, place_of
+from exporter.errors import UsageError
+from exporter.input import find
+from exporter.input.files import records
+from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, Apart
+from exporter.model.fact_tables import FACTS
+from exporter.pipeline.job import ExportJob
+from exporter.pipeline.messages import RESULT, TALLY, is_text
+from exporter.pipeline.neighbourhood import check_by_day
+from exporter.pipeline.outcome import Outcome, outcome, results_of
+from exporter.pipeline.read import Record, read
+from exporter.pipeline.rounds import NoProgress
+from exporter.pipeline.texts import checks
+from exporter.pipeline.texts import facts_of as to_facts
+from exporter.publish import report as guard
+from exporter.publish.earlier import Earlier, ExportInput, earlier
+from exporter.publish.publication import Publication
+from exporter.publish.report import check_account, summarise
+from exporter.system import private
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from exporter.engines.places import Place
+    from exporter.input.find import InputOfViews
+    from exporter.pipeline.messages import Message
+    from exporter.publish.report import Report
+    from exporter.settings import Settings
+    from exporter.system.terminal import Progress
+
+LOCAL: Final = "local"
+_LITTLE: Final = 64 << 20
+"""Approximate bytes of rows, and of one day in DIR, up to which an update is made in this process's memory."""
+_PACKED: Final = 10
+
+
+def run(given: ExportInput, job: ExportJob, new: Publication, progress: Progress, engine: str) -> Outcome:
+    """Make all outputs of the job in the folder of ``new``. ``engine``: ``local`` or ``spark``. Raises UsageError if
+    PySpark is not installed.
+    """
+    if _is_here(given, job, new, engine):
+        with progress.stage("export"):
+            return _locally(given, job, new)
+    try:
+        from exporter.engines import on_spark  # noqa: PLC0415 - the local engine does not wait for Spark
+    except ModuleNotFoundError as error:
+        if error.name != "pyspark":
+            raise
+        raise UsageError(
+            "PySpark is not in this Python's environment. Install it (pip install 'pyspark>=4.0,<5'), or start the "
+            "program with the spark-submit of a platform that has its own, or give --engine local"
+        ) from None
+    return on_spark.run(given, job, new, progress)
+
+
+def _is_here(given: ExportInput, job: ExportJob, new: Publication, engine: str) -> bool:
+    """Whether the local engine is used: if it was chosen, or for a small update of small days, for which starting Spark
+    would take longer than the work.
+    """
+    if engine == LOCAL:
+        return True
+    came = given.came.size
+    of_day = _PACKED * given.left.bytes // max(1, len(given.left.days))
+    return bool(job.run) and came is not None and not new.is_uri and max(came, of_day) < _LITTLE
+
+
+def _locally(given: ExportInput, job: ExportJob, new: Publication) -> Outcome:
+    if users.are_hidden(job):
+        job = users.knowing(job, users.user_names(_records(given.came), job), new)
+    if job.run:
+        return _updated(given, job, new)
+    made = _taken(local.run(_records(given.came), job), job, new)
+    for table in FACTS if job.facts else ():
+        from exporter.engines import state  # noqa: PLC0415 - slow to import, and seldom asked for
+
+        state.write(table, Path(new.work, f"{to_facts(table)}.ndjson"), Path(new.folder, "facts", table))
+    return made
+
+
+def _updated(given: ExportInput, job: ExportJob, new: Publication) -> Outcome:
+    from exporter.engines.state import LocalStore  # noqa: PLC0415 - as above
+
+    local.seldom_collected()
+    rows = list(read(_records(given.came), job))
+    made = updates.update(local.LocalEngine(), LocalStore(new, job), rows, job, given, NoProgress())
+    results = results_of(message.body for part in made.results for message in part)
+    return Outcome(made.counts, made.refused, results, made.days, made.new, made.made)
+
+
+def _records(came: InputOfViews) -> Iterator[Record]:
+    for view, found in came.views.items():
+        is_history, is_aggregate = view == QUERY_HISTORY, view == AGGREGATE_ACCESS_HISTORY
+        for source in found.sources:
+            for one in records(source, REQUIRED[view]):
+                is_record = one.is_record or is_history
+                yield Record(one.file, 0, one.unit, one.text, is_history, is_record, is_aggregate)
+
+
+def _taken(messages: Iterable[Message], job: ExportJob, new: Publication) -> Outcome:
+    """Write the texts to files and collect the other messages."""
+    others: dict[str, list[bytes]] = {}
+    write_texts(_texts(messages, others), new, job)
+    return outcome(others[TALLY][0], others.get(RESULT, []))
+
+
+def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Iterator[Message]:
+    for message in messages:
+        if is_text(message.to):
+            yield message
+        else:
+            others.setdefault(message.to, []).append(message.body)
+
+
+def export(settings: Settings, progress: Progress, say: Callable[[str], None] = lambda _: None) -> Report:
+    """Run the main job and return its report. An error leaves DIR unchanged; UsageError for wrong settings or input.
+    ``say``: receives warnings about files of an earlier export that cannot be removed.
+    """
+    with private.made():
+        return _exported(settings, progress, say)
+
+
+def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]) -> Report:
+    job = ExportJob.of(settings)
+    if job.validate:
+        checks(job.shapes)
+    if settings.update:
+        check_by_day(job)
+    place = place_of(settings.out, int(settings.mode, 8))
+    apart = Apart(settings.out, place.paths)
+    is_inside = apart.holds(os.curdir)
+    came = _came(settings, apart)
+    for view, found in came.views.items():
+        find.check_files(found.sources, view)
+    with place.held():
+        report = _published(settings, job, place, came, progress)
+    for note in place.notes:
+        say(note)
+    if not settings.dry_run:
+        _tidy(place, say)
+        if is_inside:
+            say(f'{settings.out} was replaced, and this shell is still in the former folder: run cd "$PWD"')
+    return report
+
+
+def _came(settings: Settings, apart: Apart) -> find.InputOfViews:
+    """The input of all views that the settings name."""
+    history, aggregates = (
+        find.find([name], apart, view) if name else None
+        for name, view in (
+            (settings.query_history, find.QUERY_HISTORY),
+            (settings.aggregate, find.AGGREGATE_ACCESS_HISTORY),
+        )
+    )
+    return find.InputOfViews(
+        find.find(settings.inputs, apart) if settings.inputs else find.NOTHING, history, aggregates
+    )
+
+
+def _published(settings: Settings, job: ExportJob, place: Place, came: find.InputOfViews, progress: Progress) -> Report:
+    new = Publication(place, replace=settings.replace, update=settings.update, force=settings.force)
+    left = earlier(place, settings) if settings.update and not settings.replace else Earlier()
+    job = replace(job, run=left.run if settings.update else 0)
+    with new:
+        outcome = run(ExportInput(came, left, settings.changes), job, new, progress, settings.engine)
+        report = summarise(settings, came.skipped, left, outcome, new, progress)
+        check_account(report)
+        guard.refuse_too_few_rows(settings, report, new, came.named)
+        if not settings.dry_run:
+            new.publish(report.manifest(settings))
+    return report
+
+
+def _tidy(place: Place, say: Callable[[str], None]) -> None:
+    """Remove the store that ``exporter serve`` made from the old DIR: it may contain rows that this run removed."""
+    if not isinstance(place, LocalPlace):
+        return
+    out = Path(place.beside(place.name))
+    if stores.beside(out).is_dir():
+        from exporter.ask import stores as disk  # noqa: PLC0415 - needed only if exporter serve made a store
+
+        with suppress(KeyboardInterrupt):  # DIR is published; what is not removed now is removed by the next run
+            disk.tidy(out, say)

@@ -1,0 +1,126 @@
+"""The rounds without Spark.
+
+The users whose names get pseudonyms, collected before the first row is processed: names in any record, names listed
+in the settings, and users of DIR's earlier runs, whose pseudonyms are known.
+
+Write texts to files of a DIR on this machine.
+
+The rounds without Spark: the same steps, with sorting and filtering between them in this process's memory.
+
+Used for tests, for inputs of some MB with ``--engine local``, and inside the single task of a small input on Spark.
+"""
+
+from __future__ import annotations
+
+import gc
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from exporter.pipeline import rounds
+from exporter.pipeline.messages import TALLY, Message, decode, is_text
+from exporter.pipeline.outcome import Counts, numbers
+from exporter.pipeline.read import read
+from exporter.pipeline.texts import pieces
+from exporter.publish.publication import path_of
+from exporter.system import files as compressed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from exporter.pipeline.job import ExportJob
+    from exporter.pipeline.read import Record
+    from exporter.pipeline.rounds import Step
+    from exporter.publish.publication import Publication
+
+FILE: Final = "pseudonyms.txt"
+"""The pseudonyms of all users, for the next update. With the key, it can test whether a word is one of their names."""
+
+
+def are_hidden(job: ExportJob) -> bool:
+    """Whether names get pseudonyms."""
+    return job.screen is not None and job.screen.key is not None
+
+
+def user_names(records: Iterable[Record], job: ExportJob) -> Iterator[str]:
+    """The user names in records, each once."""
+    assert job.screen is not None
+    known: set[str] = set()
+    for record in records:
+        for name in job.screen.told(record):
+            if name not in known:
+                known.add(name)
+                yield name
+
+
+def knowing(job: ExportJob, names: Iterable[str], new: Publication) -> ExportJob:
+    """The job with these names, and in an update with the pseudonyms of earlier runs, which are stored for the next."""
+    assert job.screen is not None
+    before = new.text_before(FILE) if job.run else None
+    screen = job.screen.knowing(names, (before or "").split())
+    if job.run:
+        new.text(FILE, "".join(f"{one}\n" for one in screen.pseudonyms()))
+    return replace(job, screen=screen)
+
+
+def write_texts(messages: Iterable[Message], new: Publication, job: ExportJob, day: str = "") -> None:
+    """Write each output to its file. ``day``: in an update, the folder below that of the output; otherwise empty."""
+    with ExitStack() as stack:
+        files: dict[str, IO[bytes]] = {}
+        for message in messages:
+            if message.to not in files:
+                path = path_of(message.to, 0, day, is_compressed=job.compress)
+                file = Path(new.folder, path) if path else Path(new.work, f"{message.to}.ndjson")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                files[message.to] = stack.enter_context(compressed.created(file))
+            files[message.to].write(message.body + b"\n")
+
+
+class LocalEngine:
+    """Messages are lists."""
+
+    def met(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
+        return list(step(sorted(chain.from_iterable(messages)), job))
+
+    def together(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
+        return self.met(messages, step, job)
+
+    def each(self, messages: list[Message], step: Step, job: ExportJob) -> list[Message]:
+        return list(step(messages, job))
+
+    def only(self, messages: list[Message], to: Sequence[str]) -> list[Message]:
+        wanted = frozenset(to)
+        return [message for message in messages if message.to in wanted]
+
+    def kept(self, messages: list[Message], name: str) -> list[Message]:  # noqa: ARG002 - they are in memory
+        return messages
+
+    def output(self, step: Step) -> Step:
+        return step
+
+    def stored(self, messages: Sequence[list[Message]], name: str) -> list[Message]:  # noqa: ARG002 - as above
+        return list(chain.from_iterable(messages))
+
+    def counts(self, messages: list[Message]) -> Counts:
+        return Counts.of(decode(message.body) for message in messages if message.to == TALLY)
+
+
+def seldom_collected() -> None:
+    """Make Python's garbage collector run rarely: messages and nodes are many and have no cycles, and searching them
+    again and again takes a third of the time.
+    """
+    gc.set_threshold(100_000, 50, 100)
+
+
+def run(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
+    """The whole export of these records: the sorted texts of all outputs, the results of validation, and the counts as
+    one message (:mod:`exporter.pipeline.outcome`).
+    """
+    seldom_collected()
+    made = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None))
+    yield from pieces(sorted(one for part in made.outputs for one in part if is_text(one.to)), job)
+    for results in made.results:
+        yield from results
+    yield numbers(made.counts, made.refused)

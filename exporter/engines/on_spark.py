@@ -1,0 +1,149 @@
+"""An export on Spark: a small input in one task, a larger one in rounds over all tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from exporter.engines import local, session, updates
+from exporter.engines import local as users
+from exporter.engines import spark as workers
+from exporter.engines.records import COLUMNS, read_back, records
+from exporter.engines.records import size as size_of
+from exporter.engines.spark import SCHEMA, SparkEngine, as_text, batched, exclude_caches_from_collection
+from exporter.engines.state_on_spark import SparkStore, take
+from exporter.input.formats import uri
+from exporter.model.fact_tables import FACTS
+from exporter.pipeline import rounds
+from exporter.pipeline.messages import RESULT, TALLY
+from exporter.pipeline.outcome import LIMIT, Outcome, outcome, results_of
+from exporter.pipeline.read import read
+from exporter.pipeline.texts import facts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from exporter.graph.shapes.results import Result
+    from exporter.input import find
+    from exporter.pipeline.job import ExportJob
+    from exporter.publish.earlier import ExportInput
+    from exporter.publish.publication import Publication
+    from exporter.system.terminal import Progress
+
+    Batches = Iterator[pa.RecordBatch]
+
+_PARTITION: Final = 32 << 20
+"""Approximate bytes of input for each partition of a round: the derived data must fit in a worker's memory."""
+_PARTITIONS: Final = 10_000
+"""Most partitions: the parts of an exchange are the partitions before it times the partitions after it."""
+
+
+def run(given: ExportInput, job: ExportJob, new: Publication, progress: Progress) -> Outcome:
+    """Make all outputs of the job in the folder of ``new``."""
+    came = given.came
+    with progress.stage("session"):
+        spark = session.start(came.size)
+        progress.watch(spark)
+        workers.check(spark, new)
+    size = came.size if came.size is not None else size_of(spark, came.sources)
+    job = replace(job, in_order=session.is_small(size) and not job.run)
+    engine = SparkEngine(spark, uri(new.work), _partitions(spark, size), compress=job.compress)
+    rows = _records(spark, came)
+    if users.are_hidden(job):
+        with progress.stage("names"):
+            job = users.knowing(job, _user_names(rows, job), new)
+    if job.run:
+        return _in_days(engine, _read(job, rows), given, replace(job, screen=None), new, progress)
+    if job.in_order:
+        with progress.stage("export"):
+            made, stored = _alone(engine, rows, job)
+    else:
+        read_rows, job = _read(job, rows), replace(job, screen=None)
+        made, stored = _in_rounds(engine, read_rows, job, progress)
+    for name in stored:
+        _take(spark, new, name, job)
+    return made
+
+
+def _records(spark: SparkSession, came: find.InputOfViews) -> DataFrame:
+    found = [records(spark, source, view) for view, inputs in came.views.items() for source in inputs.sources]
+    if not found:  # rows are only removed
+        return spark.createDataFrame([], COLUMNS)
+    return reduce(lambda one, other: one.unionByName(other), found)
+
+
+def _partitions(spark: SparkSession, size: int | None) -> int:
+    if size is None:
+        told = spark.conf.get("spark.sql.shuffle.partitions") or ""
+        return int(told) if told.isdigit() else 200  # on Databricks it can be "auto"
+    # A multiple of the number of cores, so that no core is idle while others process the last partitions.
+    cores = session.cores(spark)
+    return min(max(1, -(-size // (_PARTITION * cores))) * cores, _PARTITIONS)
+
+
+def _alone(engine: SparkEngine, came: DataFrame, job: ExportJob) -> tuple[Outcome, list[str]]:
+    """Run the local engine in one task. Returns the outcome and the names under which texts are stored."""
+    stored = engine.stored([came.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
+    told = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
+    bodies = {to: [bytes(row["body"]) for row in told if row["to"] == to] for to in (RESULT, TALLY)}
+    return outcome(bodies[TALLY][0], bodies[RESULT]), [rounds.OUTPUTS]
+
+
+def _work_alone(job: ExportJob, batches: Batches) -> Batches:
+    return batched(as_text(local.run(read_back(batches), job)))
+
+
+def _in_rounds(engine: SparkEngine, read: DataFrame, job: ExportJob, progress: Progress) -> tuple[Outcome, list[str]]:
+    made = rounds.export(engine, [read], job, progress)
+    return Outcome(made.counts, made.refused, _results(made.results)), made.names
+
+
+def _in_days(  # noqa: PLR0913, PLR0917 - as days.update
+    engine: SparkEngine, read: DataFrame, given: ExportInput, job: ExportJob, new: Publication, progress: Progress
+) -> Outcome:
+    made = updates.update(engine, SparkStore(engine.spark, new, job), read, job, given, progress)
+    return Outcome(made.counts, made.refused, _results(made.results), made.days, made.new, made.made)
+
+
+def _results(each: list[DataFrame]) -> list[Result]:
+    found = [row["body"] for part in each for row in part.select("body").limit(LIMIT).collect()]
+    return results_of(map(bytes, found))
+
+
+def _read(job: ExportJob, came: DataFrame) -> DataFrame:
+    return came.mapInArrow(partial(_rows, job), SCHEMA)
+
+
+def _rows(job: ExportJob, batches: Batches) -> Batches:
+    local.seldom_collected()
+    yield from batched(read(read_back(batches), job))
+    exclude_caches_from_collection()
+
+
+def _user_names(came: DataFrame, job: ExportJob) -> list[str]:
+    """The user names in all records. They are sent to all workers, since an account has few users."""
+    names = came.mapInArrow(partial(_told_names, job), "name binary").distinct().collect()
+    return [bytes(row["name"]).decode("utf-8", "surrogatepass") for row in names]
+
+
+def _told_names(job: ExportJob, batches: Batches) -> Batches:
+    names = [name.encode("utf-8", "surrogatepass") for name in users.user_names(read_back(batches), job)]
+    yield pa.RecordBatch.from_pydict({"name": pa.array(names, pa.binary())})
+
+
+def _take(spark: SparkSession, new: Publication, name: str, job: ExportJob) -> None:
+    """Move the texts of outputs to their places. Facts are stored as JSON and are converted to Parquet here."""
+    texts = f"{new.work}/{name}"
+    for table, columns in FACTS.items() if job.facts and name.startswith(rounds.OUTPUTS) else ():
+        schema = ", ".join(f"`{column}` {kind}" for column, kind in {**columns, "to": "string"}.items())
+        # The folder of a table does not exist if there are no rows for it: then an empty table is written.
+        rows = spark.read.schema(schema).json(uri(texts)).filter(F.col("to") == facts_of(table)).drop("to")
+        rows.write.parquet(uri(f"{new.work}/facts/{table}"))
+        new.take_facts(table, f"{new.work}/facts/{table}")
+    take(spark, new, name)

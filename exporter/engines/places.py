@@ -1,0 +1,300 @@
+"""The place of DIR: a folder on this machine. Hadoop's file systems are in :mod:`exporter.engines.hadoop`."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import stat
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from exporter.errors import UsageError
+from exporter.input.formats import is_remote, local
+from exporter.publish import manifest
+from exporter.system import folders as locks
+from exporter.system import folders as swap
+from exporter.system import private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+_LEDGERS: Final = f"{manifest.DELIVERIES}/*/ledger.txt"
+"""The ledgers of pushes. They are kept when DIR is replaced, and contain only checksums of events."""
+_OF_NFS: Final = ".nfs"
+"""The beginning of names that NFS gives to removed files which a process still has open."""
+
+
+class Place(Protocol):
+    """The operations of DIR's file system that a publication needs. Paths are texts, because they may be URIs."""
+
+    name: str
+    shown: str
+    is_uri: bool
+    """Whether the user gave it as a URI, which means that all machines can reach it."""
+    notes: list[str]
+    """Messages for the user about files that the run found and kept."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """Lock DIR for this run, after repairing and removing what dead runs left.
+
+        Raises UsageError if another run holds the lock, or if DIR cannot be written or is in another export.
+        """
+
+    def exists(self) -> bool:
+        """Whether DIR's path exists."""
+
+    def names(self) -> list[str] | None:
+        """The sorted names in DIR; None if it is not a folder."""
+
+    def compared(self) -> manifest.Compared | None:
+        """DIR compared with its manifest; None if it has no manifest of an export."""
+
+    def paths(self, folder: str | None = None) -> list[str]:
+        """The paths in a folder, by default DIR, of all files below it."""
+
+    def beside(self, name: str) -> str:
+        """The path of a name beside DIR."""
+
+    def make(self, folder: str) -> None:
+        """Make a folder and its parent folders."""
+
+    def listed(self, folder: str) -> list[str]:
+        """The sorted paths in a folder; empty if it does not exist."""
+
+    def move(self, path: str, to: str) -> None:
+        """Move a file; the parent folder of its new path is made."""
+
+    def join(self, parts: list[str], to: str) -> None:
+        """Make one file of several, in their order, which are gone then; the parent folder of the file is made."""
+
+    def write(self, path: str, content: str) -> None:
+        """Write a small file."""
+
+    def read(self, name: str) -> str | None:
+        """The text of a small file in DIR; None if it does not exist."""
+
+    def beginning(self, path: str, most: int) -> str:
+        """The text of at most ``most`` bytes at the beginning of a file."""
+
+    def carry(self, name: str, folder: str) -> None:
+        """Copy a file or folder of DIR unchanged into another folder, by hard links if possible."""
+
+    def inside(self, name: str) -> str:
+        """The path of a name in DIR."""
+
+    def described(self, folder: str) -> list[dict[str, Any]]:
+        """Path, bytes and sha256 of all files below a folder, sorted."""
+
+    def delete(self, folder: str) -> None:
+        """Remove a file, or a folder, if it exists. Files in a former DIR that no export wrote are kept beside DIR."""
+
+    def swap(self, folder: str, told: dict[str, Any]) -> None:
+        """Replace DIR by a complete folder, with ``told`` as its manifest. At every moment DIR is the complete old or
+        the complete new output.
+        """
+
+
+class LocalPlace:
+    """A DIR on this machine."""
+
+    def __init__(self, out: str, mode: int = private.FOLDER) -> None:
+        self.shown, self.notes, self._mode = out, list[str](), mode
+        self.is_uri = out.startswith("file:")
+        if self.is_uri and not Path(local(out)).is_absolute():
+            raise UsageError(f"{out}: is not a path on this machine; write file:///path")
+        self._out = _resolved(out)  # the target of a link is replaced, not the link
+        self.name = self._out.name
+        if not self.name:
+            raise UsageError(f"{out}: is the root of a file system; give a folder below it")
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        if os.path.ismount(self._out):
+            raise UsageError(f"{self.shown}: is a mount point, which cannot be replaced; give a folder below it")
+        manifest.refuse_in_export_here(self.shown, self._out)
+        if self._out.exists() and not os.access(self._out, os.W_OK):
+            why = errno.EROFS if os.statvfs(self._out).f_flag & os.ST_RDONLY else errno.EACCES
+            raise UsageError(f"{self.shown}: cannot be written: {os.strerror(why)}; nothing was changed")
+        with locks.held(self._out.with_name(f".{self.name}.lock"), self.shown):
+            swap.mend(self._out)
+            for left in swap.left_behind(self._out):
+                self.delete(str(left))
+            yield
+
+    def exists(self) -> bool:
+        return self._out.exists()
+
+    def names(self) -> list[str] | None:
+        return sorted(path.name for path in self._out.iterdir()) if self._out.is_dir() else None
+
+    def compared(self) -> manifest.Compared | None:
+        return manifest.compared_here(self._out)
+
+    def paths(self, folder: str | None = None) -> list[str]:
+        return sorted(manifest.sizes(Path(folder) if folder else self._out))
+
+    def beside(self, name: str) -> str:
+        return str(self._out.with_name(name))
+
+    def make(self, folder: str) -> None:
+        private.folder(Path(folder))
+
+    def listed(self, folder: str) -> list[str]:
+        return sorted(str(path) for path in Path(folder).iterdir()) if Path(folder).is_dir() else []
+
+    def move(self, path: str, to: str) -> None:
+        Path(to).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).rename(to)
+
+    def join(self, parts: list[str], to: str) -> None:
+        first, *others = parts
+        self.move(first, to)
+        with Path(to).open("ab") as file:
+            for part in others:
+                with Path(part).open("rb") as more:
+                    shutil.copyfileobj(more, file)
+                Path(part).unlink()
+
+    def write(self, path: str, content: str) -> None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(content, encoding="utf-8")
+
+    def read(self, name: str) -> str | None:
+        path = self._out / name
+        return path.read_text(encoding="utf-8") if path.is_file() else None
+
+    def beginning(self, path: str, most: int) -> str:
+        with Path(path).open("rb") as file:
+            return file.read(most).decode(errors="replace")
+
+    def carry(self, name: str, folder: str) -> None:
+        source, to = self._out / name, Path(folder, name)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_file():
+            _linked(str(source), str(to))
+        else:
+            shutil.copytree(source, to, copy_function=_linked, dirs_exist_ok=True)
+
+    def inside(self, name: str) -> str:
+        return str(self._out / name)
+
+    def described(self, folder: str) -> list[dict[str, Any]]:
+        return manifest.described(Path(folder), self._out)
+
+    def delete(self, folder: str) -> None:
+        path = Path(folder)
+        if path.is_file():
+            path.unlink()
+            return
+        _carry_ledgers(path, self._out)
+        found = manifest.compared_here(path) if path.is_dir() else None
+        if found is None:  # a work folder
+            shutil.rmtree(path, ignore_errors=True)
+            return
+        there, stay = manifest.sizes(path), {*found.others, *found.changed}
+        _remove_files(path, stay)
+        left = [name for name in manifest.sizes(path) if name in stay or name not in there]
+        if any(not name.rpartition("/")[2].startswith(_OF_NFS) for name in left):
+            kept = self._out.with_name(f"{self.name}.kept-{path.name.removeprefix(f'.{self.name}.')[:12]}")
+            path.rename(kept)
+            self.notes.append(
+                f"{self.shown}: files in it were added or changed while it was replaced; they are in {kept} now"
+            )
+
+    def swap(self, folder: str, told: dict[str, Any]) -> None:
+        new = Path(folder)
+        self.write(f"{folder}/{manifest.NAME}", manifest.text(told))
+        _carry_ledgers(self._out, new)
+        was = stat.S_IMODE(self._out.stat().st_mode) if self._out.is_dir() else 0
+        if was & 0o077 & ~self._mode:
+            self.notes.append(
+                f"{self.shown}: was open to others (mode {was:04o}), has mode {self._mode:04o} now; --mode {was:04o} "
+                "keeps it open"
+            )
+        private.set_mode(new, self._mode)
+        if (new / manifest.DELIVERIES).is_dir():
+            private.set_mode(new / manifest.DELIVERIES, private.FOLDER)
+        manifest.sync(new)
+        swap.put(new, self._out)
+
+
+def _remove_files(folder: Path, stay: set[str]) -> None:
+    """Remove the files in a folder except some, and the folders that are empty then. What cannot be removed stays."""
+    for above, folders, names in os.walk(folder, topdown=False):
+        for name in names:
+            path = Path(above, name)
+            if path.relative_to(folder).as_posix() not in stay:
+                with suppress(OSError):
+                    path.unlink()
+        for path in (*(Path(above, name) for name in folders), Path(above)):
+            with suppress(OSError):
+                path.rmdir()
+
+
+def _carry_ledgers(old: Path, new: Path) -> None:
+    """Copy the ledgers of a folder to another one, as hard links. A push that is still running in the old folder then
+    also writes to the ledger of the new one.
+    """
+    for ledger in old.glob(_LEDGERS) if new.is_dir() else ():
+        to = new / ledger.relative_to(old)
+        if not to.exists():
+            to.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(ledger, to)
+            except OSError:
+                _copy(ledger, to)
+
+
+def _copy(ledger: Path, to: Path) -> None:
+    """Copy a ledger on file systems without hard links. Raises UsageError if a push is running, since the copy would
+    miss what it writes later.
+    """
+    with ledger.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(
+                f"{ledger.parent}: a push is running; wait until it has ended. Nothing was changed"
+            ) from None
+        shutil.copyfile(ledger, to)
+
+
+def _linked(source: str, to: str) -> str:
+    """Make a hard link if the file system allows it, otherwise a copy. Files that are taken over are never changed."""
+    try:
+        os.link(source, to)
+    except OSError:
+        shutil.copyfile(source, to)
+    return to
+
+
+def _resolved(out: str) -> Path:
+    """The absolute path of DIR, without links. Raises UsageError for links that form a circle, and for a relative path
+    in a working folder that is gone.
+    """
+    path = Path(local(out))
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UsageError(f"{out}: is a link that leads to itself; remove it, or give another folder") from None
+    try:
+        return path.resolve()
+    except FileNotFoundError:
+        raise UsageError(
+            f"{out}: the working folder was removed or replaced (as an export to . replaces it); change to it again "
+            "by its path, and call again"
+        ) from None
+
+
+def place_of(out: str, mode: int = private.FOLDER) -> Place:
+    """The place of a path or URI. ``mode``: of its folders. Raises UsageError if it cannot be used."""
+    if is_remote(out):
+        from exporter.engines.hadoop import HadoopPlace  # noqa: PLC0415 - needs Spark, and few places do
+
+        return HadoopPlace(out, mode)
+    return LocalPlace(out, mode)

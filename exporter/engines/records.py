@@ -1,0 +1,186 @@
+"""Read files and tables into records with Spark: each record is one text with its place."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
+
+from exporter.engines import session
+from exporter.errors import UsageError
+from exporter.input import formats
+from exporter.input.files import DAMAGE, NOT_UTF8, REPLACED, check_columns
+from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED
+from exporter.input.formats import uri
+from exporter.input.limits import LONGEST_RECORD
+from exporter.input.reading import rows_of_document
+from exporter.pipeline.read import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+COLUMNS: Final = (
+    "file string, block bigint, unit string, text binary, is_history boolean, is_record boolean, "
+    "is_aggregate boolean, is_document boolean"
+)
+"""The columns of :func:`records`."""
+_REST: Final = "_not_csv"
+_MOST_COLUMNS: Final = 1_000
+"""Most columns of a CSV or Parquet file: Spark needs seconds for each thousand before it reads a row."""
+_LONGEST_FIELD: Final = 2 * LONGEST_RECORD
+"""Longest field of a CSV, in characters, before Spark fails: a quote that is never closed would fill the memory."""
+_of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
+
+
+def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_HISTORY) -> DataFrame:
+    """All records of a source of a view, with the columns ``file``, ``block``, ``unit``, ``text`` (bytes),
+    ``is_history``, ``is_record`` and ``is_aggregate`` as in :class:`exporter.steps.reading.Record`, and
+    ``is_document``: whether the text has all rows of a file. Raises UsageError if the source or a required column does
+    not exist.
+    """
+    is_document, is_record = source.form == formats.JSON_DOCUMENT, F.lit(True)
+    if source.form in (formats.NDJSON, formats.JSON_DOCUMENT):
+        came = _found(source, lambda: spark.read.text(_uris(source), wholetext=is_document))
+        text = F.col("value")
+    else:
+        _refuse_wide(source, len(source.columns or source.types))
+        came = _found(source, lambda: _csv(spark, source) if source.form == formats.CSV else _typed(spark, source))
+        check_columns(_named(came), source, REQUIRED[view])
+        text = F.to_json(F.struct(*[_as_json(came, name).alias(name) for name in _named(came)]))
+        if source.form == formats.CSV:
+            is_record, text = F.col(_REST).isNull(), F.coalesce(F.col(_REST), text)
+        text = F.when(is_record, F.replace(text, F.lit(REPLACED), F.lit(DAMAGE))).otherwise(text)
+    return came.select(
+        *_place(source),
+        F.lit("line" if source.form == formats.NDJSON else "row").alias("unit"),
+        text.cast("binary").alias("text"),
+        F.lit(view == QUERY_HISTORY).alias("is_history"),
+        is_record.alias("is_record"),
+        F.lit(view == AGGREGATE_ACCESS_HISTORY).alias("is_aggregate"),
+        F.lit(is_document).alias("is_document"),
+    )
+
+
+def size(spark: SparkSession, sources: Iterable[formats.InputFiles]) -> int | None:
+    """Estimated bytes of text in the sources, from their file systems; None if one is a table.
+
+    Raises UsageError if a source does not exist or cannot be reached.
+    """
+    paths = [uri(path) for source in sources for path in source.paths]
+    if any(source.form == formats.TABLE for source in sources):
+        return None
+    try:
+        files = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(paths)
+        ending, length = F.regexp_extract("path", r"\.\w+$", 0).alias("ending"), F.sum("length").alias("bytes")
+        return sum(
+            formats.text_bytes(row["ending"], row["bytes"]) for row in files.groupBy(ending).agg(length).collect()
+        )
+    except Exception as error:  # noqa: BLE001 - connectors raise any exception of Java
+        raise UsageError(f"{', '.join(paths[:3])}: Spark cannot reach it: {session.cause(error)}") from None
+
+
+def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:
+    """The records as input of the steps. A JSON document gives one record for each of its rows."""
+    paths: dict[str, str] = {}
+    for batch in batches:
+        columns = (column.to_pylist() for column in batch.columns)
+        for file, block, unit, text, *said, is_document in zip(*columns, strict=True):
+            path = paths.get(file)
+            if path is None:
+                path = paths[file] = _path(file)
+            decoded = text.decode("utf-8", NOT_UTF8).removeprefix("\ufeff")
+            for one in rows_of_document(decoded) if is_document else (decoded,):
+                yield Record(path, block, unit, one, *said)
+
+
+def _path(url: str) -> str:
+    """The path of a local file's URL; other URLs unchanged."""
+    return unquote("/" + url.removeprefix("file:").lstrip("/")) if url.startswith("file:") else url
+
+
+def _place(source: formats.InputFiles) -> tuple[Column, Column]:
+    if source.form == formats.TABLE:
+        return F.lit(source.paths[0]).alias("file"), F.lit(0).cast("bigint").alias("block")
+    return F.col("_metadata.file_path").alias("file"), F.col("_metadata.file_block_start").alias("block")
+
+
+def _csv(spark: SparkSession, source: formats.InputFiles) -> DataFrame:
+    if not source.columns:
+        raise UsageError(f"{source.paths[0]}: the file is empty")
+    schema = ", ".join(f"{_quoted(name)} string" for name in (*source.columns, _REST))
+    return spark.read.csv(
+        _uris(source),
+        schema=schema,
+        header=True,
+        enforceSchema=True,
+        multiLine=True,
+        sep=source.delimiter,
+        quote='"',
+        escape='"',
+        nullValue="\\N",
+        mode="PERMISSIVE",
+        columnNameOfCorruptRecord=_REST,
+        maxCharsPerColumn=_LONGEST_FIELD,
+    )
+
+
+def _uris(source: formats.InputFiles) -> list[str]:
+    """The paths as URIs for Spark. Spark treats each as a pattern, so special characters in names of local files are
+    escaped. Raises UsageError for a name that Java cannot represent.
+    """
+    for path in source.paths:
+        if formats.shown(path) != path:
+            raise UsageError(
+                f"{path}: Spark cannot read a file whose name is not UTF-8; rename it, or use --engine local"
+            )
+    return [uri(path) if formats.is_remote(path) else _of_pattern.sub(r"\\\g<0>", uri(path)) for path in source.paths]
+
+
+def _refuse_wide(source: formats.InputFiles, columns: int) -> None:
+    if columns > _MOST_COLUMNS:
+        raise UsageError(
+            f"{source.paths[0]}: has {columns:,} columns, more than {_MOST_COLUMNS:,}; remove columns that the view "
+            "does not have, or use --engine local"
+        )
+
+
+def _typed(spark: SparkSession, source: formats.InputFiles) -> DataFrame:
+    if source.form == formats.TABLE:
+        return spark.table(source.paths[0])
+    return spark.read.option("mergeSchema", value=True).parquet(*_uris(source))
+
+
+def _found(source: formats.InputFiles, read: Callable[[], DataFrame]) -> DataFrame:
+    """The result of ``read``. Raises UsageError if its source does not exist. Spark Connect checks that only when the
+    columns are requested.
+    """
+    try:
+        came = read()
+        _ = came.columns
+    except AnalysisException as error:
+        first_line = (str(error).splitlines() or ["unreadable"])[0]
+        what = "there is no such file, folder or table" if source.form == formats.TABLE else first_line
+        raise UsageError(f"{', '.join(source.paths[:3])}: {what}") from None
+    return came
+
+
+def _named(table: DataFrame) -> list[str]:
+    return [name for name in table.columns if name != _REST]
+
+
+def _as_json(table: DataFrame, name: str) -> Column:
+    """The column for JSON. Times and bytes become texts: as JSON, times lose microseconds and bytes become base64."""
+    column, kind = table[_quoted(name)], table.schema[name].dataType.typeName()
+    if kind == "timestamp":
+        return F.concat(column.cast("string"), F.lit("+00:00"))
+    return column.cast("string") if kind in ("timestamp_ntz", "binary") else column
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

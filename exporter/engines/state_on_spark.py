@@ -1,0 +1,237 @@
+"""State and changes of an update, read and written by Spark.
+
+Move texts that Spark has stored to files in DIR.
+
+The state of an update in DIR (:mod:`exporter.engines.state`), read and written by Spark.
+
+Write the changes of an update (:mod:`exporter.engines.changes`) with Spark, for large graphs.
+"""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+
+from exporter.engines.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, Changed, syntax
+from exporter.engines.spark import SCHEMA
+from exporter.graph.writers import SAID_ONCE, SEPARATORS, subjects, triples, update
+from exporter.input.formats import uri
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from exporter.engines.changes import Syntax
+    from exporter.pipeline.job import ExportJob
+    from exporter.publish.publication import Publication
+
+
+def take(spark: SparkSession, new: Publication, name: str, day: str = "") -> None:
+    """Move the texts that are stored under a name to their places. ``day``: the day of an update, otherwise empty.
+
+    Spark compresses either all outputs of a write or none. So outputs that are not compressed in DIR are written again.
+    """
+    texts = f"{new.work}/{name}"
+    plain = f"{texts}-plain"
+    for folder in new.plain_ones(texts):
+        lines = spark.read.text(uri(folder), lineSep="\n")
+        lines.write.option("compression", "none").text(uri(f"{plain}/{folder.rpartition('/')[2]}"))
+        new.drop_work(folder)
+    new.take(plain, day)
+    new.take(texts, day)
+
+
+_COLUMNS = ("to", "key", "order", "body")
+_IN_FILES: Final = "key string, order binary, body binary"
+_FILE: Final = "([^/]+)/to=([^/]+)/[^/]+$"
+"""Matches the path of a file: the last part of its messages' name, and their receiver."""
+
+
+class SparkStore:
+    """:class:`exporter.engine.days.Store` for a DIR that Spark can reach."""
+
+    def __init__(self, spark: SparkSession, new: Publication, job: ExportJob) -> None:
+        self._spark, self._new, self._job = spark, new, job
+
+    def carry(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._new.carry(name)
+
+    def drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._new.drop(name)
+
+    def save(self, messages: Sequence[DataFrame], name: str) -> None:
+        _all(messages).write.partitionBy("to").option("compression", "zstd").parquet(uri(self._path(name)))
+
+    def has(self, name: str) -> bool:
+        return self._new.is_there(self._path(name))
+
+    def load(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
+        return self._read(f"{self._new.folder}/state", names, to).select(*_COLUMNS)
+
+    def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
+        return self.load(names, to).join(_all(others).select("key").distinct(), "key", "left_semi").select(*_COLUMNS)
+
+    def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
+        wanted = _all(others).select("to", "key").distinct()
+        every = self._read(f"{self._new.folder}/state", names, to)
+        return self._latest(every.join(wanted, ["to", "key"], "left_semi"))
+
+    def latest(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
+        return self._latest(self._read(f"{self._new.folder}/state", names, to))
+
+    @staticmethod
+    def _latest(every: DataFrame) -> DataFrame:
+        last = every.groupBy("to", "key").agg(F.max("name").alias("name"))
+        return every.join(last, ["to", "key", "name"], "left_semi").select(*_COLUMNS)
+
+    def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
+        number = 1 if self._job.forgets else self._new.numbered(FOLDER) + 1
+        if number > 1:
+            self._new.carry(FOLDER)
+        after = self.latest(now, to)
+        every = [name.rpartition("/")[2] for name in now]
+        if number == 1:
+            before, days = after.limit(0), every
+        else:
+            # Only texts that differ are compared: on most days most things are not mentioned.
+            there = self._latest(self._read(self._new.before("state"), said, to))
+            before, after = (
+                there.join(after, list(_COLUMNS), "left_anti"),
+                after.join(there, list(_COLUMNS), "left_anti"),
+            )
+        changed = Changed(number, days, sorted({*every} - {*days}), before, after)
+        write(changed, self._job, self._new, self._spark)
+
+    def publish(self, messages: DataFrame, name: str, day: str) -> None:  # noqa: ARG002 - the engine has stored them
+        take(self._spark, self._new, name, day)
+
+    def _read(self, state: str, names: Sequence[str], to: Sequence[str]) -> DataFrame:
+        paths = [uri(f"{state}/{name}") for name in names if self._new.is_there(f"{state}/{name}")]
+        if not paths:
+            return self._spark.createDataFrame([], f"{SCHEMA}, name string")
+        # All folders in one reading: a union of one for each would be a plan that grows with the days.
+        every = self._spark.read.schema(_IN_FILES).option("recursiveFileLookup", "true").parquet(*paths)
+        # Spark reads only the files whose paths pass the filter.
+        found = every.filter(_part_of_path(2).isin(list(to)))
+        return found.select(_part_of_path(2).alias("to"), *_COLUMNS[1:], _part_of_path(1).alias("name"))
+
+    def _path(self, name: str) -> str:
+        return f"{self._new.folder}/state/{name}"
+
+
+def _part_of_path(number: int) -> Column:
+    return F.regexp_extract("_metadata.file_path", _FILE, number)
+
+
+def _all(each: Sequence[DataFrame]) -> DataFrame:
+    return reduce(lambda one, other: one.unionByName(other), each)
+
+
+if TYPE_CHECKING:
+    Batches = Iterator[pa.RecordBatch]
+
+_LINE: Final = "value string"
+_DIFFER: Final = "value string, is_added boolean"
+_BOTH: Final = ("is_added", "value")
+_LINES: Final = 10_000
+
+
+def write(changed: Changed[DataFrame], job: ExportJob, new: Publication, spark: SparkSession) -> None:
+    """Write the changes between the old DIR and the new one, as :func:`exporter.engine.changes.write` does."""
+    folder, of = f"{new.work}/{FOLDER}", syntax(job)
+    if of:
+        before = _triples(spark, changed.before(new, "graph"), changed.said, of)
+        now = _triples(spark, changed.after(new, "graph"), changed.now, of)
+        differ = _kept(_differences(before, now), f"{new.work}/differ", spark)
+        removed, added = (differ.filter(which).select("value") for which in (~F.col("is_added"), F.col("is_added")))
+        removed = _said_no_more(spark, removed, changed.stays(new, "graph"), of)
+        _write(removed, f"{folder}/{REMOVED}")
+        _write(added, f"{folder}/{ADDED}")
+        both = removed.withColumn("is_added", F.lit(False)).unionByName(added.withColumn("is_added", F.lit(True)))
+        _write(both, f"{folder}/{UPDATE}", is_update=True)
+    if job.events:
+        known = _parts(spark, changed.before(new, "events"), "\n", "ndjson")
+        _write(_parts(spark, changed.after(new, "events"), "\n", "ndjson").subtract(known), f"{folder}/{EVENTS}")
+    new.take_changes(folder, changed.number)
+
+
+def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
+    """The lines of one graph only, once each, and whether they were added; each graph is parsed once."""
+    both = before.withColumn("is_now", F.lit(False)).unionByName(now.withColumn("is_now", F.lit(True)))
+    seen = both.groupBy("value").agg(F.min("is_now").alias("first"), F.max("is_now").alias("last"))
+    return seen.filter(F.col("first") == F.col("last")).select("value", F.col("last").alias("is_added"))
+
+
+def _kept(differ: DataFrame, path: str, spark: SparkSession) -> DataFrame:
+    """Several files are made from them, and Spark would parse both graphs for each."""
+    differ.write.parquet(uri(path))
+    return spark.read.schema(_DIFFER).parquet(uri(path))
+
+
+def _parts(spark: SparkSession, folders: list[str], separator: str, ending: str) -> DataFrame:
+    names = f"*.{{{ending},{ending}.gz}}"
+    each = [
+        spark.read.option("pathGlobFilter", names).text(uri(folder), lineSep=separator).select("value")
+        for folder in folders
+    ]
+    return reduce(lambda one, other: one.unionByName(other), each) if each else spark.createDataFrame([], _LINE)
+
+
+def _triples(spark: SparkSession, folders: list[str], said: DataFrame, of: Syntax) -> DataFrame:
+    texts = said.filter(F.col("to") == of.to).select(F.col("body").cast("string").alias("value"))
+    parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending).unionByName(texts)
+    return parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
+
+
+def _said_no_more(spark: SparkSession, gone: DataFrame, folders: list[str], of: Syntax) -> DataFrame:
+    """Removed triples without those that other days still say."""
+    asked = gone.filter(~F.col("value").rlike(SAID_ONCE))
+    if not folders or asked.isEmpty():
+        return gone
+    about = asked.mapInArrow(partial(_subjects, of.base), _LINE).distinct()
+    parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending)
+    near = parts.join(about, F.substring_index(parts["value"], " ", 1) == about["value"], "left_semi")
+    said = near.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
+    return gone.join(said, "value", "left_anti")
+
+
+def _subjects(base: str, batches: Batches) -> Batches:
+    for batch in batches:
+        yield _batch(subjects(batch.column(0).to_pylist(), base))
+
+
+def _read(ending: str, opening: str, batches: Batches) -> Batches:
+    for batch in batches:
+        yield _batch(triples(batch.column(0).to_pylist(), ending, opening))
+
+
+def _write(lines: DataFrame, path: str, *, is_update: bool = False) -> None:
+    """Write the lines, sorted. Each part is compressed by itself, and together they are one gzip file, which they
+    become when they are published: stores load single files.
+    """
+    lines = lines.sort(*_BOTH).mapInArrow(_updates, _LINE) if is_update else lines.sort("value")
+    lines.write.option("compression", "gzip").text(uri(path))
+
+
+def _updates(batches: Batches) -> Batches:
+    changes = (one for batch in batches for one in zip(*(batch[name].to_pylist() for name in _BOTH), strict=True))
+    # The operations of an update are separated by semicolons. Only the first part, which has the least line, begins it.
+    task = TaskContext.get()
+    lines: list[str] = []
+    for line in update(changes, is_begun=task is not None and task.partitionId() > 0):
+        lines.append(line)
+        if len(lines) >= _LINES:
+            yield _batch(lines)
+            lines = []
+    yield _batch(lines)
+
+
+def _batch(lines: Iterable[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"value": pa.array(list(lines), pa.string())})

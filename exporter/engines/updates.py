@@ -1,0 +1,372 @@
+"""An update: new rows are assigned to days, and the days that they affect are made again, one after the other, each
+from the state of things at the end of the day before.
+
+DIR's ``state`` keeps what days need of each other. ``rows/RUN``: the rows of all days with an index. ``things/DAY``:
+the state of things at the end of the day, and their nodes. ``open/DAY``: messages for queries that end on a later day.
+``clones/DAY``: the counts of a day on which a schema or database was cloned.
+``parents/DAY``: what children on other days need of the day's queries: which of them the shapes refuse, and the names
+of jobs that follow from helpers.
+
+If a day changes what earlier days have used of it, they are made again: those with children of queries that it refuses
+or names otherwise, and those on which queries started that end on this day and that the shapes refuse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+from exporter.errors import UsageError
+from exporter.pipeline import rounds
+from exporter.pipeline.extract import exclude_quarantined
+from exporter.pipeline.messages import (
+    ASIDE,
+    DATASET,
+    ELEMENT,
+    HELPERS,
+    JOB,
+    NAME,
+    NAMED_FOR_QUERY,
+    OPEN,
+    PLACE,
+    PROFILE,
+    QUERY,
+    SNAPSHOT,
+    TALLY,
+    THINGS,
+    UNKNOWN,
+    WRITTEN,
+    Message,
+    decode,
+)
+from exporter.pipeline.outcome import Counts
+from exporter.pipeline.quarantine import number
+from exporter.pipeline.rounds import Before, NotByDay
+from exporter.pipeline.texts import texts_of
+from exporter.pipeline.updates import (
+    DAY,
+    EARLIER,
+    INDEX,
+    LINES,
+    MOVED,
+    OPEN_DAY,
+    as_before,
+    as_context,
+    as_parents,
+    asks_for_context,
+    assign_days,
+    compare,
+    due,
+    end_of,
+    forget,
+    look_up,
+    resolved,
+    rows_again,
+    to_queries,
+)
+from exporter.pipeline.write import JOBS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from exporter.pipeline.job import ExportJob
+    from exporter.pipeline.rounds import Engine, ProgressListener
+    from exporter.publish.earlier import ExportInput
+
+Messages = TypeVar("Messages")
+_KNEW: Final = (PROFILE, DATASET, NAME, ELEMENT, HELPERS, *THINGS)
+_DUE: Final = (WRITTEN, NAMED_FOR_QUERY, *THINGS)
+_PARENTS: Final = "parents"
+_CLONES: Final = "clones"
+THINGS_DAY: Final = "things"
+"""The folder in DIR's outputs for nodes of things, which belong to no day."""
+
+
+class Store(Protocol[Messages]):
+    """Reads and writes the state in DIR. Names are folders below ``state``."""
+
+    def carry(self, names: Iterable[str]) -> None:
+        """Take over these paths from the old DIR."""
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Remove these paths of the new DIR; ``*`` at the end of a name matches any ending."""
+
+    def save(self, messages: Sequence[Messages], name: str) -> None:
+        """Store messages under a name."""
+
+    def has(self, name: str) -> bool:
+        """Whether messages are stored under a name."""
+
+    def load(self, names: Sequence[str], to: Sequence[str]) -> Messages:
+        """The messages to the receivers ``to`` under the names. A name that does not exist has none."""
+
+    def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
+        """The same, but only with keys that occur among the others, whatever their receivers."""
+
+    def latest(self, names: Sequence[str], to: Sequence[str]) -> Messages:
+        """As :meth:`load`, but for each receiver and key only from the last name that has messages for it."""
+
+    def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
+        """The same, but only for the receivers and keys that occur among the others."""
+
+    def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
+        """Write the changes between the old DIR and this one: of ``days``, and of the nodes of things, which are under
+        the names ``said`` in the old DIR and ``now`` in this one (see :meth:`latest`). The first changes contain
+        everything.
+        """
+
+    def publish(self, messages: Messages, name: str, day: str) -> None:
+        """Move the texts that the engine stored under a name to their places in DIR, in the folder of a day."""
+
+
+@dataclass
+class Updated(Generic[Messages]):
+    """The result of an update. ``days``: all days of DIR, each with the later days for which it has open messages.
+    ``made``: the days that were made again. ``new``: number of new rows by day. ``is_anew``: whether the rows of all
+    runs were stored again.
+    """
+
+    counts: Counts = field(default_factory=Counts)
+    refused: dict[str, int] = field(default_factory=dict)
+    results: list[Messages] = field(default_factory=list)
+    days: dict[str, list[str]] = field(default_factory=dict)
+    made: list[str] = field(default_factory=list)
+    new: dict[str, int] = field(default_factory=dict)
+    is_anew: bool = False
+
+    def add_results(self, results: Iterable[Messages], refused: Mapping[str, int]) -> None:
+        """Add the results of validation of a day, and how many of them refuse a node, by shape."""
+        self.results += results
+        for shape, times in refused.items():
+            self.refused[shape] = self.refused.get(shape, 0) + times
+
+
+def update(  # noqa: PLR0913, PLR0917 - the input of an update
+    engine: Engine[Messages],
+    store: Store[Messages],
+    read: Messages,
+    job: ExportJob,
+    given: ExportInput,
+    watch: ProgressListener,
+) -> Updated[Messages]:
+    """Add the messages of the first step (``read``) to DIR."""
+    left = given.left.days
+    done: Updated[Messages] = Updated(days=dict(left))
+    with watch.stage("date"):
+        read = engine.kept(read, "read")
+        new = _dated(engine, store, read, job, done)
+    first = min(new, default=None)
+    is_same = first is None and not done.is_anew
+    before = {day: later for day, later in left.items() if is_same or (day < (first or "") and not done.is_anew)}
+    store.carry(path for day in before for path in _paths(day))
+    done.days, done.new = before, new
+    todo = set(new) if done.is_anew else {day for day in left if day not in before} | set(new)
+    todo |= {later for open_days in before.values() for later in open_days if first is not None and later >= first}
+    every = sorted({*before, *todo})
+    store.carry(f"state/{name}" for name in _named(_PARENTS, every))
+    _make(engine, store, job, todo, every, done, watch)
+    with watch.stage("things"):
+        said = store.latest(_named("things", done.days), texts_of(job))
+        stored = engine.stored([engine.each(said, engine.output(_as_they_are), job)], THINGS_DAY)
+        store.publish(stored, THINGS_DAY, THINGS_DAY)
+    if given.changes:
+        again = sorted({*done.made, *(day for day in left if day not in before)})
+        with watch.stage("changes"):
+            store.changes(again, _named("things", left), _named("things", done.days), texts_of(job))
+    return done
+
+
+def _paths(day: str) -> list[str]:
+    """The files and folders of a day in DIR."""
+    state = (f"state/things/{day}", f"state/open/{day}", f"state/{_CLONES}/{day}")
+    return [*state, f"graph/day={day}", f"events/day={day}", f"quarantine/day={day}*"]
+
+
+def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has so far
+    engine: Engine[Messages],
+    store: Store[Messages],
+    job: ExportJob,
+    days: Iterable[str],
+    every: Sequence[str],
+    done: Updated[Messages],
+    watch: ProgressListener,
+) -> None:
+    """Make these days, and the later ones on which their queries end."""
+    todo, made, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
+    late: list[Messages] = []
+    while todo:
+        day = min(todo)
+        todo.remove(day)
+        made[day], earlier = _Day(engine, store, day, job, late).make(every, done, watch)
+        if made[day].started is None:
+            todo.update(later for later in done.days[day] if later > day)
+        else:
+            # The folders of the day's messages are written again.
+            name = f"{day}late-{turns}"
+            results = [engine.kept(one, f"{name}-results-{at}") for at, one in enumerate(made[day].results)]
+            done.add_results(results, made[day].refused)
+            late += [engine.kept(one, f"{name}-{at}") for at, one in enumerate(made[day].quarantined)]
+            todo.add(day)
+        if earlier is not None:
+            turns += 1
+            if turns > rounds.TURNS:
+                raise rounds.endless(made[day].refused, job)
+            again = [one for one in done.days if one >= earlier]
+            store.drop(path for one in again for path in _paths(one))
+            for one in again:
+                del done.days[one]
+            todo.update(again)
+    for day in sorted(made):
+        done.counts.join(made[day].counts)
+        done.made.append(day)
+        done.add_results(made[day].results, made[day].refused)
+
+
+def _dated(
+    engine: Engine[Messages], store: Store[Messages], read: Messages, job: ExportJob, done: Updated[Messages]
+) -> dict[str, int]:
+    """Store the new rows under their days. Returns their number by day. If rows are removed or move to another day, the
+    rows of all runs are stored again.
+    """
+    runs = [f"rows/{run:05d}" for run in range(1, job.run)]
+    store.carry(f"state/{name}" for name in runs)
+    index = engine.each(store.load_of(runs, [INDEX], [read]), to_queries, job)
+    dated = engine.kept(engine.met([read, index], assign_days, job), "dated")
+    counts = engine.counts(dated)
+    done.is_anew = bool(counts[MOVED]) or job.forgets
+    if done.is_anew:
+        known = engine.each(store.load(runs, [*done.days, LINES]), to_queries, job)
+        if job.forget_asked:
+            users = engine.kept(engine.each(known, look_up, job), "users")
+            job = replace(job, forget_users=resolved(engine.counts(users).numbers, job))
+        stays = engine.kept(engine.met([known], forget, job), "stays")
+        dated = engine.kept(engine.met([read, stays], assign_days, job), "dated-anew")
+        counts = engine.counts(dated)
+        store.drop(f"state/{name}" for name in runs)
+    new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
+    store.save([engine.only(dated, [*sorted(new), LINES, INDEX, PLACE])], f"rows/{job.run:05d}")
+    done.counts.join(counts)
+    if counts["unreadable"] or counts["not_understood"]:
+        aside = engine.met([engine.only(dated, [PLACE, ASIDE, UNKNOWN])], engine.output(number), job)
+        stored = engine.stored([aside], "unreadable")
+        done.counts.join(engine.counts(stored))
+        if counts["unreadable"]:
+            store.publish(stored, "unreadable", f"run={job.run:05d}")
+    if not job.forgets:
+        store.carry(["quarantine/run=*"])
+    return new
+
+
+def _named(what: str, days: Iterable[str]) -> list[str]:
+    return [f"{what}/{day}" for day in sorted(days)]
+
+
+class _Day(Generic[Messages]):
+    """Makes one day of an update. ``late``: the queries that later days of this update refused, and with which the day
+    has to be made again.
+    """
+
+    def __init__(
+        self, engine: Engine[Messages], store: Store[Messages], day: str, job: ExportJob, late: Sequence[Messages]
+    ) -> None:
+        self._engine, self._store, self._day, self._late = engine, store, day, late
+        self._job = replace(job, day=day, until=end_of(day), in_order=False, screen=None)
+
+    def make(
+        self, every: Sequence[str], done: Updated[Messages], watch: ProgressListener
+    ) -> tuple[rounds.Exported[Messages], str | None]:
+        """Make the day after those that are done; and the first day that has to be made again because of it, None if
+        there is none. ``every``: the days that have rows.
+        """
+        engine, store, day, job = self._engine, self._store, self._day, self._job
+        store_before = [one for one in sorted(done.days) if one < day]
+        due_now = engine.each(store.load(_named("open", store_before[-1:]), _DUE), due, job)
+        due_now = engine.kept(due_now, f"{day}due")
+        things = _named("things", store_before)
+
+        def knew(others: Sequence[Messages]) -> Messages:
+            return store.latest_of(things, _KNEW, others)
+
+        def happened(others: Sequence[Messages], to: Sequence[str]) -> Messages:
+            return store.load_of(things, to, others)
+
+        try:
+            made = rounds.export(
+                engine,
+                self._heard(every),
+                job,
+                watch,
+                Before(
+                    knew,
+                    happened,
+                    due_now,
+                    any(day in later for later in done.days.values()),
+                    any(map(store.has, _named(_CLONES, store_before))),
+                ),
+            )
+        except NotByDay as refused:
+            raise UsageError(
+                "the shapes refuse an object, so all queries that mention it must be quarantined, also those of other "
+                "days, which an update cannot do. Nothing was changed. Export all rows without --update: then the "
+                "quarantine lists these queries"
+            ) from refused
+        if made.started is not None:
+            return made, made.started
+        store.save([engine.each(engine.only(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"things/{day}")
+        if made.counts["clones"]:
+            store.save([engine.only(made.made[0], [TALLY])], f"{_CLONES}/{day}")
+        left = [engine.each(engine.only(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
+        store.save(left, f"open/{day}")
+        for outputs, name in zip(made.outputs, made.names, strict=True):
+            store.publish(outputs, name, f"day={day}")
+        open_days = {name.removeprefix(OPEN_DAY) for name in made.counts.numbers if name.startswith(OPEN_DAY)}
+        earlier = {later for one, each in done.days.items() if one < day for later in each}
+        done.days[day] = sorted(one for one in open_days | earlier if one > day)
+        return made, self._compared(made)
+
+    def _compared(self, made: rounds.Exported[Messages]) -> str | None:
+        """Store what children on other days need of this day's queries. Returns the first earlier day with children of
+        queries for which this has changed; None if there is none.
+        """
+        engine, store, job, name = self._engine, self._store, self._job, f"{_PARENTS}/{self._day}"
+        told = [*made.quarantined, *self._late]
+        if made.counts[JOBS]:
+            told.append(engine.only(made.made[-1], [JOB]))
+        if not (told or store.has(name)):
+            return None
+        before = engine.kept(engine.each(store.load([name], [QUERY]), as_before, job), f"{self._day}parents-before")
+        now = [engine.each(one, as_parents, job) for one in told]
+        index = store.load_of(self._runs(), [INDEX], [*now, before])
+        compared = engine.kept(
+            engine.met([*now, before, engine.each(index, to_queries, job)], compare, job), f"{self._day}compared"
+        )
+        store.drop([f"state/{name}"])
+        if now:
+            store.save(now, name)
+        days = [one for one in engine.counts(compared).numbers if one.startswith(EARLIER)]
+        return min(days).removeprefix(EARLIER) if days else None
+
+    def _runs(self) -> list[str]:
+        return [f"rows/{run:05d}" for run in range(1, self._job.run + 1)]
+
+    def _heard(self, every: Sequence[str]) -> list[Messages]:
+        """The rows of the day, the rows of parents on other days, and the lines of QUERY_HISTORY for both."""
+        engine, job = self._engine, self._job
+        runs, others_days = self._runs(), [one for one in every if one != self._day]
+        own = engine.kept(engine.each(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
+        asked = engine.each(own, asks_for_context, job)
+        others = self._store.load_of(runs, others_days, [asked])
+        parents = self._store.load_of(_named(_PARENTS, others_days), [QUERY], [asked])
+        context = engine.kept(engine.each(others, as_context, job), f"{self._day}context")
+        lines = engine.each(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
+        late = [engine.each(one, exclude_quarantined, job) for one in self._late]
+        return [own, context, parents, lines, self._store.load(runs, [PLACE]), *late]
+
+
+def _unwrapped(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    for message in messages:
+        yield Message(*decode(message.body))
+
+
+def _as_they_are(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    yield from messages

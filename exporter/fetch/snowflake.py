@@ -1,0 +1,364 @@
+"""Snowflake as a fetch sees it: the connection, the views and their SQL, and its errors in words.
+
+Errors of Snowflake and its connector as messages: what was being done, what Snowflake answered, what to do.
+
+Errors that the user can correct (a name, a privilege, a warehouse) are exit 2. Errors of the network and of Snowflake
+itself are exit 4: starting again may help. No message has a secret: of a file of connections only the names are shown,
+and Snowflake does not repeat credentials.
+
+Snowflake's connector: a connection by its name in connections.toml, and answers as batches of Arrow.
+
+What is read from Snowflake: two or three views, only the columns that an export reads, one day at a time.
+
+The list of columns follows from what the rest of the program reads: a column that it learns to read is fetched too. A
+column that a view does not have (editions and accounts differ) is left out of the SQL.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+import warnings
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.errors import ExporterError, UsageError
+from exporter.input import aggregates, formats
+from exporter.input.row import STRUCTURED, Row
+from exporter.model.facts import HISTORY_COLUMNS
+from exporter.settings import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import date
+
+    import pyarrow as pa
+
+_RIGHTS: Final = (
+    "the role has no privilege on it, or it does not exist: {grant}, or name another role in the connection"
+)
+_WAREHOUSE: Final = (
+    "name a warehouse in the connection that the role may use (grant usage on warehouse W to role ROLE), and let it "
+    "start by itself (alter warehouse W set auto_resume = true)"
+)
+_KEY: Final = "the key of the connection does not match the user's public key: alter user NAME set rsa_public_key = '…'"
+_ROLE: Final = "name a role in the connection that the user has: grant role ROLE to user NAME"
+_POLICY: Final = (
+    "the account's network policy does not allow this machine's address: have it allowed, or use another machine"
+)
+_BY_NUMBER: Final = {
+    606: _WAREHOUSE,  # no active warehouse
+    2003: _RIGHTS,  # does not exist or not authorized
+    2043: _RIGHTS,
+    3001: _RIGHTS,  # insufficient privileges
+    90073: "the resource monitor of the warehouse has no credit left: raise it, or name another warehouse",
+    290403: "the account or its region is misspelt in the connection, or a proxy does not let the request through",
+    290404: "there is no such account: check account in the connection (ORG-ACCOUNT)",
+    390144: _KEY,
+    390189: _ROLE,
+    390422: _POLICY,
+    394508: "the token of the connection has expired: make a new one",
+    630: "the statement timed out: raise STATEMENT_TIMEOUT_IN_SECONDS, or take a larger warehouse",
+}
+_LOGIN: Final = {
+    "jwt": _KEY,
+    "role": _ROLE,
+    "not allowed to access snowflake": _POLICY,
+    "": "check account, user, role and authenticator in the connection",
+}
+"""A text in the message of a refused login -> what to do; the first that fits is used."""
+_NETWORK: Final = frozenset({14, 250001, 250003, 250005, 251011, 251012, 252010, 290400, 290503, 290504})
+"""Error numbers of the connector for which nothing answered; 250001 is also used for refused logins."""
+_REFUSED: Final = ("incorrect username", "password", "jwt", "token", "role", "user", "mfa", "not allowed", "saml")
+"""Texts that show a refused login, where its error number is that of a server that does not answer."""
+_LONGEST: Final = 300
+
+
+@contextmanager
+def errors_as_messages(doing: str, grant: str = "") -> Iterator[None]:
+    """Turns the connector's errors into messages. ``doing``: what was being done; ``grant``: what gives the
+    privilege.
+    """
+    from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
+
+    try:
+        yield
+    except errors.Error as error:
+        raise _in_words(error, doing, grant) from None
+    except OSError as error:
+        if not _is_of_network(error):
+            raise
+        raise _silent(doing, _said(error)) from None
+
+
+def _is_of_network(error: OSError) -> bool:
+    """Whether the error is one of a connection and not of a disk: the connector passes some on from its libraries."""
+    below = type(error).__module__.partition(".")[0] in {"requests", "snowflake", "urllib3"}
+    return below or isinstance(error, ConnectionError | TimeoutError)
+
+
+def _silent(doing: str, said: str) -> ExporterError:
+    return ExporterError(
+        f"{doing}: Snowflake does not answer: {said}. Look at the network, a proxy (https_proxy) and the name of the "
+        "account in the connection, and start it again"
+    )
+
+
+@contextmanager
+def unread(file: str) -> Iterator[None]:
+    """Turns the connector's error about its file of connections into a message."""
+    from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
+
+    try:
+        yield
+    except errors.Error as error:
+        raise UsageError(
+            f"{file}: the connector does not read its connections: {_said(error)}. What to do: check that the "
+            f"file is valid TOML, and that nobody else can write it (chmod 600 {file})"
+        ) from None
+
+
+def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
+    number = getattr(error, "errno", None) or -1
+    said = _said(error)
+    is_network = type(error).__name__ in {"OperationalError", "InterfaceError"} or number in _NETWORK
+    if number in _BY_NUMBER:
+        return UsageError(f"{doing}: Snowflake says: {said}. What to do: {_BY_NUMBER[number].format(grant=grant)}")
+    if is_network and not any(word in said.lower() for word in _REFUSED):
+        return _silent(doing, said)
+    if number in _NETWORK or 390000 <= number < 400000:
+        helps = next(helps for mark, helps in _LOGIN.items() if mark in said.lower())
+        return UsageError(f"{doing}: Snowflake refuses the login: {said}. What to do: {helps}")
+    return UsageError(f"{doing}: Snowflake says: {said}")
+
+
+def _said(error: Exception) -> str:
+    """The first line of the error's message; a whole statement may follow it."""
+    lines = [line.strip() for line in str(getattr(error, "msg", None) or error).splitlines() if line.strip()]
+    text = next((line for line in lines if not line.endswith("SQL compilation error:")), lines[0] if lines else "")
+    return (text[:_LONGEST] or type(error).__name__).rstrip(".")
+
+
+_SESSION: Final = {"TIMEZONE": "UTC", "TIMESTAMP_INPUT_FORMAT": "AUTO", "QUERY_TAG": "access-history-exporter"}
+"""Days are days of UTC, whatever the account's settings; the tag distinguishes the fetch from other queries."""
+_PACKAGE: Final = "snowflake-connector-python>=4,<6"
+"""The requirement for pip; it is the same wherever the program was installed from."""
+_LOGIN_TIMEOUT: Final = 60
+"""Seconds, where the connection sets no other limit: a server that does not answer is reported within a minute."""
+_OWN: Final = "select current_organization_name(), current_account_name()"
+
+
+class SnowflakeSession:
+    """An open connection; see :class:`exporter.fetch.run.Session`. ``schema``: the schema of the views."""
+
+    def __init__(self, connection: Any, schema: str) -> None:
+        self._connection, self._schema = connection, schema
+        self.account = self._account()
+
+    def columns(self, sql: str) -> list[str]:
+        with self._asked(sql) as cursor:
+            return [column[0] for column in cursor.description]
+
+    def number(self, sql: str, parameters: dict[str, str]) -> int:
+        with self._asked(sql, parameters) as cursor:
+            return int(cursor.fetchone()[0])
+
+    def batches(self, sql: str, parameters: dict[str, str]) -> Iterator[pa.Table]:
+        with self._asked(sql, parameters) as cursor:
+            yield from cursor.fetch_arrow_batches()
+
+    def _account(self) -> str:
+        """ORG-ACCOUNT; where the server does not give it, the account in the connection's settings."""
+        from snowflake.connector.errors import ProgrammingError  # noqa: PLC0415 - an extra
+
+        with self._connection.cursor() as cursor:
+            try:
+                organization, account = cursor.execute(_OWN).fetchone()
+            except ProgrammingError:
+                organization, account = None, None
+        told = str(getattr(self._connection, "account", None) or "")
+        return spelled(f"{organization}-{account}" if organization and account else told)
+
+    @contextmanager
+    def _asked(self, sql: str, parameters: Mapping[str, str] | None = None) -> Iterator[Any]:
+        """A cursor with the answer to a statement, which is closed afterwards."""
+        view = sql.partition(" from ")[2].split(" ")[0]
+        grant = GRANTS.get(self._schema, f"grant select on {view} to role ROLE")
+        with errors_as_messages(view, grant), self._connection.cursor() as cursor:
+            yield cursor.execute(sql, parameters)
+
+
+@contextmanager
+def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
+    """A session of the connection with this name, None for the connector's default. Raises UsageError where there is no
+    such connection, where Snowflake refuses it, and where the connector is not installed; ExporterError where nothing
+    answers.
+    """
+    try:
+        from snowflake import connector  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError:
+        raise UsageError(f"fetch: Snowflake's connector is not installed: pip install '{_PACKAGE}'") from None
+    with _warnings_told():
+        named, settings = _chosen(name)
+    session = {**settings.get("session_parameters", {}), **_SESSION}
+    with errors_as_messages(f"connection {named}"):
+        # A login in the browser prints to standard output, which has to stay free for the command's own output.
+        with _warnings_told(), redirect_stdout(sys.stderr):
+            connection = connector.connect(
+                connection_name=named,
+                session_parameters=session,
+                client_session_keep_alive=True,
+                login_timeout=settings.get("login_timeout", _LOGIN_TIMEOUT),
+            )
+        try:
+            yield SnowflakeSession(connection, schema)
+        finally:
+            connection.close()
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """Writes the connector's warnings (for example that others can read its file) to standard error, one line each. Its
+    deprecation warnings are left out: the user cannot do anything about them.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for one in caught:
+        if not issubclass(one.category, FutureWarning | DeprecationWarning):
+            sys.stderr.write(f"exporter: {' '.join(str(one.message).split())}\n")
+
+
+def _chosen(name: str | None) -> tuple[str, Mapping[str, Any]]:
+    """The connection's name, and its settings in the connector's files."""
+    from snowflake.connector.config_manager import CONFIG_MANAGER  # noqa: PLC0415 - an extra
+
+    manager: Any = CONFIG_MANAGER
+    with unread(_file()):
+        manager.read_config()  # the files may have changed since they were read in this process
+        known: dict[str, dict[str, Any]] = dict(manager["connections"])
+        chosen = name or str(manager["default_connection_name"])
+    if chosen not in known:
+        near = difflib.get_close_matches(chosen, list(known), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known) or 'none'}"
+        raise UsageError(
+            f"--connection {chosen}: the connector's connections.toml ({_file()}) has no such connection; {hint}"
+        )
+    return chosen, known[chosen]
+
+
+def _file() -> str:
+    from snowflake.connector.constants import CONNECTIONS_FILE  # noqa: PLC0415 - an extra
+
+    return str(CONNECTIONS_FILE)
+
+
+_NAMED: Final = frozenset({"query_id", "start", "user_name", "content", "unknown_columns"})
+_OF_CALLS: Final = frozenset({"calls", "interval_end", "query_parameterized_hash"})
+"""Fields of a row whose columns have other names, listed below, and those that AGGREGATE_ACCESS_HISTORY alone has."""
+_PART: Final = r'(?:[A-Za-z_][A-Za-z0-9_$]*|"(?:[^"%\x00-\x1f]|"")+")'
+_SCHEMA: Final = re.compile(rf"{_PART}\.{_PART}", re.ASCII)
+
+SCHEMAS: Final = {"account": "SNOWFLAKE.ACCOUNT_USAGE", "organization": "SNOWFLAKE.ORGANIZATION_USAGE"}
+"""The names for Snowflake's own schemas in ``--view``."""
+GRANTS: Final = {
+    SCHEMAS["account"]: "grant database role SNOWFLAKE.GOVERNANCE_VIEWER to role ROLE",
+    SCHEMAS["organization"]: "grant application role SNOWFLAKE.ORGANIZATION_GOVERNANCE_VIEWER to role ROLE",
+}
+"""The smallest grant that lets a role read both views of a schema."""
+QUERY_TEXT: Final = "query_text"
+OF_ORGANIZATION: Final = frozenset(
+    {
+        "organization_name",
+        "account_name",
+        "account_locator",
+        "provider_base_objects_accessed",
+        "provider_policies_referenced",
+    }
+)
+"""Columns that only ORGANIZATION_USAGE has."""
+
+
+@dataclass(frozen=True)
+class View:
+    """``folder``: below ROWS; ``time``: the column that decides the day of a row; ``columns``: those that an export
+    reads, in the order of the SELECT; ``required``: columns that the view has to have.
+    """
+
+    name: str
+    folder: str
+    time: str
+    columns: tuple[str, ...]
+    required: tuple[str, ...]
+
+
+ACCESS_HISTORY: Final = View(
+    "ACCESS_HISTORY",
+    formats.ACCESS_HISTORY,
+    "query_start_time",
+    (
+        *("query_id", "query_start_time", "user_name"),
+        *STRUCTURED,
+        *(name for name in Row.__struct_fields__ if name not in _NAMED | _OF_CALLS),
+    ),
+    ("query_id", "query_start_time", "user_name"),
+)
+QUERY_HISTORY: Final = View(
+    "QUERY_HISTORY",
+    formats.QUERY_HISTORY,
+    "start_time",
+    ("query_id", "start_time", "user_name", *HISTORY_COLUMNS),
+    ("query_id", "start_time"),
+)
+AGGREGATE: Final = View(
+    "AGGREGATE_ACCESS_HISTORY",
+    formats.AGGREGATE,
+    "interval_start_time",
+    (
+        *(*aggregates.COLUMNS, "user_name", "direct_objects_accessed", "base_objects_accessed", "objects_modified"),
+        *("policies_referenced", "object_modified_by_ddl", "organization_name", "account_name", "account_locator"),
+    ),
+    aggregates.REQUIRED,
+)
+
+
+def schema_of(view: str) -> str:
+    """``account``, ``organization`` or DATABASE.SCHEMA -> the schema for the SQL, in upper case where it has no quotes.
+    Raises UsageError for anything else.
+    """
+    known = SCHEMAS.get(view.lower())
+    if known is None and not _SCHEMA.fullmatch(view):
+        raise UsageError(f"--view {view}: is not account, organization or DATABASE.SCHEMA")
+    return known or (view if '"' in view else view.upper())
+
+
+def asked_for(view: View, there: Iterable[str], *, query_text: bool) -> tuple[str, ...]:
+    """The columns to ask for, of those that are ``there``; SQL text only where it is wanted."""
+    known = {name.lower() for name in there}
+    return tuple(name for name in view.columns if name in known and (query_text or name != QUERY_TEXT))
+
+
+def columns_sql(schema: str, view: View) -> str:
+    """The SQL for the names of a view's columns; it returns no rows."""
+    return f"select * from {schema}.{view.name} limit 0"  # noqa: S608 - see schema_of
+
+
+def count_sql(schema: str, view: View) -> str:
+    """The SQL for the number of rows of a day; its parameters are :func:`bounds`."""
+    return f"select count(*) from {schema}.{view.name}{_where(view)}"  # noqa: S608 - see schema_of
+
+
+def rows_sql(schema: str, view: View, columns: Iterable[str]) -> str:
+    """The SQL for the rows of a day; its parameters are :func:`bounds`."""
+    return f"select {', '.join(columns)} from {schema}.{view.name}{_where(view)}"  # noqa: S608 - see schema_of
+
+
+def _where(view: View) -> str:
+    return f" where {view.time} >= to_timestamp_ltz(%(since)s) and {view.time} < to_timestamp_ltz(%(until)s)"
+
+
+def bounds(day: date, after: date) -> dict[str, str]:
+    """The parameters of a day: midnights of UTC, of the day itself and of the next day ``after``."""
+    return {"since": f"{day} 00:00:00 +0000", "until": f"{after} 00:00:00 +0000"}

@@ -1,0 +1,294 @@
+"""The constraint components that are compiled, and which shapes one node decides.
+
+The constraint components that are compiled: from their parameters in a shapes file to constraints.
+
+:data:`COMPONENTS` is the list. docs/shapes.md shows it, and a test compares the two.
+
+Which shapes can be decided on one node alone.
+
+All is known of the node itself. Of the nodes that it refers to, only the IRI is known, and with it the class. So a
+shape may use the node's own triples, and what a value shows by itself: its kind, datatype, text, order and class.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.shapes import constraints as together
+from exporter.graph.shapes import constraints as values
+from exporter.graph.shapes.classes import readable, superclasses
+from exporter.graph.shapes.constraints import (
+    All,
+    Any,
+    Closed,
+    Disjoint,
+    Equals,
+    Not,
+    Of,
+    OfClass,
+    OfProperty,
+    Qualified,
+    Xone,
+)
+from exporter.graph.shapes.literals import read
+from exporter.graph.shapes.model import RDFS, SH, Literal, NamedNode, Term, sh
+from exporter.graph.shapes.paths import Predicate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from exporter.graph.shapes.model import Constraint, Shape
+    from exporter.graph.shapes.reading import ShapesGraph
+
+
+class Parameters:
+    """Makes the constraints of one shape. ``shape_of``: gives a shape that this one refers to."""
+
+    def __init__(
+        self, source: ShapesGraph, subject: Term, shape_of: Callable[[Term], Shape], *, is_property: bool
+    ) -> None:
+        self._source = source
+        self._subject = subject
+        self._shape_of = shape_of
+        self._is_property = is_property
+
+    def constraints(self) -> Iterator[Constraint]:
+        """All constraints of the shape; raises UsageError where a parameter is invalid or not compiled."""
+        for name, (make, is_single) in COMPONENTS.items():
+            given = self._source.values(self._subject, name)
+            if given and name in _OF_PROPERTIES and not self._is_property:
+                raise self._refused(f"sh:{name} has no meaning without sh:path")
+            if is_single:
+                self._source.one(self._subject, name)
+            for value in given:
+                yield from make(self, name, value)
+        for name, with_ in _WITH_ANOTHER.items():
+            if self._source.values(self._subject, name) and not self._source.values(self._subject, with_):
+                raise self._refused(f"sh:{name} has no meaning without sh:{with_}")
+
+    def _refused(self, what: str) -> Exception:
+        return self._source.refused(self._subject, what)
+
+    def _iri(self, name: str, value: Term) -> NamedNode:
+        return self._source.of_kind(self._subject, name, value, NamedNode)
+
+    def _number(self, name: str, value: Term) -> int:
+        number = read(value).value if isinstance(value, Literal) else None
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise self._refused(f"sh:{name} takes a whole number from 0 on, and has {value}")
+        return number
+
+    def _truth(self, name: str) -> bool:
+        value = self._source.one(self._subject, name)
+        return value is not None and self._source.truth(self._subject, name, value)
+
+    def min_count(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield together.MinCount(self._number(name, value))
+
+    def max_count(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield together.MaxCount(self._number(name, value))
+
+    def class_(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield values.OfClass(self._iri(name, value))
+
+    def datatype(self, name: str, value: Term) -> Iterator[Constraint]:
+        datatype = self._iri(name, value)
+        if datatype.value in {f"{RDFS}Literal", f"{RDFS}Datatype"}:
+            raise self._refused(f"sh:datatype {datatype.value} is not compiled. For any literal write sh:nodeKind")
+        yield values.Datatype(datatype)
+
+    def node_kind(self, name: str, value: Term) -> Iterator[Constraint]:
+        kind = self._iri(name, value).value.removeprefix(SH)
+        if kind not in values.NODE_KINDS:
+            raise self._refused(f"sh:nodeKind {value} is none of {', '.join(values.NODE_KINDS)}")
+        yield values.NodeKind(kind)
+
+    def length(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield values.Length(f"sh:{name}", self._number(name, value))
+
+    def bound(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield values.Bound(f"sh:{name}", self._source.of_kind(self._subject, name, value, Literal))
+
+    def pattern(self, name: str, value: Term) -> Iterator[Constraint]:
+        pattern = self._source.of_kind(self._subject, name, value, Literal).value
+        given = self._source.one(self._subject, "flags")
+        flags = given.value if isinstance(given, Literal) else ""
+        if set(flags) - set("im"):
+            raise self._refused(f'sh:flags "{flags}" is not compiled, only i and m')
+        try:
+            yield values.Pattern(pattern, flags)
+        except re.error as error:
+            raise self._refused(f"sh:pattern {pattern!r} is not compiled: {error}") from None
+
+    def language_in(self, name: str, value: Term) -> Iterator[Constraint]:
+        tags = [
+            self._source.of_kind(self._subject, name, item, Literal).value.lower()
+            for item in self._source.items(self._subject, name, value)
+        ]
+        yield values.LanguageIn(frozenset(tags))
+
+    def unique_lang(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        if self._truth(name):
+            yield together.UniqueLang()
+
+    def equals(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield together.Equals(self._iri(name, value))
+
+    def disjoint(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield together.Disjoint(self._iri(name, value))
+
+    def less_than(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield together.LessThan(f"sh:{name}", self._iri(name, value))
+
+    def in_(self, name: str, value: Term) -> Iterator[Constraint]:
+        yield values.In(frozenset(self._source.items(self._subject, name, value)))
+
+    def has_value(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        yield together.HasValue(value)
+
+    def closed(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        ignored = self._source.one(self._subject, "ignoredProperties")
+        also = [] if ignored is None else self._source.items(self._subject, "ignoredProperties", ignored)
+        paths = [self._shape_of(one).path for one in self._source.values(self._subject, "property")]
+        own = [path.iri for path in paths if isinstance(path, Predicate)]
+        if self._truth(name):
+            yield together.Closed(frozenset([*own, *(self._iri("ignoredProperties", one) for one in also)]))
+
+    def property_(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        shape = self._shape_of(value)
+        if shape.path is None:
+            raise self._refused(f"sh:property takes a shape with sh:path, and {shape.name} has none")
+        yield OfProperty(shape)
+
+    def node(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        shape = self._shape_of(value)
+        if shape.path is not None:
+            raise self._refused(f"sh:node takes a shape without sh:path, and {shape.name} has one")
+        yield Of(shape)
+
+    def not_(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
+        yield Not(self._shape_of(value))
+
+    def several(self, name: str, value: Term) -> Iterator[Constraint]:
+        shapes = tuple(self._shape_of(item) for item in self._source.items(self._subject, name, value, least=1))
+        yield _OF_SEVERAL[name](shapes)
+
+    def qualified(self, name: str, value: Term) -> Iterator[Constraint]:
+        bounds = {which: self._source.one(self._subject, which) for which in _BOUNDS}
+        if not any(bounds.values()):
+            raise self._refused(f"sh:{name} has no meaning without sh:qualifiedMinCount or sh:qualifiedMaxCount")
+        siblings = self._siblings(value) if self._truth("qualifiedValueShapesDisjoint") else ()
+        others = tuple(map(self._shape_of, siblings))
+        for which, bound in bounds.items():
+            if bound is not None:
+                yield Qualified(f"sh:{which}", self._shape_of(value), others, self._number(which, bound))
+
+    def _siblings(self, own: Term) -> list[Term]:
+        """The other qualified value shapes of the shapes that have this one as a property shape."""
+        graph, property_ = self._source.graph, sh("property")
+        parents = graph.subjects(property_, self._subject)
+        properties = [one for parent in parents for one in graph.objects(parent, property_)]
+        shapes = {shape: None for one in properties for shape in self._source.values(one, "qualifiedValueShape")}
+        return [shape for shape in shapes if shape != own]
+
+
+_BOUNDS: Final = ("qualifiedMinCount", "qualifiedMaxCount")
+_OF_SEVERAL: Final[dict[str, Callable[[tuple[Shape, ...]], Constraint]]] = {"and": All, "or": Any, "xone": Xone}
+
+COMPONENTS: Final[dict[str, tuple[Callable[[Parameters, str, Term], Iterator[Constraint]], bool]]] = {
+    "class": (Parameters.class_, False),
+    "datatype": (Parameters.datatype, True),
+    "nodeKind": (Parameters.node_kind, True),
+    "minCount": (Parameters.min_count, True),
+    "maxCount": (Parameters.max_count, True),
+    "minExclusive": (Parameters.bound, True),
+    "minInclusive": (Parameters.bound, True),
+    "maxExclusive": (Parameters.bound, True),
+    "maxInclusive": (Parameters.bound, True),
+    "minLength": (Parameters.length, True),
+    "maxLength": (Parameters.length, True),
+    "pattern": (Parameters.pattern, False),
+    "languageIn": (Parameters.language_in, True),
+    "uniqueLang": (Parameters.unique_lang, True),
+    "equals": (Parameters.equals, False),
+    "disjoint": (Parameters.disjoint, False),
+    "lessThan": (Parameters.less_than, False),
+    "lessThanOrEquals": (Parameters.less_than, False),
+    "not": (Parameters.not_, False),
+    "and": (Parameters.several, False),
+    "or": (Parameters.several, False),
+    "xone": (Parameters.several, False),
+    "node": (Parameters.node, False),
+    "property": (Parameters.property_, False),
+    "qualifiedValueShape": (Parameters.qualified, False),
+    "closed": (Parameters.closed, True),
+    "hasValue": (Parameters.has_value, False),
+    "in": (Parameters.in_, True),
+}
+"""By parameter: the method that reads it, and whether a shape can have it only once."""
+
+_OF_PROPERTIES: Final = {"minCount", "maxCount", "uniqueLang", "lessThan", "lessThanOrEquals", "qualifiedValueShape"}
+"""Components that a node shape cannot have."""
+
+_WITH_ANOTHER: Final = {
+    "flags": "pattern",
+    "ignoredProperties": "closed",
+    "qualifiedMinCount": "qualifiedValueShape",
+    "qualifiedMaxCount": "qualifiedValueShape",
+    "qualifiedValueShapesDisjoint": "qualifiedValueShape",
+}
+"""Parameters that complete another one, by that other one."""
+
+PARAMETERS: Final = {*COMPONENTS, *_WITH_ANOTHER}
+"""Every parameter that is compiled."""
+
+
+@cache
+def classes_known_by_iri() -> frozenset[str]:
+    """Classes that can be derived from an IRI, or whose subclasses can be, as whole IRIs."""
+    return frozenset[str]().union(*(superclasses(name) for name in readable()))
+
+
+def inner_shapes(constraint: Constraint) -> tuple[Shape, ...]:
+    """The shapes that a constraint refers to."""
+    if isinstance(constraint, All | Any | Xone):
+        return constraint.shapes
+    if isinstance(constraint, Not | Of | OfProperty):
+        return (constraint.shape,)
+    return (constraint.shape, *constraint.siblings) if isinstance(constraint, Qualified) else ()
+
+
+def is_local(shape: Shape) -> bool:
+    """Whether a shape with targets reads nothing but each focus node."""
+    return not (shape.targets.nodes or shape.targets.objects_of) and _of_focus(shape)
+
+
+def _of_focus(shape: Shape) -> bool:
+    """The same for a shape whose focus node is the node itself."""
+    if shape.is_deactivated:
+        return True
+    if shape.path and not shape.path.is_near:
+        return False
+    return all(_of_value(one) if shape.path else _of_node(one) for one in shape.constraints)
+
+
+def _of_node(constraint: Constraint) -> bool:
+    """The same for a constraint whose only value is the node itself."""
+    return all(map(_of_focus, inner_shapes(constraint)))
+
+
+def _of_value(constraint: Constraint) -> bool:
+    """The same for a constraint whose values are values of the node."""
+    if isinstance(constraint, OfClass) and constraint.class_.value not in classes_known_by_iri():
+        return False
+    return not isinstance(constraint, Closed | OfProperty) and all(map(_of_other, inner_shapes(constraint)))
+
+
+def _of_other(shape: Shape) -> bool:
+    """The same for a shape whose focus node is a value of the node."""
+    if shape.is_deactivated:
+        return True
+    is_alone = not any(isinstance(one, Equals | Disjoint) for one in shape.constraints)
+    return is_alone and shape.path is None and all(map(_of_value, shape.constraints))

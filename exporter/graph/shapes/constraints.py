@@ -1,0 +1,379 @@
+"""Constraints: on each value, on all values together, and those that refer to other shapes.
+
+Constraints that each value meets by itself (SHACL, sections 4.1, 4.3, 4.4 and 4.8).
+
+Constraints on all values of a shape together, or on two properties (SHACL, sections 4.2, 4.4, 4.5, 4.8).
+
+Constraints that refer to other shapes (SHACL, sections 4.6 and 4.7).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from exporter.graph.shapes.literals import Expression, compared, is_before, read
+from exporter.graph.shapes.model import (
+    LANG_STRING,
+    RESOURCE,
+    TYPE,
+    BlankNode,
+    Constraint,
+    Finding,
+    Literal,
+    NamedNode,
+    OfEach,
+)
+from exporter.graph.shapes.paths import Predicate
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from exporter.graph.shapes.model import Data, Shape, Term
+
+NODE_KINDS: Final = {
+    "IRI": (NamedNode,),
+    "BlankNode": (BlankNode,),
+    "Literal": (Literal,),
+    "BlankNodeOrIRI": (BlankNode, NamedNode),
+    "BlankNodeOrLiteral": (BlankNode, Literal),
+    "IRIOrLiteral": (NamedNode, Literal),
+}
+"""The values of sh:nodeKind, with the kinds of terms that each allows."""
+
+
+@dataclass(frozen=True)
+class OfClass(OfEach):
+    """sh:class: an instance of the class, or of a subclass."""
+
+    class_: NamedNode
+    component = "sh:class"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return data.has_class(value, self.class_)
+
+
+@dataclass(frozen=True)
+class Datatype(OfEach):
+    """sh:datatype: a literal of the datatype whose text is valid for it."""
+
+    datatype: NamedNode
+    component = "sh:datatype"
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        if not isinstance(value, Literal) or value.datatype != self.datatype:
+            return False
+        return bool(value.language) if self.datatype == LANG_STRING else not read(value).is_ill_typed
+
+
+@dataclass(frozen=True)
+class NodeKind(OfEach):
+    """sh:nodeKind, one of :data:`NODE_KINDS`."""
+
+    kind: str
+    component = "sh:nodeKind"
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        return isinstance(value, NODE_KINDS[self.kind])
+
+
+@dataclass(frozen=True)
+class Length(OfEach):
+    """sh:minLength and sh:maxLength: the characters of a text or an IRI. A blank node only passes a minimum of 0."""
+
+    component: str
+    bound: int
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        if isinstance(value, BlankNode):
+            return self.is_least and self.bound == 0
+        return self.allows(len(value.value))
+
+    @property
+    def is_least(self) -> bool:
+        """Whether the bound is the minimum; otherwise it is the maximum."""
+        return self.component == "sh:minLength"
+
+    def allows(self, length: int) -> bool:
+        """Whether a text of this length passes."""
+        return length >= self.bound if self.is_least else length <= self.bound
+
+
+def flags_of(given: str) -> int:
+    """``sh:flags`` for Python's expressions."""
+    return (re.IGNORECASE if "i" in given else 0) | (re.MULTILINE if "m" in given else 0)
+
+
+@dataclass(frozen=True)
+class Pattern(OfEach):
+    """sh:pattern with sh:flags: a match anywhere in the text or IRI, by Python's regular expressions."""
+
+    pattern: str
+    flags: str = ""
+    component = "sh:pattern"
+    expression: Expression = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "expression", Expression(self.pattern, flags_of(self.flags)))
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        return not isinstance(value, BlankNode) and self.expression.found(value.value)
+
+
+@dataclass(frozen=True)
+class LanguageIn(OfEach):
+    """sh:languageIn: the language of the text, or its part before the first hyphen, is one of these; ``*`` is any
+    language.
+    """
+
+    languages: frozenset[str]
+    component = "sh:languageIn"
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        tag = value.language if isinstance(value, Literal) else None
+        if not tag:
+            return False
+        return not self.languages.isdisjoint({"*", tag.lower(), tag.lower().split("-")[0]})
+
+
+_ALLOWED: Final = {
+    "sh:minExclusive": (1,),
+    "sh:minInclusive": (0, 1),
+    "sh:maxExclusive": (-1,),
+    "sh:maxInclusive": (-1, 0),
+}
+
+
+@dataclass(frozen=True)
+class Bound(OfEach):
+    """sh:minInclusive and similar: a value that cannot be compared does not pass."""
+
+    component: str
+    bound: Literal
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        return self.allows(compared(value, self.bound))
+
+    def allows(self, order: int | None) -> bool:
+        """Whether a value passes that is below (-1), equal to (0) or above (1) the bound; None: not comparable."""
+        return order in _ALLOWED[self.component]
+
+
+@dataclass(frozen=True)
+class In(OfEach):
+    """sh:in: the value is exactly one of these terms."""
+
+    terms: frozenset[Term]
+    component = "sh:in"
+
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+        return value in self.terms
+
+
+@dataclass(frozen=True)
+class MinCount(Constraint):
+    """sh:minCount."""
+
+    count: int
+    component = "sh:minCount"
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+        if len(values) < self.count:
+            yield None
+
+
+@dataclass(frozen=True)
+class MaxCount(Constraint):
+    """sh:maxCount."""
+
+    count: int
+    component = "sh:maxCount"
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+        if len(values) > self.count:
+            yield None
+
+
+@dataclass(frozen=True)
+class HasValue(Constraint):
+    """sh:hasValue: exactly this term is among the values."""
+
+    term: Term
+    component = "sh:hasValue"
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+        if self.term not in values:
+            yield None
+
+
+@dataclass(frozen=True)
+class UniqueLang(Constraint):
+    """sh:uniqueLang true: one result for each language that several values have."""
+
+    component = "sh:uniqueLang"
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+        used = Counter(one.language.lower() for one in values if isinstance(one, Literal) and one.language)
+        for _ in (language for language, times in used.items() if times > 1):
+            yield None
+
+
+@dataclass(frozen=True)
+class Equals(Constraint):
+    """sh:equals: the values are exactly those of another property of the focus node."""
+
+    predicate: NamedNode
+    component = "sh:equals"
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
+        others = data.objects(focus, self.predicate)
+        yield from (value for value in values if value not in others)
+        yield from (other for other in others if other not in values)
+
+
+@dataclass(frozen=True)
+class Disjoint(Constraint):
+    """sh:disjoint: no value is also a value of another property of the focus node."""
+
+    predicate: NamedNode
+    component = "sh:disjoint"
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
+        others = data.objects(focus, self.predicate)
+        yield from (value for value in values if value in others)
+
+
+@dataclass(frozen=True)
+class LessThan(Constraint):
+    """sh:lessThan and sh:lessThanOrEquals: one result for each pair that is not in this order."""
+
+    component: str
+    predicate: NamedNode
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
+        others = data.objects(focus, self.predicate)
+        for value in values:
+            for other in others:
+                if not is_before(value, other, or_same=self.is_inclusive):
+                    yield value
+
+    @property
+    def is_inclusive(self) -> bool:
+        """Whether equal values are allowed."""
+        return self.component == "sh:lessThanOrEquals"
+
+
+@dataclass(frozen=True)
+class Closed(Constraint):
+    """sh:closed true: the node has only these properties. Each value of another property is a result, with that
+    property as its path.
+    """
+
+    allowed: frozenset[NamedNode]
+    component = "sh:closed"
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+        yield from (value for _, value in self.others(data, values))
+
+    def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Finding]:
+        for predicate, value in self.others(data, values):
+            yield Finding(focus, shape, Predicate(predicate), value, self)
+
+    def others(self, data: Data, values: Collection[Term]) -> Iterator[tuple[NamedNode, Term]]:
+        """The properties that are not allowed, with their values."""
+        for node in values:
+            for predicate, value in data.about(node):
+                if predicate not in self.allowed and not (predicate == TYPE and value == RESOURCE):
+                    yield predicate, value
+
+
+@dataclass(frozen=True)
+class Not(OfEach):
+    """sh:not: the value does not conform to the shape."""
+
+    shape: Shape
+    component = "sh:not"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return not self.shape.accepts(data, value)
+
+
+@dataclass(frozen=True)
+class Of(OfEach):
+    """sh:node: the value conforms to the shape."""
+
+    shape: Shape
+    component = "sh:node"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return self.shape.accepts(data, value)
+
+
+@dataclass(frozen=True)
+class All(OfEach):
+    """sh:and: the value conforms to all shapes."""
+
+    shapes: tuple[Shape, ...]
+    component = "sh:and"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return all(shape.accepts(data, value) for shape in self.shapes)
+
+
+@dataclass(frozen=True)
+class Any(OfEach):
+    """sh:or: the value conforms to at least one shape."""
+
+    shapes: tuple[Shape, ...]
+    component = "sh:or"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return any(shape.accepts(data, value) for shape in self.shapes)
+
+
+@dataclass(frozen=True)
+class Xone(OfEach):
+    """sh:xone: the value conforms to exactly one shape."""
+
+    shapes: tuple[Shape, ...]
+    component = "sh:xone"
+
+    def accepts(self, data: Data, value: Term) -> bool:
+        return sum(shape.accepts(data, value) for shape in self.shapes) == 1
+
+
+@dataclass(frozen=True)
+class OfProperty(Constraint):
+    """sh:property: the results of the property shape at each value are its results."""
+
+    shape: Shape
+    component = "sh:property"
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
+        yield from (one.value for one in self.found(self.shape, data, focus, values))
+
+    def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Finding]:  # noqa: ARG002
+        for value in values:
+            yield from self.shape.results(data, value)
+
+
+@dataclass(frozen=True)
+class Qualified(Constraint):
+    """sh:qualifiedValueShape with one of its two bounds: how many values conform to the shape and to none of
+    ``siblings``. ``component``: ``sh:qualifiedMinCount`` or ``sh:qualifiedMaxCount``; ``bound``: its value.
+    """
+
+    component: str
+    shape: Shape
+    siblings: tuple[Shape, ...]
+    bound: int
+
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+        count = sum(
+            self.shape.accepts(data, value) and not any(one.accepts(data, value) for one in self.siblings)
+            for value in values
+        )
+        if count > self.bound if self.component == "sh:qualifiedMaxCount" else count < self.bound:
+            yield None

@@ -1,0 +1,305 @@
+"""The plan of a class of nodes, from tests of single values and of whole nodes.
+
+Tests of a whole node, which combine several properties or several shapes.
+
+The plan of a class of nodes: the fewest tests that show that a node conforms to the shapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from exporter.graph.shapes.constraints import (
+    All,
+    Closed,
+    Disjoint,
+    Equals,
+    LessThan,
+    MaxCount,
+    Not,
+    Of,
+    OfProperty,
+    Xone,
+)
+from exporter.graph.shapes.constraints import Any as AnyOf
+from exporter.graph.shapes.model import TYPE, NamedNode, OfEach
+from exporter.graph.shapes.on_graph import NodeGraph, whole
+from exporter.graph.shapes.paths import Predicate
+from exporter.graph.shapes.quick import Quick, never, of_all, to_values
+from exporter.graph.terms import Node, full
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from exporter.graph.shapes.model import Constraint, Shape
+    from exporter.graph.shapes.quick import OfAll, Test
+    from exporter.graph.terms import NodeClass, Property, Values
+
+if TYPE_CHECKING:
+    Whole = Callable[[str, Values], bool]
+    """A test of a node by its IRI and its values."""
+
+
+def of_term(term: str, test: OfAll | None) -> Whole:
+    """The test of a node that must have a term, and whose values must pass."""
+    if test is None:
+        return lambda _, values: term in values
+    return lambda _, values: term in values and test(values[term])
+
+
+def fails(iri: str, values: Values) -> bool:  # noqa: ARG001 - a test
+    """No node passes."""
+    return False
+
+
+def where_there(terms: tuple[str, ...], test: Whole | bool) -> Whole:  # noqa: FBT001 - a test, or what is known
+    """The test that only applies to nodes that have one of the terms; others pass."""
+
+    def applied(iri: str, values: Values) -> bool:
+        is_there = any(term == "rdf:type" or term in values for term in terms)
+        return not is_there or (test if isinstance(test, bool) else test(iri, values))
+
+    return applied
+
+
+def logic(constraint: Not | Of | All | AnyOf | Xone, as_one: Callable[[Shape], Whole | bool]) -> Whole | bool:
+    """What the shapes of a logical constraint give for a node, combined."""
+    shapes = (constraint.shape,) if isinstance(constraint, Not | Of) else constraint.shapes
+    tests = [as_one(shape) for shape in shapes]
+    known = sum(test is True for test in tests)
+    open_ = [test for test in tests if not isinstance(test, bool)]
+    if isinstance(constraint, Not) and open_:
+        (test,) = open_
+        return lambda iri, values: not test(iri, values)
+    least, most = _counts(constraint, len(tests))
+    if known > most or known + len(open_) < least:
+        return False
+    if known >= least and known + len(open_) <= most:
+        return True
+    return lambda iri, values: least <= known + sum(test(iri, values) for test in open_) <= most
+
+
+def _counts(constraint: Constraint, of: int) -> tuple[int, int]:
+    """The least and the greatest number of the shapes that a node may conform to."""
+    if isinstance(constraint, Not):
+        return 0, 0
+    if isinstance(constraint, Of | All):
+        return of, of
+    return (1, 1) if isinstance(constraint, Xone) else (1, of)
+
+
+def in_order(term: str, other: str, *, is_inclusive: bool) -> Whole:
+    """Whether every value of a term comes before every one of the other."""
+
+    def is_in_order(_: str, values: Values) -> bool:
+        last: Any
+        first: Any
+        if term not in values or other not in values:
+            return True
+        last, first = max(values[term]), min(values[other])
+        return bool(last < first or (is_inclusive and last == first))
+
+    return is_in_order
+
+
+def not_itself(term: str, base: str) -> Whole:
+    """Whether the node is none of the values of a term."""
+
+    def is_not_itself(iri: str, values: Values) -> bool:
+        if term not in values:
+            return True
+        own = whole(iri, base)
+        return all(whole(str(value), base) != own for value in values[term])
+
+    return is_not_itself
+
+
+class Plan:
+    """The tests of a class of nodes. ``shapes``: those that can have results at such nodes."""
+
+    __slots__ = ("_of_values", "_required", "_wholes", "shapes")
+
+    def __init__(self, shapes: tuple[Shape, ...], found: _Tests, properties: Iterable[Property]) -> None:
+        self.shapes = shapes
+        self._required = tuple(found.required)
+        self._of_values = {one.term: found.of(one.term) for one in properties}
+        self._wholes = tuple(found.wholes)
+
+    def is_sound(self, iri: str, values: Values) -> bool:
+        """Whether the node conforms to all shapes of the plan."""
+        for term in self._required:
+            if term not in values:
+                return False
+        of_values = self._of_values
+        for term, found in values.items():
+            if not of_values[term](found):
+                return False
+        for of_node in self._wholes:  # noqa: SIM110 - a loop is several times as fast as all() of few
+            if not of_node(iri, values):
+                return False
+        return True
+
+
+@dataclass
+class _Tests:
+    """The tests, collected. ``each``: of each single value of a term; ``others``: of all its values together."""
+
+    required: dict[str, None] = field(default_factory=dict)
+    most: dict[str, int] = field(default_factory=dict)
+    each: dict[str, list[Test]] = field(default_factory=dict)
+    others: dict[str, list[OfAll]] = field(default_factory=dict)
+    wholes: list[Whole] = field(default_factory=list)
+
+    def of(self, term: str) -> OfAll:
+        """All tests of a term's values as one test."""
+        return of_all(self.most.get(term), self.each.get(term, []), self.others.get(term, []))
+
+    def as_one(self) -> Whole | bool:
+        """All tests as one; True or False where the result is the same for every node."""
+        if fails in self.wholes:
+            return False
+        required, wholes = tuple(self.required), tuple(self.wholes)
+        terms = {term: self.of(term) for term in {**self.most, **self.each, **self.others}}
+        if not (required or wholes or terms):
+            return True
+        if len(required) == 1 and not wholes and set(terms) <= set(required):
+            return of_term(required[0], terms.get(required[0]))
+        return lambda iri, values: (
+            all(term in values for term in required)
+            and all(test(values[term]) for term, test in terms.items() if term in values)
+            and all(test(iri, values) for test in wholes)
+        )
+
+
+class Planner:
+    """Makes the plans for a graph below ``base``."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self._quick = Quick(base)
+
+    def plan(self, of: NodeClass, types: tuple[str, ...], shapes: Iterable[Shape], classes: frozenset[str]) -> Plan:
+        """The plan of nodes of a class with these types; ``classes``: all their classes as whole IRIs."""
+        maker, found, applying = _Maker(self._quick, self._base, of, types), _Tests(), []
+        for shape in shapes:
+            if any(one.value in classes for one in shape.targets.classes):
+                applying.append(shape)
+                maker.add(shape, found)
+            elif terms := maker.terms(shape.targets.subjects_of):
+                applying.append(shape)
+                found.wholes.append(where_there(terms, maker.as_one(shape)))
+        return Plan(tuple(applying), found, of.properties)
+
+
+class _Maker:
+    """Makes the tests of one class of nodes. ``_unknown`` stands for any node of these types: it has no values."""
+
+    def __init__(self, quick: Quick, base: str, of: NodeClass, types: tuple[str, ...]) -> None:
+        self._quick, self._base, self._of, self._types = quick, base, of, types
+        self._unknown = NodeGraph(Node(of, "", types, {}), base)
+        self._properties = {full(one.term): one for one in of.properties}
+
+    def terms(self, predicates: Iterable[NamedNode]) -> tuple[str, ...]:
+        """Those of the predicates that nodes of the class may have."""
+        known = {iri: one.term for iri, one in self._properties.items()} | {TYPE.value: "rdf:type"}
+        return tuple(known[one.value] for one in predicates if one.value in known)
+
+    def as_one(self, shape: Shape) -> Whole | bool:
+        """The test of whether a node conforms to the shape; True or False where all nodes give the same result."""
+        found = _Tests()
+        self.add(shape, found)
+        return found.as_one()
+
+    def add(self, shape: Shape, found: _Tests) -> None:
+        """Adds the tests of a shape whose focus node is the node itself."""
+        if shape.is_deactivated:
+            return
+        one = self._properties.get(shape.path.iri.value) if isinstance(shape.path, Predicate) else None
+        for constraint in shape.constraints:
+            if shape.path is None:
+                self._add_of_node(shape, constraint, found)
+            elif not isinstance(shape.path, Predicate) or isinstance(constraint, Equals | Disjoint):
+                found.wholes.append(self._asked(shape, constraint))
+            elif isinstance(constraint, LessThan):
+                self._add_order(shape, constraint, one, found)
+            elif one is None:
+                self._add_known(shape, constraint, found)
+            else:
+                self._add_of_values(constraint, one, found)
+
+    def _add_of_values(self, constraint: Constraint, one: Property, found: _Tests) -> None:
+        """Adds a constraint on the values of a property of the class."""
+        unknown = self._unknown
+        if next(constraint.failing(unknown, unknown.focus, ()), self) is not self:
+            found.required[one.term] = None
+        if isinstance(constraint, MaxCount):
+            found.most[one.term] = min(constraint.count, found.most.get(one.term, constraint.count))
+        elif isinstance(constraint, OfEach):
+            test = self._quick.test(constraint, one, unknown)
+            if test:
+                found.each.setdefault(one.term, []).append(test)
+        else:
+            test = to_values(constraint, one, unknown, self._base)
+            if test:
+                found.others.setdefault(one.term, []).append(test)
+
+    def _add_known(self, shape: Shape, constraint: Constraint, found: _Tests) -> None:
+        """Adds a constraint on rdf:type, or on a property that no node of the class has: the same for all nodes."""
+        path, unknown = shape.path, self._unknown
+        values = path.values(unknown, unknown.focus) if path else ()
+        if next(constraint.failing(unknown, unknown.focus, values), self) is not self:
+            found.wholes.append(fails)
+
+    def _add_order(self, shape: Shape, constraint: LessThan, one: Property | None, found: _Tests) -> None:
+        other = self._properties.get(constraint.predicate.value)
+        if one is None or other is None:
+            if shape.path == Predicate(TYPE) or constraint.predicate == TYPE:
+                found.wholes.append(self._asked(shape, constraint))
+        elif one.range == other.range in {"xsd:dateTime", "xsd:integer"}:
+            found.wholes.append(in_order(one.term, other.term, is_inclusive=constraint.is_inclusive))
+        else:
+            found.wholes.append(self._asked(shape, constraint))
+
+    def _add_of_node(self, shape: Shape, constraint: Constraint, found: _Tests) -> None:
+        """Adds a constraint whose one value is the node itself."""
+        if isinstance(constraint, OfProperty):
+            self.add(constraint.shape, found)
+        elif isinstance(constraint, Closed):
+            self._add_closed(constraint, found)
+        elif isinstance(constraint, Disjoint) and constraint.predicate.value in self._properties:
+            found.wholes.append(not_itself(self._properties[constraint.predicate.value].term, self._base))
+        elif isinstance(constraint, Not | Of | All | AnyOf | Xone):
+            test = logic(constraint, self.as_one)
+            if not isinstance(test, bool):
+                found.wholes.append(test)
+            elif not test:
+                found.wholes.append(fails)
+        elif constraint.component in {"sh:nodeKind", "sh:class", "sh:datatype"}:
+            self._add_itself(constraint, found)
+        else:
+            found.wholes.append(self._asked(shape, constraint))
+
+    def _add_itself(self, constraint: Constraint, found: _Tests) -> None:
+        """Adds a constraint on the kind or the classes of the node, which are the same for all nodes."""
+        unknown = self._unknown
+        if next(constraint.failing(unknown, unknown.focus, (unknown.focus,)), self) is not self:
+            found.wholes.append(fails)
+
+    def _add_closed(self, constraint: Closed, found: _Tests) -> None:
+        for iri, one in self._properties.items():
+            if NamedNode(iri) not in constraint.allowed:
+                found.each.setdefault(one.term, []).append(never)
+        if next(constraint.others(self._unknown, (self._unknown.focus,)), None):
+            found.wholes.append(fails)
+
+    def _asked(self, shape: Shape, constraint: Constraint) -> Whole:
+        """The test for a constraint without a faster form: it is applied to the whole node."""
+        of, types, base = self._of, self._types, self._base
+
+        def asked(iri: str, values: Values) -> bool:
+            data = NodeGraph(Node(of, iri, types, values), base)
+            of_path = shape.path.values(data, data.focus) if shape.path else (data.focus,)
+            return next(constraint.failing(data, data.focus, of_path), asked) is asked
+
+        return asked

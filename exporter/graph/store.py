@@ -1,0 +1,88 @@
+"""A graph on disk in a store in memory, and the name of a load.
+
+A graph on disk -> an embedded SPARQL store in memory.
+
+The graph is what ``export`` wrote (``DIR/graph/*.ttl``), a folder of Turtle, or a single file; compressed by gzip or
+not (``*.ttl.gz``).
+
+The name of a load: the named graph that the quads of one export are in.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+from pyoxigraph import RdfFormat, Store
+
+from exporter.errors import UsageError
+from exporter.system import files as compressed
+from exporter.system.folders import steady
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".jsonld": RdfFormat.JSON_LD}
+"""In order of preference: where a graph is there in several syntaxes, only the first one is read."""
+
+
+def load(graph: Path) -> Store:
+    """The triples of ``graph`` in a store; UsageError names what is missing, empty or does not parse."""
+    return steady(graph, lambda: fill(Store(), graph))
+
+
+def fill(store: Store, graph: Path) -> Store:
+    """Loads the triples of ``graph`` into the store, which it returns; errors as in :func:`load`."""
+    for path in graph_files(graph):
+        _load_file(store, path)
+    if next(iter(store), None) is None:
+        raise UsageError(f"{graph} holds no triples, so there is nothing to ask: export rows into it first.")
+    return store
+
+
+def graph_files(graph: Path) -> list[Path]:
+    """The files of ``graph`` in one syntax, sorted: the file itself, or those below ``graph/graph/`` or the folder."""
+    if not graph.exists():
+        raise UsageError(f"{graph} does not exist. Give the folder that export wrote, or a folder or file of Turtle.")
+    if graph.is_file():
+        return [graph]
+    folder = graph / "graph" if (graph / "graph").is_dir() else graph
+    by_format = [compressed.find_files(folder, ending) for ending in FORMATS]
+    files = next((found for found in by_format if found), [])
+    if not files:
+        raise UsageError(
+            f"{folder} holds no Turtle files (*.ttl). Give the folder that export wrote, or a folder or file of Turtle."
+        )
+    told = graph / "export.ttl"  # what the graph is, beside it
+    return [*files, told] if folder != graph and told.is_file() else files
+
+
+def _load_file(store: Store, path: Path) -> None:
+    syntax = FORMATS.get(compressed.syntax_of(path), RdfFormat.TURTLE)
+    try:
+        if path.suffix == compressed.ENDING:
+            with compressed.opened(path) as file:
+                store.bulk_load(file, syntax)
+        else:
+            store.bulk_load(path=path, format=syntax)
+    except SyntaxError as error:
+        raise UsageError(f"{path} is not valid Turtle: {error.msg.removeprefix('Parser error at ')}") from error
+    except compressed.BROKEN as error:
+        raise UsageError(f"{path} cannot be unpacked: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def load_digest(account: str, query_id: str) -> int:
+    """What one query adds to the name of its load. The digests of all queries are joined by exclusive or, each once and
+    in any order; no query gives 0.
+    """
+    key = f"{len(account)}:{account}{query_id}"
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
+
+
+def load_iri(digest: int, base: str) -> str:
+    """The IRI of a load's named graph: ``load/HASH`` of its queries. The same queries give the same graph name,
+    whatever files they came in.
+    """
+    return f"{base}load/{digest:x}"

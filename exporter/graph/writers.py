@@ -1,0 +1,341 @@
+"""Nodes in the syntaxes of RDF: Turtle, N-Triples, N-Quads, JSON-LD; and differences of graphs.
+
+Escaping of quoted strings, which is the same in Turtle and N-Triples.
+
+Nodes -> JSON-LD: one object for each node, with a context that gives the terms short names.
+
+Source: JSON-LD 1.1, sections 3.1 (the context), 4.2.3 (type coercion), 4.9 (named graphs).
+
+Nodes -> N-Triples and N-Quads: one line for each triple.
+
+Source: RDF 1.1 N-Triples, section 2; RDF 1.1 N-Quads, section 2.
+
+Nodes -> Turtle: one block for each node.
+
+Source: RDF 1.1 Turtle, sections 2.4 (IRIs relative to @base), 2.5 (literals), 6.4 (escapes).
+
+Nodes -> the syntaxes of the graph, with the header, footer and separators that a document needs.
+
+The triples that one graph has and another has not, as N-Triples and as SPARQL 1.1 Update.
+
+Triples are compared by the N-Triples line that one parser makes of them. Our graphs have no blank nodes, so equal
+triples have equal lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from pyoxigraph import RdfFormat, parse
+
+from exporter.graph.terms import PREFIXES, full
+from exporter.input.times import iso
+from exporter.system.files import ontology_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from exporter.graph.terms import Node, NodeClass, Property
+
+
+def escaped(text: str) -> str:
+    """A text as it is written between quotes (RDF 1.1 Turtle, section 6.4)."""
+    if "\\" in text:
+        text = text.replace("\\", "\\\\")
+    if '"' in text:
+        text = text.replace('"', '\\"')
+    if "\n" in text:
+        text = text.replace("\n", "\\n")
+    if "\r" in text:
+        text = text.replace("\r", "\\r")
+    return text
+
+
+if TYPE_CHECKING:
+    Context = dict[str, Any]
+    Render = Callable[[Node], str]
+
+JSONLD_FOOTER: Final = "]}"
+"""The end of a document."""
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def context_of(classes: Iterable[NodeClass], prefixes: Mapping[str, str]) -> Context:
+    """A context with the local name of each property, and the type of values that are not plain text."""
+    terms: Context = {"@version": 1.1, **prefixes, "id": "@id", "type": "@type"}
+    for one in (one for node_class in classes for one in node_class.properties):
+        short = one.term.split(":")[1]
+        is_taken = short in terms and _iri(terms[short]) != one.term
+        typed = {"@id": one.term, "@type": one.range if one.is_literal else "@id"}
+        terms[one.term if is_taken else short] = one.term if one.range == "xsd:string" else typed
+    return terms
+
+
+def jsonld_header(context: Context) -> str:
+    """The beginning of a document; :data:`FOOTER` ends it."""
+    return f'{{"@context": {json.dumps(context, ensure_ascii=False)},\n"@graph": ['
+
+
+def jsonld_renderer(base: str, context: Context) -> Render:
+    """How a node is written: as an object on one line, with the names of ``context``."""
+    names = {_iri(term): short for short, term in context.items() if not short.startswith("@")}
+    return partial(_jsonld, base=base, names=names, pieces={})
+
+
+def _iri(term: str | dict[str, str]) -> str:
+    return term["@id"] if isinstance(term, dict) else term
+
+
+def _jsonld(
+    node: Node, base: str, names: Mapping[str, str], pieces: dict[NodeClass, dict[str, tuple[str, Property]]]
+) -> str:
+    if node.of not in pieces:
+        pieces[node.of] = {one.term: (names[one.term], one) for one in node.of.properties}
+    of_class = pieces[node.of]
+    whole: dict[str, Any] = {"id": node.iri if "://" in node.iri else base + node.iri, "type": node.types}
+    for term, values in node.values.items():
+        name, one = of_class[term]
+        shown: tuple[Any, ...] | list[Any] = values
+        if not one.is_literal:
+            shown = [value if "://" in value else base + value for value in values]  # type: ignore[operator]
+        elif one.range == "xsd:dateTime":
+            shown = [iso(value) for value in values]  # type: ignore[arg-type]
+        whole[name] = shown if one.many else shown[0]
+    return _encode(whole).decode()
+
+
+_TYPE: Final = f"> <{full('rdf:type')}> <"
+
+
+def ntriples_renderer(base: str, graph: str | None = None) -> Render:
+    """How a node is written: its lines, without a newline at the end; as quads of ``graph``, where one is given."""
+    end = " ." if graph is None else f" <{graph}> ."
+    return partial(_ntriples, base=base, end=end)
+
+
+def _ntriples(node: Node, base: str, end: str) -> str:
+    pieces = _ntriples_pieces(node.of)
+    subject = f"<{node.iri if '://' in node.iri else base + node.iri}"
+    lines = [f"{subject}{_TYPE}{full(name)}>{end}" for name in node.types]
+    for term, values in node.values.items():
+        predicate, written = pieces[term]
+        before, after = f"{subject}{predicate}", f"{_AFTER[written]}{end}"
+        if written == _IRI:
+            lines += [f"{before}<{value if '://' in value else base + value}{after}" for value in values]  # type: ignore[operator]
+        else:
+            text = _TEXT[written]
+            lines += [f'{before}"{text(value)}{after}' for value in values]
+    return "\n".join(lines)
+
+
+_IRI: Final = "iri"
+_TEXT: Final[dict[str, Callable[[Any], str]]] = {
+    "xsd:string": escaped,
+    "xsd:dateTime": iso,
+    "xsd:integer": str,
+    "xsd:boolean": lambda value: "true" if value else "false",
+}
+_AFTER: Final = {
+    _IRI: ">",
+    "xsd:string": '"',
+    **{name: f'"^^<{full(name)}>' for name in _TEXT if name != "xsd:string"},
+}
+"""The text after a value, by how the value is written."""
+
+
+@lru_cache(maxsize=1_000)
+def _ntriples_pieces(of: NodeClass) -> dict[str, tuple[str, str]]:
+    """By term, the text between subject and value, and how values are written."""
+    return {one.term: (f"> <{full(one.term)}> ", _written(one)) for one in of.properties}
+
+
+def _written(one: Property) -> str:
+    return one.range if one.is_literal else _IRI
+
+
+if TYPE_CHECKING:
+    Texts = Callable[[tuple[Any, ...]], list[str]]
+
+_NEXT: Final = " ;\n    "
+_END: Final = " ."
+
+
+def turtle_header(base: str, prefixes: Mapping[str, str] = PREFIXES) -> str:
+    """The beginning of a document: the base and the prefixes. It may be repeated further down."""
+    lines = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in prefixes.items())
+    return f"@base <{base}> .\n{lines}\n"
+
+
+def turtle(node: Node) -> str:
+    """The block of a node, without a newline at the end; paths are relative to the base."""
+    pieces = _turtle_pieces(node.of)
+    parts = [f"<{node.iri}> a {_types(node.types)}"]
+    for term, values in node.values.items():
+        before, between, after, texts = pieces[term]
+        shown = values if texts is None else texts(values)
+        parts.append(f"{before}{between.join(shown)}{after}")  # type: ignore[arg-type]
+    return _NEXT.join(parts) + _END
+
+
+@lru_cache(maxsize=1_000)
+def _types(types: tuple[str, ...]) -> str:
+    return " , ".join(types)
+
+
+@lru_cache(maxsize=1_000)
+def _turtle_pieces(of: NodeClass) -> dict[str, tuple[str, str, str, Texts | None]]:
+    """By term, the text before, between and after its values, and how they are written (None: unchanged)."""
+    return {one.term: _piece(one) for one in of.properties}
+
+
+def _piece(one: Property) -> tuple[str, str, str, Texts | None]:
+    if not one.is_literal:
+        return f"{one.term} <", "> , <", ">", None
+    if one.range == "xsd:string":
+        return f'{one.term} "', '" , "', '"', _strings
+    if one.range == "xsd:dateTime":
+        return f'{one.term} "', '"^^xsd:dateTime , "', '"^^xsd:dateTime', _times
+    return f"{one.term} ", " , ", "", _truths if one.range == "xsd:boolean" else _numbers
+
+
+def _strings(values: tuple[Any, ...]) -> list[str]:
+    return [escaped(value) for value in values]
+
+
+def _times(values: tuple[Any, ...]) -> list[str]:
+    return [iso(value) for value in values]
+
+
+def _numbers(values: tuple[Any, ...]) -> list[str]:
+    return [str(value) for value in values]
+
+
+def _truths(values: tuple[Any, ...]) -> list[str]:
+    return ["true" if value else "false" for value in values]
+
+
+FORMATS: Final = {"turtle": "ttl", "ntriples": "nt", "nquads": "nq", "jsonld": "jsonld"}
+"""The names of the syntaxes, with their file endings."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How a graph is written. ``render``: a node -> its text, without a newline at the end.
+
+    A document is ``header``, chunks and ``footer``, each on lines of its own. A chunk is ``opening`` and then nodes.
+    ``between`` stands before every node but the document's first; in a later chunk it stands before the ``opening``.
+    Chunks of Turtle, N-Triples and N-Quads are documents by themselves.
+    """
+
+    ending: str
+    render: Callable[[Node], str]
+    header: str = ""
+    opening: str = ""
+    between: str = ""
+    footer: str = ""
+
+    def chunk(self, texts: Iterable[str], *, is_first: bool) -> str:
+        """One chunk of nodes as ``render`` gives them, at least one; without a newline at the end."""
+        before, between = "" if is_first else self.between, f"\n{self.between}"
+        return f"{before}{self.opening}{between.join(texts)}"
+
+    def document(self, chunks: Iterable[Iterable[str]]) -> Iterator[str]:
+        """The texts of a document, which the caller ends with a newline each; none where there are no nodes."""
+        is_first = True
+        for texts in chunks:
+            if is_first and self.header:
+                yield self.header
+            yield self.chunk(texts, is_first=is_first)
+            is_first = False
+        if self.footer and not is_first:
+            yield self.footer
+
+
+def writer_of(name: str, base: str, graph: str | None = None) -> Writer:
+    """The writer of a syntax, one of :data:`FORMATS`, for a graph below ``base``; ``graph``: for N-Quads only, the name
+    of the load (:func:`exporter.graph.load.load_iri`).
+    """
+    ending = FORMATS[name]
+    if name == "turtle":
+        return Writer(ending, turtle, opening=turtle_header(base), between="\n")
+    if name == "jsonld":
+        return jsonld_writer(base, _context())
+    return Writer(ending, ntriples_renderer(base, graph))
+
+
+def jsonld_writer(base: str, context: dict[str, Any]) -> Writer:
+    """The writer of JSON-LD with a context."""
+    return Writer(
+        FORMATS["jsonld"], jsonld_renderer(base, context), jsonld_header(context), between=",", footer=JSONLD_FOOTER
+    )
+
+
+@cache
+def _context() -> dict[str, Any]:
+    """The context that is published with the ontology."""
+    text = (ontology_dir() / "context.jsonld").read_text(encoding="utf-8")
+    return dict(json.loads(text)["@context"])
+
+
+SEPARATORS: Final = {"ttl": "\n\n", "nt": "\n", "nq": "\n"}
+"""By file ending: what separates the parts of a file. Each part can be parsed without the others."""
+_FORMATS: Final = {"ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS}
+_OPENING: Final = "@base"
+SAID_ONCE: Final = (
+    rf"^<[^>]*/(reads/\d{{4}}-\d\d-\d\d/[^>]*|part/[0-9a-f]+)> |^<[^>]*> <{re.escape(full('ah:lastSeen'))}> "
+)
+"""The beginning of a line of N-Triples that one place of an export alone has: about reads of one day, or when a name
+was last seen, which follows from all days. Most triples that an update removes are such. Any other may be in several
+days: about objects and accounts that each of them mentions, nodes that queries share, classes of what one day sets and
+another ends."""
+_TRIPLES: Final = 5_000
+"""How many triples one operation of an update has at most: stores hold a whole operation in memory."""
+
+
+def triples(parts: Iterable[str], ending: str, opening: str) -> Iterator[str]:
+    """The triples of parts of graph files, one line each without line end; ``opening``: the prefixes that Turtle
+    needs.
+    """
+    text = SEPARATORS[ending].join(part for part in parts if part.strip() and not part.startswith(_OPENING))
+    if text:
+        for found in parse((opening + text).encode(), _FORMATS[ending]):
+            yield f"{found.subject} {found.predicate} {found.object} ."
+
+
+def subjects(lines: Iterable[str], base: str) -> set[str]:
+    """The subjects of triples as a part of a file begins with them: whole, and in Turtle relative to the base."""
+    whole = {line.partition(" ")[0] for line in lines}
+    return whole | {f"<{one[len(base) + 1 :]}" for one in whole if base and one.startswith(f"<{base}")}
+
+
+def subject_of(part: str) -> str:
+    """The subject with which a part of a file begins."""
+    return part.partition(" ")[0]
+
+
+def parts_of(text: str, ending: str) -> list[str]:
+    """The parts of a file, each of which parses without the others."""
+    return text.split(SEPARATORS[ending])
+
+
+def update(changes: Iterable[tuple[bool, str]], *, is_begun: bool = False) -> Iterator[str]:
+    """An update, line by line, from triples that are added (True) or removed (False); removed ones have to come
+    first. ``is_begun``: the lines follow those of other changes.
+    """
+    count, was_added = 0, None
+    for is_added, triple in changes:
+        if is_added is not was_added or count == _TRIPLES:
+            if was_added is not None:
+                yield "}"
+            operation = "INSERT DATA {" if is_added else "DELETE DATA {"
+            yield f"; {operation}" if is_begun else operation
+            count, was_added, is_begun = 0, is_added, True
+        yield triple
+        count += 1
+    if was_added is not None:
+        yield "}"

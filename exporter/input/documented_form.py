@@ -1,0 +1,407 @@
+r"""The JSON of a row in the form that the view's documents give.
+
+Convert JSON from the tolerant reader to the documented form (the fields of :mod:`exporter.input.row`).
+
+A text field accepts any value: a number by its digits, an array or object as its JSON. A list field accepts a list, or
+the word that Snowflake writes in place of a truncated list. An object field accepts only an object. A field that no
+document has stays as it is.
+
+Whether a row's structured columns have the documented types, and which members of their objects no document has.
+
+Results are cached, because statements recur.
+
+The tolerant reader, for a line that a strict decoder refused: its columns in the documented form, or why not.
+
+It reads names in any letter case, arrays as JSON text (even wrapped in a text again), ``\N`` and other words for null,
+a bare ``undefined``, lists replaced by ``"TRUNCATED"``, and everything that
+:mod:`exporter.input.json_reader` reads. Common JSON readers turn each of these into null and report nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from math import isfinite
+from types import GenericAlias, UnionType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Raw, Struct, defstruct, inspect
+from msgspec.structs import fields
+
+from exporter.input import json_reader
+from exporter.input.json_reader import Elements, Members, NotJsonError, Number, TooDeepError, Value, parse_first, spelt
+from exporter.input.row import NOT_DECODED, STRUCTURED, Document, Unreadable, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TRUNCATED: Final = "TRUNCATED"
+SENTINEL: Final = [{"objectDomain": TRUNCATED, "objectId": -1, "objectName": TRUNCATED}]
+"""A column that Snowflake replaced as a whole (view, "Truncated records")."""
+_CUT: Final = [dict.fromkeys(("columnName", "objectName", "policyName", "joinType"), TRUNCATED)]
+"""A truncated list inside a column: one element, named ``TRUNCATED`` by whichever name field the list's type has."""
+_MOST_BRACKETS: Final = 200
+"""Raw JSON with more brackets may be nested deeper than a decoder allows, so it is kept as text."""
+
+_check: Final = msgspec.json.Decoder(Raw).decode
+
+
+class MisfitError(ValueError):
+    """A value has another type than the documents give for its field."""
+
+
+class DamagedError(MisfitError):
+    """A text contains bytes that are not UTF-8, or a single surrogate."""
+
+
+DAMAGED: Final = "bytes that are not UTF-8, or half of a surrogate pair, in a text"
+"""Two different damaged texts look the same once they are written, so no object may be named by one."""
+_half: Final = re.compile("[\ud800-\udfff]").search
+
+
+def is_damaged(value: Value) -> bool:
+    """Whether it is a text with a single surrogate. Python also decodes a byte that is not UTF-8 to a single
+    surrogate.
+    """
+    return isinstance(value, str) and not value.isascii() and _half(value) is not None
+
+
+@dataclass(frozen=True)
+class _Text:
+    """Any value as a text."""
+
+
+@dataclass(frozen=True)
+class _RawJson:
+    """Raw JSON."""
+
+
+@dataclass(frozen=True)
+class ListKind:
+    """An array."""
+
+    of: Kind
+
+
+@dataclass(frozen=True)
+class ObjectKind:
+    """An object: its known fields by name."""
+
+    fields: Mapping[str, Kind]
+
+
+Kind: TypeAlias = "_Text | _Kept | ListKind | ObjectKind"
+
+
+def fitted(value: Value, column: int) -> Any:
+    """The value of a structured column in the documented form, ready to be encoded as JSON. ``column``: its index in
+    :data:`exporter.rows.row.STRUCTURED`. Raises MisfitError if the types do not match.
+    """
+    return _fitted(value, COLUMNS[column])
+
+
+def plain_text(value: Value) -> str | None:
+    """A value as text: a number by its digits, an array or object as its JSON; None for null."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        # a single surrogate cannot be encoded as UTF-8; the JVM writes a question mark for it
+        return value if value.isascii() else value.encode("utf-8", errors="replace").decode("utf-8")
+    return value.digits if isinstance(value, Number) else spelt(value)
+
+
+def _fitted(value: Value, kind: Kind) -> Any:
+    if value is None:
+        return None
+    if is_damaged(value):
+        raise DamagedError
+    if isinstance(kind, _Text):
+        return _in_text(value)
+    if isinstance(kind, _RawJson):
+        return _kept(value)
+    if isinstance(kind, ObjectKind) and isinstance(value, Members):
+        fields = kind.fields
+        return {name: _fitted(one, fields[name]) if name in fields else _as_raw(one) for name, one in value}
+    if isinstance(kind, ListKind) and isinstance(value, Elements):
+        return [_fitted(one, kind.of) for one in value]
+    if isinstance(kind, ListKind) and isinstance(kind.of, ObjectKind) and value == TRUNCATED:
+        return _CUT
+    raise MisfitError
+
+
+def _in_text(value: Value) -> str | None:
+    """The same text that :func:`exporter.rows.documents.text` gives after decoding."""
+    if isinstance(value, Number) and not value.digits.lstrip("-").isdecimal() and isfinite(float(value.digits)):
+        return str(float(value.digits))
+    return plain_text(value)
+
+
+def _kept(value: Value) -> str | Raw:
+    """The value as raw JSON, or as a text that contains it if a decoder would refuse it. Raises DamagedError if any
+    text in it is damaged, because names of objects are read from it later.
+    """
+    if isinstance(value, str):
+        _refuse_damaged(_inside(value))
+        return plain_text(value) or ""
+    _refuse_damaged(value)
+    return _as_raw(value)
+
+
+def _as_raw(value: Value) -> str | Raw:
+    text = spelt(value)
+    if text.count("[") + text.count("{") > _MOST_BRACKETS:
+        return text
+    try:
+        return _check(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def _inside(text: str) -> Value:
+    """The JSON array or object that a text contains; None for other texts."""
+    if not text.lstrip(" \t\r\n").startswith(("{", "[")):
+        return None
+    try:
+        return parse_first(text)[0]
+    except NotJsonError:
+        return None
+
+
+def _refuse_damaged(value: Value) -> None:
+    """Raise DamagedError if any name or value is damaged. A stack replaces recursion: the value may be deep."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if is_damaged(one):
+            raise DamagedError
+        if isinstance(one, Members):
+            left += [part for member in one for part in member]
+        elif isinstance(one, Elements):
+            left += one
+
+
+def _kind(info: inspect.Type) -> Kind:
+    if isinstance(info, inspect.UnionType):
+        there = [one for one in info.types if not isinstance(one, inspect.NoneType)]
+        return _Text() if len(there) > 1 else _kind(there[0])
+    if isinstance(info, inspect.ListType):
+        return ListKind(_kind(info.item_type))
+    if isinstance(info, inspect.StructType):
+        return ObjectKind({field.encode_name: _kind(field.type) for field in info.fields})
+    assert isinstance(info, inspect.RawType), info
+    return _RawJson()
+
+
+def _columns() -> tuple[Kind, ...]:
+    info = inspect.type_info(Document)
+    assert isinstance(info, inspect.StructType)
+    return tuple(_kind(field.type) for field in info.fields)
+
+
+COLUMNS: Final = _columns()
+"""The kinds of the columns in :data:`exporter.rows.row.STRUCTURED`."""
+
+
+_SHORT: Final = 4 * 1024
+_LONG: Final = 32 * 1024
+"""Bytes of a content. Many short and few long contents are cached, and none beyond, as in
+:mod:`exporter.model.query`.
+"""
+_MAY_BE_DEEP: Final = 400
+"""From this many brackets on, a content may be nested as deeply as Python's stack allows."""
+_SPARE: Final = 100
+
+
+def fits(content: bytes) -> bool:
+    """Whether :func:`exporter.rows.documents.decode` can decode the content, here and where it is called later, and
+    the properties of its change have no damaged text.
+    """
+    return _look(content)[0]
+
+
+def unknown_members(content: bytes) -> Mapping[str, str]:
+    """The members of objects that no document has: path -> JSON array of their values, without empty ones.
+
+    A path has no names that users gave: ``direct_objects_accessed[].columns[].newKey``. Members of the properties of a
+    change are not among them (:mod:`exporter.input.properties`).
+    """
+    return _look(content)[1]
+
+
+def _look(content: bytes) -> tuple[bool, Mapping[str, str]]:
+    size = len(content)
+    return _of_short(content) if size <= _SHORT else _of_long(content) if size <= _LONG else _of(content)
+
+
+def _of(content: bytes) -> tuple[bool, Mapping[str, str]]:
+    try:
+        document = _decode_below(content, _SPARE if content.count(b"[") + content.count(b"{") > _MAY_BE_DEEP else 0)
+        members = _NONE if _is_known(content) else _collected(content)
+    except NOT_DECODED:
+        return False, _NONE
+    return document.change is None or not _may_be_damaged(bytes(document.change.properties)), members
+
+
+def _may_be_damaged(properties: bytes) -> bool:
+    """Whether it contains escaped surrogates, single or in pairs. A decoder that keeps raw JSON does not check them."""
+    return b"\\ud" in properties.lower()
+
+
+_of_short: Final = lru_cache(maxsize=8_000)(_of)
+_of_long: Final = lru_cache(maxsize=300)(_of)
+
+
+def _decode_below(content: bytes, frames: int) -> Document:
+    """Decode with ``frames`` stack frames in use, so that a later call from a deeper stack succeeds too."""
+    return _decode_below(content, frames - 1) if frames else decode(content)
+
+
+# --- members that no document has -------------------------------------------------------------------------------------
+
+_NONE: Final[Mapping[str, str]] = {}
+_EMPTY: Final = frozenset({"null", '""', "[]", "{}"})
+
+
+def _closed(kind: Any) -> Any:
+    """A type of documents whose objects refuse members that they do not have."""
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        members = [(field.name, _closed(field.type), None) for field in fields(kind)]
+        is_array = kind.__struct_config__.array_like
+        return defstruct(kind.__name__, members, rename="camel", forbid_unknown_fields=True, array_like=is_array)
+    each = tuple(map(_closed, get_args(kind)))
+    if get_origin(kind) is UnionType:
+        return Union[each]  # noqa: UP007 # of a tuple
+    return GenericAlias(list, each) if get_origin(kind) is list else kind
+
+
+_decode_closed: Final = msgspec.json.Decoder(_closed(Document)).decode
+_decode_columns: Final = msgspec.json.Decoder(list[Raw]).decode
+_decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+def _is_known(content: bytes) -> bool:
+    try:
+        _decode_closed(content)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _collected(content: bytes) -> dict[str, str]:
+    found: dict[str, set[str]] = {}
+    for name, kind, value in zip(STRUCTURED, COLUMNS, _decode_columns(content), strict=True):
+        for path, one in _unknown(name, kind, bytes(value)):
+            said = json_reader.spelt(json_reader.parse(one.decode()))
+            if said not in _EMPTY:
+                found.setdefault(path, set()).add(said)
+    return {path: f"[{','.join(sorted(found[path]))}]" for path in sorted(found)}
+
+
+def _unknown(path: str, kind: Kind, value: bytes) -> Iterator[tuple[str, bytes]]:
+    """Path and JSON of the unknown members in a value of a documented kind."""
+    if isinstance(kind, ListKind) and value.startswith(b"["):
+        for each in _decode_columns(value):
+            yield from _unknown(f"{path}[]", kind.of, bytes(each))
+    elif isinstance(kind, ObjectKind) and value.startswith(b"{"):
+        for name, each in _decode_members(value).items():
+            here = f"{path}.{name}"
+            if name in kind.fields:
+                yield from _unknown(here, kind.fields[name], bytes(each))
+            else:
+                yield here, bytes(each)
+
+
+NOTHING: Final = frozenset({"", "\\N", "null", "undefined"})
+"""Texts that export tools write for a structured column that is null."""
+NOT_ONE_OBJECT: Final = "the line is not one JSON object (or, in CSV, not one record)"
+TOO_DEEP: Final = f"the JSON is nested more than {json_reader.DEEPEST:,} levels deep"
+
+_CHANGE: Final = "object_modified_by_ddl"
+WRAPPINGS: Final = 2
+"""A structured column that is a JSON string may be wrapped in this many further strings."""
+_AFTER_ROW: Final = " \t\r\n,]}"
+"""Characters allowed after a row: the rest of an array that has one row on each line."""
+
+
+def members_of(text: str) -> Members | None:
+    """The names and values of a line; None if it is not one JSON object."""
+    found = members_or_reason(text)
+    return found if isinstance(found, Members) else None
+
+
+def members_or_reason(text: str) -> Members | str:
+    """The names and values of a line, or the reason why it is not one JSON object."""
+    try:
+        row, end = json_reader.parse_first(text)
+    except TooDeepError:
+        return TOO_DEEP
+    except NotJsonError:
+        return NOT_ONE_OBJECT
+    return row if isinstance(row, Members) and not text[end:].strip(_AFTER_ROW) else NOT_ONE_OBJECT
+
+
+def content_of(columns: dict[str, Value]) -> bytes | Unreadable:
+    """The structured columns of a row as :attr:`exporter.rows.row.Row.content`, or the problems with their values."""
+    content: list[Any] = [None] * len(STRUCTURED)
+    problems = []
+    for name, value in columns.items():
+        if name in STRUCTURED:
+            place = STRUCTURED.index(name)
+            opened = _opened(value)
+            problem = _misplaced(name, opened)
+            try:
+                content[place] = _fitted_column(name, opened, place) if problem is None else None
+            except DamagedError:
+                problem = f"{name} contains {DAMAGED}"
+            except TooDeepError:
+                problem = f"{name}: {TOO_DEEP}"
+            except (NotJsonError, MisfitError):
+                problem = f"{name} contains {_wanted(name)} that does not match Snowflake's documentation of the column"
+            problems += [problem] if problem else []
+    return Unreadable(tuple(problems)) if problems else msgspec.json.encode(content)
+
+
+def _opened(value: Value) -> Value:
+    """A structured column without the strings around it; None for a text that means null."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip("\ufeff ")
+    for _ in range(WRAPPINGS):
+        text = _unwrapped(text)
+    return None if text in NOTHING else text
+
+
+def _unwrapped(text: str) -> str:
+    if not text.startswith('"'):
+        return text
+    try:
+        inner = json_reader.parse(text)
+    except NotJsonError:
+        return text
+    return inner.strip(" ") if isinstance(inner, str) else text
+
+
+def _misplaced(name: str, value: Value) -> str | None:
+    """The problem with a value of the wrong kind (array, object, text), judged by its first character; else None."""
+    if value is None or (value == TRUNCATED and name != _CHANGE):
+        return None
+    looks, wanted = _looks(value), _wanted(name)
+    return None if looks == wanted else f"{name} contains {looks}, but {wanted} is expected"
+
+
+def _looks(value: Value) -> str:
+    if isinstance(value, Members) or (isinstance(value, str) and value.startswith("{")):
+        return "an object"
+    return "an array" if isinstance(value, Elements) or (isinstance(value, str) and value.startswith("[")) else "text"
+
+
+def _wanted(name: str) -> str:
+    return "an object" if name == _CHANGE else "an array"
+
+
+def _fitted_column(name: str, value: Value, place: int) -> Any:
+    if value == TRUNCATED and name != _CHANGE:
+        return SENTINEL
+    return fitted(json_reader.parse(value) if isinstance(value, str) else value, place)

@@ -1,0 +1,275 @@
+"""Files -> records, without Spark: lines of JSON, CSV and Parquet.
+
+Read CSV into records by the rules of Spark's reader, so that both engines give the same rows and places.
+
+The line end of the file's first line (LF, CR LF or CR) ends a record, except within quotes. Empty records are skipped.
+A quote within quotes is doubled. White space after a closing quote is ignored. If other text follows the quote, the
+field is everything up to the next delimiter, quotes included. A quote that is never closed takes the rest of the file.
+
+Read files into records, each a text with its place, without Spark.
+
+Lines, records and their numbers follow the rules of Spark's readers: both engines give the same rows and the same
+places. JSON documents and CSV files are held in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import msgspec
+
+from exporter.errors import UsageError
+from exporter.input import formats
+from exporter.input.find import ACCESS_HISTORY, REQUIRED, check_names
+from exporter.input.limits import FREE, LONGEST_RECORD
+from exporter.input.reading import rows_of_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from exporter.input.formats import InputFiles
+
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_BLANKS: Final = "".join(map(chr, range(0x21)))
+_QUOTED: Final = re.compile(r'"([^"]*+(?:""[^"]*+)*+)')
+
+
+class Fields(NamedTuple):
+    """A record. ``values``: its fields, None for an empty field without quotes. ``text``: the record as in the file."""
+
+    values: list[str | None]
+    text: str
+
+
+def csv_records(text: str, delimiter: str) -> Iterator[Fields]:
+    """The records of a CSV's text, the header first."""
+    reader = _Reader(text, delimiter)
+    while reader.at < len(text):
+        start, values = reader.at, [reader.field()]
+        while reader.skips(delimiter):
+            values.append(reader.field())
+        end = reader.at
+        reader.skips(reader.line_end)
+        if text[start:end].strip("\n"):
+            yield Fields(values, _without_line_end(text[start : reader.at]))
+
+
+class _Reader:
+    """Reads a CSV text field by field."""
+
+    def __init__(self, text: str, delimiter: str) -> None:
+        first = _LINE_END.search(text)
+        self.text = text
+        self.at = 0
+        self.line_end = first[0] if first else "\n"
+        self.field_end = re.compile(rf"{re.escape(delimiter)}|{self.line_end}|\Z")
+
+    def skips(self, mark: str) -> bool:
+        if not self.text.startswith(mark, self.at):
+            return False
+        self.at += len(mark)
+        return True
+
+    def field(self) -> str | None:
+        """The next field."""
+        if not self.text.startswith('"', self.at):
+            return self._to_end() or None
+        found = _QUOTED.match(self.text, self.at)
+        assert found is not None
+        self.at = found.end()
+        inner = found[1].replace('""', '"')
+        inner = inner.replace("\r\n", "\n") if self.line_end == "\r\n" else inner
+        if self.at == len(self.text):
+            return inner or '"'
+        self.at += 1
+        return inner if self._is_closed() else f'"{inner}"{self._to_end()}'
+
+    def _is_closed(self) -> bool:
+        """Whether only white space is left of the field. If so, it is skipped."""
+        end = self._end()
+        if self.text[self.at : end].strip(_BLANKS):
+            return False
+        self.at = end
+        return True
+
+    def _to_end(self) -> str:
+        start, self.at = self.at, self._end()
+        return self.text[start : self.at]
+
+    def _end(self) -> int:
+        """The offset at which the current field ends: the next delimiter, line end or end of file."""
+        found = self.field_end.search(self.text, self.at)
+        assert found is not None
+        return found.start()
+
+
+def _without_line_end(text: str) -> str:
+    return next((text.removesuffix(end) for end in ("\r\n", "\n", "\r") if text.endswith(end)), text)
+
+
+_VIEWS: Final = {columns: view for view, columns in REQUIRED.items()}
+NOT_UTF8: Final = "surrogateescape"
+"""Decode bytes that are not UTF-8 to single surrogates (:func:`exporter.rows.fitting.is_damaged` detects them)."""
+REPLACED: Final = "\ufffd"
+"""The character by which readers of CSV and Parquet replace such bytes."""
+DAMAGE: Final = "\\udcff"
+"""A single surrogate as JSON's escape."""
+_TIMES_PARQUET: Final = 1_000
+"""The text of a Parquet file may be this many times its size: a value shared by many rows is stored once."""
+_LONGEST: Final = LONGEST_RECORD + 2
+_AT_ONCE: Final = 1 << 20
+_NULL_IN_CSV: Final = "\\N"
+
+
+class Record(NamedTuple):
+    """A line or record. ``file``: its full path. ``number``: its number in the file, from 1. ``unit``: ``line`` or
+    ``row``, what the number counts. ``text``: a JSON object, or the text of the line. ``is_record``: False if a CSV
+    record has too few or too many fields; it is then not a row, whatever it contains.
+    """
+
+    file: str
+    number: int
+    unit: str
+    text: str
+    is_record: bool = True
+
+
+def records(source: InputFiles, required: tuple[str, ...] = REQUIRED[ACCESS_HISTORY]) -> Iterator[Record]:
+    """All records in the files of a source, blank lines included. ``required``: columns that a header must name.
+
+    Raises UsageError if a file cannot be read or a required column is missing.
+    """
+    if source.form == formats.TABLE:
+        raise UsageError(f"{source.paths[0]}: there is no such file or folder; if it is a table, use --engine spark")
+    if formats.is_remote(source.paths[0]):
+        raise UsageError(f"{source.paths[0]}: only files on this machine can be read without Spark: use --engine spark")
+    if source.form == formats.CSV and not source.columns:
+        raise UsageError(f"{source.paths[0]}: the file is empty")
+    read = _READERS[source.form]
+    for path in source.paths:
+        file = formats.shown(os.path.abspath(path))  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
+        unit = "line" if source.form == formats.NDJSON else "row"
+        for number, (text, is_record) in enumerate(read(path, source, required), start=1):
+            yield Record(file, number, unit, text, is_record)
+
+
+def check_columns(names: Iterable[str], source: InputFiles, required: tuple[str, ...]) -> None:
+    """Raise UsageError if the column names of a CSV, a Parquet file or a table lack a required one, or if they are the
+    columns of another view.
+    """
+    lower, where = [name.strip().lower() for name in names], ", ".join(source.paths[:3])
+    check_names(lower, where, _VIEWS.get(required, ACCESS_HISTORY))
+    missing = [name for name in required if name not in lower]
+    if missing:
+        there = ", ".join(sorted(lower))
+        raise UsageError(f"{where}: there is no column {missing[0]} (there are: {there})")
+
+
+def _lines(path: str, _source: InputFiles, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    with _opened(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors=NOT_UTF8, newline=None) as lines:
+        while line := lines.readline(_LONGEST):
+            if len(line) == _LONGEST:
+                _skip_line(lines)
+            yield line.removesuffix("\n").removeprefix("\ufeff"), True
+
+
+def _skip_line(lines: io.TextIOWrapper) -> None:
+    """Skip the rest of a line that is too long: the part that was read is enough to quarantine it."""
+    while (rest := lines.readline(_AT_ONCE)) and not rest.endswith("\n"):
+        pass
+
+
+def _document(path: str, _source: InputFiles, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    for row in rows_of_document(_whole(path, NOT_UTF8)):
+        yield row, True
+
+
+def _csv(path: str, source: InputFiles, required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    check_columns(source.columns, source, required)
+    rows = csv_records(_whole(path, "replace"), source.delimiter)
+    next(rows, None)
+    for values, text in rows:
+        if len(values) == len(source.columns):
+            given = zip(source.columns, values, strict=True)
+            there = {name: value for name, value in given if value is not None and value != _NULL_IN_CSV}
+            yield with_damage(json_text(there)), True
+        else:
+            yield text, not text.strip(" ")
+
+
+def _parquet(path: str, source: InputFiles, required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    from exporter.input import parquet  # noqa: PLC0415 - what it needs is slow to import, and not needed for other forms
+
+    check_columns(parquet.columns(path), source, required)
+    left = max(FREE, _TIMES_PARQUET * Path(path).stat().st_size)
+    for record in parquet.parquet_records(path):
+        text = with_damage(json_text(record))
+        left -= len(text)
+        if left < 0:
+            raise UsageError(
+                f"{path}: contains over {_TIMES_PARQUET:,} times its size as text, which rows of the view do not; "
+                "check the file, and convert it to NDJSON if it is right"
+            )
+        yield text, True
+
+
+_READERS: Final[Mapping[str, Callable[[str, InputFiles, tuple[str, ...]], Iterator[tuple[str, bool]]]]] = {
+    formats.NDJSON: _lines,
+    formats.JSON_DOCUMENT: _document,
+    formats.CSV: _csv,
+    formats.PARQUET: _parquet,
+}
+
+
+def _whole(path: str, errors: str) -> str:
+    with _opened(path) as file:
+        content = file.read(formats.DOCUMENT_LIMIT + 1)
+    if len(content) > formats.DOCUMENT_LIMIT:
+        limit = formats.DOCUMENT_LIMIT >> 20
+        raise UsageError(
+            f"{path}: is larger than {limit} MiB, too much to read into memory; use --engine spark or NDJSON"
+        )
+    return content.decode("utf-8", errors=errors).removeprefix("\ufeff")
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    """The file, opened and unpacked if it is gzip. Raises UsageError if it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            is_gzip = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            if is_gzip:
+                with gzip.open(file) as unpacked:
+                    yield cast("IO[bytes]", unpacked)
+            else:
+                yield file
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+
+
+def with_damage(text: str) -> str:
+    """A record as JSON, in which a reader has replaced bytes that are not UTF-8: each becomes a single surrogate, which
+    marks the text as damaged. The original bytes are lost, so no object may be named by such a text.
+    """
+    return text.replace(REPLACED, DAMAGE)
+
+
+_CONTROL: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]")
+
+
+def json_text(record: Mapping[str, Any]) -> str:
+    """The record as JSON, with the same escapes as Spark's ``to_json``."""
+    text = msgspec.json.encode(record).decode("utf-8")
+    return _CONTROL.sub(_in_capitals, text) if "\\u00" in text else text
+
+
+def _in_capitals(found: re.Match[str]) -> str:
+    return found[0] if found[0] == "\\\\" else f"\\u{found[0][2:].upper()}"

@@ -1,0 +1,408 @@
+"""Which files are the input, and what they must not be.
+
+The files that an input name means: one file, the files in a folder, or the files that match a pattern.
+
+Input and DIR are apart: what an export wrote to DIR is never read as rows.
+
+Files of DIR in a folder or glob that also has the input are left out. An input that is in DIR is refused, because DIR
+is replaced as a whole. Files of this machine are compared by the identity of their folders, so links, ``..`` and letter
+case make no difference. URIs are compared as texts.
+
+Detect which view a file contains. One given in place of another would make an empty export.
+
+Find the input: the files and tables that the user's names, folders and globs mean.
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import posixpath
+import re
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import UsageError
+from exporter.input import aggregates, formats
+from exporter.input.formats import (
+    CSV,
+    ENDINGS,
+    TABLE,
+    InputFiles,
+    form_by_name,
+    input_file,
+    is_remote,
+    local,
+    text_bytes,
+)
+from exporter.input.row import STRUCTURED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+if TYPE_CHECKING:
+    IsRows = Callable[[Path], bool]
+
+
+def files(name: str, skipped: list[str], is_rows: IsRows, apart: Apart | None = None) -> list[Path]:
+    """The local files that a name means. ``is_rows``: whether a file in a folder can contain rows, by its name.
+    ``skipped``: the other files are appended to it. ``apart``: DIR, whose files are left out. Raises UsageError if no
+    file is found.
+    """
+    every = _files(name, skipped, is_rows, apart)
+    if apart is None:
+        return every
+    stay = [path for path in every if not apart.holds(str(path))]
+    others = [path for path in skipped if not apart.holds(path)]
+    if len(stay) == len(every) and len(others) == len(skipped):
+        return every
+    skipped[:] = [*others, f"{apart.out} (the folder of the output)"]
+    if not stay:
+        raise apart.refused(name)
+    return stay
+
+
+def _files(name: str, skipped: list[str], is_rows: IsRows, apart: Apart | None) -> list[Path]:
+    path = Path(name)
+    if path.is_dir():
+        return _in_folder(path, skipped, is_rows)
+    if path.exists():
+        if not path.is_file():
+            raise UsageError(f"{name}: is a pipe or a device, not a file; write the rows to a file first")
+        return [path]
+    matches = sorted(matching(name))
+    in_dir = {one for one in matches if apart is not None and apart.holds(one)}  # folders of DIR may have no rows
+    if apart is not None and in_dir and len(in_dir) == len(matches):
+        raise apart.refused(name)
+    skipped.extend(sorted(in_dir))
+    found = [Path(one) for one in matches if one not in in_dir]
+    skipped.extend(str(one) for one in found if not (one.is_dir() or one.is_file()))
+    every = [file for one in found for file in (_in_folder(one, skipped, is_rows) if one.is_dir() else [one])]
+    there = [file for file in every if file.is_file()]
+    if not there:
+        what = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
+        raise UsageError(f"{name}: {what}{_nearest(path)}")
+    return there
+
+
+def _nearest(path: Path) -> str:
+    """The most similar name in the same folder, as the end of a message; empty if none is similar."""
+    names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"; did you mean {path.with_name(near[0])}?" if near else ""
+
+
+def matching(pattern: str) -> list[str]:
+    """The paths that a pattern matches, broken links included. ``**`` does not follow links, which can form a circle.
+    ``*`` does not match hidden files and folders.
+    """
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        return glob.glob(pattern)  # noqa: PTH207 - a pattern may be absolute
+    plain = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    root = Path(*parts[:plain])
+    found = root.glob("/".join(parts[plain:])) if root.is_dir() else ()
+    return [str(path) for path in found if not any(part.startswith(".") for part in path.relative_to(root).parts)]
+
+
+def _in_folder(folder: Path, skipped: list[str], is_rows: IsRows) -> list[Path]:
+    """The files with rows in a folder, at any depth. Hidden files and markers (``_SUCCESS``) are ignored. Links to
+    folders and links that lead out of the folder are skipped: a user who can only write into the folder must not be
+    able to make the export read other files.
+    """
+    every = sorted(path for path in folder.rglob("*") if not _is_hidden(path, folder))
+    there = [path for path in every if path.is_symlink() or not path.is_dir()]
+    rows = [path for path in there if is_rows(path) and path.is_file() and not _leads_out(path, folder)]
+    taken = set(rows)
+    skipped.extend(str(path) for path in there if path not in taken)
+    if not rows:
+        links = "; it has links, which are not followed: give their targets" if any(map(Path.is_symlink, there)) else ""
+        raise UsageError(f"{folder}: the folder has no NDJSON, JSON, CSV or Parquet file{links}")
+    return rows
+
+
+def _leads_out(path: Path, folder: Path) -> bool:
+    return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+
+
+_S3: Final = re.compile(r"^s3[an]?://", re.IGNORECASE)
+_URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/+(.*)", re.DOTALL)
+
+
+class Apart:
+    """The DIR of an export: ``out`` is its path or URI, ``paths`` lists the files in it."""
+
+    def __init__(self, out: str, paths: Callable[[], Iterable[str]]) -> None:
+        self.out, self._paths, self._is_remote = out, paths, is_remote(out)
+        self._here = None if self._is_remote else _identity(local(out))
+        self._known: dict[str, bool] = {}
+
+    def holds(self, path: str) -> bool:
+        """Whether a file of this machine is in DIR, or is DIR."""
+        if self._here is None:
+            return False
+        real = os.path.realpath(path)
+        above = os.path.dirname(real)  # noqa: PTH120 - called for each file
+        if above not in self._known:
+            folders = (Path(above), *Path(above).parents)
+            self._known[above] = any(_identity(str(one)) == self._here for one in folders)
+        return self._known[above] or _identity(real) == self._here
+
+    def check(self, name: str) -> None:
+        """Raise UsageError if the name of an input (a file, folder, glob or URI) is in DIR, or if a remote one also
+        means files of DIR.
+        """
+        if is_remote(name):
+            if self._is_remote:
+                self._check_remote(name)
+        elif self.holds(_before_magic(local(name))):
+            raise self.refused(name)
+
+    def refused(self, name: str) -> UsageError:
+        """The error for an input that is in DIR."""
+        return UsageError(
+            f"{name}: is in {self.out}, the folder of the output, which is replaced as a whole; move the rows to "
+            "another folder, or give another --out. Nothing was changed"
+        )
+
+    def _check_remote(self, name: str) -> None:
+        own, parts = _parts(self.out), _parts(name)
+        plain = _parts(_before_magic(name))
+        if plain[: len(own)] == own:
+            raise self.refused(name)
+        is_above = len(parts) <= len(own) and all(map(fnmatchcase, own, parts))
+        deeper = parts[len(own) :]
+        is_among = len(parts) > len(own) and all(map(fnmatchcase, own, parts))
+        if is_above or (is_among and any(_fits(path, deeper) for path in self._paths())):
+            raise UsageError(
+                f"{name}: also means files in {self.out}, the folder of the output, which are not rows; give the "
+                "folder of the rows, or another --out. Nothing was changed"
+            )
+
+
+def _fits(path: str, pattern: list[str]) -> bool:
+    """Whether a path, or a folder above it, fits a pattern, part by part."""
+    parts = path.split("/")
+    return len(parts) >= len(pattern) and all(map(fnmatchcase, parts, pattern))
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        about = os.stat(path)  # noqa: PTH116 - called for each file
+    except (OSError, ValueError):
+        return None
+    return about.st_dev, about.st_ino
+
+
+def _before_magic(name: str) -> str:
+    """The folder before the first part of a glob that is a pattern; the whole name if none is."""
+    if Path(name).exists():
+        return name
+    parts = name.split("/")
+    plain = next((number for number, part in enumerate(parts) if glob.has_magic(part) or "{" in part), None)
+    return name if plain is None else "/".join(parts[:plain]) or ("/" if name.startswith("/") else ".")
+
+
+def _parts(uri: str) -> list[str]:
+    """A URI in one spelling: scheme and machine in lower case, without ``..`` and repeated slashes, in parts."""
+    found = _URI.fullmatch(_S3.sub("s3://", uri))
+    assert found is not None, "checked by is_remote"
+    host, _, path = found[2].partition("/")
+    return [found[1].lower(), host.lower(), *[part for part in posixpath.normpath(f"/{path}").split("/") if part]]
+
+
+ACCESS_HISTORY: Final = "ACCESS_HISTORY"
+QUERY_HISTORY: Final = "QUERY_HISTORY"
+AGGREGATE_ACCESS_HISTORY: Final = "AGGREGATE_ACCESS_HISTORY"
+REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
+    ACCESS_HISTORY: ("query_id", "query_start_time", "user_name"),
+    QUERY_HISTORY: ("query_id",),
+    AGGREGATE_ACCESS_HISTORY: aggregates.REQUIRED,
+}
+"""The columns that a table or the header of a file must have, by view."""
+GIVEN: Final[Mapping[str, str]] = {
+    ACCESS_HISTORY: "as INPUT",
+    QUERY_HISTORY: "with --query-history",
+    AGGREGATE_ACCESS_HISTORY: "with --aggregate",
+}
+"""How the rows of a view are given to ``exporter export``."""
+OBJECTS: Final = frozenset(STRUCTURED) - {"object_modified_by_ddl", "agents_info"}
+"""Columns that rows of accesses alone have."""
+OF_HISTORY: Final = frozenset({"query_text", "execution_status", "total_elapsed_time"})
+"""Columns that QUERY_HISTORY alone has."""
+OF_INTERVALS: Final = frozenset({"interval_start_time", "interval_end_time"})
+"""Columns that the aggregated views alone have."""
+_KEYS: Final = re.compile(r'(?<!\\)"(\w+)"\s*:')
+"""The keys of a JSON text. Keys in a JSON text inside a string are not matched, because their quotes are escaped."""
+
+
+def check_names(names: Collection[str], where: str, view: str) -> None:
+    """Raise UsageError if the columns are those of another view. ``names``: in lower case. ``where``: the file or
+    table, for the message. ``view``: the one that it is given as.
+    """
+    found = _view_of(names)
+    if found is None or found == view:
+        return
+    if found not in GIVEN:
+        raise UsageError(
+            f"{where}: these are rows of {found}, which do not say what was accessed; "
+            f"give rows of {AGGREGATE_ACCESS_HISTORY} {GIVEN[AGGREGATE_ACCESS_HISTORY]}"
+        )
+    raise UsageError(f"{where}: these are rows of {found}, not of {view}; give them {GIVEN[found]}")
+
+
+def _view_of(names: Collection[str]) -> str | None:
+    """The view that has these columns; None where they do not say."""
+    has_objects, has_id = not OBJECTS.isdisjoint(names), "query_id" in names
+    if not OF_INTERVALS.isdisjoint(names):
+        if has_id:  # rows of several views, which are told apart one by one
+            return None
+        is_of_queries = not has_objects and "query_text" in names
+        return "AGGREGATE_QUERY_HISTORY" if is_of_queries else AGGREGATE_ACCESS_HISTORY
+    if has_objects:
+        return ACCESS_HISTORY if has_id else None
+    is_history = has_id and "query_start_time" not in names and not OF_HISTORY.isdisjoint(names)
+    return QUERY_HISTORY if is_history else None
+
+
+def check_files(sources: Iterable[InputFiles], view: str) -> None:
+    """The same for local JSON files, by the keys in their first bytes."""
+    for source in sources:
+        if source.form in (formats.NDJSON, formats.JSON_DOCUMENT) and not formats.is_remote(source.paths[0]):
+            for path in source.paths:
+                keys = {key.lower() for key in _KEYS.findall(formats.first_text(Path(path)))}
+                check_names(keys, path, view)
+
+
+_TABLE_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The input that was found. ``sources``: what to read. ``skipped``: files that contain no rows. ``size``: estimated
+    bytes of text, None if it is not known.
+    """
+
+    sources: tuple[InputFiles, ...]
+    skipped: tuple[str, ...]
+    size: int | None
+
+    @property
+    def named(self) -> str:
+        """The first three paths that were found, for a message."""
+        paths = [path for one in self.sources for path in one.paths]
+        return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+
+
+NOTHING: Final = Inputs((), (), 0)
+
+
+@dataclass(frozen=True)
+class InputOfViews:
+    """All input of an export: ``rows`` of ACCESS_HISTORY, ``history`` (QUERY_HISTORY) and ``aggregates``
+    (AGGREGATE_ACCESS_HISTORY), the last two None if not given.
+    """
+
+    rows: Inputs
+    history: Inputs | None = None
+    aggregates: Inputs | None = None
+
+    @property
+    def views(self) -> dict[str, Inputs]:
+        """The input by view."""
+        found = {ACCESS_HISTORY: self.rows, QUERY_HISTORY: self.history, AGGREGATE_ACCESS_HISTORY: self.aggregates}
+        return {view: one for view, one in found.items() if one is not None}
+
+    @property
+    def named(self) -> str:
+        """The first paths of what rows are exported from, for a message."""
+        return ", ".join(one.named for one in (self.rows, self.aggregates) if one is not None and one.sources)
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """Files that contain no rows."""
+        return self.rows.skipped + (self.aggregates.skipped if self.aggregates else ())
+
+    @property
+    def size(self) -> int | None:
+        """Estimated bytes of text in all; None if the size of one is not known."""
+        return size(*self.views.values())
+
+    @property
+    def sources(self) -> tuple[InputFiles, ...]:
+        """The sources of all views."""
+        return tuple(source for one in self.views.values() for source in one.sources)
+
+
+def size(*found: Inputs | None) -> int | None:
+    """Estimated bytes of text in all inputs. An input that is None counts as 0. None if the size of one is unknown."""
+    sizes = [one.size for one in found if one is not None]
+    known = [one for one in sizes if one is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def find(names: Iterable[str], apart: Apart | None = None, view: str = ACCESS_HISTORY) -> Inputs:
+    """Find what to read for the names of files, folders, globs and tables. A file that several of them mean, also by
+    links, is read once.
+
+    ``apart``: DIR, whose files are left out; it is then listed as skipped. ``view``: the one whose rows they are; a
+    CSV's header must name its first required column. Raises UsageError if an input does not exist, is in DIR, has no
+    usable header, or has a form that cannot be read.
+    """
+    sources: list[InputFiles] = []
+    skipped: list[str] = []
+    taken = set[str]()
+    size: int | None = 0
+    for name in names:
+        if apart is not None:
+            apart.check(name)
+        if is_remote(name):
+            sources.append(_remote(name))
+            size = None
+            continue
+        if not Path(local(name)).exists() and _may_be_table(name) and not matching(name):
+            sources.append(InputFiles(TABLE, (name,)))
+            size = None
+            continue
+        found = files(local(name), skipped, lambda path: form_by_name(path.name) is not None, apart)
+        for path in found:
+            real = os.path.realpath(path)
+            if real in taken:
+                continue
+            taken.add(real)
+            sources.append(input_file(path, REQUIRED[view][0]))
+            size = None if size is None else size + text_bytes(path.name, path.stat().st_size)
+    if not sources:
+        raise UsageError("no input was given: give a file, a folder, a glob or a table")
+    once = {os.path.realpath(path): path for path in reversed(skipped)}
+    return Inputs(_merged(sources), tuple(reversed(once.values())), size)
+
+
+def _may_be_table(name: str) -> bool:
+    """Whether it can name a table. A name with the ending of a file is a file, even if that file does not exist."""
+    return bool(_TABLE_NAME.fullmatch(name)) and form_by_name(name) is None and not name.lower().endswith(".gz")
+
+
+def _remote(name: str) -> InputFiles:
+    form = form_by_name(name)
+    if form is None:
+        endings = ", ".join(sorted(ENDINGS))
+        raise UsageError(f"{name}: the name of a remote input must end in one of {endings} (.gz may follow)")
+    if form == CSV:
+        raise UsageError(f"{name}: CSV is read from local files only; unload as JSON or Parquet, or copy it here first")
+    return InputFiles(form, (name,))
+
+
+def _merged(sources: list[InputFiles]) -> tuple[InputFiles, ...]:
+    """Sources of equal form merged into one, so that there is one reader for each form, not for each file."""
+    groups: dict[InputFiles, list[str]] = {}
+    for source in sources:
+        groups.setdefault(replace(source, paths=()), []).extend(source.paths)
+    return tuple(replace(like, paths=tuple(dict.fromkeys(paths))) for like, paths in groups.items())

@@ -1,0 +1,264 @@
+"""The form of an input: of a path, of a file, of a folder that a fetch wrote.
+
+Paths as users give them: of this machine, or URIs of other file systems.
+
+The form of a file, from its name and first bytes: decided before Spark reads a row.
+
+A folder written by ``exporter fetch`` as the input of an export: settings are derived from it.
+
+:mod:`exporter.fetch.state` writes ``fetch.json``; this module reads only the account from it.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import re
+import zlib
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, cast
+
+from exporter.errors import UsageError
+from exporter.input.limits import check_lines, unpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def is_remote(path: str) -> bool:
+    """Whether it is the URI of another file system."""
+    return bool(_REMOTE.match(path)) and not path.startswith("file:")
+
+
+def shown(path: str) -> str:
+    r"""A path as text; a byte that is not UTF-8 is written as ``\xff``."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def local(name: str) -> str:
+    """The path without ``file:``."""
+    return name.removeprefix("file://").removeprefix("file:")
+
+
+def uri(path: str) -> str:
+    """A path as a URI for Spark. Without a scheme, Spark would look in its default file system, which may be remote."""
+    return path if is_remote(path) else f"file://{os.path.abspath(local(path))}"  # noqa: PTH100 - Path leaves ".." in it
+
+
+NDJSON: Final = "ndjson"
+JSON_DOCUMENT: Final = "json"
+CSV: Final = "csv"
+PARQUET: Final = "parquet"
+TABLE: Final = "table"
+
+ENDINGS: Final = {
+    ".ndjson": NDJSON,
+    ".jsonl": NDJSON,
+    ".json": NDJSON,
+    ".csv": CSV,
+    ".tsv": CSV,
+    ".parquet": PARQUET,
+}
+_FIRST_BYTES: Final = 65_536
+_LONGEST_HEADER: Final = 8 << 20
+_DELIMITERS: Final = ",;\t|"
+_NAMING: Final = frozenset({"query_id", "interval_start_time"})
+"""Columns by which a header of any view is recognized; whether it is the right one is checked when it is read."""
+_PACKED: Final = 10
+"""Estimated bytes of text for each byte of gzip or Parquet; rows repeat much of their text."""
+_ROWS_FREE: Final = 100_000
+"""A Parquet file of any size may have this many rows. A larger number needs at least one byte for each row."""
+DOCUMENT_LIMIT: Final = 512 * 1024 * 1024
+"""Largest JSON document, in bytes: it is read as a whole. Larger inputs must have one object on each line."""
+
+
+@dataclass(frozen=True)
+class InputFiles:
+    """Files of one form, read by one Spark reader. ``columns`` and ``delimiter``: the header of a CSV. ``types``: the
+    columns of Parquet files with their types, which differ by the tool that wrote them.
+    """
+
+    form: str
+    paths: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    delimiter: str = ","
+    types: tuple[str, ...] = ()
+
+
+def text_bytes(name: str, size: int) -> int:
+    """Estimated bytes of text in a file of ``size`` bytes."""
+    return size * _PACKED if name.lower().endswith((".gz", ".parquet")) else size
+
+
+def form_by_name(name: str) -> str | None:
+    """The form that belongs to the ending of a name; None for other endings."""
+    lowered = name.lower().rstrip("/*")
+    return ENDINGS.get(Path(lowered.removesuffix(".gz")).suffix)
+
+
+def input_file(path: Path, required: str) -> InputFiles:
+    """One local file with its form, decided by its first bytes. Its ending decides only if those are not enough."""
+    first = _first_bytes(path)
+    is_gzip = path.suffix.lower() == ".gz"
+    size = unpacked(path) if is_gzip else path.stat().st_size
+    if first.startswith(b"PAR1"):
+        return InputFiles(PARQUET, (str(path),), types=_parquet_types(path))
+    if form_by_name(path.name) == PARQUET:
+        raise UsageError(f"{path}: ends in .parquet but is not Parquet (it does not begin with PAR1)")
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UsageError(f"{path}: is encoded as UTF-16; save it as UTF-8")
+    text = first.decode("utf-8", errors="ignore").lstrip("\ufeff")
+    if text.lstrip()[:1] in ("{", "[") or form_by_name(path.name) == NDJSON:
+        form = _json_form(path, text, size)
+        if form == NDJSON and not is_gzip:
+            check_lines(path)
+        return InputFiles(form, (str(path),))
+    return _csv(path, text, required)
+
+
+def _first_bytes(path: Path) -> bytes:
+    """The beginning of a file, at least its whole first line: a header may have many columns."""
+    try:
+        with path.open("rb") as file:
+            if file.read(2) != b"\x1f\x8b":
+                file.seek(0)
+                return _with_first_line(file)
+        if path.suffix.lower() != ".gz":
+            raise UsageError(f"{path}: is gzip, but its name does not end in .gz; rename it")
+        with gzip.open(path) as packed:
+            return _with_first_line(cast("IO[bytes]", packed))
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+
+
+def first_text(path: Path) -> str:
+    """The beginning of a local file as text."""
+    return _first_bytes(path).decode("utf-8", errors="ignore")
+
+
+def _with_first_line(file: IO[bytes]) -> bytes:
+    first = file.read(_FIRST_BYTES)
+    return first if b"\n" in first or b"\r" in first else first + file.readline(_LONGEST_HEADER)
+
+
+def _parquet_types(path: Path) -> tuple[str, ...]:
+    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - slow to import, and not needed for other forms
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+    except (ArrowException, OSError) as error:
+        first_line = (str(error).splitlines() or ["unreadable"])[0]
+        raise UsageError(f"{path}: cannot be read as Parquet: {first_line}") from None
+    if rows > max(_ROWS_FREE, path.stat().st_size):
+        raise UsageError(
+            f"{path}: has {rows:,} rows in fewer bytes, which is impossible for rows with different query ids: it was "
+            "not unloaded from the view"
+        )
+    _refuse_twice(path, [field.name for field in schema])
+    return tuple(f"{field.name.lower()} {field.type}" for field in schema)
+
+
+def _refuse_twice(path: Path, columns: list[str]) -> None:
+    """Raise UsageError if two column names differ only in letter case: columns are found in any letter case."""
+    counts = Counter(column.strip().lower() for column in columns)
+    twice = next((name for name, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(f"{path}: has several columns named {twice} (letter case does not count); keep one of them")
+
+
+def _json_form(path: Path, text: str, size: int) -> str:
+    """NDJSON (one object on each line), or one JSON document (an array of rows, or a row over several lines).
+    ``size``: bytes of text. Raises UsageError if a document is too large.
+    """
+    line, newline, _ = text.lstrip().partition("\n")
+    opens = line.rstrip().endswith(("{", "[", ","))
+    is_document = line.startswith("[") or (bool(newline) and opens and not _is_json(line)) or _wraps_rows(line)
+    if is_document and size > DOCUMENT_LIMIT:
+        limit = DOCUMENT_LIMIT // 1024**2
+        raise UsageError(f"{path}: is a JSON document larger than {limit} MiB; write one object on each line (NDJSON)")
+    return JSON_DOCUMENT if is_document else NDJSON
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _wraps_rows(line: str) -> bool:
+    return bool(re.match(r'\{\s*("(?!query_id)\w+"\s*:\s*"[^"]*"\s*,\s*)*"rows"\s*:\s*\[', line))
+
+
+def _csv(path: Path, text: str, required: str) -> InputFiles:
+    """A CSV with its columns and its delimiter: the one with which the header has a column ``required``, or one by
+    which another view is recognized.
+    """
+    header = text.lstrip("\r\n")
+    if not header.strip():
+        return InputFiles(CSV, (str(path),))
+    for delimiter in _DELIMITERS:
+        columns = _first_record(header, delimiter)
+        if not _NAMING.union({required}).isdisjoint(column.strip().lower() for column in columns):
+            named = [column.strip() or f"unnamed {number}" for number, column in enumerate(columns, start=1)]
+            _refuse_twice(path, named)
+            return InputFiles(CSV, (str(path),), tuple(named), delimiter)
+    raise UsageError(
+        f"{path}: line 1 is not a header with a column {required}; unload with HEADER = TRUE, "
+        "separated by comma, semicolon, tab or |"
+    )
+
+
+def _first_record(text: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error:  # a field longer than any name
+        return []
+
+
+STATE: Final = "fetch.json"
+ACCESS_HISTORY: Final = "access_history"
+QUERY_HISTORY: Final = "query_history"
+AGGREGATE: Final = "aggregate_access_history"
+
+
+def settings_of_inputs(inputs: Sequence[str]) -> dict[str, Any]:
+    """The settings that follow from the inputs. A fetched folder is replaced by its folder of ACCESS_HISTORY. If it is
+    the only input, it also gives QUERY_HISTORY, AGGREGATE_ACCESS_HISTORY and the account. Raises UsageError if it has
+    no rows yet.
+    """
+    settings: dict[str, Any] = {"inputs": tuple(_rows(one) if _is_fetched(one) else one for one in inputs)}
+    if len(inputs) == 1 and _is_fetched(inputs[0]):
+        folder = Path(local(inputs[0]))
+        account = _account(folder / STATE)
+        settings |= {"account": account} if account else {}
+        views = {"query_history": folder / QUERY_HISTORY, "aggregate": folder / AGGREGATE}
+        settings |= {name: str(path) for name, path in views.items() if path.is_dir()}
+    return settings
+
+
+def _is_fetched(name: str) -> bool:
+    return not is_remote(name) and Path(local(name), STATE).is_file()
+
+
+def _rows(name: str) -> str:
+    rows = Path(local(name), ACCESS_HISTORY)
+    if not rows.is_dir():
+        raise UsageError(f"{name}: has no rows of ACCESS_HISTORY yet; fetch some: exporter fetch --out {name}")
+    return str(rows)
+
+
+def _account(state: Path) -> str | None:
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return str(json.loads(state.read_text(encoding="utf-8"))["source"]["account"])
+    return None

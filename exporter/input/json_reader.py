@@ -1,0 +1,312 @@
+"""JSON as tools write it, read tolerantly, and written in one canonical form.
+
+Raw JSON in canonical form: JSON that is kept from a row is the same text whichever form the row came in.
+
+A tolerant JSON reader, for what tools between Snowflake and a file write but JSON libraries refuse.
+
+It also reads control characters and single surrogates in strings, strings in single quotes, a bare ``undefined``
+(Snowflake writes it for a missing element) as null, ``NaN`` and ``Infinity``, and up to :data:`DEEPEST` levels of
+nesting without recursion. Numbers keep their digits. Objects keep the order of their members, and repeated names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from msgspec import Raw
+
+_decode_text: Final = msgspec.json.Decoder(str).decode
+_NULL: Final = b"null"
+_BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
+"""Characters that UTF-16 encodes as a pair of surrogates."""
+
+
+def raw_json(text: str | bytes) -> str:
+    """A text that is a JSON array or object, in canonical form: no white space, only necessary escapes (and a pair for
+    a character beyond U+FFFF), numbers by their digits. Any other text is returned unchanged, also one that only begins
+    like JSON.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", errors="replace")
+    if not text.lstrip(" \t\n\r\f\v").startswith(("{", "[")):
+        return text
+    try:
+        compact = msgspec.json.format(text, indent=-1)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return _patiently(text)
+    if "\\u" in compact or "\\/" in compact:
+        return _patiently(compact)
+    return compact if compact.isascii() else _BEYOND.sub(lambda found: escaped(found[0]), compact)
+
+
+def raw_text(value: bytes | Raw) -> str | None:
+    """A JSON value for a column that is kept as JSON, in canonical form. None for null; a string gives its content."""
+    found = bytes(value)
+    if found == _NULL:
+        return None
+    return raw_json(_decode_text(found) if found.startswith(b'"') else found)
+
+
+def text_of(value: bytes | Raw) -> str | None:
+    """A JSON value for a text column. None for null; a string gives its content, a number its digits, an array or
+    object its JSON in canonical form.
+    """
+    found = bytes(value)
+    if found == _NULL:
+        return None
+    return _decode_text(found) if found.startswith(b'"') else raw_json(found)
+
+
+def _patiently(text: str) -> str:
+    try:
+        value, _ = parse_first(text)
+    except NotJsonError:
+        return text
+    return spelt(value)
+
+
+DEEPEST: Final = 1000
+
+
+class Number(NamedTuple):
+    """A number with the digits it was written with, or ``NaN``, ``Infinity`` and the like."""
+
+    digits: str
+
+
+class Member(NamedTuple):
+    """A member of a JSON object: a name and its value."""
+
+    name: str
+    value: Value
+
+
+class Members(list[Member]):
+    """A JSON object."""
+
+    def last(self) -> dict[str, Value]:
+        """The values by name; if a name is repeated, its last value."""
+        return {one.name: one.value for one in self}
+
+
+Value: TypeAlias = "bool | str | Number | Elements | Members | None"
+
+
+class Elements(list[Value]):
+    """A JSON array."""
+
+
+class NotJsonError(ValueError):
+    """The text is not JSON, even by the rules of this reader."""
+
+
+class TooDeepError(NotJsonError):
+    """Arrays and objects are nested deeper than :data:`DEEPEST`."""
+
+
+_NUMBER: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?"
+_WORD: Final = r"true|false|null|undefined|NaN|[+-]?(?:Infinity|INF)"
+_TOKEN: Final = re.compile(
+    r"[ \t\r\n]*+(?:"
+    r'"(?P<double>(?:[^"\\]|\\.)*+)"'
+    r"|'(?P<single>(?:[^'\\]|\\.)*+)'"
+    r"|(?P<mark>[\[\]{}:,])"
+    rf"|(?P<number>{_NUMBER})(?![\w.+-])"
+    rf"|(?P<word>{_WORD})\b)",
+    re.DOTALL,
+)
+_SPACE: Final = re.compile(r"[ \t\r\n]*+")
+_WORDS: Final[dict[str, Value]] = {"true": True, "false": False, "null": None, "undefined": None}
+_QUOTES: Final = re.compile(r'\\.|"', re.DOTALL)
+_BLANK: Final = " \t\r\n"
+
+
+def parse(text: str) -> Value:
+    """The JSON value of a whole text. Raises NotJsonError."""
+    value, end = parse_first(text)
+    if text[end:].strip(_BLANK):
+        raise NotJsonError("there is more text after the value")
+    return value
+
+
+def parse_first(text: str) -> tuple[Value, int]:
+    """The JSON value at the start of a text, and the offset of its end. Raises NotJsonError."""
+    reader = _Reader(text)
+    return reader.value(), reader.at
+
+
+class _Reader:
+    """Reads one value. Open arrays and objects are kept on a list instead of Python's stack."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.open: list[Elements | Members] = []
+        self.names: list[str] = []
+
+    def value(self) -> Value:
+        while True:
+            value = self._next_value()
+            if value is _OPENED:
+                continue
+            while self.open:
+                self._add(value)
+                if not self._closes():
+                    break
+                value = self.open.pop()
+            else:
+                return value
+
+    def _next_value(self) -> Value:
+        """The next value; :data:`_OPENED` if it is the beginning of an array or object that is not empty."""
+        if self.open and isinstance(self.open[-1], Members):
+            self._name()
+        kind, token = self._token()
+        if kind == "number":
+            return Number(token)
+        if kind == "word":
+            return _WORDS[token] if token in _WORDS else Number(token)
+        if kind == "mark":
+            return self._opened(token)
+        return _unquoted(kind, token)
+
+    def _opened(self, mark: str) -> Value:
+        if mark not in "[{":
+            raise NotJsonError("no value")
+        if len(self.open) >= DEEPEST:
+            raise TooDeepError("too deep")
+        self.open.append(Elements() if mark == "[" else Members())
+        return self.open.pop() if self._skips("]" if mark == "[" else "}") else _OPENED
+
+    def _name(self) -> None:
+        kind, name = self._token()
+        if kind not in {"double", "single"} or not self._skips(":"):
+            raise NotJsonError("no name")
+        self.names.append(_unquoted(kind, name))
+
+    def _add(self, value: Value) -> None:
+        around = self.open[-1]
+        if isinstance(around, Members):
+            around.append(Member(self.names.pop(), value))
+        else:
+            around.append(value)
+
+    def _closes(self) -> bool:
+        """Whether the innermost array or object ends here. Otherwise the comma before its next element is skipped."""
+        if self._skips("}" if isinstance(self.open[-1], Members) else "]"):
+            return True
+        if not self._skips(","):
+            raise NotJsonError("neither more nor the end")
+        return False
+
+    def _skips(self, mark: str) -> bool:
+        at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+        if not self.text.startswith(mark, at):
+            return False
+        self.at = at + 1
+        return True
+
+    def _token(self) -> tuple[str, str]:
+        found = _TOKEN.match(self.text, self.at)
+        if found is None:
+            raise NotJsonError(f"no JSON at character {self.at}")
+        self.at = found.end()
+        kind = found.lastgroup
+        assert kind is not None
+        return kind, found[kind]
+
+
+_OPENED: Final = Elements()
+
+
+def _unquoted(kind: str, text: str) -> str:
+    """A string's value from the text between its quotes."""
+    if "\\" not in text:
+        return text
+    if kind == "single" or "\\'" in text:
+        text = _QUOTES.sub(_in_double_quotes, text)
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError as error:
+        raise NotJsonError(str(error)) from None
+
+
+def _in_double_quotes(found: re.Match[str]) -> str:
+    return {"\\'": "'", '"': '\\"'}.get(found[0], found[0])
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+_SHORT: Final = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+_ESCAPED: Final = re.compile('[\\\\"\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
+
+
+def spelt(value: Value) -> str:
+    """The value as JSON in canonical form: no white space, only necessary escapes, numbers by their digits, ``NaN`` and
+    the like as strings.
+    """
+    return "".join(_pieces(value))
+
+
+def _pieces(value: Value) -> Iterator[str]:
+    """The text in pieces. A stack holds what is still to be written, because arrays may be deep."""
+    left: list[Value | _Said] = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, _Said):
+            yield one.text
+        elif isinstance(one, Elements):
+            left += _reversed("[", [[element] for element in one], "]")
+        elif isinstance(one, Members):
+            left += _reversed("{", [[_Said(f"{quoted(member.name)}:"), member.value] for member in one], "}")
+        else:
+            yield scalar(one)
+
+
+class _Said(NamedTuple):
+    """Text that is written unchanged."""
+
+    text: str
+
+
+def _reversed(opens: str, parts: list[list[Value | _Said]], closes: str) -> list[Value | _Said]:
+    between: list[Value | _Said] = [_Said(opens)]
+    for number, part in enumerate(parts):
+        between += [_Said(","), *part] if number else part
+    return [*between, _Said(closes)][::-1]
+
+
+def scalar(value: bool | str | Number | None) -> str:  # noqa: FBT001 - a value of JSON
+    """A value that is neither an array nor an object, as JSON."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, Number):
+        return value.digits if value.digits[-1].isdigit() else quoted(_NOT_FINITE.get(value.digits, value.digits))
+    return {None: "null", True: "true", False: "false"}[value]
+
+
+_NOT_FINITE: Final = {"INF": "Infinity", "+INF": "Infinity", "+Infinity": "Infinity", "-INF": "-Infinity"}
+
+
+def quoted(text: str) -> str:
+    r"""A string as JSON. Escapes have capital digits (``\u001F``). Characters beyond U+FFFF are escaped too, as JSON
+    libraries of the JVM do.
+    """
+    return '"' + (_ESCAPED.sub(_escape, text) if _ESCAPED.search(text) else text) + '"'
+
+
+def _escape(found: re.Match[str]) -> str:
+    return _SHORT.get(found[0]) or escaped(found[0])
+
+
+def escaped(character: str) -> str:
+    r"""One character as JSON's escape: ``\u001F``, ``\uD83D\uDE00``."""
+    units = character.encode("utf-16-be", errors="surrogatepass")
+    return "".join(f"\\u{units[at]:02X}{units[at + 1]:02X}" for at in range(0, len(units), 2))

@@ -1,0 +1,106 @@
+"""Read Parquet into records with the same values as Spark: nulls are left out, times are texts, and an instant has its
+offset.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from decimal import Decimal
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from msgspec import Raw
+from pyarrow import parquet
+
+from exporter.errors import UsageError
+from exporter.input.times import iso, micros_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ROWS_AT_ONCE: Final = 64
+_BYTES_AT_ONCE: Final = 512 << 20
+"""Memory for a batch of one column, if every row had the column's whole content: a shared value is stored once."""
+
+
+def columns(path: str) -> list[str]:
+    """The names of a file's columns."""
+    return list(parquet.read_schema(path).names)
+
+
+def parquet_records(path: str) -> Iterator[dict[str, Any]]:
+    """The records of a file, column -> value, ready to be encoded as JSON. Raises UsageError if the file is truncated
+    or is not Parquet.
+    """
+    try:
+        with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+            legacy = {column.name for column in map(file.schema.column, range(len(file.schema))) if _is_int96(column)}
+            for batch in file.iter_batches(batch_size=_at_once(file.metadata)):
+                for record in _rows(_with_times(batch, legacy)):
+                    yield _plain(record)
+    except (pa.ArrowException, OSError) as error:
+        first_line = (str(error).splitlines() or ["unreadable"])[0]
+        raise UsageError(f"{path}: cannot be read: {first_line}") from None
+
+
+def _at_once(told: parquet.FileMetaData) -> int:
+    """The number of rows in a batch."""
+    groups = (told.row_group(at) for at in range(told.num_row_groups))
+    sizes = (group.column(at).total_uncompressed_size for group in groups for at in range(group.num_columns))
+    largest: int = max(sizes, default=1)
+    return max(1, min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // max(1, largest)))
+
+
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    try:
+        return list(batch.to_pylist(maps_as_pydicts="lossy"))
+    except UnicodeDecodeError:
+        return list(_as_bytes(batch).to_pylist(maps_as_pydicts="lossy"))
+
+
+def _as_bytes(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with texts as bytes: a file can declare a column as UTF-8 that is not."""
+    for at, field in enumerate(batch.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            kind = pa.large_binary() if pa.types.is_large_string(field.type) else pa.binary()
+            batch = batch.set_column(at, field.with_type(kind), batch.column(at).cast(kind))
+    return batch
+
+
+def _is_int96(column: parquet.ColumnSchema) -> bool:
+    """Whether it is a time as older tools write it: an instant, although its type has no time zone."""
+    return bool(column.physical_type == "INT96")
+
+
+def _with_times(batch: pa.RecordBatch, legacy: set[str]) -> pa.RecordBatch:
+    """The batch with times in microseconds, the finest unit of Python. ``legacy``: columns whose times are in UTC."""
+    for at, field in enumerate(batch.schema):
+        if pa.types.is_timestamp(field.type) and (field.type.unit == "ns" or field.name in legacy):
+            kind = pa.timestamp("us", "UTC" if field.name in legacy else field.type.tz)
+            batch = batch.set_column(at, field.with_type(kind), batch.column(at).cast(kind, safe=False))
+    return batch
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON. A null in a struct is left out; a null in an array stays."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
+    return _as_text(value)
+
+
+def _as_text(value: Any) -> str | Raw:
+    if isinstance(value, datetime):
+        text = iso(micros_of(value)).replace("T", " ").removesuffix("Z")
+        return text if value.tzinfo is None else f"{text}+00:00"
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return Raw(format(value, "f").encode())
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,392 @@
+"""Read the properties of a DDL change. They come in four forms, which mean the same, also mixed in one row.
+
+What a user named is a key, or since behaviour change 2178 the ``objectName`` of an element of an array. A value stands
+in ``{"value": …}``, or since 2179 alone. :func:`read` converts all to one form, before anything else looks at them, and
+notes what it does not know. Properties are read by their structure, because Snowflake keeps adding new ones: atomic
+ones have one value, compound ones an element for each name. Every value is a text: the content of a JSON string, the
+JSON of anything else.
+
+Sources: view, "object_modified_by_ddl" and its usage notes; behaviour changes 2178 and 2179 (bundle 2026_01).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from exporter.input import json_reader
+from exporter.input.documented_form import TRUNCATED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+COLUMNS: Final = "columns"
+_OPERATION: Final = "subOperationType"
+_NAME: Final = "objectName"
+_VALUE: Final = "value"
+KNOWN_PROPERTIES: Final = frozenset(
+    {
+        *("objectName", "comment", "policyBody", "policySignature", "enabled", "start", "increment"),
+        *("swapTargetDomain", "swapTargetId", "swapTargetName"),
+        *("grant", "revoke", "secureObjectsOnly", "accountsToSet", "accountsToAdd", "accountsToRemove"),
+        *("shareRestrictions", "manifest", "share", "addTargets", "removeTargets", "manifestStageLocation"),
+        "versionAlias",
+    }
+)
+"""The atomic properties of a change that were known when this version was made; also those of :data:`is_of_source`."""
+KNOWN_COMPOUND: Final = frozenset({COLUMNS, "tags", "allowedValues"})
+"""The known compound properties; also those of :data:`policies_in`."""
+KNOWN_OF_ELEMENT: Final = frozenset({"objectId", _OPERATION, "tagValue", _VALUE})
+"""The known members of an element of a compound property."""
+KNOWN_OF_COLUMN: Final = KNOWN_OF_ELEMENT | {_NAME, "comment", "tags"}
+"""The known members of a column; also those of :data:`policies_in`."""
+KNOWN_SUB_OPERATIONS: Final = ("ADD", "DROP", "ALTER")
+policies_in: Final = re.compile(r"([a-zA-Z]+)Policies").fullmatch
+"""Matches the compound properties of policies: ``maskingPolicies``, ``rowAccessPolicies``, and those to come."""
+is_of_source: Final = re.compile(
+    r"(?:clone|like|creation)?source(?:object|target)?(domain|id|name)", re.ASCII | re.IGNORECASE
+).fullmatch
+"""Matches the properties that name the source of a CLONE or LIKE; the view's documents do not give their names."""
+_NEW_NAMES: Final = ("newObjectName", "newName", "newColumnName")
+"""Members of a column in an array that may hold its new name, because ``objectName`` is its own name there."""
+_NAMES: Final = frozenset({_NAME, "swapTargetDomain", "swapTargetName"})
+"""Atomic properties whose value is a name, as those of :data:`is_of_source` except ids. A number is none."""
+_TEXTS: Final = _NAMES | {"comment", "policyBody", "swapTargetId"}
+"""Atomic properties whose value is a name or a text, as those of :data:`is_of_source`; an object or array is neither.
+The documents do not say how an UNSET COMMENT looks; ``{"subOperationType": "UNSET"}`` takes the comment away.
+"""
+_LISTS: Final = frozenset({"accountsToSet", "accountsToAdd", "accountsToRemove"})
+"""Atomic properties whose value is an array of names, or one name."""
+MEMBERS_OF_GRANT: Final = (
+    *("PRIVILEGES", "ROLES", "SECURABLE_OBJECT_DOMAIN", "SECURABLE_OBJECT_ID", "SECURABLE_OBJECT_NAME"),
+    *("SECURABLE_OBJECT_SCOPE", "SECURABLE_OBJECT_SCOPE_DOMAIN"),
+)
+"""The members of ``grant`` and ``revoke`` as the documents write them."""
+_MEMBERS: Final = {one.replace("_", ""): one for one in MEMBERS_OF_GRANT}
+NULL: Final = '{"value":null}'
+"""The value of the setting of a property that is null, in the form in which rows gave it first."""
+_OF_USERS: Final = frozenset({"comment", "policyBody", "manifest"})
+"""Texts of users: they stay what they are if they look like JSON."""
+_DEEPEST: Final = 8
+"""Deeper properties are not converted; the documents nest four levels."""
+
+_is_id: Final = re.compile(r"\s*-?\d+\s*").fullmatch
+_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_elements: Final = msgspec.json.Decoder(list[Raw]).decode
+_string: Final = msgspec.json.Decoder(str).decode
+Json = str
+"""The text of a JSON value in canonical form (:func:`exporter.rows.raw.raw_json`)."""
+
+
+class Properties(Struct, gc=False):
+    """``atoms``: the value of each atomic property, None for null; an empty compound one is here too. ``compounds``:
+    the elements of each compound property by name. ``normal``: the JSON in the one form, with names as keys and
+    values in ``{"value": …}``; None if there are no properties. ``unknown``: paths of what is not understood, without
+    names that users gave: ``columns[].dataType``.
+    """
+
+    atoms: dict[str, str | None] = field(default_factory=dict)
+    compounds: dict[str, dict[str, Element]] = field(default_factory=dict)
+    normal: Json | None = None
+    unknown: tuple[str, ...] = ()
+
+
+class Element(Struct, gc=False):
+    """An element of a compound property. ``bare``: its text if it is not an object. ``inside``: its members."""
+
+    bare: str | None = None
+    inside: Properties | None = None
+
+    def atom(self, name: str) -> str | None:
+        """The value of an atomic member; None if there is none."""
+        return None if self.inside is None else self.inside.atoms.get(name)
+
+
+def read(properties: Json | None) -> Properties:
+    """The properties in any of the four forms. The result is cached, so callers must not change it."""
+    return _read(properties) if properties is None or len(properties) > _LONG else _cached(properties)
+
+
+_LONG: Final = 16 * 1024
+
+
+def _read(properties: Json | None) -> Properties:
+    if properties is None or properties == TRUNCATED:
+        return Properties(normal=properties)
+    reader = _Reader()
+    try:
+        normal = reader.group(_as_object(properties, reader), made := Properties(), "", 0)
+    except (msgspec.DecodeError, RecursionError):
+        return Properties(normal=properties, unknown=("properties",))
+    made.normal, made.unknown = normal, tuple(sorted(reader.unknown))
+    return made
+
+
+_cached: Final = lru_cache(maxsize=2_000)(_read)
+
+
+def _as_object(properties: Json, reader: _Reader) -> Json:
+    """The documents give properties the type ARRAY: then the members of its elements are the properties."""
+    if not properties.startswith("["):
+        return properties
+    given = [bytes(one).decode() for one in _elements(properties)]
+    if any(not one.startswith("{") for one in given):
+        reader.note("properties")
+    each = [_members(one) for one in given if one.startswith("{")]
+    if any(one.keys() == {_NAME} and not bytes(one[_NAME]).startswith(b"{") for one in each):
+        reader.note(f"[].{_NAME}")  # a new name, or an element of which nothing but the name is said
+    return _object((name, bytes(raw).decode()) for one in each for name, raw in one.items())
+
+
+def meaning(normal: Json | None) -> Json:
+    """The JSON of :attr:`Properties.normal` with sorted names: equal for changes that say the same in any order."""
+    if normal is None or not normal.startswith("{"):
+        return normal or "{}"
+    try:
+        given = _members(normal)
+    except (msgspec.DecodeError, RecursionError):
+        return normal
+    return _object((name, meaning(bytes(given[name]).decode())) for name in sorted(given))
+
+
+def member_of_grant(name: str) -> str:
+    """The name of a member of ``grant`` as the documents write it; other names as they are.
+
+    >>> member_of_grant("securableObjectId")
+    'SECURABLE_OBJECT_ID'
+    """
+    return _MEMBERS.get(name.replace("_", "").upper(), name)
+
+
+def as_text(raw: Raw) -> str | None:
+    """A JSON value as text; None for null."""
+    return _text(bytes(raw).decode())
+
+
+def _text(value: Json) -> str | None:
+    if value.startswith('"'):
+        return _string(value)
+    return None if value == "null" else value
+
+
+def _object(members: Iterable[tuple[str, Json]]) -> Json:
+    return "{" + ",".join([f"{json_reader.quoted(name)}:{value}" for name, value in members]) + "}"
+
+
+def _is_compound_name(name: str) -> bool:
+    return name in KNOWN_COMPOUND or policies_in(name) is not None
+
+
+def _is_atomic_name(name: str) -> bool:
+    return name in KNOWN_PROPERTIES or is_of_source(name) is not None
+
+
+class _Reader:
+    """Converts properties to the one form. Each function gives the JSON in that form: the given text itself if it has
+    the form already, so that nothing in it changes.
+    """
+
+    def __init__(self) -> None:
+        self.unknown: set[str] = set()
+
+    def note(self, path: str) -> None:
+        self.unknown.add(path)
+
+    def group(self, text: Json, into: Properties, path: str, depth: int) -> Json:
+        """Read the properties of an object (``path`` is empty) or of a column (``path`` ends with a dot)."""
+        given = {name: bytes(raw).decode() for name, raw in _members(text).items()}
+        known = {name: self._property(name, _opened(name, value), into, path, depth) for name, value in given.items()}
+        return text if known == given else _object(known.items())
+
+    def _property(self, name: str, value: Json, into: Properties, path: str, depth: int) -> Json:
+        if path and name == _OPERATION:
+            return self._operation(value, into, path)
+        here = f"{path}{name}"
+        if depth == 0 or path == f"{COLUMNS}[].":
+            is_known = name in KNOWN_OF_COLUMN if path else _is_atomic_name(name)
+            if not is_known and not _is_compound_name(name):
+                self.note(here)
+        elif name not in KNOWN_OF_ELEMENT:
+            self.note(here)
+        elements = None if depth >= _DEEPEST else self._keyed(name, value, here)
+        if elements is None:
+            return self._atom(name, value, into, here)
+        known = self._compound(name, elements, into, here, depth)
+        return value if known == elements and value.startswith("{") else _object(known.items())
+
+    def _operation(self, value: Json, into: Properties, path: str) -> Json:
+        bare = _unwrapped(value)
+        into.atoms[_OPERATION] = said = _text(bare)
+        if said is not None and said != TRUNCATED and said.strip(" ").upper() not in KNOWN_SUB_OPERATIONS:
+            self.note(f"{path}{_OPERATION}")
+        return bare
+
+    # --- atomic properties --------------------------------------------------------------------------------------------
+
+    def _atom(self, name: str, value: Json, into: Properties, here: str) -> Json:
+        if _is_compound_name(name):
+            return self._no_elements(name, value, into, here)
+        inside = _members(value) if value.startswith("{") else {}
+        if _VALUE in inside:
+            into.atoms[name] = self._text(name, bytes(inside[_VALUE]).decode(), here)
+            if len(inside) > 1:
+                self.note(here)
+            return value
+        into.atoms[name] = self._text(name, value, here)
+        return f'{{"value":{value}}}'
+
+    def _text(self, name: str, value: Json, here: str) -> str | None:
+        """The value of an atomic property; None for null, and for what is no name in the place of one."""
+        end, text = is_of_source(name), _text(value)
+        is_name = name in _NAMES or (end is not None and end[1].lower() != "id")
+        if is_name or name in _LISTS:
+            is_other = text is not None and not value.startswith('"' if is_name else ('"', "["))
+        elif name in {"comment", "policyBody", "tagValue"}:
+            is_other = text is not None and not value.startswith('"')
+        else:
+            is_id = end is not None or name in {"swapTargetId", "objectId"}
+            is_other = is_id and text not in {None, TRUNCATED} and _is_id(text or "") is None
+        if is_other or (name == _NAME and not (text or "").strip()):
+            self.note(here)
+        is_json = value.startswith(("{", "[")) and (end is not None or name in _TEXTS)
+        return None if is_other and (is_name or name in _LISTS or is_json) else text
+
+    def _no_elements(self, name: str, value: Json, into: Properties, here: str) -> Json:
+        """A compound property that is empty, truncated, or no object and no array."""
+        bare = _unwrapped(value)
+        if bare in {"{}", "[]"}:
+            into.atoms[name] = "{}"
+            return "{}"
+        said = _text(bare)
+        if said is not None and said != TRUNCATED:
+            into.atoms[name] = said
+            self.note(here)
+        return bare
+
+    # --- compound properties ------------------------------------------------------------------------------------------
+
+    def _keyed(self, name: str, value: Json, here: str) -> dict[str, Json] | None:
+        """The elements of a compound property by name; None if the property is atomic, or has no elements."""
+        bare = _unwrapped(value) if _is_compound_name(name) else value
+        if bare.startswith("["):
+            return self._of_array(name, bare, here)
+        if not bare.startswith("{") or _is_atomic_name(name):
+            return None
+        inside = {key: bytes(raw).decode() for key, raw in _members(bare).items()}
+        if _is_compound_name(name):
+            if inside.get(_NAME, "").startswith('"'):  # an element without the array around it
+                self.note(here)
+                return self._of_array(name, f"[{bare}]", here)
+            return inside or None
+        are_objects = [one.startswith("{") for one in inside.values()]
+        has_elements = any(_is_element(one) for one in inside.values())
+        is_wrapped = _VALUE in inside and not _is_element(inside[_VALUE])
+        return inside if (has_elements or (inside and all(are_objects))) and not is_wrapped else None
+
+    def _of_array(self, name: str, value: Json, here: str) -> dict[str, Json] | None:
+        """The elements of an array by their names. Elements of the same name are merged."""
+        given = [bytes(one).decode() for one in _elements(value)]
+        named = [one.startswith("{") and f'"{_NAME}"' in one and _NAME in _members(one) for one in given]
+        if not _is_compound_name(name) and (_is_atomic_name(name) or not given or not all(named)):
+            if any(named) and not _is_atomic_name(name):
+                self.note(here)
+            return None
+        found: dict[str, dict[str, Json]] = {}
+        for one in given:
+            element = self._element_of_array(one, name, here)
+            if element is not None:
+                self._merge(found.setdefault(element[0], {}), element[1], here)
+        return {key: _object(members.items()) for key, members in found.items()} or ({} if given else None)
+
+    def _element_of_array(self, value: Json, name: str, here: str) -> tuple[str, dict[str, Json]] | None:
+        """The name of an element and its other members; None if it has no name."""
+        if not value.startswith("{"):
+            said = _text(value)
+            if said is not None and said != TRUNCATED:
+                self.note(f"{here}[]")
+            return (said, {}) if said is not None and said != TRUNCATED and value.startswith('"') else None
+        pairs = _pairs(value)
+        names = [one for key, one in pairs if key == _NAME]
+        own = _text(_unwrapped(names[0])) if names else None
+        if own is None or own.startswith(("{", "[")):
+            self.note(f"{here}[].{_NAME}")
+            return None
+        if name == COLUMNS and len(names) == 1:
+            pairs = [(_NAME if key in _NEW_NAMES else key, one) for key, one in pairs]
+        return own, dict(_without_first(pairs, _NAME))
+
+    def _merge(self, into: dict[str, Json], members: Mapping[str, Json], here: str) -> None:
+        for name, value in members.items():
+            before = into.get(name)
+            if before is not None and before != value:
+                if before[0] == value[0] and value[0] in "[{":
+                    joined = ",".join(one for one in (before[1:-1], value[1:-1]) if one)
+                    into[name] = f"{value[0]}{joined}{value[-1]}"
+                    continue
+                self.note(f"{here}[].{name}")
+            into[name] = value
+
+    def _compound(
+        self, name: str, elements: Mapping[str, Json], into: Properties, here: str, depth: int
+    ) -> dict[str, Json]:
+        read = into.compounds[name] = {}
+        known: dict[str, Json] = {}
+        for key, value in elements.items():
+            if value.startswith("{"):
+                inside = Properties()
+                known[key] = self.group(value, inside, f"{here}[].", depth + 1)
+                read[key] = Element(None, inside)
+            else:
+                known[key] = value
+                read[key] = Element(_text(value))
+                if value not in {f'"{TRUNCATED}"', "null"}:
+                    self.note(f"{here}[]")
+        return known
+
+
+def _opened(name: str, value: Json) -> Json:
+    """The JSON object or array in a string, where one is expected: some tools encode twice."""
+    if not value.startswith(('"{', '"[')) or name in _OF_USERS:
+        return value
+    text = _string(value)
+    try:
+        inside = _members(text) if text.startswith("{") else _elements(text)
+    except (msgspec.DecodeError, RecursionError):
+        return value
+    is_wrapped = isinstance(inside, dict) and _VALUE in inside
+    return text if is_wrapped or _is_compound_name(name) else value
+
+
+def _unwrapped(value: Json) -> Json:
+    """What is in ``{"value": …}``, unless it is an object, because then ``value`` may be the name of an element."""
+    if not value.startswith('{"value":'):
+        return value
+    inside = _members(value)
+    bare = bytes(inside[_VALUE]).decode()
+    return value if len(inside) > 1 or bare.startswith("{") else bare
+
+
+def _is_element(value: Json) -> bool:
+    return value.startswith("{") and f'"{_OPERATION}"' in value and _OPERATION in _members(value)
+
+
+def _pairs(value: Json) -> list[tuple[str, Json]]:
+    """The members of an object; also those whose name is repeated, if that is ``objectName``."""
+    if value.count(f'"{_NAME}"') > 1:
+        parsed = json_reader.parse(value)
+        if isinstance(parsed, json_reader.Members) and sum(one.name == _NAME for one in parsed) > 1:
+            return [(one.name, json_reader.spelt(one.value)) for one in parsed]
+    return [(name, bytes(raw).decode()) for name, raw in _members(value).items()]
+
+
+def _without_first(pairs: Iterable[tuple[str, Json]], name: str) -> Iterator[tuple[str, Json]]:
+    is_skipped = False
+    for key, value in pairs:
+        if key == name and not is_skipped:
+            is_skipped = True
+        else:
+            yield key, value

@@ -1,0 +1,128 @@
+"""Read QUERY_HISTORY: a line -> the columns that are joined to a query by its query id.
+
+The input has the same forms as rows of ACCESS_HISTORY. The view sometimes contains duplicates: of several lines with
+one query id, the one with the latest end_time is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.input import documented_form, limits
+from exporter.input.documented_form import is_damaged, plain_text
+from exporter.input.find import OBJECTS
+from exporter.input.row import NOT_DECODED, lower_name, texts_of
+from exporter.input.times import parse_time
+from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, History
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_TIME: Final = "end_time"
+_NUMBERS: Final = frozenset(
+    {"total_elapsed_time", "bytes_scanned", "rows_produced", "rows_inserted", "rows_updated", "rows_deleted"}
+)
+_COLUMNS: Final = HISTORY_COLUMNS
+_KNOWN: Final = frozenset({"query_id", *_COLUMNS})
+_OF_ROWS: Final = frozenset({*OBJECTS, *map(str.upper, OBJECTS)})
+_IN_ORDER: Final = (_TIME, *(name for name in _COLUMNS if name != _TIME))
+_NOTHING: Final = frozenset({"", "\\N", "null"})
+_NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[dDfF]?", re.ASCII)
+_LARGEST: Final = 2**63
+_TOO_LARGE: Final = str(_LARGEST)
+_LONGEST: Final = 400
+"""Longest number, in characters."""
+_temporary: Final = re.compile(
+    r"create\s+(?:or\s+replace\s+)?(?:(?:local|global)\s+)?(?:temp(?:orary)?|volatile)\s", re.IGNORECASE | re.ASCII
+).match
+"""Matches CREATE TEMPORARY TABLE and its synonyms (CREATE TABLE, "Syntax")."""
+_COMMENTS: Final = {"--": "\n", "/*": "*/"}
+_CONTROLS: Final = "".join(map(chr, range(0x21)))
+"""Characters allowed around a number: blanks and control characters."""
+
+
+class HistoryLine(NamedTuple):
+    """A line of QUERY_HISTORY. ``query_id``: None if it is missing. ``is_unreadable``: the query id is missing, or a
+    time or number cannot be read (that value becomes None, the others are kept).
+    """
+
+    query_id: str | None
+    history: History
+    is_unreadable: bool
+
+
+UNREADABLE: Final = HistoryLine(None, NO_HISTORY, is_unreadable=True)
+
+
+def read_history(line: str) -> HistoryLine | None:
+    """The values that a line of JSON gives for a query; None for a blank line."""
+    texts = None if len(line) > limits.LONG and limits.too_much(line) else _texts(line)
+    if texts is None:
+        return UNREADABLE if line.strip("\ufeff \t\r\n") else None
+    said = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
+    query_id = said.pop("query_id", None)
+    query_id = None if is_damaged(query_id) else query_id
+    values = {name: _value(name, text) for name, text in said.items()}
+    is_unreadable = query_id is None or None in values.values()
+    is_temporary = "query_text" in said and _creates_temporary(said["query_text"])
+    return HistoryLine(query_id, History(**values, is_temporary=is_temporary), is_unreadable)  # type: ignore[arg-type] # each as its column is
+
+
+def _creates_temporary(text: str) -> bool:
+    """Whether a statement creates a temporary table, after blanks and comments such as those of dbt."""
+    rest = text.lstrip()
+    while (end := _COMMENTS.get(rest[:2])) is not None:
+        rest = rest[2:].partition(end)[2].lstrip()
+    return _temporary(rest) is not None
+
+
+def latest(histories: Iterable[History]) -> History:
+    """The line with the latest end_time. If several have it, the other columns are compared in order; None is
+    smallest.
+    """
+    return max(histories, key=_order)
+
+
+def _order(one: History) -> tuple[tuple[bool, str | int | None], ...]:
+    return tuple((value is not None, value) for value in (getattr(one, name) for name in _IN_ORDER))
+
+
+def _texts(line: str) -> dict[str, str | None] | None:
+    """The texts of the columns that are read; None if the line is not a JSON object, or is a row of the other view."""
+    try:
+        given = texts_of(line)
+    except NOT_DECODED:
+        return _texts_patiently(line)
+    if not _OF_ROWS.isdisjoint(given):  # rows of ACCESS_HISTORY would give empty lines
+        return None
+    return {name: text for spelt, text in given.items() if (name := lower_name(spelt)) in _KNOWN}
+
+
+def _texts_patiently(line: str) -> dict[str, str | None] | None:
+    members = documented_form.members_of(line.removeprefix("\ufeff"))
+    if members is None:
+        return None
+    named = ((lower_name(one.name), one.value) for one in members)
+    return {name: value if is_damaged(value) else plain_text(value) for name, value in named if name in _KNOWN}  # type: ignore[misc] # a text is damaged
+
+
+def _value(name: str, text: str) -> str | int | None:
+    if name == _TIME:
+        return parse_time(text)
+    if name in _NUMBERS:
+        return _whole(text)
+    return None if is_damaged(text) else text
+
+
+def _whole(text: str) -> int | None:
+    """The integer part of a number; None if the text is not a number or does not fit in 64 bits."""
+    found = _NUMBER.fullmatch(text.strip(_CONTROLS))
+    if found is None or len(text) > _LONGEST:
+        return None
+    digits = found[1]
+    if not digits.lstrip("+-").isdecimal():
+        number = float(digits)
+        digits = str(int(number)) if isfinite(number) else _TOO_LARGE
+    return int(digits) if -_LARGEST <= int(digits) < _LARGEST else None

@@ -1,0 +1,339 @@
+"""Read a line into a row, or into the reason why it cannot be read.
+
+Three readers are tried in turn, the fastest first; all give the same result. The first decodes the documented form as
+a whole. The second decodes column by column: names in any letter case, arrays as text. The third is the tolerant one
+(:mod:`exporter.input.documented_form`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from exporter.input import aggregates, documented_form, json_reader, limits
+from exporter.input.documented_form import DAMAGED, NOTHING, WRAPPINGS, fits, is_damaged, plain_text, unknown_members
+from exporter.input.json_reader import raw_json, raw_text, text_of
+from exporter.input.row import NOT_DECODED, STRUCTURED, Row, Unreadable, columns_of, lower_name
+from exporter.input.times import parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NULL: Final = b"null"
+_ABSENT: Final = Raw(_NULL)
+_TEXTS: Final[tuple[str, ...]] = (
+    "query_id",
+    "query_start_time",
+    "user_name",
+    "parent_query_id",
+    "root_query_id",
+    "event_source",
+    "organization_name",
+    "account_name",
+    "account_locator",
+)
+_KEPT: Final[tuple[str, ...]] = ("additional_properties", "invoker_identity")
+"""Columns that are kept as JSON text."""
+_NO_TEXT: Final = frozenset({"\\N", "null"})
+"""Texts for null, as written by export tools that write arrays as text."""
+_READ: Final = (*_TEXTS, *_KEPT, *aggregates.COLUMNS)
+"""All columns that are read as text."""
+_KNOWN: Final = frozenset({*_READ, *STRUCTURED})
+"""The columns that were known when this version was made."""
+_EMPTY: Final = frozenset({*NOTHING, "[]", "{}"})
+"""Texts of an unknown column that has no content."""
+_holds_sql: Final = re.compile(r"query_?text|sql_?text|bind_?(?:value|var)|binding", re.IGNORECASE).search
+
+
+class _Line(Struct, gc=False, forbid_unknown_fields=True):
+    """A row in the documented form: names in lower case, arrays as arrays, no unknown columns."""
+
+    query_id: str
+    query_start_time: str | int
+    user_name: str
+    parent_query_id: str | None = None
+    root_query_id: str | None = None
+    event_source: str | None = None
+    organization_name: str | None = None
+    account_name: str | None = None
+    account_locator: str | None = None
+    additional_properties: Raw = _ABSENT
+    invoker_identity: Raw = _ABSENT
+    direct_objects_accessed: Raw = _ABSENT
+    base_objects_accessed: Raw = _ABSENT
+    objects_modified: Raw = _ABSENT
+    policies_referenced: Raw = _ABSENT
+    provider_base_objects_accessed: Raw = _ABSENT
+    provider_policies_referenced: Raw = _ABSENT
+    object_modified_by_ddl: Raw = _ABSENT
+    agents_info: Raw = _ABSENT
+
+
+_decode_line: Final = msgspec.json.Decoder(_Line).decode
+_decode_text: Final = msgspec.json.Decoder(str).decode
+_check: Final = msgspec.json.Decoder(Raw).decode
+_IDS: Final = ("query_id", "parent_query_id", "root_query_id")
+_NO_ID: Final = "query_id is missing"
+_OF_ROWS: Final = ("query_id", "query_start_time")
+"""What a problem begins with that rows of ACCESS_HISTORY alone have."""
+_NO_CALLS: Final = "interval_start_time, interval_end_time and calls are missing"
+_OF_OTHER: Final = {
+    True: "this is a row of ACCESS_HISTORY, not of AGGREGATE_ACCESS_HISTORY; give it in an INPUT",
+    False: "this is a row of AGGREGATE_ACCESS_HISTORY; give it with --aggregate",
+}
+"""Why a row cannot be read, by whether it was given as one of AGGREGATE_ACCESS_HISTORY."""
+
+
+def read_line(text: str) -> Row | Unreadable | None:
+    """The row of either view in a line of JSON, or why it cannot be read; None for a blank line."""
+    return _read(text) if len(text) <= limits.LONG else _read_long(text)
+
+
+def read_row(text: str, *, is_aggregate: bool = False) -> Row | Unreadable | None:
+    """The same, where it is known of which view the row must be."""
+    row = read_line(text)
+    if isinstance(row, Row):
+        return row if (row.calls is not None) == is_aggregate else Unreadable((_OF_OTHER[is_aggregate],))
+    if is_aggregate and row is not None and any(one.startswith(_OF_ROWS) for one in row.problems):
+        return Unreadable((_NO_CALLS if _NO_ID in row.problems else _OF_OTHER[True],))
+    return row
+
+
+def _read_long(text: str) -> Row | Unreadable | None:
+    """The same for a line that is long enough to exceed a limit."""
+    why = limits.too_much(text)
+    row = Unreadable((why,)) if why else _read(text)
+    names = limits.long_names(row) if isinstance(row, Row) else []
+    return Unreadable(tuple(names)) if names else row
+
+
+def _read(text: str) -> Row | Unreadable | None:
+    try:
+        line = _decode_line(text)
+    except NOT_DECODED:
+        return _read_again(text)
+    content = b"[%b]" % b",".join(
+        (
+            line.direct_objects_accessed,
+            line.base_objects_accessed,
+            line.objects_modified,
+            line.policies_referenced,
+            line.provider_base_objects_accessed,
+            line.provider_policies_referenced,
+            line.object_modified_by_ddl,
+            line.agents_info,
+        )
+    )
+    start = parse_time(str(line.query_start_time))
+    is_named = line.query_id.strip(" ") and line.user_name.strip(" ") and not _names_calls(line)
+    if start is None or not is_named or not fits(content):
+        return _read_again(text)
+    members = unknown_members(content)
+    return Row(
+        line.query_id,
+        start,
+        line.user_name,
+        content,
+        line.parent_query_id,
+        line.root_query_id,
+        line.event_source,
+        line.organization_name,
+        line.account_name,
+        line.account_locator,
+        None if line.additional_properties is _ABSENT else raw_text(line.additional_properties),
+        None if line.invoker_identity is _ABSENT else raw_text(line.invoker_identity),
+        unknown_columns(members) if members else None,
+    )
+
+
+def _names_calls(line: _Line) -> bool:
+    """Whether an id is one that is made for rows of AGGREGATE_ACCESS_HISTORY. Two things would have one id."""
+    return any(map(aggregates.is_id, (line.query_id, line.parent_query_id, line.root_query_id)))
+
+
+def _read_again(text: str) -> Row | Unreadable | None:
+    bare = text.removeprefix("\ufeff")
+    if not bare.strip(" \t\r\n"):
+        return None
+    row = _read_by_name(bare)
+    return row if isinstance(row, Row) else _read_patiently(bare)
+
+
+def _read_by_name(text: str) -> Row | Unreadable | None:
+    """Read names in any letter case and arrays as text; None if this reader cannot read the line."""
+    try:
+        given = columns_of(text)
+        columns = {known: value for name, value in given.items() if (known := lower_name(name)) in _KNOWN}
+        structured = [bytes(columns.get(name, _ABSENT)) for name in STRUCTURED]
+        content = b"[%b]" % b",".join([_opened(value) for value in structured])
+    except NOT_DECODED:
+        return None
+    if not fits(content):
+        return None
+    others = {lower_name(name): text_of(value) for name, value in given.items() if lower_name(name) not in _KNOWN}
+    is_text = any(value.startswith(b'"') for value in structured)
+    texts = {name: text_of(columns[name]) for name in _READ if name in columns}
+    is_own = ("query_id" in given or "calls" in given) and not is_text
+    return _finished(_said(texts, is_own=is_own), content, others)
+
+
+def unknown_columns(texts: Mapping[str, str | None]) -> str | None:
+    """The columns, and members of objects by path, with content as a JSON object; None if there are none. Texts that
+    are JSON arrays or objects become these; others, also numbers, stay texts, because CSV has only texts. SQL text and
+    the values of bind variables (columns of QUERY_HISTORY) are personal data, so of such columns only the name is kept.
+    """
+    there = {name: text for name in sorted(texts) if (text := texts[name]) is not None and text not in _EMPTY}
+    if not there:
+        return None
+    return "{" + ",".join([f"{json_reader.quoted(name)}:{_as_json(name, text)}" for name, text in there.items()]) + "}"
+
+
+def _as_json(name: str, text: str) -> str:
+    if _holds_sql(name):
+        return "null"
+    plain = text.encode("utf-8", "replace").decode("utf-8")
+    raw = raw_json(_unwrapped(plain))
+    if raw.startswith(("{", "[")):
+        try:
+            return bytes(_check(raw)).decode()
+        except NOT_DECODED:
+            pass
+    return json_reader.quoted(plain)
+
+
+def _unwrapped(text: str) -> str:
+    """The JSON array or object in strings of JSON around it; another text as it is."""
+    inner = text
+    for _ in range(WRAPPINGS):
+        if not inner.startswith('"'):
+            break
+        try:
+            inner = _decode_text(inner).strip(" ")
+        except NOT_DECODED:
+            return text
+    return inner if inner.startswith(("{", "[")) else text
+
+
+def _opened(value: bytes) -> bytes:
+    """A structured column as JSON without the strings around it. Raises DecodeError."""
+    if not value.startswith(b'"'):
+        return value
+    text = _decode_text(value).strip("\ufeff ")
+    for _ in range(WRAPPINGS):
+        text = _decode_text(text).strip(" ") if text.startswith('"') else text
+    return _NULL if text in NOTHING else bytes(_check(text))
+
+
+def _read_patiently(text: str) -> Row | Unreadable:
+    given = documented_form.members_or_reason(text)
+    if isinstance(given, str):
+        return Unreadable((given,))
+    columns = {lower_name(one.name): one.value for one in given}
+    content = documented_form.content_of(columns)
+    damaged = [name for name in _READ if is_damaged(columns.get(name))]
+    if any(map(is_damaged, columns)):  # it may be the name of a column that is read
+        damaged.append("the name of a column")
+    if isinstance(content, Unreadable) or damaged:
+        others = content.problems if isinstance(content, Unreadable) else ()
+        return Unreadable((*(f"{name} contains {DAMAGED}" for name in damaged), *others))
+    is_text = any(isinstance(columns.get(name), str) for name in STRUCTURED)
+    texts = {name: plain_text(columns[name]) for name in _READ if name in columns}
+    is_own = not given.last().keys().isdisjoint(("query_id", "calls")) and not is_text
+    unknown = {name: plain_text(value) for name, value in columns.items() if name not in _KNOWN}
+    return _finished(_said(texts, is_own=is_own), content, unknown)
+
+
+def _said(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[str, str | None]:
+    """The texts without those that mean null. ``is_own``: the line has the documented form, in which null is null and
+    the text ``null`` can be a user's name, so nothing is removed.
+    """
+    return texts if is_own else {name: text for name, text in texts.items() if text not in _NO_TEXT}
+
+
+def _finished(texts: Mapping[str, str | None], content: bytes, others: Mapping[str, str | None]) -> Row | Unreadable:
+    """The row, or the problems if it lacks a query id, a readable start time or a user name. ``others``: the texts of
+    unknown columns; unknown members of objects are added to them.
+    """
+    if aggregates.is_aggregate(texts):
+        content, foreign = _without_foreign(content)
+        foreign |= {name: texts.get(name) for name in aggregates.FOREIGN}
+        return aggregates.row_of(texts, content, unknown_columns({**others, **foreign, **unknown_members(content)}))
+    query_id, time, user = (texts.get(name) or "" for name in _TEXTS[:3])
+    start = parse_time(time)
+    problems = [
+        _NO_ID if not query_id.strip(" ") else None,
+        "query_start_time is missing" if not time.strip(" ") else None,
+        f"query_start_time cannot be read as a time: {time[:60]}" if time.strip(" ") and start is None else None,
+        "user_name is missing" if not user.strip(" ") else None,
+        *(f"{name} cannot be an id of Snowflake's" for name in _IDS if aggregates.is_id(texts.get(name))),
+    ]
+    found = tuple(one for one in problems if one)
+    if found or start is None:
+        return Unreadable(found)
+    kept = (None if (text := texts.get(name)) is None else raw_json(text) for name in _KEPT)
+    known = dict(zip((*_TEXTS[3:], *_KEPT), (*map(texts.get, _TEXTS[3:]), *kept), strict=True))
+    foreign = {name: texts.get(name) for name in aggregates.COLUMNS}
+    unknown = unknown_columns({**others, **foreign, **unknown_members(content)})
+    return Row(query_id, start, user, content, **known, unknown_columns=unknown)  # type: ignore[arg-type] # each field by its name
+
+
+def _without_foreign(content: bytes) -> tuple[bytes, dict[str, str | None]]:
+    """The content of a row of AGGREGATE_ACCESS_HISTORY without the agents, which that view does not have; and these, by
+    the name of their column.
+    """
+    columns = _decode_rows(content)
+    agents = STRUCTURED.index("agents_info")
+    given = bytes(columns[agents])
+    if given == _NULL:
+        return content, {}
+    columns[agents] = Raw(_NULL)
+    return msgspec.json.encode(columns), {STRUCTURED[agents]: given.decode()}
+
+
+# --- JSON documents --------------------------------------------------------------------------------------------------
+
+
+class _Wrapped(Struct):
+    """An object with an array ``rows``, as some APIs give it."""
+
+    rows: list[Raw]
+
+
+_decode_rows: Final = msgspec.json.Decoder(list[Raw]).decode
+_decode_wrapped: Final = msgspec.json.Decoder(_Wrapped).decode
+
+
+def rows_of_document(text: str) -> list[str]:
+    """The rows of a JSON document: the elements of an array, the elements of ``rows`` in an object, or the object."""
+    bare = text.removeprefix("\ufeff")
+    is_array = bare.lstrip().startswith("[")
+    try:
+        rows = _decode_rows(bare) if is_array else _decode_wrapped(bare).rows
+    except msgspec.ValidationError:
+        return [bare]
+    except NOT_DECODED:
+        return _rows_patiently(bare)
+    return [_row_text(bytes(row)) for row in rows]
+
+
+def _row_text(row: bytes) -> str:
+    """The JSON text of a row; the content of a string; an empty text for null, which then counts as a blank line."""
+    if row == _NULL:
+        return ""
+    return _decode_text(row) if row.startswith(b'"') else row.decode("utf-8")
+
+
+def _rows_patiently(text: str) -> list[str]:
+    if len(text) > limits.LONGEST_DOCUMENT:
+        return [text]
+    try:
+        value = json_reader.parse(text)
+    except json_reader.NotJsonError:
+        return [text]
+    rows = value.last().get("rows") if isinstance(value, json_reader.Members) else value
+    if not isinstance(rows, json_reader.Elements):
+        return [text]
+    return [row if isinstance(row, str) else "" if row is None else json_reader.spelt(row) for row in rows]

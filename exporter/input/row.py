@@ -1,0 +1,262 @@
+"""A row of the view: its columns, the documents in them, and the row as it is read.
+
+The JSON in a row's columns, as structs with the documented fields (view, "the fields in the JSON array").
+
+Unknown fields are ignored here, because Snowflake keeps adding new ones; :func:`exporter.rows.fits.unknown_members`
+finds them. A text may arrive as a number or a boolean:
+:func:`text` converts it. A field of any other type raises an error, and the row is then read by the tolerant reader
+(:mod:`exporter.input.reading`).
+
+A row of the view as it was read: user and time as values, the structured columns as JSON in the documented form.
+
+The columns of a line of JSON by name, each value still as JSON; names are matched in any letter case.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from exporter.input.json_reader import text_of
+
+Text = str | int | float | bool | None
+
+
+class SourceDocument(Struct, rename="camel", gc=False):
+    """A source of a written column."""
+
+    column_name: Text = None
+    object_domain: Text = None
+    object_id: Text = None
+    object_name: Text = None
+    argument_signature: Text = None
+    data_type: Text = None
+
+
+class ColumnDocument(Struct, rename="camel", gc=False):
+    """A column that was read."""
+
+    column_id: Text = None
+    column_name: Text = None
+
+
+class SourcedColumnDocument(Struct, rename="camel", gc=False):
+    """A column that was written, with its sources; each list of sources has a new and an old field name."""
+
+    column_id: Text = None
+    column_name: Text = None
+    direct_sources: list[SourceDocument | None] | None = None
+    base_sources: list[SourceDocument | None] | None = None
+    direct_source_columns: list[SourceDocument | None] | None = None
+    base_source_columns: list[SourceDocument | None] | None = None
+
+
+class PolicyDocument(Struct, rename="camel", gc=False):
+    """A policy that was enforced."""
+
+    policy_name: Text = None
+    policy_id: Text = None
+    policy_kind: Text = None
+
+
+class GuardedColumnDocument(Struct, rename="camel", gc=False):
+    """A column with the policies that were enforced on it."""
+
+    column_id: Text = None
+    column_name: Text = None
+    policies: list[PolicyDocument | None] | None = None
+
+
+class JoinedDocument(Struct, rename="camel", gc=False):
+    """The other side of a join."""
+
+    object_domain: Text = None
+    object_id: Text = None
+    object_name: Text = None
+    argument_signature: Text = None
+    data_type: Text = None
+    location: Text = None
+    account_name: Text = None
+
+
+class JoinDocument(Struct, rename="camel", gc=False):
+    """A join: its type and its other side. Each has two field names in the documents."""
+
+    join_type: Text = None
+    type: Text = None
+    node: JoinedDocument | None = None
+    join_object: JoinedDocument | None = None
+
+
+class ObjectDocument(Struct, rename="camel", gc=False):
+    """The fields that all objects in the arrays share."""
+
+    object_domain: Text = None
+    object_id: Text = None
+    object_name: Text = None
+    argument_signature: Text = None
+    data_type: Text = None
+    location: Text = None
+    locations: list[Text] | None = None
+    stage_kind: Text = None
+    account_name: Text = None
+
+
+class ReadDocument(ObjectDocument, rename="camel"):
+    """An object that was read."""
+
+    columns: list[ColumnDocument | None] | None = None
+
+
+class DirectDocument(ReadDocument, rename="camel"):
+    """An object that the query names itself, with its joins to other objects."""
+
+    join_objects: list[JoinDocument | None] | None = None
+
+
+class WrittenDocument(ObjectDocument, rename="camel"):
+    """An object that was written."""
+
+    columns: list[SourcedColumnDocument | None] | None = None
+
+
+class GuardedDocument(ObjectDocument, rename="camel"):
+    """An object that policies protect."""
+
+    columns: list[GuardedColumnDocument | None] | None = None
+    policies: list[PolicyDocument | None] | None = None
+
+
+class ChangeDocument(Struct, rename="camel", gc=False):
+    """A DDL change; its properties stay raw JSON."""
+
+    object_domain: Text = None
+    object_id: Text = None
+    object_name: Text = None
+    argument_signature: Text = None
+    operation_type: Text = None
+    properties: Raw = Raw(b"null")
+
+
+class AgentDocument(Struct, rename="camel", gc=False):
+    """A software agent that acted for the user."""
+
+    agent_type: Text = None
+    agent_id: Text = None
+    agent_name: Text = None
+
+
+class Document(Struct, array_like=True, gc=False):
+    """The structured columns of a row, in the order of :data:`exporter.rows.row.STRUCTURED`."""
+
+    direct: list[DirectDocument | None] | None = None
+    base: list[ReadDocument | None] | None = None
+    modified: list[WrittenDocument | None] | None = None
+    policies: list[GuardedDocument | None] | None = None
+    provider_base: list[ReadDocument | None] | None = None
+    provider_policies: list[GuardedDocument | None] | None = None
+    change: ChangeDocument | None = None
+    agents: list[AgentDocument | None] | None = None
+
+
+decode: Final = msgspec.json.Decoder(Document).decode
+"""``Row.content`` -> its document. Raises msgspec.DecodeError (ValidationError if a field has the wrong type)."""
+
+
+def text(value: Text) -> str | None:
+    """The value as text: numbers by their digits, booleans as ``true`` and ``false``; None stays None."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+STRUCTURED: Final = (
+    "direct_objects_accessed",
+    "base_objects_accessed",
+    "objects_modified",
+    "policies_referenced",
+    "provider_base_objects_accessed",
+    "provider_policies_referenced",
+    "object_modified_by_ddl",
+    "agents_info",
+)
+"""The columns of a row that contain JSON; ``content`` of :class:`Row` is an array of their values in this order."""
+
+
+class Row(Struct, frozen=True, array_like=True, gc=False):
+    """A row that can be read. ``start``: query_start_time, microseconds since 1970 in UTC. ``content``: a JSON array of
+    the columns in :data:`STRUCTURED`, each in the documented form or null. ``additional_properties``,
+    ``invoker_identity``: JSON in canonical form (:func:`exporter.rows.raw.raw_json`). ``unknown_columns``: the columns
+    with content that this version does not know, as a JSON object in the order of their names; and by path the members
+    of objects that no document has, each with an array of its values. Texts are as in the row; blank texts and
+    sentinels are removed when facts are built.
+
+    A row of AGGREGATE_ACCESS_HISTORY has ``calls``, the number of queries that it stands for, and ``interval_end``
+    (microseconds since 1970, UTC); ``start`` is the start of its interval, and ``query_id`` an id that is made from its
+    key (:mod:`exporter.input.aggregates`). In a row of ACCESS_HISTORY the last three fields are None.
+    """
+
+    query_id: str
+    start: int
+    user_name: str
+    content: bytes
+    parent_query_id: str | None = None
+    root_query_id: str | None = None
+    event_source: str | None = None
+    organization_name: str | None = None
+    account_name: str | None = None
+    account_locator: str | None = None
+    additional_properties: str | None = None
+    invoker_identity: str | None = None
+    unknown_columns: str | None = None
+    calls: int | None = None
+    interval_end: int | None = None
+    query_parameterized_hash: str | None = None
+
+
+class Unreadable(Struct, frozen=True, array_like=True, gc=False):
+    """A row that cannot be read. ``problems``: one sentence for each, for the person who reads the quarantine."""
+
+    problems: tuple[str, ...]
+
+
+NOT_DECODED: Final = (msgspec.DecodeError, RecursionError, UnicodeEncodeError)
+"""The exceptions of a decoder for a text that it cannot decode."""
+
+_decode: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_plain: Final = msgspec.json.Decoder(dict[str, str | int | None]).decode
+
+
+def columns_of(text: str) -> dict[str, Raw]:
+    """Column name as written -> its JSON, for a line of strict JSON. Raises one of :data:`NOT_DECODED`."""
+    return _decode(text)
+
+
+def texts_of(text: str) -> dict[str, str | None]:
+    """The same with each value as text (:func:`exporter.rows.raw.text_of`); None for null."""
+    try:
+        return {name: str(value) if isinstance(value, int) else value for name, value in _decode_plain(text).items()}
+    except msgspec.ValidationError:
+        return {name: text_of(value) for name, value in columns_of(text).items()}
+
+
+_in_column: Final = re.compile(rf"(?:{'|'.join(STRUCTURED)})(?:\[\]|\.)").match
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is the path of a member of a structured column (:func:`exporter.rows.fits.unknown_members`). A row
+    that filters or pseudonyms changed has these members as columns of this name.
+    """
+    return _in_column(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def lower_name(name: str) -> str:
+    """A column name without blanks around it, in lower case: the spelling by which columns are found. A path stays."""
+    return name if is_path(name) else name.strip(" ").lower()

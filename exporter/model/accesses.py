@@ -1,0 +1,295 @@
+"""What a query accessed: objects and columns read and written, joins, derivations, and policies that were enforced.
+
+Derivations: the source columns of a written column, direct and base ones, and functions that computed it.
+
+Sources: guide, "Column lineage"; view, "directSources", "baseSources", "Usage Notes: Column Lineage".
+
+Accesses, writes, joins: which objects and columns a query read, wrote and joined.
+
+Sources: view, "direct_objects_accessed", "base_objects_accessed", "objects_modified"; guide, "Joins"
+
+Policy references: which policies were enforced on which objects and columns that a query read.
+
+Sources: view, "policies_referenced"; guide, "Masking and row access policy references".
+
+The reads of a query that only reads, by object. They are equal for all runs of its statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from exporter.input.row import (
+    DirectDocument,
+    GuardedDocument,
+    JoinDocument,
+    PolicyDocument,
+    ReadDocument,
+    SourcedColumnDocument,
+    SourceDocument,
+    Text,
+    text,
+)
+from exporter.model.facts import Access, Derivation, Join, PolicyReference, Thing, Write
+from exporter.model.identifiers import normal_domain, usable_id
+from exporter.model.objects import (
+    Key,
+    both,
+    column_id,
+    joined_columns,
+    key_of,
+    known_columns,
+    known_text,
+    objects_of_array,
+    once,
+    one_of,
+    partner,
+    source,
+)
+
+if TYPE_CHECKING:
+    from exporter.model.facts import Content
+
+Sources = list[SourceDocument | None] | None
+
+
+def derivations(target: Thing, columns: Iterable[SourcedColumnDocument | None] | None) -> Iterator[Derivation]:
+    """The derivations of an object's columns. Columns without a name and sources that name nothing are left out."""
+    for column in columns or ():
+        name = None if column is None else known_text(column.column_name)
+        if column is not None and name is not None:
+            yield from _derived(target, name, "DIRECT", column.direct_sources, column.direct_source_columns)
+            yield from _derived(target, name, "BASE", column.base_sources, column.base_source_columns)
+
+
+def _derived(target: Thing, column: str, source_type: str, *spellings: Sources) -> Iterator[Derivation]:
+    for documents in spellings:
+        for one in documents or ():
+            thing = None if one is None else source(one)
+            if one is not None and thing is not None:
+                yield Derivation(target.key, target.name, column, source_type, thing, known_text(one.column_name))
+
+
+def derivations_once(facts: Iterable[Derivation]) -> tuple[Derivation, ...]:
+    """One derivation per target column, kind of source and source."""
+    return once(facts, _derivation_key, _merged_derivation)
+
+
+def _derivation_key(fact: Derivation) -> Key:
+    return fact.target_key, fact.target_column, fact.source_type, fact.source.key, fact.source_column or ""
+
+
+def _merged_derivation(one: Derivation, other: Derivation) -> Derivation:
+    name = one_of(one.target_name, other.target_name)
+    return replace(one, target_name=name, source=both(one.source, other.source))
+
+
+Objects = Iterable[ReadDocument | None] | None
+
+
+def accesses(direct: Objects, base: Objects, provider_base: Objects) -> Iterator[Access]:
+    """The objects that were read; repetitions in the row are kept."""
+    for access, documents in (("DIRECT", direct), ("BASE", base), ("PROVIDER_BASE", provider_base)):
+        for one, thing in objects_of_array(documents):
+            yield Access(access, thing, known_columns(one.columns))
+
+
+def accesses_once(facts: Iterable[Access]) -> tuple[Access, ...]:
+    """One access per kind of access and object."""
+    return once(facts, _access_key, _one_access)
+
+
+def _access_key(fact: Access) -> Key:
+    return fact.access, fact.thing.key
+
+
+def _one_access(one: Access, other: Access) -> Access:
+    return Access(one.access, both(one.thing, other.thing), joined_columns(one.columns, other.columns))
+
+
+def writes_once(facts: Iterable[Write]) -> tuple[Write, ...]:
+    """One write per object."""
+    return once(facts, _write_key, _one_write)
+
+
+def _write_key(fact: Write) -> Key:
+    return (fact.thing.key,)
+
+
+def _one_write(one: Write, other: Write) -> Write:
+    return Write(both(one.thing, other.thing), joined_columns(one.columns, other.columns))
+
+
+def joins(direct: Iterable[DirectDocument | None] | None) -> Iterator[Join]:
+    """The joins of objects that the query names itself; repetitions in the row are kept."""
+    for one, left in objects_of_array(direct):
+        for document in one.join_objects or ():
+            if document is not None:
+                yield from _join(left, document)
+
+
+def _join(left: Thing, document: JoinDocument) -> Iterator[Join]:
+    side = document.join_object if document.node is None else document.node
+    right = None if side is None else partner(side)
+    if right is not None:
+        kind = known_text(document.type if document.join_type is None else document.join_type)
+        yield Join(left, None if kind is None else kind.upper(), right)
+
+
+def joins_once(facts: Iterable[Join]) -> tuple[Join, ...]:
+    """One join per left object, type and right object."""
+    return once(facts, _join_key, _one_join)
+
+
+def _join_key(fact: Join) -> Key:
+    return fact.left.key, fact.join_type or "", fact.right.key
+
+
+def _one_join(one: Join, other: Join) -> Join:
+    return Join(both(one.left, other.left), one.join_type, both(one.right, other.right))
+
+
+Policies = list[PolicyDocument | None] | None
+
+
+def policies(documents: Iterable[GuardedDocument | None] | None, *, provider: bool) -> Iterator[PolicyReference]:
+    """The policies enforced on each object and its columns; repetitions in the row are kept. ``provider``: they belong
+    to the account that shares the object.
+    """
+    for one, thing in objects_of_array(documents):
+        yield from _enforced(thing, None, None, one.policies, provider=provider)
+        for column in one.columns or ():
+            if column is not None:
+                ident = column_id(column.column_id)
+                yield from _enforced(thing, known_text(column.column_name), ident, column.policies, provider=provider)
+
+
+def _enforced(
+    thing: Thing, column: str | None, ident: str | None, documents: Policies, *, provider: bool
+) -> Iterator[PolicyReference]:
+    for one in documents or ():
+        if one is not None:
+            kind = policy_kind(one.policy_kind)
+            key = key_of(kind, one.policy_id, one.policy_name)
+            if key is not None:
+                number, name = usable_id(text(one.policy_id)), known_text(one.policy_name)
+                yield PolicyReference(thing, column, ident, key, kind, number, name, provider)
+
+
+def policy_kind(kind: Text) -> str:
+    """``MASKING_POLICY``, ``ROW_ACCESS_POLICY`` … as in the view; ``POLICY`` if the row gives no kind."""
+    return (normal_domain(text(kind)) or "POLICY").replace(" ", "_")
+
+
+def policies_once(facts: Iterable[PolicyReference]) -> tuple[PolicyReference, ...]:
+    """One reference per protected object or column, and policy."""
+    return once(facts, _reference_key, _merged_reference)
+
+
+def _reference_key(fact: PolicyReference) -> Key:
+    return fact.protected.key, fact.column_name or "", fact.policy_key, "provider" if fact.provider else ""
+
+
+def _merged_reference(one: PolicyReference, other: PolicyReference) -> PolicyReference:
+    return replace(
+        one,
+        protected=both(one.protected, other.protected),
+        column_id=one_of(one.column_id, other.column_id),
+        policy_kind=min(one.policy_kind, other.policy_kind),
+        policy_id=one_of(one.policy_id, other.policy_id),
+        policy_name=one_of(one.policy_name, other.policy_name),
+    )
+
+
+How = frozenset[tuple[str, str | None]]
+"""The ways in which a column was read (DIRECT, BASE, PROVIDER_BASE), each with the object's name in the row."""
+Rule = tuple[str, str, str | None, bool]
+"""A policy by its key, kind and name, and whether it is a provider's."""
+
+
+def only_reads(content: Content) -> bool:
+    """Whether a statement read objects and did nothing else. A truncated row may hide more effects, and a statement
+    that ran a procedure has child queries, so both are excluded.
+    """
+    does_more = content.writes or content.changes or content.derivations or content.incomplete
+    return bool(content.accesses) and not does_more and all(one.thing.kind != "procedure" for one in content.accesses)
+
+
+class Alike(NamedTuple):
+    """Columns of an object that a statement read in the same ways and with the same policies. Each column that was read
+    is in exactly one group.
+
+    ``names``: the object's names in the row. ``ways``: DIRECT, BASE, PROVIDER_BASE; empty for an object or column that
+    a policy protects but that is not listed as read. ``columns``: their names; empty if the row lists none. All three
+    are sorted. ``policies``: those enforced on these columns or on the whole object.
+    """
+
+    object_key: str
+    names: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    policies: tuple[PolicyReference, ...] = ()
+
+
+def reads(content: Content) -> list[Alike]:
+    """The reads of a statement, sorted by object."""
+    accesses: dict[str, list[Access]] = {}
+    for access in content.accesses:
+        accesses.setdefault(access.thing.key, []).append(access)
+    policies: dict[str, list[PolicyReference]] = {}
+    for reference in content.policies:
+        policies.setdefault(reference.protected.key, []).append(reference)
+    keys = sorted(accesses.keys() | policies.keys())
+    return [one for key in keys for one in _of_object(key, accesses.get(key, []), policies.get(key, []))]
+
+
+def accessed(content: Content) -> list[Alike]:
+    """The accesses of a statement, sorted by object. Those of one object that list it under the same name and with the
+    same columns are one, with several ways; nothing else is merged, so each access can be told.
+    """
+    ways: dict[tuple[str, str | None, tuple[str, ...]], set[str]] = {}
+    for access in content.accesses:
+        columns = tuple(sorted({column.name for column in access.columns}))
+        ways.setdefault((access.thing.key, access.thing.name, columns), set()).add(access.access)
+    found = (
+        Alike(key, () if name is None else (name,), tuple(sorted(each)), columns)
+        for (key, name, columns), each in ways.items()
+    )
+    return sorted(found)
+
+
+def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]) -> Iterator[Alike]:
+    on_object = [one for one in policies if one.column_name is None]
+    found: dict[tuple[How, frozenset[Rule]], list[tuple[str, list[PolicyReference]]]] = {}
+    columns = _columns(accesses)
+    for column, how in columns.items():
+        on_column = [one for one in policies if one.column_name == column]
+        rules = frozenset((one.policy_key, one.policy_kind, one.policy_name, one.provider) for one in on_column)
+        found.setdefault((how, rules), []).append((column, on_column))
+    for (how, _), alike in found.items():
+        enforced = [*on_object, *(one for _, on_column in alike for one in on_column)]
+        yield _alike(key, how, [column for column, _ in alike], enforced)
+    bare = frozenset((one.access, one.thing.name) for one in accesses if not one.columns)
+    if bare:
+        yield _alike(key, bare, [], on_object)
+    others = [one for one in policies if one.column_name is not None and one.column_name not in columns]
+    if others or (on_object and not accesses):
+        yield _alike(key, frozenset(), [], [*others, *(() if accesses else on_object)])
+
+
+def _columns(accesses: Iterable[Access]) -> dict[str, How]:
+    """Column name -> the ways in which it was read."""
+    found: dict[str, set[tuple[str, str | None]]] = {}
+    for access in accesses:
+        for column in access.columns:
+            found.setdefault(column.name, set()).add((access.access, access.thing.name))
+    return {column: frozenset(how) for column, how in found.items()}
+
+
+def _alike(key: str, how: How, columns: list[str], policies: list[PolicyReference]) -> Alike:
+    names = {name for _, name in how if name is not None}
+    ways = {way for way, _ in how}
+    return Alike(key, tuple(sorted(names)), tuple(sorted(ways)), tuple(sorted(set(columns))), tuple(policies))

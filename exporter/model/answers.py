@@ -1,0 +1,122 @@
+"""The answers of things to a query: everything that it needs beside its own facts.
+
+An object answers each query that mentions it. The end of a version or a setting is known only later, so it is a
+separate answer. A *state* is the path of a version without its object: ``version/QUERY``; ``before/QUERY`` for the
+state before the first recorded query that mentions the object; ``version-after-drop/QUERY`` if an object is read that
+was last dropped. The version of a column is ``STATE/column/NAME``.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+SettingOfQuery = tuple[str, str | None, str, str | None, tuple[str, ...], tuple[str | None, ...]]
+"""A setting: its change, column, property, element, and the names of the element; no names if it is unset. Last the
+value by each name (of a tag); empty if none has one. Grants are
+settings too (:func:`exporter.queries.grants.held_as`). Their names are the key of the granted object, and the places of
+the revokes that also end the grant (:func:`exporter.queries.grants.places`)."""
+Carried = tuple[str, SettingOfQuery, SettingOfQuery]
+"""A setting that follows its renamed column: the query that made it, the setting before and after."""
+Spelled = tuple[str, str | None, str | None]
+"""An object key, with the object's name and account as in the row."""
+
+
+class Ending(Struct, frozen=True, gc=False):
+    """The end of a version. ``until``: when the next version was made or the object was dropped. ``query_id``, ``at``:
+    the DROP that ended it, None if it was not dropped. Times in microseconds since 1970, UTC.
+    """
+
+    until: int | None = None
+    query_id: str | None = None
+    at: int | None = None
+
+
+class Window(Struct, array_like=True, frozen=True, gc=False):
+    """A table's time from its CREATE to its DROP by the same session or request, on one day. ``start``: of the query
+    that created it; ``end``: of the one that dropped it (microseconds since 1970). ``session``, ``request``: empty if
+    they differ.
+    """
+
+    start: int
+    end: int
+    session: str
+    request: str
+
+
+class Signs(Struct, array_like=True, frozen=True, gc=False):
+    """The signs of an object that its name does not show. ``temporary``: when it was first created as TEMPORARY."""
+
+    temporary: int | None
+    windows: tuple[Window, ...]
+
+
+class Dataset(Struct, frozen=True, gc=False):
+    """The OpenLineage dataset of an object, for one of its spellings. ``facets``: a JSON object with the facets that
+    every event has for the dataset (schema, type, hierarchy, data source). ``signs``: that the object may be a helper,
+    None without any.
+    """
+
+    namespace: str
+    name: str
+    facets: bytes
+    signs: Signs | None = None
+
+
+Source = tuple[str, str, str, bool]
+"""A column's source: namespace and name of the dataset, its column, whether it lies beneath a view (a base source)."""
+
+
+class Content(Struct, array_like=True, frozen=True, gc=False):
+    """What a helper held: the sources of its columns, each sorted; and the datasets that it was filled from, as
+    namespace, name and facets (see :class:`Dataset`), sorted.
+    """
+
+    columns: dict[str, list[Source]] = {}
+    inputs: list[tuple[str, str, bytes]] = []
+
+
+class Bridge(Struct, array_like=True, frozen=True, gc=False):
+    """What a query's event says in place of helpers. All are sorted; datasets are namespace and name.
+
+    ``read``     the tables that it read, with what they held, and whether that is all; if not, the table stays an input
+    ``views``    the views that it read; its own row names what is behind them
+    ``hidden``   the helpers that are no outputs
+    ``moved``    the datasets that got the place of a helper by RENAME or SWAP, with the helper and what it held
+    """
+
+    read: list[tuple[str, str, Content, bool]] = []
+    views: list[tuple[str, str]] = []
+    hidden: list[tuple[str, str]] = []
+    moved: list[tuple[str, str, Content]] = []
+
+
+class Answers(Struct, gc=False):
+    """All answers to one query.
+
+    ``states``        object key -> the version in force when the query started, for objects that it read and policies
+    ``columns``       (object key, column) -> the state that wrote the column's data, for source columns, and (at the
+                      query's end) for columns that it renames
+    ``priors``        object key -> the state before the version that the query made; absent if it created the object
+    ``column_priors`` (object key, column) -> the same for a column that it wrote; absent if the column is new
+    ``endings``       object key -> the end of the version that the query made; absent while it is in force
+    ``settings``      (change key, column, property, element key) of a tag or policy that it set or unset -> when that
+                      setting ended (microseconds since 1970); absent while it holds
+    ``carried``       object key -> settings that follow its renamed columns
+    ``lives``         object key -> a number that increases when the object or a column is made anew, for objects read
+    ``datasets``      (object key, name, account) as in the row -> the dataset
+    ``bridge``        what its event says in place of helpers; None if it has to do with none
+    ``parent_job``, ``root_job``  names of the jobs of the parent and the root query; None if they have no row
+    """
+
+    states: dict[str, str] = field(default_factory=dict)
+    columns: dict[tuple[str, str], str] = field(default_factory=dict)
+    priors: dict[str, str] = field(default_factory=dict)
+    column_priors: dict[tuple[str, str], str] = field(default_factory=dict)
+    endings: dict[str, Ending] = field(default_factory=dict)
+    settings: dict[tuple[str, str | None, str, str | None], int] = field(default_factory=dict)
+    carried: dict[str, list[Carried]] = field(default_factory=dict)
+    lives: dict[str, int] = field(default_factory=dict)
+    datasets: dict[Spelled, Dataset] = field(default_factory=dict)
+    bridge: Bridge | None = None
+    parent_job: str | None = None
+    root_job: str | None = None

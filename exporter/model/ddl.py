@@ -1,0 +1,222 @@
+"""The DDL changes of a query, and the settings that they made.
+
+Settings: the atomic properties of a DDL change, and the elements of its compound properties.
+
+Sources: view, "object_modified_by_ddl"; guide, "Examples: Tracking objects modified by a DDL operation".
+
+The DDL changes of a query.
+
+Sources: view, "object_modified_by_ddl" and its usage notes; guide, "Examples: Tracking objects modified by a DDL
+operation".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from hashlib import sha256
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from exporter.input.json_reader import raw_text
+from exporter.input.properties import (
+    COLUMNS,
+    KNOWN_OF_ELEMENT,
+    NULL,
+    Properties,
+    is_of_source,
+    meaning,
+    policies_in,
+    read,
+)
+from exporter.input.row import ChangeDocument, text
+from exporter.model.facts import Change, Setting, Thing
+from exporter.model.grants import grants
+from exporter.model.identifiers import TRUNCATED, normal_domain, segment, usable_id
+from exporter.model.objects import Key, both, key_of, known_text, once, thing_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from exporter.input.properties import Element
+
+__all__ = ["settings"]
+
+_word_begins: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class SettingTarget(Struct, frozen=True, gc=False):
+    """Where a setting belongs: its change, the object, the column (None: the object itself)."""
+
+    change_key: str
+    object_key: str
+    column_name: str | None = None
+
+
+def settings(change_key: str, object_key: str, properties: Properties) -> tuple[Setting, ...]:
+    """The settings of a change, each once, sorted."""
+    place = SettingTarget(change_key, object_key)
+    every = dict.fromkeys(_of_group(place, properties))
+    return tuple(sorted(every, key=_order))
+
+
+def _order(setting: Setting) -> tuple[str, ...]:
+    return (
+        setting.column_name or "",
+        setting.property,
+        setting.element or "",
+        setting.sub_operation or "",
+        setting.value or "",
+    )
+
+
+def _of_group(place: SettingTarget, properties: Properties, without: frozenset[str] = frozenset()) -> Iterator[Setting]:
+    """One setting for each atomic property, and one for each element of a compound property."""
+    for name, value in properties.atoms.items():
+        if name not in without:
+            yield Setting(*_at(place), name, None, None, None, None, NULL if value is None else value)
+    for name, elements in properties.compounds.items():
+        if name in without:
+            continue
+        if name == COLUMNS and place.column_name is None:
+            yield from _of_columns(place, elements)
+        else:
+            for element, one in elements.items():
+                yield _of_element(place, name, element, one)
+
+
+def _of_columns(place: SettingTarget, columns: Mapping[str, Element]) -> Iterator[Setting]:
+    for name, one in columns.items():
+        if known_text(name) is None:
+            continue
+        column = SettingTarget(place.change_key, place.object_key, name)
+        yield _of_element(column, COLUMNS, name, one)
+        if one.inside is not None:
+            yield from _of_group(column, one.inside, KNOWN_OF_ELEMENT)
+
+
+def _of_element(place: SettingTarget, name: str, element: str, one: Element) -> Setting:
+    """The setting of an element. Its ``element_key`` is the key of a tag or policy, None for values and columns."""
+    ident, domain = usable_id(one.atom("objectId")), _element_domain(name)
+    key = None if domain is None else key_of(domain, ident, element)
+    operation, tag = one.atom("subOperationType"), one.atom("tagValue")
+    value = one.bare if one.inside is None else one.atom("value") if tag is None else tag
+    return Setting(*_at(place), name, element, key, ident, None if operation is None else operation.upper(), value)
+
+
+def _at(place: SettingTarget) -> tuple[str, str, str | None]:
+    return place.change_key, place.object_key, place.column_name
+
+
+@lru_cache(maxsize=1_000)
+def _element_domain(name: str) -> str | None:
+    """TAG for ``tags``, MASKING POLICY for ``maskingPolicies`` and so on; None for other properties."""
+    policy = policies_in(name)
+    if policy is not None:
+        return _word_begins.sub(" ", policy[1]).upper() + " POLICY"
+    return "TAG" if name == "tags" else None
+
+
+_SWAP: Final = ("swapTargetDomain", "swapTargetId", "swapTargetName")
+
+
+def properties_of(document: ChangeDocument) -> str | None:
+    """The properties as JSON in canonical form; None if the row has none, or an empty text in their place."""
+    return raw_text(document.properties) or None
+
+
+def change_of(document: ChangeDocument | None, properties: str | None) -> Change | None:
+    """The change; None if the row names no object or its operation is truncated. Its key assumes that it is the only
+    change of its query with this object and operation (see :func:`changes_once`). ``properties``: the result of
+    :func:`properties_of`.
+    """
+    if document is None:
+        return None
+    thing = thing_of(document.object_domain, document.object_id, document.object_name, document.argument_signature)
+    word = text(document.operation_type)
+    operation = "UNKNOWN" if word is None else word.strip(" ").upper()
+    return None if thing is None or operation == TRUNCATED else _change(thing, operation, properties)
+
+
+def _change(thing: Thing, operation: str, properties: str | None) -> Change:
+    given = read(properties)
+    swap_key, swap_domain, swap_id, swap_name = _other(thing, given, _SWAP)
+    source_key, source_domain, source_id, source_name = _other(thing, given, _source(given))
+    key = f"{segment(operation).lower()}/{thing.key}"
+    return Change(
+        change_key=key,
+        thing=thing,
+        operation=operation,
+        new_name=_value(given, "objectName"),
+        swap_key=swap_key,
+        swap_name=swap_name,
+        swap_id=swap_id,
+        swap_domain=swap_domain,
+        source_key=source_key,
+        source_name=source_name,
+        source_id=source_id,
+        source_domain=source_domain,
+        policy_body=_value(given, "policyBody"),
+        comment=_value(given, "comment"),
+        properties="{}" if properties is None else properties,
+        normal=given.normal or "{}",
+        settings=settings(key, thing.key, given),
+        grants=grants(thing, given),
+    )
+
+
+def _value(given: Properties, name: str) -> str | None:
+    """The value of an atomic property; None for a compound one and for a blank or truncated value."""
+    return known_text(given.atoms.get(name))
+
+
+def _source(given: Properties) -> tuple[str, str, str]:
+    """The names of the properties with domain, id and name of the source of a CLONE or LIKE; empty if missing."""
+    ends: dict[str, str] = {}
+    for name in given.atoms:
+        end = is_of_source(name)
+        if end is not None:
+            ends.setdefault(end[1].lower(), name)
+    return ends.get("domain", ""), ends.get("id", ""), ends.get("name", "")
+
+
+def _other(thing: Thing, given: Properties, names: tuple[str, str, str]) -> tuple[str | None, ...]:
+    """Key, domain, id and name of the other object of a change. Without a domain it has that of ``thing``."""
+    domain, ident, name = (_value(given, one) for one in names)
+    if ident is None and name is None:
+        return None, None, None, None
+    normal = normal_domain(domain or thing.domain)
+    return key_of(normal, ident, name), normal, usable_id(ident), name
+
+
+def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
+    """One change per object, operation and properties. If several share the object and the operation, a hash of their
+    properties makes their keys different.
+    """
+    every = once(facts, _says, _one)
+    alike = Counter((one.thing.key, one.operation) for one in every)
+    keyed = [one if alike[one.thing.key, one.operation] == 1 else _told_apart(one) for one in every]
+    return tuple(sorted(keyed, key=attrgetter("change_key")))
+
+
+def _says(fact: Change) -> Key:
+    return fact.thing.key, fact.operation, meaning(fact.normal)
+
+
+def _one(one: Change, other: Change) -> Change:
+    return replace(min(one, other, key=_rank), thing=both(one.thing, other.thing))
+
+
+def _rank(fact: Change) -> Key:
+    """An order for changes that are equal in object, operation and the meaning of their properties."""
+    return fact.normal or "", fact.properties or "", fact.swap_domain or "", fact.source_domain or ""
+
+
+def _told_apart(change: Change) -> Change:
+    key = f"{change.change_key}/{sha256((change.normal or '').encode()).hexdigest()[:16]}"
+    settled = tuple([replace(one, change_key=key) for one in change.settings])
+    return replace(change, change_key=key, settings=settled)

@@ -1,0 +1,268 @@
+"""The facts as tables for ``--outputs facts``, one table per kind of fact, with natural keys.
+
+A table is a dict of column names and Spark SQL types. Rows are plain values; times are texts in UTC, cast later. For
+the keys see :mod:`exporter.model.facts`; ``None`` always means "the row does not say".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import asdict
+
+from exporter.model.identifiers import canonical_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.model.facts import Change, Column, QueryFacts, Thing
+    from exporter.model.object_state import ObjectHistory, Profile
+
+Table = Mapping[str, str]
+Fact = dict[str, Any]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def ddl(table: Table) -> str:
+    """The table as a schema in Spark's DDL: ``query_id string, agents array<…>``."""
+    return ", ".join(f"`{name}` {kind}" for name, kind in table.items())
+
+
+def _fields(text: str) -> dict[str, str]:
+    """Parse ``name type, name type`` into a table; types must not be nested."""
+    pairs = (part.split(maxsplit=1) for part in text.replace("\n", " ").split(",") if part.strip())
+    return {name: " ".join(kind.split()) for name, kind in pairs}
+
+
+_QUERY = "account string not null, query_id string not null"
+_TIMED = f"{_QUERY}, query_start_time timestamp not null"
+_OBJECT = """object_key string not null, kind string not null, domain string, object_id string, object_name string,
+    argument_signature string, data_type string, stage_kind string, location string, object_account string"""
+_COLUMNS = {"columns": "array<struct<column_name: string, column_id: string>>"}
+
+QUERY_HISTORY: Final[Table] = _fields(
+    """query_text string, query_type string, query_tag string, query_parameterized_hash string, session_id string,
+    role_name string, role_type string, warehouse_name string, warehouse_size string, database_name string,
+    schema_name string, end_time timestamp, total_elapsed_time bigint, execution_status string, bytes_scanned bigint,
+    rows_produced bigint, rows_inserted bigint, rows_updated bigint, rows_deleted bigint"""
+)
+"""The columns read from QUERY_HISTORY by query_id; ``total_elapsed_time`` is in milliseconds."""
+
+QUERIES: Final[Table] = {
+    **_fields(
+        f"""{_TIMED}, user_name string not null, parent_query_id string,
+        root_query_id string, event_source string, additional_properties string, invoker_identity string,
+        organization_name string, account_name string, account_locator string"""
+    ),
+    "agents": "array<struct<agent_type: string, agent_id: string, agent_name: string>>",
+    "incomplete": "array<string>",
+    "unknown_columns": "array<string>",
+    "row_count": "int not null",
+    **QUERY_HISTORY,
+    "calls": "bigint",
+}
+"""One row per query, and per interval of AGGREGATE_ACCESS_HISTORY. ``agents``: nearest first. ``incomplete``: sorted
+``PLACE REASON`` for what Snowflake truncated or left without a name, and streams that it does not name. ``row_count``:
+its rows in the view. ``calls``: the number of queries in an interval, which starts at ``query_start_time`` and ends at
+``end_time``; its ``query_id`` is made from its key. NULL for a query.
+"""
+
+ACCESSES: Final[Table] = {**_fields(f"{_TIMED}, access string not null, {_OBJECT}"), **_COLUMNS}
+"""One row per query, ``access`` (DIRECT, BASE, PROVIDER_BASE) and object read; columns sorted by name."""
+
+WRITES: Final[Table] = {**_fields(f"{_TIMED}, {_OBJECT}"), **_COLUMNS}
+"""One row per query and object written."""
+
+DERIVATIONS: Final[Table] = _fields(
+    f"""{_TIMED}, target_key string not null, target_name string, target_column string not null,
+    source_type string not null, {_OBJECT}, source_column string"""
+)
+"""One row per target column, ``source_type`` (DIRECT, BASE) and source; the object columns are the source's.
+``source_column`` is None where the source is a function or procedure."""
+
+POLICY_REFERENCES: Final[Table] = _fields(
+    f"""{_TIMED}, {_OBJECT}, column_name string, column_id string, policy_key string not null,
+    policy_kind string not null, policy_id string, policy_name string, provider boolean not null"""
+)
+"""One row per query, protected object or column (None: the whole object), and policy enforced.
+``policy_kind``: MASKING_POLICY, ROW_ACCESS_POLICY, or another that Snowflake adds."""
+
+JOINS: Final[Table] = _fields(
+    f"{_TIMED}, left_key string not null, left_name string, left_location string, left_account string, "
+    f"join_type string, {_OBJECT}"
+)
+"""One row per join in a query; ``left_*`` are of the object that lists the other, the object columns of the other."""
+
+DDL_CHANGES: Final[Table] = _fields(
+    f"""{_TIMED}, change_key string not null, {_OBJECT},
+    operation string not null, new_name string, swap_key string, swap_name string, swap_id string, swap_domain string,
+    source_key string, source_name string, source_id string, source_domain string,
+    policy_body string, comment string, properties string"""
+)
+"""One row per DDL change. ``operation``: the view's word in upper case. ``properties``: the JSON of the row.
+``swap_*``: the other object of a SWAP; ``source_*``: the source of a CLONE or LIKE."""
+
+DDL_SETTINGS: Final[Table] = _fields(
+    f"""{_TIMED},
+    change_key string not null, object_key string not null, column_name string, property string not null,
+    element string, element_key string, element_id string, sub_operation string, value string"""
+)
+"""One row per atomic property of a change (``element`` is None), or per element of a compound property (tags,
+maskingPolicies, rowAccessPolicies, allowedValues, columns …; ``element``: its name; ``sub_operation``: ADD, DROP,
+ALTER). ``column_name``: the column it is set on, None for the object itself. ``element_key``: the object key of a tag
+or policy."""
+
+OBJECTS: Final[Table] = {
+    **_fields(
+        """account string not null, object_key string not null, kind string not null, object_id string,
+        canonical_name string"""
+    ),
+    **dict.fromkeys(
+        ("domains", "argument_signatures", "data_types", "stage_kinds", "locations", "object_accounts"),
+        "array<string>",
+    ),
+}
+"""One row per object. Each array has all values of an attribute that occur in rows, sorted. ``canonical_name``: only if
+the name is the key."""
+
+NAMES: Final[Table] = _fields(
+    """account string not null, object_key string not null, name string not null, valid_from timestamp not null,
+    valid_until timestamp, last_seen timestamp not null"""
+)
+"""One row per name of an object. ``valid_from``: the first row with the name, or the rename; ``valid_until``: the first
+row with the next name, or when another object took the name or the object was dropped; None for the current name."""
+
+COLUMN_FACTS: Final[Table] = {
+    **_fields("account string not null, object_key string not null, column_name string not null"),
+    "column_ids": "array<string>",
+}
+"""One row per column of an object, identified by name, because sources have no column id."""
+
+FACTS: Final[Mapping[str, Table]] = {
+    "queries": QUERIES,
+    "accesses": ACCESSES,
+    "writes": WRITES,
+    "derivations": DERIVATIONS,
+    "policy_references": POLICY_REFERENCES,
+    "joins": JOINS,
+    "ddl_changes": DDL_CHANGES,
+    "ddl_settings": DDL_SETTINGS,
+    "objects": OBJECTS,
+    "names": NAMES,
+    "columns": COLUMN_FACTS,
+}
+"""The tables below ``facts/``, by name."""
+
+
+def rows_of(facts: QueryFacts) -> Iterator[tuple[str, Fact]]:
+    """The facts of a query as rows, each with the name of its table."""
+    content, query = facts.content, _query(facts)
+    yield "queries", _query_row(facts, query)
+    for access in content.accesses:
+        yield "accesses", query | {"access": access.access} | _object(access.thing) | _columns(access.columns)
+    for write in content.writes:
+        yield "writes", query | _object(write.thing) | _columns(write.columns)
+    for one in content.derivations:
+        target = {"target_key": one.target_key, "target_name": one.target_name, "target_column": one.target_column}
+        source = {"source_type": one.source_type} | _object(one.source) | {"source_column": one.source_column}
+        yield "derivations", query | target | source
+    for policy in content.policies:
+        yield "policy_references", query | _object(policy.protected) | _but(asdict(policy), "protected")
+    for join in content.joins:
+        yield "joins", query | _left(join.left) | {"join_type": join.join_type} | _object(join.right)
+    for change in content.changes:
+        yield from _changed(change, query)
+
+
+def _query(facts: QueryFacts) -> Fact:
+    return {"account": facts.account, "query_id": facts.query_id, "query_start_time": utc(facts.start)}
+
+
+def _query_row(facts: QueryFacts, query: Fact) -> Fact:
+    more = {name: getattr(facts, name) for name in QUERIES if hasattr(facts, name)}
+    told = {"agents": [asdict(one) for one in facts.content.agents], "incomplete": list(facts.content.incomplete)}
+    told["unknown_columns"] = list(facts.unknown_columns)
+    ran = asdict(facts.history)
+    row = query | more | told | ran | {"end_time": None if ran["end_time"] is None else utc(ran["end_time"])}
+    return {name: row[name] for name in QUERIES}
+
+
+def _changed(change: Change, query: Fact) -> Iterator[tuple[str, Fact]]:
+    key = {"change_key": change.change_key}
+    yield (
+        "ddl_changes",
+        query | key | _object(change.thing) | _but(asdict(change), *_NOT_OF_CHANGE),
+    )
+    for setting in change.settings:
+        yield "ddl_settings", query | asdict(setting)
+
+
+_NOT_OF_CHANGE: Final = ("change_key", "thing", "normal", "settings", "grants")
+
+
+def _but(fields: Fact, *names: str) -> Fact:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+def _object(thing: Thing) -> Fact:
+    return {
+        "object_key": thing.key,
+        "kind": thing.kind,
+        "domain": thing.domain,
+        "object_id": thing.object_id,
+        "object_name": thing.name,
+        "argument_signature": thing.signature,
+        "data_type": thing.data_type,
+        "stage_kind": thing.stage_kind,
+        "location": thing.location,
+        "object_account": thing.account,
+    }
+
+
+def _left(thing: Thing) -> Fact:
+    return {
+        "left_key": thing.key,
+        "left_name": thing.name,
+        "left_location": thing.location,
+        "left_account": thing.account,
+    }
+
+
+def _columns(columns: tuple[Column, ...]) -> Fact:
+    return {"columns": [{"column_name": one.name, "column_id": one.column_id} for one in columns]}
+
+
+def rows_of_object(profile: Profile, life: ObjectHistory) -> Iterator[tuple[str, Fact]]:
+    """The facts of an object, its names and its columns as rows, each with the name of its table."""
+    key = {"account": profile.account, "object_key": profile.key}
+    by_name = profile.names and profile.key.startswith(f"{profile.kind}/name/")
+    yield (
+        "objects",
+        {
+            **key,
+            "kind": profile.kind,
+            "object_id": profile.object_id,
+            "canonical_name": canonical_name(min(profile.names)) if by_name else None,
+            "domains": sorted(profile.domains),
+            "argument_signatures": sorted(profile.signatures),
+            "data_types": sorted(profile.data_types),
+            "stage_kinds": sorted(profile.stage_kinds),
+            "locations": sorted(profile.locations),
+            "object_accounts": sorted(profile.accounts),
+        },
+    )
+    for named in life.names:
+        until = None if named.until is None else utc(named.until)
+        when = {"valid_from": utc(named.since), "valid_until": until, "last_seen": utc(named.seen)}
+        yield "names", {**key, "name": named.name, **when}
+    for name in sorted(profile.columns):
+        yield "columns", {**key, "column_name": name, "column_ids": sorted(profile.columns[name])}
+
+
+def utc(micros: int) -> str:
+    """Microseconds since 1970 as an ISO time in UTC: ``2026-03-01T08:00:00.000000Z``."""
+    moment = _EPOCH + timedelta(microseconds=micros)
+    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -1,0 +1,264 @@
+"""Grants: the privileges, roles and shares that a change grants or revokes.
+
+The view records GRANT and REVOKE of a share in the properties ``grant`` and ``revoke``, as JSON with PRIVILEGES, ROLES
+and SECURABLE_OBJECT_…. The accounts of a share are in ``accountsToAdd``, ``accountsToRemove`` and ``accountsToSet``
+(view, "GRANT TO SHARE or REVOKE FROM SHARE properties", "CREATE or ALTER SHARE properties").
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Raw
+
+from exporter.input.properties import MEMBERS_OF_GRANT, as_text, member_of_grant
+from exporter.model.facts import Grant, Thing
+from exporter.model.identifiers import TRUNCATED, is_qualified, normal_domain, segment
+from exporter.model.objects import containers, known_text, thing_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.input.properties import Properties
+
+GRANTED: Final = "granted/"
+"""Prefix of the property name under which a grant is kept among the settings of an object."""
+ANY: Final = "\0"
+"""Stands in a path for all privileges, or for all grantees; it cannot occur in a segment."""
+_ON_ALL: Final = "/on-all/"
+_GRANTEES: Final = frozenset(
+    ("share", "role", "database-role", "application", "application-role", "instance-role", "user-object")
+)
+"""Kinds of grantees. A change of such an object grants something to it; a change of another object grants access to
+that object.
+"""
+_ALL: Final = ("ALL", "ALL PRIVILEGES")
+_ACCOUNTS: Final = {"accountsToSet": False, "accountsToAdd": False, "accountsToRemove": True}
+"""The properties with the accounts of a share -> whether they revoke."""
+_SEVERAL: Final = ("PRIVILEGES", "ROLES")
+"""The members of a grant that have several values."""
+_elements: Final = msgspec.json.Decoder(list[dict[str, Raw] | None] | dict[str, Raw]).decode
+_several: Final = msgspec.json.Decoder(list[Raw]).decode
+_parts: Final = re.compile(
+    rf"{GRANTED}privilege/(?P<privilege>[^/]+)/(?P<place>on.*)/to/(?P<grantee>.+)", re.DOTALL
+).fullmatch
+
+
+def grants(changed: Thing, properties: Properties) -> tuple[Grant, ...]:
+    """What a change of this object grants and revokes, once each, sorted. A grant without an object or grantee is left
+    out; its JSON stays in the settings.
+    """
+    found = {*_told(changed, properties), *_to_accounts(changed, properties)}
+    return tuple(sorted(found, key=lambda grant: (not grant.is_revoked, path_of(grant))))
+
+
+def setting_of_grant(grant: Grant, changed: Thing) -> tuple[str, str]:
+    """A grant as a setting of the changed object: property name, and element (the key of the other object). It holds
+    until the same setting occurs again, or until one of the two objects is dropped.
+    """
+    other = grant.grantee if grant.thing.key == changed.key else grant.thing
+    return f"{GRANTED}{path_of(grant)}", "" if other is None else other.key
+
+
+def path_of(grant: Grant) -> str:
+    """The key of a grant within its change: ``privilege/SELECT/on/VIEW/to/SHARE``, ``of/ROLE/to/SHARE``, and for all
+    objects in a schema ``privilege/SELECT/on-all/TABLE/in/SCHEMA/to/SHARE``.
+    """
+    place = "/on/" if grant.on_all is None else f"{_ON_ALL}{segment(grant.on_all)}/in/"
+    what = "of/" if grant.privilege is None else f"privilege/{_privilege(grant.privilege)}{place}"
+    return f"{what}{grant.thing.key}/to/{ANY if grant.grantee is None else grant.grantee.key}"
+
+
+def places(grant: Grant) -> tuple[str, ...]:
+    """The paths of the REVOKE … ON ALL that also end a grant: for a table ``on-all/TABLE/in/schema/name/D.S`` and
+    ``on-all/TABLE/in/database/name/D``. Derived from the name in the grant; empty if the row gives only an id.
+    """
+    kind, name = grant.on_all or grant.thing.domain, grant.thing.name
+    if kind is None or name is None:
+        return ()
+    return tuple(f"{_ON_ALL[1:]}{segment(kind)}/in/{inside.key}" for inside in containers(grant.thing.kind, name))
+
+
+def is_of_several(revoked: str) -> bool:
+    """Whether a revoke can end several grants, and not only the one with the same path."""
+    return ANY in revoked or _ON_ALL in revoked
+
+
+def takes_back(revoked: str, held: str, covered: Iterable[str]) -> bool:
+    """Whether a revoke ends a grant (both as property names of :func:`held_as`). ``covered``: the result of
+    :func:`places` for the grant. The privilege must be the same or all, the object the same or covered by an ON ALL.
+    """
+    one, other = _parts(revoked), _parts(held)
+    if one is None or other is None:
+        return _is_like(revoked, held)
+    is_of = _is_like(one["privilege"], other["privilege"]) and one["grantee"] == other["grantee"]
+    return is_of and (one["place"] == other["place"] or one["place"] in covered)
+
+
+def _is_like(revoked: str, held: str) -> bool:
+    """Whether the texts are equal; :data:`ANY` in ``revoked`` matches any text."""
+    begins, is_any, ends = revoked.partition(ANY)
+    return held.startswith(begins) and held.endswith(ends) if is_any else held == revoked
+
+
+def _privilege(privilege: str) -> str:
+    return ANY if privilege == ANY else segment(privilege)
+
+
+def json_grants(text: str) -> list[dict[str, Raw]]:
+    """The JSON members of each grant in a property's value by their documented names; empty if the value is not such
+    JSON.
+    """
+    return [_documented(one) for one in _given(text)]
+
+
+def _given(text: str) -> list[dict[str, Raw]]:
+    try:
+        found = _elements(text)
+    except (msgspec.DecodeError, RecursionError):
+        return []
+    return [one or {} for one in (found if isinstance(found, list) else [found])]
+
+
+def _documented(given: dict[str, Raw]) -> dict[str, Raw]:
+    """The members by their documented names, also if they are in another letter case. Of several spellings the
+    documented one counts, or none.
+    """
+    spellings = Counter(map(member_of_grant, given))
+    return {
+        member_of_grant(name): raw
+        for name, raw in given.items()
+        if name in MEMBERS_OF_GRANT or spellings[member_of_grant(name)] == 1
+    }
+
+
+def unknown_forms(changed: Thing, properties: Properties) -> Iterator[str]:
+    """The paths of what is not understood in grants and accounts. A truncated value is not told."""
+    for name in ("grant", "revoke"):
+        text = known_text(properties.atoms.get(name))
+        if text is None or text in {"{}", "[]"} or TRUNCATED in text:
+            continue
+        unknown = [f"{name}.{one}" for each in _given(text) for one in _unknown_members(each)]
+        is_told = any(one for each in json_grants(text) for one in _of_one(changed, each, is_revoked=False))
+        yield from unknown or ([] if is_told else [name])
+    for name in _ACCOUNTS:
+        given = known_text(properties.atoms.get(name))
+        if given is not None and given.startswith(("{", "[")) and not _is_of_names(given.encode()):
+            yield name
+
+
+def _unknown_members(given: dict[str, Raw]) -> Iterator[str]:
+    """The members that the documents do not have, or that have a value of another type."""
+    for name, raw in given.items():
+        value = bytes(raw)
+        is_id = name == "SECURABLE_OBJECT_ID" and value[:1] not in b"{[tf"
+        is_known = value.startswith(b'"') or is_id or (name in _SEVERAL and _is_of_names(value))
+        if value != b"null" and not (name in MEMBERS_OF_GRANT and is_known):
+            yield name
+
+
+def _is_of_names(value: bytes) -> bool:
+    """Whether the value is a JSON array of strings."""
+    try:
+        return value.startswith(b"[") and all(bytes(one).startswith(b'"') for one in _several(value))
+    except (msgspec.DecodeError, RecursionError):
+        return False
+
+
+def _names(raw: Raw | None) -> list[str]:
+    """The names in a JSON array, or the one name that is given as a string."""
+    if raw is None:
+        return []
+    given = bytes(raw)
+    each = _several(given) if given.startswith(b"[") else [raw]
+    names = [known_text(as_text(one)) for one in each if bytes(one).startswith(b'"')]
+    return [name for name in names if name is not None]
+
+
+# --- privileges and roles ---------------------------------------------------------------------------------------------
+
+
+def _told(changed: Thing, properties: Properties) -> Iterator[Grant]:
+    for name in ("grant", "revoke"):
+        for told in json_grants(properties.atoms.get(name) or ""):
+            yield from _of_one(changed, told, is_revoked=name == "revoke")
+
+
+def _of_one(changed: Thing, told: dict[str, Raw], *, is_revoked: bool) -> Iterator[Grant]:
+    thing, on_all = _securable(told)
+    roles = [role for role in map(_role, _names(told.get("ROLES"))) if role is not None]
+    privileges = [one for one in map(_spelled, _names(told.get("PRIVILEGES"))) if one is not None]
+    if changed.kind in _GRANTEES:
+        if thing is not None:
+            yield from (_grant(one, thing, on_all, changed, is_revoked=is_revoked) for one in privileges)
+        yield from (Grant(None, role, None, changed, is_revoked) for role in roles)
+    else:
+        for role in roles:
+            yield from (_grant(one, thing or changed, on_all, role, is_revoked=is_revoked) for one in privileges)
+
+
+def _grant(privilege: str, thing: Thing, on_all: str | None, grantee: Thing, *, is_revoked: bool) -> Grant:
+    """A grant. A revoke of ALL revokes every privilege."""
+    every = is_revoked and privilege in _ALL
+    return Grant(ANY if every else privilege, thing, on_all, grantee, is_revoked)
+
+
+def _securable(told: dict[str, Raw]) -> tuple[Thing | None, str | None]:
+    """The object on which a privilege is granted and None; or a schema or database, and the domain of all objects in it
+    on which it is granted.
+    """
+
+    def field(name: str) -> str | None:
+        raw = told.get(f"SECURABLE_OBJECT_{name}")
+        is_text = raw is not None and (bytes(raw).startswith(b'"') or name == "ID")
+        return as_text(raw) if raw is not None and is_text else None
+
+    domain = field("DOMAIN")
+    thing = thing_of(domain, field("ID"), field("NAME"))
+    if thing is not None:
+        return thing, None
+    kind = normal_domain(domain)
+    return (None, None) if kind is None else (thing_of(field("SCOPE_DOMAIN"), None, field("SCOPE")), kind)
+
+
+def _spelled(privilege: str) -> str | None:
+    return " ".join(privilege.split()).upper() or None
+
+
+def _role(name: str) -> Thing | None:
+    """A role of the account; a qualified name is a database role."""
+    return thing_of("DATABASE ROLE" if is_qualified(name) else "ROLE", None, name)
+
+
+# --- accounts that a share is open to ---------------------------------------------------------------------------------
+
+
+def _to_accounts(changed: Thing, properties: Properties) -> Iterator[Grant]:
+    """The accounts added to and removed from a share. ``accountsToSet`` first removes all accounts."""
+    if changed.kind != "share":
+        return
+    for name, is_revoked in _ACCOUNTS.items():
+        given = properties.atoms.get(name)
+        if given is None:
+            continue
+        if name == "accountsToSet":
+            yield Grant(None, changed, None, None, is_revoked=True)
+        for account in _listed(given):
+            thing = thing_of("ACCOUNT", None, account)
+            if thing is not None:
+                yield Grant(None, changed, None, thing, is_revoked)
+
+
+def _listed(given: str) -> list[str]:
+    """The accounts in a JSON array; any other text is one account, except an object."""
+    if given.startswith("{"):
+        return []
+    if not given.startswith("["):
+        return [given]
+    try:
+        return _names(Raw(given.encode()))
+    except msgspec.DecodeError:
+        return []

@@ -1,0 +1,239 @@
+"""What a row does not say, and what is not understood in it.
+
+Detect what Snowflake truncated in a row or left without a name: ``PLACE TRUNCATED``, ``PLACE UNNAMED``.
+
+Source: view, "Usage notes" (the eight phases of truncation).
+
+What the exporter does not understand in a row: it is exported as far as it is understood, and counted by name.
+
+The lists say what was known when this version was made; docs/input.md has them. Names of columns, tags and other things
+that users named are not in the results.
+
+Sources: view, "Columns", "object_modified_by_ddl"; behaviour changes until bundle 2026_07.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from exporter.input import row as documents
+from exporter.input.properties import read
+from exporter.input.row import (
+    STRUCTURED,
+    AgentDocument,
+    ChangeDocument,
+    Document,
+    GuardedDocument,
+    ReadDocument,
+    Text,
+    WrittenDocument,
+    columns_of,
+    decode,
+    is_path,
+    text,
+)
+from exporter.model.accesses import policy_kind
+from exporter.model.ddl import properties_of
+from exporter.model.grants import unknown_forms
+from exporter.model.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, normal_domain, parts_of, usable_id
+from exporter.model.objects import known_text, thing_of
+
+if TYPE_CHECKING:
+    from exporter.input.row import Row
+
+Objects = Sequence[ReadDocument | WrittenDocument | GuardedDocument | None] | None
+_NO_ID: Final = (None, "0", "-1", "")
+_SENTINEL: Final = f'"{TRUNCATED}"'
+_SENTINEL_BYTES: Final = _SENTINEL.encode()
+_CHANGE: Final = "object_modified_by_ddl"
+
+
+def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) -> tuple[str, ...]:
+    """The sorted texts ``PLACE REASON``. ``properties``: the JSON of the change's properties. ``may_be_cut``: whether
+    the sentinel occurs anywhere in the row.
+    """
+    return tuple(sorted(_every(document, properties, may_be_cut=may_be_cut)))
+
+
+def _every(document: Document, properties: str | None, *, may_be_cut: bool) -> Iterator[str]:
+    for name, objects in _arrays(document):
+        if objects:
+            if may_be_cut and _SENTINEL_BYTES in msgspec.json.encode(objects):  # at any depth
+                yield f"{name} {TRUNCATED}"
+            if _says_nothing_somewhere(objects):
+                yield f"{name} UNNAMED"
+    if any(one is None or _is_nobody(one) for one in document.agents or ()):
+        yield "agents_info UNNAMED"
+    change = document.change
+    if change is not None:
+        if may_be_cut and _is_cut(change, properties):
+            yield f"{_CHANGE} {TRUNCATED}"
+        if change.operation_type is None and change.object_name is None:
+            yield f"{_CHANGE} UNNAMED"
+
+
+def _arrays(document: Document) -> tuple[tuple[str, Objects], ...]:
+    return (
+        ("direct_objects_accessed", document.direct),
+        ("base_objects_accessed", document.base),
+        ("objects_modified", document.modified),
+        ("policies_referenced", document.policies),
+        ("provider_base_objects_accessed", document.provider_base),
+        ("provider_policies_referenced", document.provider_policies),
+    )
+
+
+def _is_cut(change: ChangeDocument, properties: str | None) -> bool:
+    inside = properties is not None and (properties == TRUNCATED or _SENTINEL in properties)
+    return inside or change.object_name == TRUNCATED
+
+
+def _says_nothing_somewhere(objects: Objects) -> bool:
+    """Whether there is an object without id, name and location, or a column without a name."""
+    for one in objects or ():
+        if one is None or _is_nothing(one):
+            return True
+        for column in one.columns or ():
+            if column is None or _is_blank(column.column_name):
+                return True
+    return False
+
+
+def _is_nothing(one: ReadDocument | WrittenDocument | GuardedDocument) -> bool:
+    name = one.location if one.object_name is None else one.object_name
+    if name is None and one.locations:
+        name = one.locations[0]
+    ident = text(one.object_id)
+    return _is_blank(name) and (ident in _NO_ID or (_is_blank(one.object_domain) and usable_id(ident) is None))
+
+
+def _is_nobody(agent: AgentDocument) -> bool:
+    return all(known_text(one) is None for one in (agent.agent_type, agent.agent_id, agent.agent_name))
+
+
+def _is_blank(value: Text) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip(" "))
+
+
+KNOWN_OPERATIONS: Final = frozenset(
+    {
+        *("ALTER", "CREATE", "DROP", "REPLACE", "UNDROP", "REFRESH"),
+        *("DESCRIBE", "SHOW", "SUSPEND", "RESUME", "GRANT", "REVOKE"),
+    }
+)
+KNOWN_EVENT_SOURCES: Final = frozenset({"snowflake_sql", "horizon_irc"})
+KNOWN_DOMAINS: Final = frozenset(
+    {
+        *(*TABLES, *VIEWS, *FUNCTIONS, "PROCEDURE", "DATABASE", "SCHEMA", "STREAM", "STAGE", "SEQUENCE", "COLUMN"),
+        *("TAG", "SHARE", "LISTING", "ROLE", "DATABASE ROLE", "APPLICATION ROLE", "INSTANCE ROLE", "SESSION", "AGENT"),
+        *("MCP SERVER", "POSTGRES INSTANCE", "WAREHOUSE", "USER", "ACCOUNT", "APPLICATION", "APPLICATION PACKAGE"),
+        *("ALERT", "TASK", "PIPE", "FILE FORMAT", "INTEGRATION", "SECRET", "NETWORK RULE", "COMPUTE POOL", "SERVICE"),
+        *("IMAGE REPOSITORY", "NOTEBOOK", "STREAMLIT", "MODEL", "MODULE", "DATASET", "GIT REPOSITORY", "SEMANTIC VIEW"),
+        *("CORTEX SEARCH SERVICE", "FAILOVER GROUP", "REPLICATION GROUP", "CONNECTION", "EXTERNAL VOLUME", "POLICY"),
+        *("MASKING POLICY", "ROW ACCESS POLICY", "AGGREGATION POLICY", "PROJECTION POLICY", "JOIN POLICY"),
+        *("PASSWORD POLICY", "SESSION POLICY", "NETWORK POLICY", "AUTHENTICATION POLICY", "PACKAGES POLICY"),
+        *("PRIVACY POLICY", "FEATURE POLICY", "STORAGE LIFECYCLE POLICY"),
+    }
+)
+"""In normal form (:func:`exporter.queries.identifiers.normal_domain`)."""
+LONGEST: Final = 80
+"""Longest name in the results, in characters."""
+_ARRAYS: Final = tuple(zip(STRUCTURED[:6], documents.Document.__struct_fields__[:6], strict=True))
+_SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
+_SHORT: Final = 4 * 1024
+
+
+def not_understood(row: Row) -> tuple[str, ...]:
+    """What is not understood: ``column NAME``, ``property PATH``, ``operation NAME``, ``domain NAME``,
+    ``event_source NAME``; sorted.
+    """
+    of_content = _of_content(row.content) if len(row.content) > _SHORT else _kept(row.content)
+    source = known_text(row.event_source)
+    is_new = source is not None and source.strip(" ").lower() not in KNOWN_EVENT_SOURCES
+    if row.unknown_columns is None and not is_new:
+        return of_content
+    names = () if row.unknown_columns is None else columns_of(row.unknown_columns)
+    columns = [_named("property" if is_path(name) else "column", name) for name in names]
+    return tuple(sorted({*of_content, *columns, *([_named("event_source", source or "")] if is_new else ())}))
+
+
+def _of_content(content: bytes) -> tuple[str, ...]:
+    return tuple(sorted(set(_of_document(decode(content)))))
+
+
+_kept: Final = lru_cache(maxsize=8_000)(_of_content)
+
+
+def _named(what: str, name: str) -> str:
+    return f"{what} {name if len(name) <= LONGEST else name[:LONGEST] + '…'}"
+
+
+def _of_document(document: documents.Document) -> Iterator[str]:
+    for name, field in _ARRAYS:
+        for one in getattr(document, field) or ():
+            if one is not None:
+                yield from _of_object(one, name)
+    if document.change is not None:
+        yield from _of_change(document.change)
+
+
+def _of_object(one: Any, name: str) -> Iterator[str]:
+    yield from _domain(one.object_domain)
+    if _identifies_nothing(one):
+        yield f"property {name}[].objectId"
+    for policy in getattr(one, "policies", None) or ():
+        yield from _policy(policy)
+    for join in getattr(one, "join_objects", None) or ():
+        for side in (join.node, join.join_object) if join is not None else ():
+            yield from _domain(None if side is None else side.object_domain)
+    for column in one.columns or ():
+        for policy in getattr(column, "policies", None) or ():
+            yield from _policy(policy)
+        for sources in _SOURCES:
+            for source in getattr(column, sources, None) or ():
+                yield from _domain(None if source is None else source.object_domain)
+
+
+def _identifies_nothing(one: documents.ObjectDocument) -> bool:
+    """Whether the object has an id, but no kind, name or location, so that nothing says what it is."""
+    ident, domain = known_text(one.object_id), normal_domain(text(one.object_domain))
+    is_named = domain is not None or known_text(one.object_name) or known_text(one.location) or one.locations
+    return ident not in {None, "0", "-1"} and not is_named
+
+
+def _policy(policy: documents.PolicyDocument | None) -> Iterator[str]:
+    if policy is not None:
+        yield from _domain(policy_kind(policy.policy_kind))
+
+
+def _domain(domain: documents.Text) -> Iterator[str]:
+    normal = normal_domain(text(domain))
+    if normal is not None and normal not in KNOWN_DOMAINS:
+        yield _named("domain", normal)
+
+
+def _of_change(change: ChangeDocument) -> Iterator[str]:
+    yield from _domain(change.object_domain)
+    word = text(change.operation_type)
+    operation = None if word is None else word.strip(" ").upper()
+    if operation not in {None, "", TRUNCATED, *KNOWN_OPERATIONS}:
+        yield _named("operation", operation or "")
+    properties = read(properties_of(change))
+    for path in properties.unknown:
+        yield _named("property", path)
+    thing = thing_of(change.object_domain, change.object_id, change.object_name, change.argument_signature)
+    for path in () if thing is None else unknown_forms(thing, properties):
+        yield _named("property", path)
+    own, new = (
+        parts_of(name or "")
+        for name in (known_text(text(change.object_name)), known_text(properties.atoms.get("objectName")))
+    )
+    if 0 < len(new) < len(own):
+        yield "property objectName"
+    for name, value in properties.atoms.items():
+        if name.lower().endswith(("targetdomain", "sourcedomain")):
+            yield from _domain(value)

@@ -1,0 +1,372 @@
+"""The story of an object: it receives the mentions of the object in order of time and answers the queries.
+
+One PROV entity per table would be invalid: two writes would generate it twice, and an INSERT from a table into itself
+would derive it from itself. So a query makes a new version of an object if it writes, creates, replaces or restores it,
+or adds, drops or renames its columns by DDL. A read uses the latest version before its start, in the order of (time,
+query id), so that there are no cycles. A version exists from the end of the query that made it, or from its start if
+QUERY_HISTORY gives no end (PROV-CONSTRAINTS, 6.1). Reads count at the start of their query, changes at its end: a
+query does not read what it writes itself.
+
+A version that writes some columns leaves the others unchanged. So columns have their own versions, one for each version
+of the object that wrote the column, in a chain that begins when the object is created.
+
+The state of a story is bounded by its object (its columns, names, settings), not by the number of mentions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from exporter.model.answers import Carried, Ending, SettingOfQuery
+from exporter.model.clones import Copies, Copy, Inferred, Moment
+from exporter.model.identifiers import segment
+from exporter.model.object_state import (
+    NEVER,
+    Drop,
+    Names,
+    ObjectHistory,
+    Rename,
+    Requester,
+    SettingInForce,
+    SettingsInForce,
+    Take,
+)
+from exporter.model.views import Definition, Shown, Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from exporter.model.object_state import Over
+
+_BEFORE: Final = "before/"
+_GONE: Final = "version-after-drop/"
+
+
+class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
+    """The mention of an object at the start of a query. ``reads``: whether the query needs the version in force.
+    ``columns``: its source columns. ``names``: names of the object that are seen (0) or given (1). ``settings``: change
+    key, column, property, element, and the names of the element. ``shows``: what the query shows of the sources of a
+    view or stream.
+    """
+
+    reads: bool = False
+    columns: tuple[str, ...] = ()
+    names: tuple[tuple[int, str], ...] = ()
+    settings: tuple[SettingOfQuery, ...] = ()
+    shows: Shown | None = None
+
+
+class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
+    """The mention of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
+    :class:`exporter.queries.effects.Effect`. ``renamed``: former names of columns; ``carries``: their renames.
+    ``written``: columns, and whether they are new. ``lost``: columns that are dropped.
+    """
+
+    drops: bool = False
+    makes: bool = False
+    creates: bool = False
+    renamed: tuple[str, ...] = ()
+    written: tuple[tuple[str, bool], ...] = ()
+    lost: tuple[str, ...] = ()
+    empties: bool = False
+    carries: tuple[Rename, ...] = ()
+
+
+class ObjectAnswer(Struct, array_like=True, gc=False):
+    """One answer of an object to a query, a part of :class:`exporter.things.answers.Answers`."""
+
+    object_key: str
+    state: str | None = None
+    columns: dict[str, str] | None = None
+    prior: str | None = None
+    column_priors: dict[str, str] | None = None
+    ending: Ending | None = None
+    settings: list[tuple[SettingOfQuery, int]] | None = None
+    life: int = 0
+    carried: list[Carried] | None = None
+
+
+class SavedHistory(Struct, array_like=True, gc=False):
+    """The state of a story at the end of a day, from which the next day continues."""
+
+    first: str | None
+    made: Requester | None
+    dropped: str | None
+    last_made: str | None
+    last_created: str | None
+    columns: dict[str, str]
+    held: list[SettingInForce]
+    drops: list[Drop]
+    drops_of_elements: dict[str, list[Drop]]
+    taken_elements: dict[str, Take]
+    unrecorded: dict[str, Ending | None]
+    unrecorded_columns: list[tuple[str, str]]
+    names: list[tuple[str, int, int]]
+    definitions: list[Definition]
+    taken: Take | None
+    moments: dict[str, Moment]
+    copies: list[Copy]
+    lost: list[str]
+    passed: tuple[int, str]
+    created: int | None = None
+
+
+class VersionHistory:
+    """The story of the object ``key``. Pass :class:`Started` and :class:`Ended` in order of time, then call
+    :meth:`told`.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self._made: Requester | None = None  # the query that made the version in force; None if dropped or not recorded
+        self._dropped: str | None = None  # the query that dropped it, if that was after the last version
+        self._first: str | None = None  # the query that mentioned it first; the state before the record is named by it
+        self._last_made: str | None = None
+        self._last_created: str | None = None
+        self._columns: dict[str, str] = {}
+        self._holding = SettingsInForce()
+        self._unrecorded: dict[str, Ending | None] = {}
+        self._unrecorded_columns: set[tuple[str, str]] = set()
+        self._names = Names()
+        self._sources = Sources()
+        self.copies = Copies()
+        self.passed = NEVER, ""  # time and query of the last mention
+        self._lost: set[str] = set()  # columns that were dropped or renamed
+        self._taken: Take | None = None  # who took its name after all that is known of it
+        self._life = 0  # increases when a new chain of versions begins, of the object or of a column
+
+    # --- the start of a query -----------------------------------------------------------------------------------------
+
+    def starts(self, asker: Requester, at: int, said: UseAtStart) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        """Answers to this query, and later answers to earlier ones. ``at``: its start (microseconds since 1970)."""
+        self._first = self._first or asker.query_id
+        if said.names:
+            self._names.hear(at, said.names)
+        for setting in said.settings:
+            yield from self._tell(self._holding.set(asker, at, setting))
+        if said.reads or said.columns:
+            state = self._touched(self._in_force())
+            columns = {column: self._column(column) for column in said.columns}
+            yield asker, ObjectAnswer(self.key, state, columns or None, life=self._life)
+        if said.shows is not None:
+            self._sources.sees(said.shows, asker.query_id, at, self._in_force())
+
+    def _tell(self, over: Iterable[Over]) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        """Answers to the queries whose settings have ended."""
+        for asker, setting, until in over:
+            yield asker, ObjectAnswer(self.key, settings=[(setting, until)])
+
+    # --- the end of a query -------------------------------------------------------------------------------------------
+
+    def ends(self, asker: Requester, at: int, done: UseAtEnd) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        """The same for its changes: columns are renamed, the object is dropped, a version is made, columns written."""
+        self._first = self._first or asker.query_id
+        columns = {column: self._column(column) for column in done.renamed}
+        self._life += _begins_anew(done, is_dropped=self._dropped is not None)
+        if columns:
+            self._touched(self._in_force())
+        yield from self._tell(self._holding.lose(done.lost, at))
+        over, carried = self._holding.rename(asker, at, done.carries)
+        yield from self._tell(over)
+        if carried:
+            yield asker, ObjectAnswer(self.key, carried=carried)
+        if done.drops:
+            yield from self._drop(asker, at)
+        prior = None
+        if done.makes:
+            yield from self._next(Ending(until=at))
+            if done.creates:
+                self._sources.ends(at, creates=True)
+            elif self._dropped is not None:
+                self._sources.is_restored()
+            yield from self._tell(self._holding.make(asker, at, creates=done.creates))
+            anew = done.creates or done.empties
+            prior = None if anew else self._touched(self._last_made or self._initial())
+            self._make(asker, anew=anew)
+        self._lost.update(done.renamed, done.lost)
+        priors = {}
+        for column, is_new in done.written:
+            self._lost.discard(column)
+            is_kept = not (is_new or self._last_created == asker.query_id)
+            before = self._write(asker.query_id, column, is_kept=is_kept)
+            if is_kept:
+                priors[column] = before
+        if columns or prior or priors:
+            yield asker, ObjectAnswer(self.key, None, columns or None, prior, priors or None)
+
+    def _drop(self, asker: Requester, at: int) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        self._holding.drop(asker, at)
+        self._sources.ends(at)
+        state = self._touched(self._in_force())
+        yield from self._next(Ending(at, asker.query_id, at))
+        if not state.startswith("version/"):
+            self._unrecorded[state] = Ending(None, asker.query_id, at)
+        self._made, self._dropped = None, asker.query_id
+
+    def _next(self, ending: Ending) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        """The answer to the query that made the version in force: how it ended."""
+        if self._made is not None:
+            yield self._made, ObjectAnswer(self.key, ending=ending)
+
+    def _make(self, asker: Requester, *, anew: bool) -> None:
+        self._made, self._dropped = asker, None
+        self._last_made = _version(asker.query_id)
+        if anew:
+            self._last_created = asker.query_id
+            self._columns = {}
+            self._lost = set()
+
+    def _write(self, query_id: str, column: str, *, is_kept: bool) -> str:
+        """Record that the query wrote the column. Returns the column's state before."""
+        before = self._columns.get(column)
+        if before is None:
+            before = self._chain()
+            if is_kept:
+                self._unrecorded_columns.add((column, before))
+        self._columns[column] = _version(query_id)
+        return before
+
+    # --- states -------------------------------------------------------------------------------------------------------
+
+    def _in_force(self) -> str:
+        if self._made is not None:
+            return _version(self._made.query_id)
+        return self._initial() if self._dropped is None else _GONE + segment(self._dropped)
+
+    def _initial(self) -> str:
+        """The state before the first recorded query; it differs between exports of different periods."""
+        assert self._first is not None, "nobody mentioned the object"
+        return _BEFORE + segment(self._first)
+
+    def _touched(self, state: str) -> str:
+        """The state. If no recorded query made it, note that something refers to it, so that it gets a node."""
+        if not state.startswith("version/"):
+            self._unrecorded.setdefault(state, None)
+        return state
+
+    def _chain(self) -> str:
+        return self._initial() if self._last_created is None else _version(self._last_created)
+
+    def _column(self, column: str) -> str:
+        """The state that wrote the column's present data."""
+        if self._dropped is not None:
+            state = self._in_force()
+        elif column in self._columns:
+            return self._columns[column]
+        else:
+            state = self._chain()
+        self._unrecorded_columns.add((column, state))
+        return state
+
+    # --- copies of the object -----------------------------------------------------------------------------------------
+
+    def passes(self, before: tuple[int, str] | None) -> None:
+        """Note the state at each CLONE of its schema or database that began before a time and query; at all if None."""
+        for event in self.copies.pass_by(before):
+            name, seen = self._names.present() or ("", 0)
+            state = "" if self._dropped is not None or self._first is None else self._in_force()
+            chain = self._chain() if state else ""
+            self.copies.at(event, Moment(state, dict(self._columns), chain, sorted(self._lost), name, seen))
+
+    def inferred(self, columns: Collection[str]) -> list[Inferred]:
+        """The copies of the object that CLONEs of its schema or database made. ``columns``: its columns in all rows."""
+        if not self.copies.any:
+            return []
+        # Columns that no recorded query wrote are as old as the present chain of versions.
+        unwritten = {(column, self._chain()) for column in columns if column not in self._columns}
+        return list(self.copies.inferred(self._taken, unwritten | self._unrecorded_columns))
+
+    def chapter(self) -> SavedHistory:
+        """The present state of the story, from which :meth:`going_on` continues."""
+        return SavedHistory(
+            self._first,
+            self._made,
+            self._dropped,
+            self._last_made,
+            self._last_created,
+            self._columns,
+            *self._holding.kept(),
+            self._unrecorded,
+            sorted(self._unrecorded_columns),
+            self._names.held(),
+            self._sources.definitions,
+            self._taken,
+            *self.copies.kept(),
+            sorted(self._lost),
+            self.passed,
+            self._sources.created,
+        )
+
+    def going_on(self, before: SavedHistory) -> None:
+        """Continue from a chapter. To be called before any mention."""
+        self._first, self._made, self._dropped = before.first, before.made, before.dropped
+        self._last_made, self._last_created, self._columns = before.last_made, before.last_created, before.columns
+        self._holding = SettingsInForce(before.held, before.drops)
+        for element, drops in before.drops_of_elements.items():
+            self._holding.hear(element, drops, before.taken_elements.get(element))
+        self._taken = before.taken
+        self._unrecorded, self._unrecorded_columns = before.unrecorded, set(before.unrecorded_columns)
+        self._names = Names(before.names)
+        self._sources = Sources(before.definitions, before.created)
+        self.copies = Copies(before.moments, before.copies)
+        self._lost, self.passed = set(before.lost), before.passed
+
+    def hears_of(self, element: str, drops: list[Drop], taken: Take | None) -> None:
+        """Record when a tag or policy that is set on the object was dropped, and who took its name."""
+        self._holding.hear(element, drops, taken)
+
+    def is_taken(self, take: Take | None) -> None:
+        """Record who took the object's name after all that is known of it; None if that is not so any more."""
+        self._taken = take
+
+    def over(self) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        """After all mentions: answers to the query whose version ended because the object's name was taken, and to
+        those whose settings do not hold because of that or of a drop. A later day can revert each of them.
+        """
+        if self._taken is not None and self._made is not None:
+            yield self._made, ObjectAnswer(self.key, ending=_by_take(self._taken))
+        yield from self._tell(self._holding.over(self._taken))
+
+    def taken_state(self) -> tuple[str, Ending] | None:
+        """The state that no recorded query made, if it ended because the object's name was taken. A later day can
+        revert it. None for an object that only a parent names whose row is of a later day: its state begins there.
+        """
+        if self._taken is None or self._first is None or self._made is not None or self._dropped is not None:
+            return None
+        return self._initial(), _by_take(self._taken)
+
+    def told(self, seen: dict[str, tuple[int, int]]) -> ObjectHistory:
+        """The result of the story. ``seen``: name -> first and last time it was seen on the object."""
+        taken = None if self._taken is None else self._taken[0]
+        return ObjectHistory(
+            self._names.told(seen, taken, None if self._dropped is None else self._holding.dropped),
+            dict(sorted(self._unrecorded.items())),
+            set(self._unrecorded_columns),
+            sources=list(self._sources.all(taken)),
+        )
+
+
+def _by_take(take: Take) -> Ending:
+    at, query_id = take
+    return Ending(at, query_id, at)
+
+
+def _begins_anew(done: UseAtEnd, *, is_dropped: bool) -> bool:
+    """Whether a new chain of versions begins: another object, or another column of the same name.
+
+    The number of chains so far is part of each answer. It only shows whether two reads of a day used the same chain.
+    """
+    return (
+        done.drops
+        or done.creates
+        or done.empties
+        or is_dropped
+        or bool(done.renamed)
+        or any(is_new for _, is_new in done.written)
+    )
+
+
+def _version(query_id: str) -> str:
+    return f"version/{segment(query_id)}"

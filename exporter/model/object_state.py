@@ -1,0 +1,370 @@
+"""The state of an object at a time: its names, its settings, and what is known at its end.
+
+The settings of an object that are in force (tags, policies, grants), and when they end.
+
+A setting ends when the same is set or unset again, when its column is dropped, or when the object or the tag or policy
+is dropped. UNDROP restores the settings. An object that is created after a DROP does not inherit settings.
+
+The names of an object and their periods, derived from its mentions in order of time.
+
+What is known about a thing after all its mentions: its own nodes and events are derived from it.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import Struct, field
+
+from exporter.model.answers import Carried, Ending, SettingOfQuery
+from exporter.model.grants import is_of_several, takes_back
+from exporter.model.identifiers import match_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Rename = tuple[str, str, str]
+"""Former and new name of a column, and the key of the change that renames it."""
+SettingKey = tuple[str | None, str, str | None]
+"""Column, property, element: a later setting with the same key replaces the earlier one."""
+
+
+class Requester(NamedTuple):
+    """A query that mentions an object. ``address``: where its answers are sent; the story does not interpret it."""
+
+    query_id: str
+    address: str
+
+
+class SettingInForce(NamedTuple):
+    """A setting in force: the query that made it, the setting, its time (microseconds since 1970)."""
+
+    asker: Requester
+    said: SettingOfQuery
+    since: int
+
+
+Over = tuple[Requester, SettingOfQuery, int]
+"""A setting that has ended: the query that made it, the setting, its end (microseconds since 1970)."""
+
+
+class SettingsInForce:
+    """The settings of one object. ``drops``: its drops since its last version."""
+
+    def __init__(self, held: Iterable[SettingInForce] = (), drops: Iterable[Drop] = ()) -> None:
+        self._held = {one.said[1:4]: one for one in held}
+        self._drops = list(drops)
+        self._of_elements: dict[str, list[Drop]] = {}
+        self._taken: dict[str, Take] = {}
+
+    def kept(self) -> tuple[list[SettingInForce], list[Drop], dict[str, list[Drop]], dict[str, Take]]:
+        """The state for the next day: settings, drops of the object, drops of the tags and policies set on it, and who
+        took their names.
+        """
+        return list(self._held.values()), self._drops, self._of_elements, self._taken
+
+    def hear(self, element: str, drops: Iterable[Drop], taken: Take | None = None) -> None:
+        """Record all known drops and UNDROPs of a tag or policy, in order of time, and who took its name."""
+        self._of_elements[element] = list(drops)
+        self._taken.pop(element, None)
+        if taken is not None:
+            self._taken[element] = taken
+
+    def set(self, asker: Requester, at: int, setting: SettingOfQuery) -> Iterator[Over]:
+        """Apply a setting. Gives the settings that it ends."""
+        for key in self._replaced(setting):
+            yield self._end(key, at)
+        if setting[4]:
+            self._held[setting[1:4]] = SettingInForce(asker, setting, at)
+
+    def _replaced(self, setting: SettingOfQuery) -> list[SettingKey]:
+        """The settings that this one replaces; several if all privileges, or grants on all objects, are revoked."""
+        key, names = setting[1:4], setting[4]
+        if names or not is_of_several(key[1]):
+            return [key] if key in self._held else []
+        return [one for one, held in self._held.items() if takes_back(key[1], one[1], held.said[4])]
+
+    def lose(self, columns: Iterable[str], at: int) -> Iterator[Over]:
+        """Apply the drop of columns. Gives the settings that it ends."""
+        lost = set(columns)
+        for key in [key for key in self._held if key[0] in lost]:
+            yield self._end(key, at)
+
+    def rename(self, asker: Requester, at: int, renames: Iterable[Rename]) -> tuple[list[Over], list[Carried]]:
+        """Apply the rename of columns: their settings end, and hold from then on under the new names. Gives both. What
+        does not hold because its tag or policy is dropped is not carried.
+        """
+        names = {former: (new, change) for former, new, change in renames}
+        moved = [(key, *names[key[0]]) for key in self._held if key[0] in names]
+        kept = [one for one in moved if self._dropped(self._held[one[0]].said, self._held[one[0]].since, at) is None]
+        before = [self._held[key] for key, _, _ in kept]
+        over = [self._end(key, at) for key, _, _ in moved]
+        carried: list[Carried] = []
+        for held, (_, new, change) in zip(before, kept, strict=True):
+            said: SettingOfQuery = (change, new, *held.said[2:])
+            over += [self._end(key, at) for key in [said[1:4]] if key in self._held]
+            self._held[said[1:4]] = SettingInForce(asker, said, at)
+            carried.append((held.asker.query_id, held.said, said))
+        return over, carried
+
+    def drop(self, asker: Requester, at: int) -> None:
+        """Record that the object is dropped."""
+        self._drops.append((at, asker.query_id, "DROP"))
+
+    @property
+    def dropped(self) -> int | None:
+        """When the object was dropped last, None if it was not dropped since its last version."""
+        return self._drops[-1][0] if self._drops else None
+
+    def make(self, asker: Requester, at: int, *, creates: bool) -> Iterator[Over]:
+        """Apply a new version after a drop. If it is created anew, gives the former settings, which end."""
+        if creates and self._drops:
+            for key, held in list(self._held.items()):
+                if held.asker != asker and _dropped(self._drops, held.since, at) is not None:
+                    yield self._end(key, at)
+        self._drops = []
+
+    def over(self, taken: Take | None = None) -> Iterator[Over]:
+        """The settings that do not hold now because of a drop, but may hold again after an UNDROP; or because another
+        object took the name of this one (``taken``), or of the tag or policy, but may hold if that one is shown again.
+        """
+        for asker, said, since in self._held.values():
+            takes = (taken, self._taken.get(said[3] or ""))
+            ends = [self._dropped(said, since), *(take[0] for take in takes if take is not None and take[0] >= since)]
+            until = min((end for end in ends if end is not None), default=None)
+            if until is not None:
+                yield asker, said, until
+
+    def _end(self, key: SettingKey, at: int) -> Over:
+        asker, said, since = self._held.pop(key)
+        until = self._dropped(said, since, at)
+        return asker, said, at if until is None else until
+
+    def _dropped(self, said: SettingOfQuery, since: int, until: int | None = None) -> int | None:
+        """When the setting ended because the object or its tag or policy was dropped; None if it did not."""
+        drops = self._drops, self._of_elements.get(said[3] or "", ())
+        ends = [end for end in (_dropped(one, since, until) for one in drops) if end is not None]
+        return min(ends, default=None)
+
+
+def _dropped(drops: Iterable[Drop], since: int, until: int | None = None) -> int | None:
+    """The time of a drop between ``since`` and ``until`` that no UNDROP reverted by then; None if there is none."""
+    found: int | None = None
+    for at, _, operation in drops:
+        if since <= at and (until is None or at <= until):
+            found = None if operation == "UNDROP" else at if found is None else found
+    return found
+
+
+class Names:
+    """A name begins when it is first seen, or with the RENAME or SWAP that gives it. It ends when another is seen, when
+    another object takes it, or when the object is dropped. Another spelling of the name is no other name: the first one
+    stays.
+    """
+
+    def __init__(self, held: Iterable[tuple[str, int, int]] = ()) -> None:
+        self._at = 0
+        self._pending: dict[str, int] = {}
+        self._held = list(held)
+
+    def held(self) -> list[tuple[str, int, int]]:
+        """The names in order, each with the times when it was first and last seen."""
+        self._settle()
+        return self._held
+
+    def present(self) -> tuple[str, int] | None:
+        """The present name and when it was last seen; None if there is none."""
+        if self._pending:
+            return max((after, name) for name, after in self._pending.items())[1], self._at
+        return (self._held[-1][0], self._held[-1][2]) if self._held else None
+
+    def hear(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
+        if at != self._at:
+            self._settle()
+            self._at = at
+        for after, name in names:
+            # A given name is later than a name that is seen at the same time, so each name begins once at a time.
+            self._pending[name] = max(after, self._pending.get(name, 0))
+
+    def _settle(self) -> None:
+        for _, name in sorted((after, name) for name, after in self._pending.items()):
+            if self._held and match_name(self._held[-1][0]) == match_name(name):
+                self._held[-1] = *self._held[-1][:2], self._at
+            else:
+                self._held.append((name, self._at, self._at))
+        self._pending = {}
+
+    def told(
+        self, seen: dict[str, tuple[int, int]], taken: int | None = None, dropped: int | None = None
+    ) -> list[Named]:
+        """The names with their periods. ``seen``: name -> when it was first and last seen. ``taken``: when another
+        object took the last name; ``dropped``: when the object was dropped, which ends no name that is seen after that.
+        The statement that takes it can read the object, so a name holds while it is seen.
+        """
+        self._settle()
+        held = self._held
+        if len({match_name(name) for name in chain((name for name, _, _ in held), seen)}) < 2:
+            held = [_whole(seen)] if seen else []
+        if not held:
+            return []
+        last_seen = held[-1][2]
+        over = [taken] if taken is not None else []
+        if dropped is not None and dropped >= last_seen:
+            over.append(dropped)
+        end = max(min(over), last_seen + 1) if over else None
+        ends = [*(since for _, since, _ in held[1:]), end]
+        return [Named(since, name, until, last) for (name, since, last), until in zip(held, ends, strict=True)]
+
+
+def _whole(seen: dict[str, tuple[int, int]]) -> tuple[str, int, int]:
+    """The spellings of one name as one: the first of them, and when any was first and last seen."""
+    since, name = min((first, name) for name, (first, _) in seen.items())
+    return name, since, max(last for _, last in seen.values())
+
+
+Fate = tuple[int, str, str, str]
+"""The latest query that wrote or changed an object: its end (microseconds since 1970), its id, OpenLineage's
+``lifecycleStateChange`` (empty for a plain write), and the name before a RENAME (else empty).
+"""
+Comment = tuple[int, str, str]
+"""The latest query that set an object's comment, or created it: its end (microseconds since 1970), its id, and the
+comment (empty where there is none since).
+"""
+Drop = tuple[int, str, str]
+"""Time (microseconds since 1970), query id, DROP or UNDROP."""
+Sign = tuple[int, int, bool, str, str]
+"""A CREATE or DROP: start and end (microseconds since 1970), whether it is a DROP, session and request (or empty)."""
+Take = tuple[int, str]
+"""Time (microseconds since 1970) and query id of the CREATE or REPLACE of another object that took a name."""
+NEVER: Final = -(1 << 62)
+"""A time before all others."""
+
+
+class Event(NamedTuple):
+    """A schema or database is made, dropped, restored or renamed (:class:`exporter.queries.clones.Remade`) by a query:
+    its end, id and start (microseconds since 1970). Events sort by their end.
+    """
+
+    end: int
+    query_id: str
+    start: int
+    change_key: str
+    target: str
+    source: str
+    operation: str = ""
+
+
+class Profile(Struct, gc=False):
+    """The attributes of an object in all rows, independent of order (:class:`Life` has what depends on time).
+
+    Sets of all values in the rows: ``domains``, ``signatures``, ``data_types``, ``stage_kinds``, ``locations``,
+    ``accounts`` (the row's accountName). ``names``: name -> first and last time it was seen on the object (microseconds
+    since 1970). ``columns``: name -> ids. ``renamed_from``: new name of a column -> former names. ``old_names``: a name
+    given by RENAME TO -> the names before it (None: the row had none). ``given``: names that a RENAME or SWAP gave to
+    an object with an id. ``fates``: name -> the latest write or change under this name; ``comment``: the one in force,
+    None where no row sets one; both only if events are made.
+
+    ``made``: the earliest start of a query that created it; ``temporary``: the same for CREATE TEMPORARY; ``unclear``:
+    whether a query wrote it and its row does not say from what; only if events are made and helpers are bridged.
+    ``shown``: the latest query that names the object: its start, or its end if it writes or changes the object; its id.
+    ``called``: the latest name: when it was seen, whether a RENAME or SWAP gave it, the name. ``first``: the first
+    query that names it: its start, its id, whether it creates the object. ``changed``: the earliest end of a query that
+    makes a version of it or drops it; ``made_first``: of one that makes a version: its end, its id, whether the version
+    has what the object had before.
+
+    In an update these are of the current day only: ``signs``: its CREATEs and DROPs; ``drops`` and UNDROPs of the
+    object; ``elements``: keys of tags and policies set on it, of what was granted to it, and of its grantees;
+    ``takes``: each CREATE or REPLACE of the object: its end, query id, and the name that it took; ``remade``: of a
+    schema or database.
+    """
+
+    account: str
+    key: str
+    object_id: str | None = None
+    domains: set[str] = field(default_factory=set)
+    signatures: set[str] = field(default_factory=set)
+    data_types: set[str] = field(default_factory=set)
+    stage_kinds: set[str] = field(default_factory=set)
+    locations: set[str] = field(default_factory=set)
+    accounts: set[str] = field(default_factory=set)
+    names: dict[str, tuple[int, int]] = field(default_factory=dict)
+    columns: dict[str, set[str]] = field(default_factory=dict)
+    renamed_from: dict[str, set[str]] = field(default_factory=dict)
+    old_names: dict[str, set[str | None]] = field(default_factory=dict)
+    given: set[str] = field(default_factory=set)
+    fates: dict[str, Fate] = field(default_factory=dict)
+    comment: Comment | None = None
+    drops: set[Drop] = field(default_factory=set)
+    elements: set[str] = field(default_factory=set)
+    made: int | None = None
+    temporary: int | None = None
+    unclear: bool = False
+    signs: set[Sign] = field(default_factory=set)
+    shown: tuple[int, str] = (NEVER, "")
+    called: tuple[int, int, str] = (NEVER, 0, "")
+    takes: set[tuple[int, str, str]] = field(default_factory=set)
+    remade: set[Event] = field(default_factory=set)
+    first: tuple[int, str, bool] = (-NEVER, "", False)
+    changed: int | None = None
+    made_first: tuple[int, str, bool] = (-NEVER, "", False)
+
+    @property
+    def kind(self) -> str:
+        """The first segment of the key."""
+        return self.key.split("/", 1)[0]
+
+
+class Named(Struct, frozen=True, order=True, gc=False):
+    """A name of an object. ``since``: its start. ``until``: when the next name was seen, another object took the
+    name, or the object was dropped; None for the current name. ``seen``: when it was last seen. All in microseconds
+    since 1970.
+    """
+
+    since: int
+    name: str
+    until: int | None
+    seen: int
+
+
+class Sighting(Struct, array_like=True, gc=False):
+    """When queries showed a pair. ``query_id``, ``first``: of the first one; ``last``: of the last one. Starts of
+    queries in microseconds since 1970. ``name``: of the source in the row of the first one.
+    """
+
+    query_id: str
+    first: int
+    last: int
+    name: str | None
+
+
+class ViewSource(Struct, array_like=True, frozen=True, gc=False):
+    """A source of a view. ``state``: the version of the view in which queries read its definition first. ``key``: of
+    the source. ``view_column``, ``source_column``: both None for the objects as a whole. ``sight``: of the queries that
+    show it with this certainty. ``since``: when the definition began, None if it may be older than the record;
+    ``until``: when it ended, None while it holds (microseconds since 1970).
+    """
+
+    state: str
+    key: str
+    view_column: str | None
+    source_column: str | None
+    is_certain: bool
+    sight: Sighting
+    since: int | None
+    until: int | None
+
+
+class ObjectHistory(Struct, gc=False):
+    """What follows from the order of mentions. ``names``: the names with their periods. ``unrecorded``: states that are
+    referred to but were made by no recorded query -> their end. ``unrecorded_columns``: (column, state) of columns
+    whose writer is not recorded. ``same_names``: if the object is known only by name, keys of the objects with an id
+    that had this name. ``sources``: what is behind a view or stream.
+    """
+
+    names: list[Named] = field(default_factory=list)
+    unrecorded: dict[str, Ending | None] = field(default_factory=dict)
+    unrecorded_columns: set[tuple[str, str]] = field(default_factory=set)
+    same_names: list[str] = field(default_factory=list)
+    is_helper: bool = False
+    sources: list[ViewSource] = field(default_factory=list)

@@ -1,0 +1,252 @@
+"""Objects, and what their names and QUERY_HISTORY say of schemas, databases, roles and warehouses.
+
+Derive things with a key from the objects in rows; helpers for all facts about things.
+
+Two facts with one key differ only if Snowflake writes an object in two ways in one query. They are merged field by
+field: what one of them leaves out, the other gives, and of two values the least is kept. So the result does not depend
+on the order of rows.
+
+Schemas, databases, roles and warehouses, derived from the names of objects and from QUERY_HISTORY.
+
+They are objects like others, identified by name. Object names in rows are fully qualified (view, "objectName"). Names
+in QUERY_HISTORY are as Snowflake stores them, without quotes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from exporter.input.row import (
+    ColumnDocument,
+    GuardedColumnDocument,
+    JoinedDocument,
+    ObjectDocument,
+    SourcedColumnDocument,
+    SourceDocument,
+    Text,
+    text,
+)
+from exporter.model.facts import Column, Thing
+from exporter.model.identifiers import (
+    canonical_name,
+    id_as_name,
+    kind_of,
+    named,
+    normal_domain,
+    object_key,
+    parts_of,
+    stored_as,
+    usable_id,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from exporter.model.facts import History
+
+Fact = TypeVar("Fact")
+Document = TypeVar("Document", bound=ObjectDocument)
+Key = tuple[str, ...]
+_NO_COLUMN_ID: Final = ("0", "-1", "")
+
+
+def known_text(value: Text) -> str | None:
+    """The text; None if it is missing, blank or the sentinel of a truncated record."""
+    return None if value is None else named(value if isinstance(value, str) else text(value))
+
+
+@lru_cache(maxsize=20_000, typed=True)
+def thing_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the key of the cache
+    domain: Text,
+    object_id: Text,
+    name: Text,
+    signature: Text = None,
+    data_type: Text = None,
+    stage_kind: Text = None,
+    location: Text = None,
+    account: Text = None,
+) -> Thing | None:
+    """The thing that the fields of a row describe; None if they identify nothing."""
+    ident, normal, place, owner = (
+        text(object_id),
+        normal_domain(text(domain)),
+        known_text(location),
+        known_text(stage_kind),
+    )
+    kind, number, own_name, arguments = (
+        kind_of(normal, owner, place),
+        usable_id(ident),
+        known_text(name),
+        known_text(signature),
+    )
+    of_id = None if normal is None else id_as_name(ident)  # an id alone, without a kind, names nothing
+    key = object_key(kind, number, own_name or of_id, arguments, place)
+    if key is None:
+        return None
+    return Thing(
+        key, kind, normal, number, own_name, arguments, known_text(data_type), owner, place, known_text(account)
+    )
+
+
+@lru_cache(maxsize=20_000, typed=True)
+def key_of(domain: Text, object_id: Text, name: Text) -> str | None:
+    """The key of an object that is named only by domain, id and name: a policy, a tag, a swap's target."""
+    return object_key(kind_of(normal_domain(text(domain))), usable_id(text(object_id)), known_text(name))
+
+
+def objects_of_array(documents: Iterable[Document | None] | None) -> Iterator[tuple[Document, Thing]]:
+    """The objects of an array, each with its thing. An element with several ``locations`` gives several objects. An
+    element that identifies nothing is left out.
+    """
+    for one in documents or ():
+        if one is not None:
+            for place in one.locations or (one.location,):
+                thing = thing_of(
+                    one.object_domain,
+                    one.object_id,
+                    one.object_name,
+                    one.argument_signature,
+                    one.data_type,
+                    one.stage_kind,
+                    place,
+                    one.account_name,
+                )
+                if thing is not None:
+                    yield one, thing
+
+
+def source(one: SourceDocument) -> Thing | None:
+    """The object whose column is the source, or the function or procedure that is the source itself."""
+    return thing_of(one.object_domain, one.object_id, one.object_name, one.argument_signature, one.data_type)
+
+
+def partner(one: JoinedDocument) -> Thing | None:
+    """The other side of a join."""
+    return thing_of(
+        one.object_domain,
+        one.object_id,
+        one.object_name,
+        one.argument_signature,
+        one.data_type,
+        None,
+        one.location,
+        one.account_name,
+    )
+
+
+def column_id(given: Text) -> str | None:
+    """A column's id; None if missing, empty, 0 or -1."""
+    ident = text(given)
+    return None if ident in _NO_COLUMN_ID else ident
+
+
+def known_columns(
+    documents: Iterable[ColumnDocument | SourcedColumnDocument | GuardedColumnDocument | None] | None,
+) -> tuple[Column, ...]:
+    """The columns that have a name, each once and sorted, with their ids if given."""
+    if not documents:
+        return ()
+    every = [_column(one.column_name, one.column_id) for one in documents if one is not None]
+    columns = [one for one in every if one is not None]
+    by_name = {one.name: one for one in columns}
+    if len(by_name) < len(columns):  # a name occurs several times, perhaps with different ids
+        return tuple(sorted(set(columns), key=_column_rank))
+    return tuple([by_name[name] for name in sorted(by_name)])
+
+
+@lru_cache(maxsize=20_000, typed=True)
+def _column(name: Text, ident: Text) -> Column | None:
+    known = known_text(name)
+    return None if known is None else Column(known, column_id(ident))
+
+
+def joined_columns(one: tuple[Column, ...], other: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns of both, each once and sorted."""
+    return one if one == other else tuple(sorted({*one, *other}, key=_column_rank))
+
+
+def _column_rank(column: Column) -> Key:
+    return column.name, column.column_id or ""
+
+
+def both(one: Thing, other: Thing) -> Thing:
+    """Two descriptions of the same thing as one."""
+    if one is other:
+        return one
+    first = min(one, other, key=_kind_rank)
+    return Thing(
+        first.key,
+        first.kind,
+        first.domain,
+        one_of(one.object_id, other.object_id),
+        one_of(one.name, other.name),
+        one_of(one.signature, other.signature),
+        one_of(one.data_type, other.data_type),
+        one_of(one.stage_kind, other.stage_kind),
+        one_of(one.location, other.location),
+        one_of(one.account, other.account),
+    )
+
+
+def _kind_rank(thing: Thing) -> tuple[str, bool, str]:
+    return thing.kind, thing.domain is None, thing.domain or ""
+
+
+def one_of(text: str | None, other: str | None) -> str | None:
+    """The least of two texts; the known one if the other is None."""
+    if text is None or other is None:
+        return other if text is None else text
+    return min(text, other)
+
+
+def once(facts: Iterable[Fact], key: Callable[[Fact], Key], together: Callable[[Fact, Fact], Fact]) -> tuple[Fact, ...]:
+    """One fact per key, sorted by key. ``together`` merges two facts with the same key."""
+    kept: dict[Key, Fact] = {}
+    for fact in facts:
+        at = key(fact)
+        other = kept.setdefault(at, fact)
+        if other is not fact:
+            kept[at] = together(other, fact)
+    return tuple([kept[at] for at in sorted(kept)])
+
+
+_OF_ACCOUNTS: Final = frozenset(
+    ("account-object", "database", "listing", "location", "role", "share", "user-object", "user-stage", "warehouse")
+)
+"""Kinds of objects that are not in a schema, even if their names have several parts."""
+_OF_DATABASES: Final = ("schema", "database-role")
+
+
+@lru_cache(maxsize=20_000)
+def containers(kind: str, name: str) -> tuple[Thing, ...]:
+    """The schema and the database of an object, in this order, derived from its name. Empty if the name is not fully
+    qualified, or if objects of this kind are in no schema.
+    """
+    parts = parts_of(name)
+    if kind in _OF_ACCOUNTS or len(parts) != (2 if kind in _OF_DATABASES else 3):
+        return ()
+    names = (".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
+    found = (thing_of("SCHEMA" if len(parts_of(one)) > 1 else "DATABASE", None, canonical_name(one)) for one in names)
+    return tuple(one for one in found if one is not None)
+
+
+def runs_in(history: History) -> Iterator[Thing]:
+    """The role and the warehouse of a query, as far as QUERY_HISTORY gives them."""
+    for thing in (role_of(history.role_name, history.role_type), warehouse_of(history.warehouse_name)):
+        if thing is not None:
+            yield thing
+
+
+@lru_cache(maxsize=1_000)
+def role_of(name: str | None, kind: str | None) -> Thing | None:
+    """The role of a query; None without a name. ``kind``: role_type, which distinguishes account roles from others."""
+    known = named(name)
+    return None if known is None else thing_of(normal_domain(kind) or "ROLE", None, stored_as(known))
+
+
+@lru_cache(maxsize=1_000)
+def warehouse_of(name: str | None) -> Thing | None:
+    """The warehouse that a query ran on; None without a name."""
+    known = named(name)
+    return None if known is None else thing_of("WAREHOUSE", None, stored_as(known))

@@ -1,0 +1,342 @@
+"""The facts of a query from its rows. Start reading here.
+
+Derive what a statement did from the content of a row. Results are cached, because statements recur.
+
+Derive the facts of one query from its rows.
+
+A query has several rows if its statement changed several objects (a SWAP), or if a row was exported twice.
+Sources: view, "Columns", "Ancestor queries"; QUERY_HISTORY, if it is given.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec.structs import astuple, replace
+
+from exporter.input.properties import meaning, read
+from exporter.input.row import AgentDocument, ChangeDocument, Document, Row, decode, text
+from exporter.model.accesses import (
+    accesses,
+    accesses_once,
+    derivations,
+    derivations_once,
+    joins,
+    joins_once,
+    policies,
+    policies_once,
+    writes_once,
+)
+from exporter.model.ddl import change_of, changes_once, properties_of
+from exporter.model.facts import NO_HISTORY, Agent, Content, History, QueryFacts, Write
+from exporter.model.identifiers import TRUNCATED, named, parts_of, stored_as
+from exporter.model.incomplete import incomplete
+from exporter.model.objects import both, known_columns, known_text, objects_of_array, one_of
+from exporter.model.views import may_have_system_views, with_streams
+from exporter.system.cache import Recent
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+    from exporter.model.facts import Change, Derivation, Thing
+
+_SHORT: Final = 4 * 1024
+_LONG: Final = 64 * 1024
+"""Bytes of a content. There are two caches: a large one for short contents, a small one for long ones. Contents beyond
+both hardly recur and would fill the memory.
+"""
+_SENTINEL: Final = TRUNCATED.encode()
+_IDENTITY: Final = ("name", "signature", "data_type", "account")
+"""The fields of a thing by which events and graph know which object it is, besides its key."""
+
+
+def content_of(content: bytes) -> Content:
+    """What the statement of one row did. ``content``: :attr:`exporter.rows.row.Row.content`. Rows share the result.
+
+    Raises msgspec.DecodeError if the content does not have the documented form.
+    """
+    size = len(content)
+    return _kept_short(content) if size <= _SHORT else _kept_long(content) if size <= _LONG else _read(content)
+
+
+def _read(content: bytes) -> Content:
+    document = decode(content)
+    unknown = with_streams(document) if may_have_system_views(content) else []
+    return _said(document, unknown, may_be_cut=_SENTINEL in content)
+
+
+_kept_short: Final = lru_cache(maxsize=8_000)(_read)
+_kept_long: Final = lru_cache(maxsize=300)(_read)
+
+
+def _said(document: Document, unknown: list[str], *, may_be_cut: bool) -> Content:
+    written = list(objects_of_array(document.modified))
+    derived = chain.from_iterable(derivations(thing, one.columns) for one, thing in written)
+    own = policies(document.policies, provider=False)
+    of_provider = policies(document.provider_policies, provider=True)
+    properties = None if document.change is None else properties_of(document.change)
+    change = change_of(document.change, properties)
+    return _completed(
+        Content(
+            accesses=accesses_once(accesses(document.direct, document.base, document.provider_base)),
+            writes=writes_once(Write(thing, known_columns(one.columns)) for one, thing in written),
+            derivations=derivations_once(derived),
+            policies=policies_once(chain(own, of_provider)),
+            joins=joins_once(joins(document.direct)),
+            changes=() if change is None else (change,),
+            agents=tuple([_agent(one) for one in document.agents or ()]),
+            incomplete=tuple(sorted((*incomplete(document, properties, may_be_cut=may_be_cut), *unknown))),
+        )
+    )
+
+
+def _agent(document: AgentDocument | None) -> Agent:
+    if document is None:
+        return Agent(None, None, None)
+    return Agent(known_text(document.agent_type), known_text(document.agent_id), known_text(document.agent_name))
+
+
+def merged(contents: Sequence[Content]) -> Content:
+    """The contents of several rows of one query as one, in any order. Of the lists of agents the greatest is kept."""
+    return _completed(
+        Content(
+            accesses=accesses_once(chain.from_iterable(one.accesses for one in contents)),
+            writes=writes_once(chain.from_iterable(one.writes for one in contents)),
+            derivations=derivations_once(chain.from_iterable(one.derivations for one in contents)),
+            policies=policies_once(chain.from_iterable(one.policies for one in contents)),
+            joins=joins_once(chain.from_iterable(one.joins for one in contents)),
+            changes=changes_once(chain.from_iterable(one.changes for one in contents)),
+            agents=max((one.agents for one in contents), key=_agents_rank),
+            incomplete=tuple(sorted({place for one in contents for place in one.incomplete})),
+        )
+    )
+
+
+def _agents_rank(agents: tuple[Agent, ...]) -> list[tuple[str, str, str]]:
+    return [(one.agent_type or "", one.agent_id or "", one.agent_name or "") for one in agents]
+
+
+def objects(content: Content) -> Iterator[Thing]:
+    """The objects that the rows list, as each place describes them."""
+    yield from (access.thing for access in content.accesses)
+    yield from (write.thing for write in content.writes)
+    yield from (derivation.source for derivation in content.derivations)
+    yield from (policy.protected for policy in content.policies)
+    yield from chain.from_iterable((join.left, join.right) for join in content.joins)
+    yield from (change.thing for change in content.changes)
+
+
+# --- one object, one name ---------------------------------------------------------------------------------------------
+
+
+def _completed(content: Content) -> Content:
+    """The content in which each object has its name, arguments, data type and account wherever it is named. A place may
+    leave out the name of an object that has an id, and sources of columns and DDL changes have no account. What one
+    place leaves out, the others give; otherwise one object would be two datasets of one event.
+    """
+    known: dict[str, Thing] = {}
+    differ = False
+    for thing in objects(content):
+        other = known.setdefault(thing.key, thing)
+        if other is not thing and other != thing:
+            known[thing.key] = both(other, thing)
+            differ = True
+    rules: dict[str, str | None] = {}
+    for one in content.policies:
+        rules[one.policy_key] = one_of(rules.get(one.policy_key), one.policy_name)
+    if not differ and all(one.policy_name is not None or rules[one.policy_key] is None for one in content.policies):
+        return content
+
+    def whole(thing: Thing) -> Thing:
+        return _filled(thing, known[thing.key])
+
+    def target(one: Derivation) -> str | None:
+        name = one.target_name
+        return known[one.target_key].name if name is None and one.target_key in known else name
+
+    return replace(
+        content,
+        accesses=tuple([replace(one, thing=whole(one.thing)) for one in content.accesses]),
+        writes=tuple([replace(one, thing=whole(one.thing)) for one in content.writes]),
+        derivations=tuple(
+            [replace(one, target_name=target(one), source=whole(one.source)) for one in content.derivations]
+        ),
+        policies=tuple(
+            [
+                replace(one, protected=whole(one.protected), policy_name=one.policy_name or rules[one.policy_key])
+                for one in content.policies
+            ]
+        ),
+        joins=tuple([replace(one, left=whole(one.left), right=whole(one.right)) for one in content.joins]),
+        changes=tuple([replace(one, thing=whole(one.thing)) for one in content.changes]),
+    )
+
+
+def _filled(thing: Thing, known: Thing) -> Thing:
+    """The thing with the fields of ``known`` that it leaves out and that say which object it is."""
+    given = {name: getattr(known, name) for name in _IDENTITY if getattr(thing, name) is None}
+    return replace(thing, **given) if any(one is not None for one in given.values()) else thing
+
+
+_TRUNCATE: Final = "TRUNCATE_TABLE"
+"""The ``query_type`` of TRUNCATE TABLE."""
+_MOST_PARTS: Final = 3
+_truncating: Final[Recent[Content]] = Recent(1_000)
+
+
+def account_of(row: Row, default: str) -> str:
+    """The account of a row, ORG-ACCOUNT: the row's own in ORGANIZATION_USAGE, otherwise ``default``. Organization names
+    have no hyphen; one in the data is escaped, so that two different pairs never give the same account.
+    """
+    if row.organization_name is None or row.account_name is None:
+        return default
+    organization = row.organization_name
+    if "-" in organization or "%" in organization:
+        organization = organization.replace("%", "%25").replace("-", "%2D")
+    return f"{organization}-{row.account_name}"
+
+
+def disagree(rows: Sequence[Row]) -> bool:
+    """Whether the rows of one query name different users, or those of the same calls (AGGREGATE_ACCESS_HISTORY) give
+    different numbers of them. They contradict each other, so the query is quarantined.
+    """
+    return len(rows) > 1 and len({(row.user_name, row.calls) for row in rows}) > 1
+
+
+def distinct(rows: Sequence[Row]) -> list[Row]:
+    """The rows of one query without duplicates: one of each group of :func:`alike`, the same in any order of rows."""
+    return [least(group) for group in alike(rows)]
+
+
+def alike(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of one query in groups of duplicates: rows equal in all columns that are read, however their JSON is
+    written. A null and an empty array are equal, because some tools write one for the other; and so are the forms of
+    DDL properties (:mod:`exporter.input.properties`).
+    """
+    if len(rows) == 1:
+        return [list(rows)]
+    groups: dict[Hashable, list[Row]] = {}
+    if len(dict.fromkeys(rows)) == 1:
+        return [list(rows)]
+    if rows and rows[0].calls is not None:  # the id says all but the number of calls
+        for row in rows:
+            groups.setdefault(row.calls, []).append(row)
+        return [sorted(group, key=repr) for group in groups.values()]
+    for row in rows:
+        fields = astuple(row)
+        groups.setdefault((*fields[:3], _plain(decode(row.content)), *fields[4:]), []).append(row)
+    return list(groups.values())
+
+
+def least(group: Sequence[Row]) -> Row:
+    """The row that stands for duplicates: the first, or the least where the JSON of their properties differs."""
+    return group[0] if len(group) == 1 else min(group, key=_properties)
+
+
+def _properties(row: Row) -> str:
+    change = decode(row.content).change
+    return "" if change is None else properties_of(change) or ""
+
+
+def _plain(value: Any) -> Hashable:
+    """A document as a hashable value; documents with the same meaning give equal values."""
+    if isinstance(value, ChangeDocument):
+        fields = (value.object_domain, value.object_id, value.object_name, value.argument_signature)
+        return (*map(text, (*fields, value.operation_type)), meaning(read(properties_of(value)).normal))
+    if isinstance(value, msgspec.Struct):
+        return tuple(map(_plain, astuple(value)))
+    if isinstance(value, list):
+        return tuple(map(_plain, value)) or None
+    return text(value)
+
+
+def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY) -> QueryFacts:
+    """The facts of a query from its :func:`distinct` rows: at least one, in any order."""
+    if len(rows) > 1:
+        return _of_several(account, rows, history)
+    (row,) = rows
+    others = () if row.unknown_columns is None else (row.unknown_columns,)
+    return _facts(account, row, _with_history(content_of(row.content), history), 1, history, others)
+
+
+def _with_history(content: Content, history: History) -> Content:
+    """The content, with what only QUERY_HISTORY says: that the statement emptied what it wrote, and in which schema a
+    new name is. The row of a TRUNCATE names the table in objects_modified, like that of an INSERT (view, "Write
+    operation notes"). Of a content with a TRUNCATE the result is always the same object, because caches compare
+    contents by identity.
+    """
+    if any(change.new_name is not None for change in content.changes):
+        changes = tuple([replace(one, new_name=_new_name(one, history)) for one in content.changes])
+        content = content if changes == content.changes else replace(content, changes=changes)
+    if not content.writes or (history.query_type or "").upper() != _TRUNCATE:
+        return content
+    return _truncating.get(content) or _truncating.keep(content, replace(content, truncates=True))
+
+
+def _new_name(change: Change, history: History) -> str | None:
+    """The name that a RENAME gives, with the session's database and schema where the row leaves them out. The row of
+    the object's former name tells how many parts the name of such an object has.
+    """
+    name, own = change.new_name, parts_of(change.thing.name or "")
+    lacks = 0 if name is None else len(own) - len(parts_of(name))
+    session = (history.database_name, history.schema_name)[:lacks]
+    if name is None or not 0 < lacks < len(own) <= _MOST_PARTS or None in session:
+        return name
+    return ".".join([*(stored_as(one) for one in session if one is not None), name])
+
+
+def _of_several(account: str, rows: Sequence[Row], history: History) -> QueryFacts:
+    least = Row(
+        query_id=rows[0].query_id,
+        start=min(row.start for row in rows),
+        user_name=min(row.user_name for row in rows),
+        content=b"",
+        parent_query_id=_least(row.parent_query_id for row in rows),
+        root_query_id=_least(row.root_query_id for row in rows),
+        event_source=_least(row.event_source for row in rows),
+        organization_name=_least(row.organization_name for row in rows),
+        account_name=_least(row.account_name for row in rows),
+        account_locator=_least(row.account_locator for row in rows),
+        additional_properties=_least(row.additional_properties for row in rows),
+        invoker_identity=_least(row.invoker_identity for row in rows),
+        calls=rows[0].calls,
+        interval_end=rows[0].interval_end,
+        query_parameterized_hash=rows[0].query_parameterized_hash,
+    )
+    others = tuple(sorted({row.unknown_columns for row in rows if row.unknown_columns is not None}))
+    content = _with_history(merged([content_of(row.content) for row in rows]), history)
+    return _facts(account, least, content, len(rows), history, others)
+
+
+def _least(texts: Iterable[str | None]) -> str | None:
+    return min([one for one in map(named, texts) if one is not None], default=None)
+
+
+def _facts(  # noqa: PLR0913, PLR0917 - the parts of a query
+    account: str, row: Row, content: Content, row_count: int, history: History, others: tuple[str, ...]
+) -> QueryFacts:
+    if row.calls is not None:  # QUERY_HISTORY has no line for them
+        hash_ = named(row.query_parameterized_hash)
+        history = History(query_parameterized_hash=hash_, end_time=row.interval_end)
+    return QueryFacts(
+        account,
+        row.query_id,
+        row.start,
+        row.user_name,
+        content,
+        named(row.parent_query_id),
+        named(row.root_query_id),
+        named(row.event_source),
+        named(row.additional_properties),
+        named(row.invoker_identity),
+        named(row.organization_name),
+        named(row.account_name),
+        named(row.account_locator),
+        row_count,
+        history,
+        others,
+        row.calls,
+    )

@@ -1,0 +1,335 @@
+"""Views and streams: what stands for them in a row, and what is behind them.
+
+Replace ``$SYS_VIEW_<number>`` by the stream that it stands for.
+
+Snowflake reads a stream through a view of its own. Rows may name that view, without an id, in the place of the stream:
+mostly as the source of a column. It is no object: no other row mentions it, and two streams may get the same number. So
+it is the stream that the same row reads, where only one is possible; otherwise the query records that the stream is
+unknown, and nothing is named after it.
+
+What a query shows of the objects behind the views and streams that it reads.
+
+No row says of what a view is made. A query that names the view has the objects behind it in base_objects_accessed, and
+a written column whose directSources name a column of the view has the columns behind it in baseSources. The views
+between the view and these objects are not recorded (view, "Usage notes"). A stream hides its table in the same way.
+
+The objects and columns behind a view or stream, as far as the queries that read it show them.
+
+Each query shows a part, certain or possible (:mod:`exporter.model.views`). A source is certain if one query shows
+that it is. Of the others, those remain possible that were seen after the view was last read alone: a query that reads
+nothing else has all objects behind it.
+
+What the queries show belongs to one definition of the view. It ends when the view is dropped, when it is created again
+under the same key, or when another view (CREATE OR REPLACE with a new id) takes its name. The state is bounded by the
+sources and columns of the view, and not by the number of queries.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+
+from exporter.input.row import (
+    ChangeDocument,
+    Document,
+    GuardedDocument,
+    JoinedDocument,
+    ObjectDocument,
+    ReadDocument,
+    SourceDocument,
+    WrittenDocument,
+    text,
+)
+from exporter.model.identifiers import READ_AS_STREAM, ROUTINE_KINDS, kind_of, normal_domain, system_view, usable_id
+from exporter.model.object_state import Sighting, ViewSource
+from exporter.model.objects import known_columns, known_text, objects_of_array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.model.facts import Content, Derivation, Thing
+
+UNKNOWN_STREAM: Final = "UNKNOWN_STREAM"
+"""The reason in ``Content.incomplete`` if a place names a stream by ``$SYS_VIEW_<number>``, and the row does not say
+which stream it is."""
+_MARK: Final = b"SYS_VIEW_"
+_SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
+_ARRAYS: Final = {
+    "direct_objects_accessed": "direct",
+    "base_objects_accessed": "base",
+    "objects_modified": "modified",
+    "policies_referenced": "policies",
+    "provider_base_objects_accessed": "provider_base",
+    "provider_policies_referenced": "provider_policies",
+}
+Named = ObjectDocument | SourceDocument | JoinedDocument | ChangeDocument
+"""An element of a document that names an object."""
+
+
+def may_have_system_views(content: bytes) -> bool:
+    """Whether a row may name such a view; the content is read without decoding it."""
+    return _MARK in content or _MARK.lower() in content.lower()
+
+
+def with_streams(document: Document) -> list[str]:
+    """Replace the system views of a document, which is changed, by their streams. Returns the sorted texts ``PLACE
+    UNKNOWN_STREAM`` for those that remain. A view in place of an object that was written or changed always remains,
+    because a query does not write what it reads from a stream into the stream.
+    """
+    streams = _streams(document)
+    columns = _columns(document)
+    known = {name: _stream_of(columns[name], streams) for name in columns}
+    unknown: set[str] = set()
+    for place, one in _named_elements(document):
+        name = _system_view(one)
+        if name is not None:
+            stream = None if isinstance(one, WrittenDocument | ChangeDocument) else known[name]
+            if stream is None:
+                unknown.add(f"{place} {UNKNOWN_STREAM}")
+            else:
+                one.object_domain, one.object_id, one.object_name = stream.domain, stream.object_id, stream.name
+    return sorted(unknown)
+
+
+def _system_view(one: Named) -> str | None:
+    """The name of the system view, in upper case without quotes; None if the element names something else."""
+    name = known_text(one.object_name)
+    if name is None or usable_id(text(one.object_id)) is not None:
+        return None
+    return system_view(name) if kind_of(normal_domain(text(one.object_domain))) in READ_AS_STREAM else None
+
+
+def _stream_of(columns: set[str], streams: dict[Thing, set[str]] | None) -> Thing | None:
+    """The stream of a system view with these columns. Of several streams, the only one with all of these columns: a
+    row lists the columns of an object that the query read. None if that does not decide.
+    """
+    if not streams:
+        return None
+    if len(streams) == 1:
+        return next(iter(streams))
+    if not columns or not all(streams.values()):
+        return None
+    possible = [stream for stream, listed in streams.items() if columns <= listed]
+    return possible[0] if len(possible) == 1 else None
+
+
+def _streams(document: Document) -> dict[Thing, set[str]] | None:
+    """The streams that the row reads, with the columns that it lists. None if an element of the row is unknown
+    (truncated, or removed by a filter), because it may be a further stream.
+    """
+    streams: dict[str, tuple[Thing, set[str]]] = {}
+    for one in document.direct or ():
+        things = [] if one is None else [thing for _, thing in objects_of_array([one])]
+        if not things and (one is None or _system_view(one) is None):
+            return None
+        for thing in things:
+            if thing.kind == "stream" and one is not None:
+                _, listed = streams.setdefault(thing.key, (thing, set()))
+                listed.update(column.name for column in known_columns(one.columns))
+    return dict(streams.values())
+
+
+def _columns(document: Document) -> dict[str, set[str]]:
+    """System view -> the columns that the row names of it."""
+    columns: dict[str, set[str]] = {}
+    for _, one in _named_elements(document):
+        name = _system_view(one)
+        if name is not None:
+            of_view = columns.setdefault(name, set())
+            if isinstance(one, ReadDocument):
+                of_view.update(column.name for column in known_columns(one.columns))
+            elif isinstance(one, SourceDocument):
+                of_view.update(column for column in (known_text(one.column_name),) if column is not None)
+    return columns
+
+
+def _named_elements(document: Document) -> Iterator[tuple[str, Named]]:
+    """Each element of the document that names an object, with the place that names it."""
+    for place, array in _ARRAYS.items():
+        for one in getattr(document, array) or ():
+            if one is not None:
+                yield place, one
+                yield from ((place, inside) for inside in _inside(one))
+    if document.change is not None:
+        yield "object_modified_by_ddl", document.change
+
+
+def _inside(one: ReadDocument | WrittenDocument | GuardedDocument) -> Iterator[Named]:
+    """The other sides of joins, and the sources of columns."""
+    for join in getattr(one, "join_objects", None) or ():
+        if join is not None:
+            yield from (side for side in (join.node, join.join_object) if side is not None)
+    if isinstance(one, WrittenDocument):
+        for column in one.columns or ():
+            if column is not None:
+                given = chain.from_iterable(getattr(column, name) or () for name in _SOURCES)
+                yield from (source for source in given if source is not None)
+
+
+VIEW_KINDS: Final = ("view", "stream")
+"""Kinds of objects that show data of others."""
+_PAIRS: Final = 10_000
+"""Most pairs of columns that one statement may show as possible. A statement with more shows only objects; otherwise
+one query with thousands of columns would make millions of pairs of which hardly any is true."""
+_DIRECT: Final = "direct_objects_accessed "
+_WRITTEN: Final = "objects_modified "
+Pair = tuple[str, str | None, str | None]
+"""The key of a source, a column of the view and the column of the source that it shows. Both are None for the whole
+objects; the second alone if the row gives no column of the source."""
+
+
+class Shown(Struct, array_like=True, frozen=True, gc=False):
+    """What one query shows of one view. ``certain``, ``possible``: the pairs, sorted, each in one of them, with the
+    name of the source in the row. ``alone``: the query read nothing but the view, so ``certain`` has all objects behind
+    it. Certain is also a column that is the only direct source of a column that was written.
+    """
+
+    certain: tuple[tuple[Pair, str | None], ...] = ()
+    possible: tuple[tuple[Pair, str | None], ...] = ()
+    alone: bool = False
+
+
+def shown(content: Content) -> dict[str, Shown]:
+    """Key of a view or stream that the query names -> what the query shows of it, sorted; only those with sources."""
+    views = {one.key for one in _read_directly(content) if one.kind in VIEW_KINDS}
+    if not views:
+        return {}
+    bases = {one.thing.key: one.thing.name for one in content.accesses if one.access == "BASE" and _is_data(one.thing)}
+    named = {one.key for one in _read_directly(content)}
+    is_cut = any(place.startswith(_DIRECT) for place in content.incomplete)
+    certain: dict[str, dict[Pair, str | None]] = {view: {} for view in views}
+    possible: dict[str, dict[Pair, str | None]] = {view: {} for view in views}
+    for view, pair, name, is_certain in _of_columns(content, views):
+        (certain if is_certain else possible)[view][pair] = name
+        (certain if is_certain else possible)[view].setdefault((pair[0], None, None), name)
+    alone = not is_cut and len(named) == 1
+    for view in views:
+        for key, name in bases.items():
+            if key != view:
+                (certain if alone else possible)[view][key, None, None] = name
+    found = {view: _one(certain[view], possible[view], alone=alone) for view in sorted(views)}
+    return {view: one for view, one in found.items() if one.certain or one.possible}
+
+
+def _one(certain: dict[Pair, str | None], possible: dict[Pair, str | None], *, alone: bool) -> Shown:
+    rest = {pair: name for pair, name in possible.items() if pair not in certain}
+    return Shown(_sorted(certain), _sorted(rest), alone and any(pair[1] is None for pair in certain))
+
+
+def _sorted(pairs: dict[Pair, str | None]) -> tuple[tuple[Pair, str | None], ...]:
+    return tuple(sorted(pairs.items(), key=lambda one: tuple(text or "" for text in one[0])))
+
+
+def _is_data(thing: Thing) -> bool:
+    return thing.kind not in ROUTINE_KINDS
+
+
+def _read_directly(content: Content) -> Iterator[Thing]:
+    """What the query reads itself: also sources of columns and partners of joins that are not listed as read."""
+    yield from (one.thing for one in content.accesses if one.access == "DIRECT")
+    yield from (one.source for one in content.derivations if one.source_type == "DIRECT")
+    yield from (one.right for one in content.joins)
+
+
+def _of_columns(content: Content, views: set[str]) -> Iterator[tuple[str, Pair, str | None, bool]]:
+    """View, pair, name of the source, and whether it is certain, from the sources of each written column."""
+    written: dict[tuple[str, str], tuple[list[Derivation], list[Derivation]]] = {}
+    for one in content.derivations:
+        of_column = written.setdefault((one.target_key, one.target_column), ([], []))
+        of_column[one.source_type == "BASE"].append(one)
+    is_cut = any(place.startswith(_WRITTEN) for place in content.incomplete)
+    is_wide = sum(len(direct) * len(base) for direct, base in written.values() if len(direct) > 1) > _PAIRS
+    for direct, base in written.values():
+        is_certain = len(direct) == 1 and not is_cut
+        for one in direct if is_certain or not is_wide else ():
+            if one.source.key in views and one.source_column is not None:
+                for source in base:
+                    if source.source.key != one.source.key and _is_data(source.source):
+                        pair = source.source.key, one.source_column, source.source_column
+                        yield one.source.key, pair, source.source.name, is_certain
+
+
+class Definition(Struct, array_like=True, gc=False):
+    """What is known of one definition of a view. ``state``: the version of the view in which it was first read, which
+    identifies the definition. ``alone``: when the view was last read alone. ``since``: when the view was created with
+    it, or the definition before it ended; None if it may be older than the record. ``until``: when it ended, None while
+    it holds.
+    """
+
+    state: str
+    certain: dict[str, Sighting] = field(default_factory=dict)
+    possible: dict[str, Sighting] = field(default_factory=dict)
+    alone: int | None = None
+    until: int | None = None
+    since: int | None = None
+
+
+class Sources:
+    """All definitions of a view, the latest last. ``created``: when the view was last created, None if no row says."""
+
+    def __init__(self, definitions: list[Definition] | None = None, created: int | None = None) -> None:
+        self.definitions = definitions or []
+        self.created = created
+
+    def sees(self, shown: Shown, query_id: str, at: int, state: str) -> None:
+        """Add what a query shows. ``at``: its start; ``state``: the version of the view that it read. To be called in
+        the order of time.
+        """
+        if not self.definitions or self.definitions[-1].until is not None:
+            begun = [time for time in (self.created, *(one.until for one in self.definitions[-1:])) if time is not None]
+            self.definitions.append(Definition(state, since=max(begun, default=None)))
+        now = self.definitions[-1]
+        for known, pairs in ((now.certain, shown.certain), (now.possible, shown.possible)):
+            for pair, name in pairs:
+                sight = known.setdefault(_text(pair), Sighting(query_id, at, at, name))
+                sight.last = max(sight.last, at)
+        if shown.alone:
+            now.alone = at
+
+    def ends(self, at: int, *, creates: bool = False) -> None:
+        """The view is dropped, or created again."""
+        if self.definitions and self.definitions[-1].until is None:
+            self.definitions[-1].until = at
+        if creates:
+            self.created = at
+
+    def is_restored(self) -> None:
+        """A drop is reverted. The definition goes on that the drop ended, unless the view was created again since."""
+        last = self.definitions[-1] if self.definitions else None
+        if last is not None and last.until is not None and (self.created is None or last.until > self.created):
+            last.until = None
+
+    def all(self, taken: int | None = None) -> Iterator[ViewSource]:
+        """The sources of all definitions, each once, sorted within a definition. ``taken``: when another view took the
+        name for good, which ends the last definition.
+        """
+        for one in self.definitions:
+            until = taken if one.until is None else one.until
+            for source in sorted(one.certain.keys() | one.possible.keys()):
+                sight = one.certain.get(source) or one.possible[source]
+                if source in one.certain or one.alone is None or sight.last > one.alone:
+                    key, view_column, source_column = _pair(source)
+                    certain = source in one.certain
+                    yield ViewSource(one.state, key, view_column, source_column, certain, sight, one.since, until)
+
+
+def _text(pair: Pair) -> str:
+    """A pair as the key of a dict that can be encoded. Keys of objects contain no NUL, and names of columns may: so the
+    length of the first column separates it from the second.
+    """
+    key, view_column, source_column = pair
+    if view_column is None:
+        return key
+    rest = "" if source_column is None else f"\0{source_column}"
+    return f"{key}\0{len(view_column)}\0{view_column}{rest}"
+
+
+def _pair(text: str) -> Pair:
+    key, has_columns, rest = text.partition("\0")
+    if not has_columns:
+        return key, None, None
+    length, _, columns = rest.partition("\0")
+    view_column, source_column = columns[: int(length)], columns[int(length) :]
+    return key, view_column, source_column[1:] if source_column else None

@@ -1,0 +1,389 @@
+"""A statement's inputs and outputs, by dataset.
+
+Which parts of a statement concern datasets, and which concern routines, policies, tags or roles.
+
+A statement's content, grouped by dataset: its inputs, its outputs, its routines.
+
+Helpers are left out, and what they held is in their place (:mod:`exporter.openlineage.bridging`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from exporter.model.answers import Bridge
+from exporter.model.facts import Access, Thing
+from exporter.model.identifiers import ROUTINE_KINDS, UNKNOWN_KIND
+from exporter.openlineage.facets import Json, greatest, without_none
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from exporter.model.answers import Content as Contents
+    from exporter.model.answers import Dataset, Spelled
+    from exporter.model.answers import Source as ColumnSource
+    from exporter.model.facts import Change, Content, Derivation
+    from exporter.openlineage.naming import DatasetName
+    from exporter.openlineage.settings import OpenLineageSettings
+
+if TYPE_CHECKING:
+    Datasets = Mapping[Spelled, Dataset]
+
+CHANGEABLE_KINDS: Final = frozenset(("table", "view", "stage", "table-stage", "user-stage", "stream", "location"))
+"""Kinds of things that are outputs where DDL changes them; changes of other kinds are in the ``ddl`` facet alone."""
+
+DATASET_KINDS: Final = CHANGEABLE_KINDS | {UNKNOWN_KIND}
+"""Kinds of things that get an event of their own."""
+
+_OPERATIONS: Final = frozenset(("CREATE", "ALTER", "DROP", "REPLACE", "UNDROP", "REFRESH"))
+"""Operations that make a dataset an output; DESCRIBE, SHOW, GRANT and the like do not."""
+
+_LIFECYCLE: Final[Mapping[str, str]] = {"CREATE": "CREATE", "ALTER": "ALTER", "DROP": "DROP", "REPLACE": "OVERWRITE"}
+"""The operations that have a value of ``lifecycleStateChange``."""
+
+
+def dataset_of(thing: Thing, datasets: Datasets) -> Dataset:
+    """The dataset of a thing under the name that the row has for it."""
+    return datasets[thing.key, thing.name, thing.account]
+
+
+def is_routine(thing: Thing) -> bool:
+    """Whether it is a function or procedure, which holds no data."""
+    return thing.kind in ROUTINE_KINDS
+
+
+def changes_dataset(change: Change) -> bool:
+    """Whether the change makes a dataset an output."""
+    return change.thing.kind in CHANGEABLE_KINDS and change.operation in _OPERATIONS
+
+
+def is_rename(change: Change) -> bool:
+    """Whether the change gives a dataset another name."""
+    return change.new_name is not None and changes_dataset(change)
+
+
+# --- what a statement reads and writes --------------------------------------------------------------------------------
+
+
+def shown_accesses(content: Content, settings: OpenLineageSettings) -> Sequence[Access]:
+    """The reads; without the objects beneath views, where the settings leave them out."""
+    if settings.base_inputs:
+        return content.accesses
+    return [access for access in content.accesses if access.access == "DIRECT"]
+
+
+def shown_derivations(content: Content, settings: OpenLineageSettings) -> Sequence[Derivation]:
+    """The sources of columns; without those beneath views, where the settings leave them out."""
+    if settings.base_inputs:
+        return content.derivations
+    return [derivation for derivation in content.derivations if derivation.source_type == "DIRECT"]
+
+
+class Written(Access, frozen=True):
+    """An object that is an output, under the name that it has as an output. ``access``: WRITE or DDL; ``state``: its
+    change, as ``lifecycleStateChange`` names it, or None.
+    """
+
+    state: str | None = None
+
+
+def written(content: Content) -> Iterator[Written]:
+    """The objects that were written, and those that DDL changed. A rename creates the new name and drops the old one. A
+    SWAP changes both objects: it has a row for each, and either of them, which may come later, names both.
+    """
+    for write in content.writes:
+        yield Written("WRITE", write.thing, write.columns, "TRUNCATE" if content.truncates else None)
+    for change in content.changes:
+        if not changes_dataset(change):
+            continue
+        if change.new_name is None:
+            state = _LIFECYCLE.get(change.operation)
+            yield Written("DDL", change.thing, (), state)
+            if change.swap_key is not None:
+                yield Written("DDL", _partner(change, change.swap_key), (), state)
+        else:
+            renamed = replace(change.thing, name=change.new_name)
+            yield Written("DDL", renamed, (), "RENAME")
+            yield Written("DDL", change.thing, (), "DROP")
+
+
+def _partner(change: Change, key: str) -> Thing:
+    """The other object of a SWAP, under the name that it had before."""
+    return Thing(key, key.split("/", 1)[0], change.swap_domain, change.swap_id, change.swap_name)
+
+
+# --- descriptions of objects ------------------------------------------------------------------------------------------
+
+
+def described(thing: Thing) -> Json:
+    """What a thing is, with the field names of the facets."""
+    return without_none(
+        {
+            "objectDomain": thing.domain,
+            "objectId": thing.object_id,
+            "stageKind": thing.stage_kind,
+            "location": thing.location,
+            "accountName": thing.account,
+        }
+    )
+
+
+def accessed(touches: Sequence[Access]) -> Json:
+    """How the objects that are one dataset were read or written: all accesses, columns and objects."""
+    told: Json = {
+        "accesses": sorted({touch.access for touch in touches}),
+        "columns": sorted({column.name for touch in touches for column in touch.columns}),
+        **described(touches[0].thing),
+    }
+    for touch in touches[1:]:
+        for name, value in described(touch.thing).items():
+            told[name] = max(value, told.get(name, value))
+    return told
+
+
+def routine(thing: Thing) -> Json:
+    """A function or procedure, with the field names of the facets."""
+    return without_none(
+        {
+            "name": thing.name,
+            "argumentSignature": thing.signature,
+            "kind": thing.kind,
+            "objectId": thing.object_id,
+            "dataType": thing.data_type,
+        }
+    )
+
+
+NO_BRIDGE: Final = Bridge()
+Source = tuple[str, str, str, str, bool]
+"""A written column; the dataset (namespace, name) and column that it comes from; whether it is a base source."""
+
+
+class Output(Struct, frozen=True, gc=False):
+    """A dataset that is written or changed: the accesses to it, and the objects that it stands for (``keys``, sorted).
+    ``state``: its change, as ``lifecycleStateChange`` names it, or None; ``is_written``: whether data was written to
+    it.
+    """
+
+    name: DatasetName
+    dataset: Dataset
+    ways: Sequence[Written]
+    keys: Sequence[str]
+    state: str | None
+    is_written: bool
+
+
+class Gathered(Struct, frozen=True, gc=False):
+    """A statement by its datasets.
+
+    ``inputs``: datasets that the view lists as read, with their accesses; ``unlisted``: datasets that it only names as
+    the source of a column, with these columns; ``outputs``: in the order of names; ``sources``: key of the written
+    object
+    -> the sources of its columns, sorted; ``made_by``: the same key -> the columns that a routine made; ``routines``:
+    label -> calls; ``behind``: datasets behind helpers that are no inputs by themselves, with their facets and the
+    columns that are sources; ``moved``: an output that got the place of a helper -> the sources of its columns, sorted;
+    ``helpers``: the helpers that are left out -> READ, WRITE, DDL.
+    """
+
+    content: Content
+    inputs: Mapping[DatasetName, Sequence[Access]]
+    unlisted: Mapping[DatasetName, set[str]]
+    outputs: Sequence[Output]
+    sources: Mapping[str, list[Source]]
+    made_by: Mapping[str, list[Derivation]]
+    routines: Mapping[str, Sequence[Access]]
+    behind: Mapping[DatasetName, tuple[bytes, set[str]]] = field(default_factory=dict)
+    moved: Mapping[DatasetName, list[Source]] = field(default_factory=dict)
+    helpers: Mapping[DatasetName, set[str]] = field(default_factory=dict)
+
+    def input_names(self) -> list[DatasetName]:
+        """All datasets that are inputs, sorted."""
+        return sorted([*self.inputs, *self.unlisted, *self.behind])
+
+
+def gathered(
+    content: Content, datasets: Datasets, settings: OpenLineageSettings, bridge: Bridge | None = None
+) -> Gathered:
+    """The content, grouped by dataset; ``datasets``: of all things that it names; ``bridge``: what is in the place of
+    helpers, None without any.
+    """
+    if bridge is not None:
+        return _bridged(gathered(content, datasets, with_base(settings) if bridge.views else settings), bridge)
+    inputs, routines = _read(content, datasets, settings)
+    sources, made_by = _derived(content, datasets, settings)
+    return Gathered(
+        content, inputs, _unlisted(sources, inputs), _outputs(content, datasets), sources, made_by, routines
+    )
+
+
+def with_base(settings: OpenLineageSettings) -> OpenLineageSettings:
+    """The settings with the objects beneath views: they are needed to see through a view."""
+    return settings if settings.base_inputs else dataclasses.replace(settings, base_inputs=True)
+
+
+# --- helpers ----------------------------------------------------------------------------------------------------------
+
+
+class ReadFromHelpers:
+    """What a query read from helpers. ``hidden``: those that are no inputs; ``contents``: what tables held."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.views = set(bridge.views)
+        self.contents = {(namespace, name): content for namespace, name, content, _ in bridge.read}
+        self.hidden = {(namespace, name) for namespace, name, _, is_whole in bridge.read if is_whole} | self.views
+
+
+def resolved(sources: Iterable[ColumnSource], held: ReadFromHelpers) -> Iterator[ColumnSource]:
+    """The sources of a column, with those of the helper's column in the place of a helper's column. A direct source
+    gives the direct sources of the helper's column, a base source the base sources; if there are none, the others.
+    """
+    for namespace, name, column, is_base in sources:
+        helper = namespace, name
+        if helper not in held.hidden or (helper in held.views and is_base):
+            yield namespace, name, column, is_base
+        if helper in held.contents:
+            each = held.contents[helper].columns.get(column, ())
+            for one in [one for one in each if one[3] == is_base] or each:
+                yield *one[:3], is_base or one[3]
+
+
+def _bridged(told: Gathered, bridge: Bridge) -> Gathered:
+    held, left_out = ReadFromHelpers(bridge), set(bridge.hidden)
+    helpers = {name: {"READ"} for name in sorted(held.hidden | held.contents.keys())}
+    for output in told.outputs:
+        if output.name in left_out:
+            kinds = {"WRITE" if way.access == "WRITE" else "DDL" for way in output.ways}
+            helpers.setdefault(output.name, set()).update(kinds)
+    inputs = {name: each for name, each in told.inputs.items() if name not in held.hidden}
+    sources = {key: _resolved(each, held) for key, each in told.sources.items()}
+    moved = {(one[0], one[1]): _of(one[2]) for one in bridge.moved}
+    behind = _behind(held, bridge, [*sources.values(), *moved.values()], inputs)
+    return Gathered(
+        told.content,
+        inputs,
+        _unlisted(sources, inputs.keys() | behind.keys()),
+        [_arrived(one, moved) for one in told.outputs if one.name not in left_out],
+        {key: each for key, each in sources.items() if each},
+        told.made_by,
+        told.routines,
+        behind,
+        moved,
+        helpers,
+    )
+
+
+def _resolved(sources: Sequence[Source], held: ReadFromHelpers) -> list[Source]:
+    return sorted(
+        {
+            (column, *one)
+            for column, namespace, name, field, is_base in sources
+            for one in resolved([(namespace, name, field, is_base)], held)
+        }
+    )
+
+
+def _of(content: Contents) -> list[Source]:
+    return sorted((column, *one) for column, each in content.columns.items() for one in each)
+
+
+def _behind(
+    held: ReadFromHelpers,
+    bridge: Bridge,
+    sources: Iterable[Sequence[Source]],
+    inputs: Mapping[DatasetName, Sequence[Access]],
+) -> dict[DatasetName, tuple[bytes, set[str]]]:
+    """The datasets behind the helpers, in the order of names, that are no inputs by themselves."""
+    contents = [*held.contents.values(), *(one[2] for one in bridge.moved)]
+    facets = {(one[0], one[1]): one[2] for content in contents for one in content.inputs}
+    found = {name: (facets[name], set[str]()) for name in sorted(facets) if name not in inputs}
+    for each in sources:
+        for _, namespace, name, column, _ in each:
+            if (namespace, name) in found:
+                found[namespace, name][1].add(column)
+    return found
+
+
+def _arrived(output: Output, moved: Mapping[DatasetName, list[Source]]) -> Output:
+    """The output; if it got the place of a helper, its data was written."""
+    if output.name not in moved:
+        return output
+    return replace(output, is_written=True, state="CREATE" if output.state == "RENAME" else output.state)
+
+
+# --- inputs and routines ----------------------------------------------------------------------------------------------
+
+
+def _read(
+    content: Content, datasets: Datasets, settings: OpenLineageSettings
+) -> tuple[dict[DatasetName, list[Access]], dict[str, list[Access]]]:
+    inputs: dict[DatasetName, list[Access]] = {}
+    routines: dict[str, list[Access]] = {}
+    for access in shown_accesses(content, settings):
+        dataset = dataset_of(access.thing, datasets)
+        if is_routine(access.thing):
+            routines.setdefault(_with_arguments(dataset, access.thing), []).append(access)
+        else:
+            inputs.setdefault((dataset.namespace, dataset.name), []).append(access)
+    return inputs, routines
+
+
+def _with_arguments(dataset: Dataset, routine: Thing) -> str:
+    """The name of a routine with its arguments, which distinguish overloaded routines."""
+    return dataset.name + (routine.signature or "")
+
+
+# --- sources ----------------------------------------------------------------------------------------------------------
+
+
+def _derived(
+    content: Content, datasets: Datasets, settings: OpenLineageSettings
+) -> tuple[dict[str, list[Source]], dict[str, list[Derivation]]]:
+    sources: dict[str, list[Source]] = {}
+    made_by: dict[str, list[Derivation]] = {}
+    for one in shown_derivations(content, settings):
+        if is_routine(one.source):
+            made_by.setdefault(one.target_key, []).append(one)
+        elif one.source_column is not None:
+            dataset = dataset_of(one.source, datasets)
+            source = (one.target_column, dataset.namespace, dataset.name, one.source_column, one.source_type == "BASE")
+            sources.setdefault(one.target_key, []).append(source)
+    return {key: sorted(sources[key]) for key in sorted(sources)}, made_by
+
+
+def _unlisted(sources: Mapping[str, list[Source]], inputs: Collection[DatasetName]) -> dict[DatasetName, set[str]]:
+    """The sources that are no inputs, in the order of the columns that were written."""
+    found: dict[DatasetName, set[str]] = {}
+    for told in sources.values():
+        for _, namespace, name, column, _ in told:
+            if (namespace, name) not in inputs:
+                found.setdefault((namespace, name), set()).add(column)
+    return found
+
+
+# --- outputs ----------------------------------------------------------------------------------------------------------
+
+
+def _outputs(content: Content, datasets: Datasets) -> list[Output]:
+    found: dict[DatasetName, list[Written]] = {}
+    for one in written(content):
+        dataset = dataset_of(one.thing, datasets)
+        found.setdefault((dataset.namespace, dataset.name), []).append(one)
+    return [_output(name, found[name], datasets) for name in sorted(found)]
+
+
+def _output(name: DatasetName, ways: list[Written], datasets: Datasets) -> Output:
+    dataset, keys = shown_dataset(ways, datasets), sorted({way.thing.key for way in ways})
+    is_written = any(way.access == "WRITE" for way in ways)
+    return Output(name, dataset, ways, keys, greatest(way.state for way in ways), is_written)
+
+
+def shown_dataset(touches: Sequence[Access], datasets: Datasets) -> Dataset:
+    """The dataset to describe where several objects of one query are the same dataset. One of them may be no table but
+    have the same name.
+    """
+    first = min(touches, key=lambda touch: (touch.access, touch.thing.key)) if len(touches) > 1 else touches[0]
+    return dataset_of(first.thing, datasets)

@@ -1,0 +1,260 @@
+"""What statements on schemas and databases do to what is in them.
+
+An object ends with a DROP or REPLACE of its schema or database, as if its name was taken: if no later row shows it, and
+no UNDROP takes the DROP back.
+
+Tables that came by a CLONE of their schema or database are matched by name with those that were cloned. No row names
+them. A table that the rows show first after the CLONE, under a name in the clone, and do not create, came by it. Its
+database looks for the CLONE; the database that was cloned says since when the source had its name; that name informs
+the objects that had it. They know what they were at the time of the CLONE.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from exporter.model.clones import BEGINS, COPIED, ENDS, KINDS, RESTORES, Copy, database, in_source, schema_and_database
+from exporter.model.identifiers import canonical_name
+from exporter.model.object_state import NEVER, Event, Take
+from exporter.model.objects import containers
+from exporter.pipeline.messages import (
+    CLONED,
+    CLONED_FROM,
+    CLONES,
+    CONTAINED,
+    COPIES,
+    NAME,
+    OBJECT,
+    Message,
+    by_key,
+    encode,
+    order,
+    parts,
+    rank,
+    within,
+)
+from exporter.pipeline.updates import snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from exporter.model.object_state import Profile
+    from exporter.pipeline.job import ExportJob
+
+_EVENT, _MEMBER, _COPY = range(3)
+_DAY: Final = 86_400_000_000
+COPY_OF, ENDED_BEFORE, ENDED = 2, 3, 4
+"""Ranks among the messages to a name: a copy; what ended the schema or database of an object that has it, as
+known on the day before and now.
+"""
+
+
+class _Member(Struct, array_like=True, frozen=True, gc=False):
+    """A table, with the start of the first query that names it; ``within``: schemas and databases of its names."""
+
+    start: int
+    copy: Copy | None
+    key: str
+    within: list[str]
+
+
+class _Content(Struct, array_like=True, frozen=True, gc=False):
+    """An object with its canonical names, and the latest query that names it so far (as in :class:`Profile`)."""
+
+    key: str
+    names: list[str]
+    shown: tuple[int, str]
+
+
+_read_content: Final = msgspec.msgpack.Decoder(_Content).decode
+read_ends: Final = msgspec.msgpack.Decoder(tuple[str, list[Take]]).decode
+_read_event: Final = msgspec.msgpack.Decoder(Event).decode
+_read_member: Final = msgspec.msgpack.Decoder(_Member).decode
+read_copy: Final = msgspec.msgpack.Decoder(Copy).decode
+
+
+def to_databases(profile: Profile, job: ExportJob) -> Iterator[Message]:
+    """Send what happens to schemas and databases, and the tables in them, to the databases. In an update each day keeps
+    what happened on it, since a later CLONE needs it.
+    """
+    if profile.kind in KINDS:
+        for event in sorted(profile.remade):
+            for one in sorted({database(name) for name in (event.target, event.source) if name}):
+                for to in (CLONED, CLONED_FROM):
+                    message = Message(to, within(profile.account, one), order(_EVENT), encode(event))
+                    if job.clones:
+                        yield message
+                    if job.day:
+                        yield snapshot(message)
+    elif job.clones and profile.kind == COPIED and profile.names:
+        yield from _member(profile)
+
+
+def _member(profile: Profile) -> Iterator[Message]:
+    account, (start, query_id, creates) = profile.account, profile.first
+    (since, _), name = min((seen, name) for name, seen in profile.names.items())
+    member = _Member(
+        start, None, profile.key, sorted({one for each in profile.names for one in schema_and_database(each)})
+    )
+    if not creates and since == start and schema_and_database(name):
+        nobody = Event(0, "", 0, "", "", "", "")
+        kept, columns = profile.made_first[2], sorted(profile.columns)
+        copy = Copy(profile.key, name, query_id, profile.changed, kept, columns, nobody, "", NEVER)
+        key = within(account, database(schema_and_database(name)[-1]))
+        yield Message(CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
+    for one in sorted({database(each) for each in member.within}):
+        yield Message(CLONED_FROM, within(account, one), order(_MEMBER, 0, profile.key), encode(member))
+
+
+def clones_into(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Tables that came by a CLONE are sent to the database that was cloned. Other messages pass through."""
+    for to, key, group in by_key(messages):
+        if to != CLONED:
+            yield from group
+            continue
+        events: list[Event] = []
+        for message in dict.fromkeys(group):
+            if rank(message) == _EVENT:
+                events.append(_read_event(message.body))
+            else:
+                yield from _came(parts(key)[0], _read_member(message.body), events)
+
+
+def _came(account: str, member: _Member, events: list[Event]) -> Iterator[Message]:
+    copy = member.copy
+    assert copy is not None, "only a table that may be a copy is sent"
+    inside = schema_and_database(copy.name)
+    before = [one for one in events if one.target in inside and one.start < member.start and one.end <= member.start]
+    last = max(before, default=None)
+    if last is not None and last.source:
+        came = replace(copy, event=last, source=in_source(copy.name, last.target, last.source))
+        key = within(account, database(last.source))
+        yield Message(CLONED_FROM, key, order(_COPY, 0, copy.key), encode(came))
+
+
+def clones_from(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """Tables learn which CLONEs copied them, and those that came by a CLONE go to the name of their source. Other
+    messages pass through.
+    """
+    for to, key, group in by_key(messages):
+        if to != CLONED_FROM:
+            yield from group
+            continue
+        account, events = parts(key)[0], list[Event]()
+        for message in dict.fromkeys(group):
+            if rank(message) == _EVENT:
+                events.append(_read_event(message.body))
+            elif rank(message) == _MEMBER:
+                yield from _tell(account, _read_member(message.body), events, job)
+            else:
+                yield _to_source(account, read_copy(message.body), events)
+
+
+def _tell(account: str, member: _Member, events: list[Event], job: ExportJob) -> Iterator[Message]:
+    """The CLONEs of a table's schemas and databases. In an update a CLONE is over on the days after that on which its
+    target was made anew: it brings nothing any more.
+    """
+    clones = [one for one in events if one.source in member.within]
+    if clones:
+        began = job.until - _DAY if job.day else NEVER
+        over = {
+            one
+            for one in clones
+            if any(later > one and later.target == one.target and later.end < began for later in events)
+        }
+        told = sorted(one for one in clones if one not in over)
+        yield Message(OBJECT, within(account, member.key), order(CLONES), encode(told))
+
+
+def _to_source(account: str, copy: Copy, events: list[Event]) -> Message:
+    """The name of the source, with the time since when the schema and database have their names."""
+    inside = schema_and_database(copy.source)
+    since = max((one.end for one in events if one.target in inside and one < copy.event), default=NEVER)
+    body = encode(replace(copy, since=since))
+    return Message(NAME, within(account, f"{COPIED}/{copy.source}"), order(COPY_OF, 0, copy.key), body)
+
+
+def to_holders(account: str, copies: Iterable[Message], holders: Iterable[str]) -> Iterator[Message]:
+    """Send the copies of what had a name to the objects that had it."""
+    for message in copies:
+        copy = read_copy(message.body)
+        for key in holders:
+            if key != copy.key:
+                yield Message(OBJECT, within(account, key), order(COPIES, 0, copy.key), message.body)
+
+
+# --- DROP, REPLACE and UNDROP -----------------------------------------------------------------------------------------
+
+
+def to_ends(profile: Profile, names: Collection[str], job: ExportJob) -> Iterator[Message]:
+    """Send what ends, restores or renames schemas and databases, and the objects in them, to the databases. ``names``:
+    of the object. In an update each day keeps both, since a later DROP needs them.
+    """
+    account, told = profile.account, list[Message]()
+    for event in sorted(profile.remade):
+        if event.operation != BEGINS:
+            told.append(Message(CONTAINED, within(account, database(event.target)), order(_EVENT), encode(event)))
+    own = sorted({canonical_name(name) for name in names} if profile.object_id is not None else ())
+    content = encode(_Content(profile.key, own, profile.shown))
+    for one in sorted({database(place) for name in own for place in _places(profile.kind, name)}):
+        told.append(Message(CONTAINED, within(account, one), order(_MEMBER, 0, profile.key), content))
+    if job.ends:
+        yield from told
+    if job.day:
+        yield from map(snapshot, told)
+
+
+def end(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """What ended schemas and databases is sent to the names in them. Other messages pass through."""
+    for to, key, group in by_key(messages):
+        if to != CONTAINED:
+            yield from group
+            continue
+        account, events = parts(key)[0], set[Event]()
+        for what, told in groupby(group, _read_end):
+            if isinstance(what, Event):
+                events.add(what)
+            elif events:
+                yield from _to_names(account, what, [_read_content(message.body) for message in told], events)
+
+
+def _read_end(message: Message) -> Event | str:
+    """An event, or the key of an object: in an update each day that names the object sends it, one after the other."""
+    return _read_event(message.body) if rank(message) == _EVENT else _read_content(message.body).key
+
+
+def _to_names(account: str, object_key: str, told: list[_Content], events: Iterable[Event]) -> Iterator[Message]:
+    kind, shown = object_key.split("/", 1)[0], max(one.shown for one in told)
+    for name in sorted({name for one in told for name in one.names}):
+        places = _places(kind, name)
+        own = sorted(one for one in events if one.target in places)
+        if own:
+            ends = _ends(one for one in own if (one.end, one.query_id) >= shown)
+            key = within(account, f"{kind}/{name}")
+            yield Message(NAME, key, order(ENDED, 0, object_key), encode((object_key, ends)))
+
+
+def _ends(events: Iterable[Event]) -> list[Take]:
+    """The ends that no UNDROP took back, of events in order of time. After a RENAME or SWAP it is not known what is in
+    the schema or database of that name.
+    """
+    ends: list[Event] = []
+    for event in events:
+        if event.operation in ENDS:
+            ends.append(event)
+        elif event.operation == RESTORES:
+            dropped = [one for one in ends if one.target == event.target and one.operation == "DROP"]
+            ends = [one for one in ends if one not in dropped[-1:]]
+        else:
+            break
+    return [(one.end, one.query_id) for one in ends]
+
+
+def _places(kind: str, name: str) -> list[str]:
+    """The canonical names of the schema and the database of an object."""
+    return [canonical_name(one.name) for one in containers(kind, name) if one.name is not None]

@@ -1,0 +1,154 @@
+"""``--reads daily``: reads are added up by user, role, object and day; what several queries share is written once.
+
+A query that only reads is validated as with ``--reads full``, and its events and facts are the same. Its nodes are not
+written: it sends its reads to the days instead (:class:`Sharing`), which add them up in a separate round
+(:func:`by_day`). The day of a query is that of its start in UTC, as in an update. A query that writes keeps its nodes,
+and sends only what its runs share to the days: patterns of accesses and derivations, settings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from exporter.graph.nodes import daily
+from exporter.graph.nodes.agents import agent_path, named_agents
+from exporter.graph.nodes.changes import setting_types
+from exporter.graph.nodes.daily import DailyReadPart, Read, shared_patterns
+from exporter.graph.terms import Node
+from exporter.graph.vocabulary import ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING
+from exporter.model.accesses import Alike, only_reads, reads
+from exporter.model.objects import role_of
+from exporter.pipeline.messages import READ, SHARED, Message, by_key, decode, encode
+from exporter.pipeline.texts import NodeWriter, daily_in, refusal
+from exporter.pipeline.updates import day_of
+from exporter.system.cache import Recent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.graph.iri import Iris
+    from exporter.graph.nodes.versions import QueryContext
+    from exporter.model.facts import Content
+    from exporter.pipeline.job import ExportJob
+
+_FLUSH: Final = 50_000
+"""Most reads that are added up in memory before they are sent."""
+_CONTENTS: Final = 6_000
+"""Contents whose reads are cached, because statements recur."""
+REFUSED: Final = "refused_days"
+"""Name of a count: nodes of days that a shape refuses."""
+_CLASSES: Final = {of.name: of for of in (ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING)}
+_read: Final = msgspec.msgpack.Decoder(tuple[str, Read]).decode
+
+
+class Sharing:
+    """The reads of the queries in one partition, and the nodes that queries share."""
+
+    def __init__(self) -> None:
+        self._reads: dict[str, Read] = {}
+        self._shared: dict[str, Node] = {}
+        self._alike: dict[str, Recent[list[tuple[Alike, Node | None]]]] = {}
+        self._written: dict[str, Recent[dict[str, Node]]] = {}
+
+    @staticmethod
+    def is_by_day(content: Content) -> bool:
+        """Whether a statement only reads, so that its reads are added up by day."""
+        return only_reads(content)
+
+    def hear(self, told: QueryContext) -> Iterator[Message]:
+        """Add the reads of a query. Gives messages if there are many reads in memory."""
+        day, user, history = day_of(told.start), told.facts.user_name, told.facts.history
+        role = role_of(history.role_name, history.role_type)
+        runs_as = None if role is None else told.iris.object(role.key)
+        agents = {told.iris.user(user), *(told.iris.path(agent_path(agent)) for _, agent in named_agents(told.content))}
+        for key, of_object in self._parts(told).items():
+            iri = daily.read_iri(day, user, daily.role_path(history.role_name, role), key, told.iris)
+            thing, at = told.iris.object(key), told.start
+            read = Read(thing, history.role_name, runs_as, set(agents), told.facts.calls or 1, at, at, of_object)
+            known = self._reads.setdefault(iri, read)
+            if known is not read:
+                known.add(read)
+        if len(self._reads) > _FLUSH:
+            yield from self.messages()
+
+    def _parts(self, told: QueryContext) -> dict[str, list[DailyReadPart]]:
+        """By object, the parts that a query has read."""
+        enforced = dict(zip(told.content.policies, self._enforced(told), strict=True))
+        found: dict[str, list[DailyReadPart]] = {}
+        for alike, pattern in self._patterns(told):
+            key, state = alike.object_key, told.answers.states.get(alike.object_key)
+            versions = {told.iris.state(key, state)} if state is not None and alike.ways else set()
+            rules = tuple(sorted({enforced[one] for one in alike.policies}))
+            life, at = told.answers.lives.get(key, 0), told.start
+            count = told.facts.calls or 1
+            part = DailyReadPart(None if pattern is None else pattern.iri, rules, life, versions, count, at, at)
+            found.setdefault(key, []).append(part)
+        return found
+
+    def _patterns(self, told: QueryContext) -> list[tuple[Alike, Node | None]]:
+        """The reads of a statement with their shared nodes, which are noted to be sent."""
+        iris: Iris = told.iris
+        recent = self._alike.setdefault(iris.account, Recent(_CONTENTS))
+        known = recent.get(told.content)
+        if known is None:
+            known = recent.keep(told.content, [(one, daily.pattern(one, iris)) for one in reads(told.content)])
+        for _, node in known:
+            if node is not None:
+                self._shared[node.iri] = node
+        return known
+
+    def _enforced(self, told: QueryContext) -> list[str]:
+        nodes = daily.shared_enforcements(told) if told.content.policies else []
+        self._shared.update({node.iri: node for node in nodes})
+        return [node.iri for node in nodes]
+
+    def note(self, told: QueryContext, settings: Iterable[Node]) -> None:
+        """Note the patterns and shared settings of a query that writes, to be sent to the days."""
+        self._shared.update({node.iri: node for node in settings})
+        recent = self._written.setdefault(told.iris.account, Recent(_CONTENTS))
+        known = recent.get(told.content)
+        if known is None:
+            found = shared_patterns(told.content, told.iris)
+            known = recent.keep(told.content, {node.iri: node for node in found})
+        self._shared.update(known)
+
+    def messages(self) -> Iterator[Message]:
+        """All reads and shared nodes so far, sent to the days."""
+        for iri, read in self._reads.items():
+            yield Message(READ, "", b"", encode((iri, read)))
+        for iri, node in sorted(self._shared.items()):
+            yield Message(SHARED, "", b"", encode((iri, node.of.name, node.values)))
+        self._reads, self._shared = {}, {}
+
+
+def to_days(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Set the key of each message to its IRI again: messages stored beside outputs have no keys."""
+    for message in messages:
+        yield message._replace(key=decode(message.body)[0])
+
+
+def daily_reads(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """The nodes of the reads of a day, and the nodes that queries share."""
+    saying = NodeWriter(job, daily_in)
+    for to, key, group in by_key(messages):
+        if to == READ:
+            _, read = _read(next(group).body)
+            for message in group:
+                read.add(_read(message.body)[1])
+            nodes = list(daily.of_read(key, read))
+        else:
+            nodes = [_node(*decode(next(group).body))]
+        results = saying.checked(nodes)
+        if refusal(results) is not None:
+            saying.tally.count(REFUSED)
+        yield from saying.results(results)
+        yield from saying.texts(nodes)
+    yield saying.tally.message()
+
+
+def _node(iri: str, name: str, values: dict[str, Any]) -> Node:
+    of = _CLASSES[name]
+    types = setting_types(values["ah:property"][0], is_plain="ah:element" not in values) if of is SETTING else of.types
+    return Node(of, iri, types, {term: tuple(each) for term, each in values.items()})

@@ -1,0 +1,408 @@
+"""What a query says: its facts, and messages to the objects and people that it names.
+
+The messages to a query: its rows, its lines of QUERY_HISTORY, its children, and whether it is quarantined.
+
+Users, software agents, accounts and organizations of queries; each partition sends each of them once.
+
+Derive the facts and mentions of each query from its rows. Facts are sent to the address where the query is written,
+mentions to the things. Attributes that need no order are merged for the whole partition before they are sent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from exporter.graph.nodes.agents import agent_path, named_agents, organizations, owners, standing
+from exporter.input.query_history import latest
+from exporter.input.reading import read_line
+from exporter.input.row import Row
+from exporter.model.accesses import only_reads
+from exporter.model.clones import ENDS, RESTORES, remade
+from exporter.model.facts import NO_HISTORY, History, QueryFacts, beyond
+from exporter.model.object_state import Profile  # noqa: TC001 - msgspec reads it
+from exporter.model.object_uses import uses_in_time
+from exporter.model.profiles import add
+from exporter.model.query import account_of, alike, disagree, distinct, least, query_facts
+from exporter.openlineage import helpers
+from exporter.openlineage.datasets import note
+from exporter.openlineage.jobs import parent_id, root_id
+from exporter.pipeline.messages import (
+    ACCOUNT,
+    AGENT,
+    FACTS_OF,
+    HEIR,
+    HELD,
+    MENTION,
+    OBJECT,
+    ORGANIZATION,
+    PARENT,
+    PARENT_JOB,
+    PROFILE,
+    QUERY,
+    STATEMENT,
+    USER,
+    WRITTEN,
+    Addresses,
+    Known,
+    Message,
+    QueryRecord,
+    asking,
+    bucket,
+    by_key,
+    decode,
+    encode,
+    is_later,
+    order,
+    rank,
+    within,
+    written_at,
+)
+from exporter.pipeline.outcome import Tally
+from exporter.pipeline.read import (
+    AS_PARENT,
+    AS_ROOT,
+    CHILD,
+    CONTEXT,
+    HOLD,
+    JOB_OF,
+    LINE,
+    ROW,
+    Place,
+    file_of,
+    quarantined_row,
+)
+from exporter.pipeline.updates import OPEN_DAY, day_of, later
+from exporter.system.cache import Recent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.pipeline.job import ExportJob
+
+Placed = tuple[Row, Place, str]
+"""A row, its place, and its text."""
+STARTED: Final = "started "
+"""Prefix of a count: the earlier days of an update on which quarantined queries started."""
+_row: Final = msgspec.msgpack.Decoder(tuple[Place, str]).decode
+_history: Final = msgspec.msgpack.Decoder(History).decode
+
+
+class QueryMessages:
+    """The messages of a query, sorted by kind. ``context``: rows of another day. ``without``: children that are
+    quarantined. ``reasons``: why the query itself is quarantined. ``job``: the name of its job, if another day made it.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[Placed] = []
+        self.context: list[Row] = []
+        self.children: set[tuple[str, str, bool]] = set()
+        self.without: set[str] = set()
+        self.reasons: list[str] = []
+        self.job: str | None = None
+
+
+def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[str, QueryMessages], list[History]]:
+    """By account, the messages of a query; and its lines of QUERY_HISTORY."""
+    heard: dict[str, QueryMessages] = {}
+    lines: list[History] = []
+    for message in group:
+        what = rank(message)
+        if what in {ROW, CONTEXT}:
+            place, text = _row(message.body)
+            row = read_line(text)
+            assert isinstance(row, Row), "a row that was read before"
+            one = heard.setdefault(account_of(row, job.account), QueryMessages())
+            if what == ROW:
+                one.rows.append((row, place, text))
+            else:
+                one.context.append(row)
+        elif what == LINE:
+            lines.append(_history(message.body))
+        elif what == CHILD:
+            account, child, role, wants_name = decode(message.body)
+            heard.setdefault(account, QueryMessages()).children.add((role, child, wants_name))
+        elif what == HOLD:
+            account, child, reason = decode(message.body)
+            one = heard.setdefault(account, QueryMessages())
+            if reason is None:
+                one.without.add(child)
+            else:
+                one.reasons.append(reason)
+        elif what == JOB_OF:
+            account, name = decode(message.body)
+            heard.setdefault(account, QueryMessages()).job = name
+    return heard, lines
+
+
+def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Quarantined queries -> messages to them, their parents and roots for the repeated round."""
+    for message in messages:
+        if message.to == HELD:
+            account, query_id, relatives, reason, _ = decode(message.body)
+            yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+            for relative in relatives:
+                yield Message(QUERY, relative, order(HOLD), encode((account, query_id, None)))
+
+
+def count_start(tally: Tally, day: str, job: ExportJob) -> None:
+    """Name the day on which a quarantined query started, if an update refuses it on a later one, on which it ends."""
+    if day < job.day:
+        tally.named(f"{STARTED}{day}")
+
+
+def quarantine_query(facts: QueryFacts, reason: str) -> Message:
+    """The message that quarantines a query. The rounds are then repeated without it, so it is in neither output."""
+    relatives = [one for one in (facts.parent_query_id, facts.root_query_id) if one is not None]
+    body = facts.account, facts.query_id, relatives, reason, day_of(facts.start)
+    return Message(HELD, within(facts.account, facts.query_id), b"", encode(body))
+
+
+class People:
+    """The users, agents, accounts and organizations in one partition."""
+
+    def __init__(self) -> None:
+        self._messages: set[Message] = set()
+        self._known: set[tuple[str | None, ...]] = set()
+
+    def hear(self, facts: QueryFacts) -> None:
+        """Add those of a query. Most are known from earlier queries, so they are looked up first."""
+        who = facts.account, facts.user_name, facts.organization_name, facts.account_locator
+        if who not in self._known or facts.content.agents:
+            self._known.add(who)
+            self._messages.update(people(facts))
+
+    def messages(self) -> Iterator[Message]:
+        """The messages to each of them, sorted."""
+        yield from sorted(self._messages)
+
+
+def people(facts: QueryFacts) -> Iterator[Message]:
+    """The messages of a query to its user, agents, account and organizations."""
+    yield Message(USER, within(facts.account, facts.user_name), b"", b"")
+    for _, agent in named_agents(facts.content):
+        yield Message(AGENT, within(facts.account, agent_path(agent)), b"", encode(agent))
+    yield Message(ACCOUNT, facts.account, b"", encode(standing(facts)))
+    for name in organizations(facts):
+        yield Message(ORGANIZATION, name, b"", b"")
+
+
+def to_owners(profile: Profile) -> Iterator[Message]:
+    """The messages of an object to the accounts that own it, and to organizations that no row may belong to."""
+    for one in owners(profile):
+        yield Message(ACCOUNT, one.account, b"", encode(one))
+        if one.organization is not None:
+            yield Message(ORGANIZATION, one.organization, b"", b"")
+
+
+DISAGREE: Final = "the rows of this query id name different users"
+CALLS_DISAGREE: Final = (
+    "rows of the same interval, user, parameterized query and objects give different numbers of calls; keep the right "
+    "one, which is usually the one that was read last"
+)
+_FLUSH: Final = 50_000
+"""Most objects that are merged in memory before they are sent; few partitions have that many."""
+_PREPARED: Final = 6_000
+"""Contents whose mentions are cached, because statements recur."""
+
+
+Prepared = list[tuple[str, bytes, bytes | None, bytes]]
+_prepared: Final[Recent[Prepared]] = Recent(_PREPARED)
+"""By content, shared by all partitions that a process works on."""
+
+
+def extract(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """The facts and mentions of each query, and the merged attributes of the partition. Other messages pass through."""
+    teller = _Extractor(job)
+    for to, query_id, group in by_key(messages):
+        if to != QUERY:
+            yield from group
+            continue
+        heard, lines = messages_of_queries(group, job)
+        history = latest(lines) if lines else NO_HISTORY
+        teller.tally.count("history_doubled", max(len(lines) - 1, 0))
+        for account, one in heard.items():
+            yield from teller.query(account, query_id, one, history)
+    yield from teller.sums()
+    yield teller.tally.message()
+
+
+def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
+    """The messages of a query to its parent and root, with the address to which they send their job names. Rows of one
+    query can name several parents: only the one that the query is exported with gives it a name.
+    """
+    for role, relative in ((AS_PARENT, parent_id(facts)), (AS_ROOT, root_id(facts))):
+        if relative is not None:
+            body = encode((role, written_at(address, facts.account, facts.query_id)))
+            yield Message(PARENT, within(facts.account, relative), order(HEIR, 0, facts.query_id), body)
+
+
+def _contradict_or_exceed(told: QueryRecord) -> bool:
+    """Whether the query is quarantined because of its rows alone."""
+    return disagree(told.rows) or beyond(told.facts().content) is not None
+
+
+class _Extractor:
+    """Processes queries one after the other, and merges what is sent once for all of them."""
+
+    def __init__(self, job: ExportJob) -> None:
+        self._job = job
+        self._known: dict[tuple[str, str], Known] = {}
+        self._profiles: dict[tuple[str, str], Profile] = {}
+        self._learned: Recent[str] = Recent(_PREPARED)
+        self._people = People()
+        self._addresses = Addresses()
+        self.tally = Tally()
+
+    def query(self, account: str, query_id: str, heard: QueryMessages, history: History) -> Iterator[Message]:
+        """The messages of a query; only its quarantined rows if it is quarantined."""
+        children = sorted(one for one in heard.children if one[1] not in heard.without)
+        if not heard.rows:
+            told = QueryRecord(account, distinct(heard.context), history, 0, 0)
+            if heard.context and not (heard.reasons or _contradict_or_exceed(told)):
+                yield from self._context(told, children, heard.job)
+            elif children:
+                yield Message(STATEMENT, within(account, query_id), b"", b"")
+            return
+        rows = [row for row, _, _ in heard.rows]
+        groups = alike(rows)
+        each = [least(group) for group in groups]
+        known = {id(row) for row, place, _ in heard.rows if not self._is_new(place)}
+        new = sum(known.isdisjoint(map(id, group)) for group in groups)
+        doubled, is_aggregate = len(rows) - len(known) - new, rows[0].calls is not None
+        self.tally.count("duplicates", doubled)
+        self.tally.count("aggregate_duplicates", doubled * is_aggregate)
+        if heard.reasons:
+            if children:
+                yield Message(STATEMENT, within(account, query_id), b"", b"")
+            yield from self._aside(heard.rows, min(heard.reasons))
+        elif len(each) > 1 and disagree(each):
+            self.tally.count("held", 1)
+            yield quarantine_query(query_facts(account, each, history), CALLS_DISAGREE if is_aggregate else DISAGREE)
+        else:
+            told = QueryRecord(account, each, history, new, self._job.run)
+            yield from self._told(told, heard.job, has_heirs=any(wants for _, _, wants in children))
+            if children and self._is_by_day(told):
+                yield Message(STATEMENT, within(account, query_id), b"", b"")
+
+    def _context(self, told: QueryRecord, children: list[tuple[str, str, bool]], job: str | None) -> Iterator[Message]:
+        """A query of another day, for which only its job name is needed, and a node if it has none. ``job``: the name,
+        if that day knows it.
+        """
+        if children and self._is_by_day(told):
+            yield Message(STATEMENT, within(told.account, told.rows[0].query_id), b"", b"")
+        if not self._job.events or not any(wants for _, _, wants in children):
+            return
+        facts = told.facts()
+        parent = within(facts.account, facts.query_id)
+        yield self._parent(parent, encode(told), job)
+        for object_key in add(self._profiles, facts, self._learned):
+            self._wants(facts.account, object_key, None, parent)
+
+    def _parent(self, key: str, told: bytes, job: str | None) -> Message:
+        """The facts from which a parent's job is named; its name, if another day of an update made it."""
+        self.tally.count("parents", 1)
+        return (
+            Message(PARENT, key, order(FACTS_OF), told)
+            if job is None
+            else Message(PARENT, key, order(PARENT_JOB), encode(job))
+        )
+
+    def _is_by_day(self, told: QueryRecord) -> bool:
+        """Whether a query has no node of its own in the graph."""
+        return self._job.daily and only_reads(told.facts().content)
+
+    def _is_new(self, place: Place) -> bool:
+        return file_of(place[0])[1] == self._job.run
+
+    def _aside(self, rows: list[Placed], reason: str) -> Iterator[Message]:
+        """The distinct rows of a quarantined query, each with its first place."""
+        in_order = sorted(rows, key=lambda one: one[1])
+        each = {id(row) for row in distinct([row for row, _, _ in in_order])}
+        self.tally.count("aside", len(each))
+        for row, place, text in in_order:
+            if id(row) in each:
+                yield quarantined_row(place, reason, text, is_aggregate=row.calls is not None)
+
+    def _told(self, told: QueryRecord, job: str | None, *, has_heirs: bool) -> Iterator[Message]:
+        facts = told.facts()
+        too_much = beyond(facts.content)
+        if too_much is not None:
+            self.tally.count("held", 1)
+            yield quarantine_query(facts, too_much)
+            return
+        account, body, said = facts.account, encode(told), self._prepare(facts)
+        ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in said)
+        address = self._addresses.of(told.rows, day_of(facts.end) if ends_later and facts.end > facts.start else "")
+        written = Message(WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
+        if is_later(address, self._job.day):
+            self.tally.named(f"{OPEN_DAY}{day_of(facts.end)}")
+            written = later(written)
+        yield written
+        parent = within(account, facts.query_id) if has_heirs and self._job.events else None
+        if parent is not None:
+            yield self._parent(parent, body, job)
+        if self._job.events:
+            yield from _to_parents(facts, address)
+        self.tally.told(facts)
+        events = [event for _, event in remade(facts.content)]
+        self.tally.count("clones", any(event.source for event in events))
+        self.tally.count("ends", any(event.operation in {*ENDS, RESTORES} for event in events))
+        self._people.hear(facts)
+        at = bucket(address)
+        for object_key in add(self._profiles, facts, self._learned):
+            self._wants(account, object_key, at, parent)
+        if self._job.events:
+            note(self._profiles, facts)
+        helpers.note(self._profiles, facts, self._job.openlineage)
+        yield from self._mentions(facts, address, said)
+        if len(self._profiles) > _FLUSH:
+            yield from self._objects()
+
+    def _wants(self, account: str, object_key: str, at: str | None, parent: str | None) -> None:
+        known = self._known.get((account, object_key))
+        if known is None:
+            self._known[account, object_key] = known = Known(self._profiles[account, object_key], set(), set())
+        if at is not None:
+            known.homes.add(at)
+        if parent is not None and not known.parents:
+            known.parents.add(parent)
+
+    def _mentions(self, facts: QueryFacts, address: str, said: Prepared) -> Iterator[Message]:
+        asks = asking(facts.query_id, address)
+        begins, ends = order(MENTION, facts.start, asks, 0), order(MENTION, facts.end, asks, 1)
+        at_once = facts.end == facts.start
+        for object_key, started, ended, both in said:
+            key = within(facts.account, object_key)
+            if ended is None or at_once:
+                yield Message(OBJECT, key, begins, both)
+            else:
+                yield Message(OBJECT, key, begins, started)
+                at_end = Message(OBJECT, key, ends, ended)
+                yield later(at_end) if is_later(address, self._job.day) else at_end
+
+    @staticmethod
+    def _prepare(facts: QueryFacts) -> Prepared:
+        """The mentions in the content of a query, encoded: at its start, at its end, and both in one message."""
+        known = _prepared.get(facts.content)
+        if known is not None:
+            return known
+        made = [
+            (key, encode((started, None)), None if ended is None else encode((None, ended)), encode((started, ended)))
+            for key, started, ended in uses_in_time(facts)
+        ]
+        return _prepared.keep(facts.content, made)
+
+    def _objects(self) -> Iterator[Message]:
+        for (account, object_key), profile in self._profiles.items():
+            known = self._known.get((account, object_key)) or Known(profile, set(), set())
+            yield Message(PROFILE, within(account, object_key), b"", encode(known))
+        self._known.clear()
+        self._profiles.clear()
+        self._learned = Recent(_PREPARED)
+
+    def sums(self) -> Iterator[Message]:
+        """The merged attributes of objects, and the users, agents and accounts of the partition."""
+        yield from self._objects()
+        yield from self._people.messages()

@@ -1,0 +1,126 @@
+"""What queries need of other queries: the jobs of parents, and what helpers held.
+
+Send the job names of parent queries to their children. They are made by the same rule as every job name.
+
+Helpers in the rounds: queries send what they do to helpers to the account's helpers, which answer in order of time.
+
+These two rounds run only if the rows have helpers. The helpers of an account are in one place, since a helper may be
+filled from others in any number; their state has a limit (:data:`exporter.openlineage.bridging.MOST_HELPERS`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from exporter.openlineage.bridging import Helpers, Mark, SavedHelpers, Step, step_of
+from exporter.openlineage.jobs import name_of
+from exporter.pipeline.merge_profiles import Spellings
+from exporter.pipeline.messages import (
+    BEFORE,
+    BRIDGE,
+    FACTS_OF,
+    HELPERS,
+    JOB_NAME,
+    MARK,
+    MENTION,
+    NAMED_FOR_PARENT,
+    NAMED_FOR_QUERY,
+    PARENT,
+    PARENT_BRIDGE,
+    PARENT_JOB,
+    WRITTEN,
+    Message,
+    by_key,
+    decode,
+    encode,
+    is_later,
+    open_bucket,
+    order,
+    rank,
+    read_bridge,
+    read_told,
+    within,
+    written_of,
+)
+from exporter.pipeline.updates import later, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.pipeline.job import ExportJob
+
+
+def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """The job names of parents, sent to the addresses of their children. A parent without a row has no job name. A name
+    that another day of an update made is sent as it is.
+    """
+    spellings = Spellings()
+    for to, key, group in by_key(messages):
+        name = facts = bridge = None
+        for message in group:
+            if to == NAMED_FOR_PARENT:
+                spellings.hear(key, message.body)
+            elif rank(message) == FACTS_OF:
+                facts = read_told(message.body).facts()
+            elif rank(message) == PARENT_BRIDGE:
+                bridge = read_bridge(message.body)
+            elif rank(message) == PARENT_JOB:
+                name = decode(message.body)
+            elif facts is not None or name is not None:
+                if name is None and facts is not None:
+                    name = name_of(facts, spellings.of(facts.account), job.openlineage, bridge)
+                role, child = decode(message.body)
+                named_for = Message(WRITTEN, child, order(JOB_NAME), encode((role, name)))
+                yield later(named_for) if is_later(child, job.day) else named_for
+
+
+_read_step: Final = msgspec.msgpack.Decoder(tuple[str, Step]).decode
+_read_marks: Final = msgspec.msgpack.Decoder(list[Mark]).decode
+_read_kept: Final = msgspec.msgpack.Decoder(SavedHelpers).decode
+
+
+def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """What each query does to helpers, from its facts and its datasets."""
+    spellings = Spellings()
+    for to, key, group in by_key(messages):
+        for message in group:
+            if to == NAMED_FOR_QUERY:
+                spellings.hear(key, message.body, open_bucket(key))
+            elif to == WRITTEN and rank(message) == FACTS_OF:
+                told = read_told(message.body)
+                facts = told.facts()
+                found = step_of(facts, spellings.of(told.account, open_bucket(key)), job.openlineage)
+                if found is not None:
+                    step, marks = found
+                    account = within(told.account, HELPERS)
+                    if marks:
+                        yield Message(HELPERS, account, order(MARK, 0, facts.query_id), encode(marks))
+                    yield Message(HELPERS, account, order(MENTION, step.end, facts.query_id), encode((key, step)))
+
+
+def bridge_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """What the events of queries say in place of helpers, sent to the queries, and to them as parents of others."""
+    for to, key, group in by_key(messages):
+        if to == HELPERS:
+            yield from _of_account(key, group, job)
+
+
+def _of_account(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Message]:
+    before, marks, helpers = SavedHelpers(), list[Mark](), None
+    for message in group:
+        what = rank(message)
+        if what == BEFORE:
+            before = _read_kept(message.body)
+        elif what == MARK:
+            marks += _read_marks(message.body)
+        else:
+            helpers = helpers or Helpers(before, marks)
+            address, step = _read_step(message.body)
+            body = encode(helpers.bridge(step))
+            account, query_id = written_of(address)
+            yield Message(WRITTEN, address, order(BRIDGE), body)
+            yield Message(PARENT, within(account, query_id), order(PARENT_BRIDGE), body)
+    if job.day:
+        yield snapshot(Message(HELPERS, key, order(BEFORE), encode(helpers.kept() if helpers else before)))

@@ -1,0 +1,270 @@
+"""Messages between steps: their form, their addresses, and their order.
+
+Messages between queries and things: the only kind of value that the engines pass between steps.
+
+An engine groups messages by ``to`` and ``key``, sorts them by ``order``, and does not interpret their bodies. Bodies
+are plain values encoded by msgpack. Steps encode and decode them, so that both engines pass the same bytes.
+
+Messages that several steps read: their ranks in the order of a key, and the bodies of facts and of attributes.
+
+Addresses that group the queries of one statement, so that they are written one after the other and what they share
+is made once.
+
+An address consists of a home and a shelf. A home is processed by one worker in the round that writes. A shelf has the
+queries of one statement.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from exporter.input.row import Row  # noqa: TC001 - msgspec reads it
+from exporter.model.answers import Bridge
+from exporter.model.facts import History  # noqa: TC001 - msgspec reads it
+from exporter.model.object_state import Profile  # noqa: TC001 - msgspec reads it
+from exporter.model.query import query_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from exporter.model.facts import QueryFacts
+
+# --- receivers (their names are sorted so that related receivers, such as parent-0 and parent-1, follow each other) ---
+
+DATASET: Final = "dataset"  # a dataset receives the objects that have its name
+NAME: Final = "name"  # a name receives the objects that have it
+CONTAINED: Final = "contained"  # a database receives what ends it or its schemas, and what is in them
+CLONED: Final = "clone-0"  # a database receives the CLONEs into it, and its tables
+CLONED_FROM: Final = "clone-1"  # a database receives the CLONEs from it, and the tables that these made
+ELEMENT: Final = "element"  # a tag, policy or grantee receives the objects on which it is set, and its drops
+OBJECT: Final = "object"
+USER: Final = "user"
+AGENT: Final = "agent"
+ACCOUNT: Final = "account"
+ORGANIZATION: Final = "organization"
+QUERY: Final = "query"  # a query receives its rows, its line of QUERY_HISTORY and its children
+NAMED_FOR_PARENT: Final = "parent-0"  # the datasets from which a parent's job is named
+PARENT: Final = "parent-1"  # a parent receives the facts from which its job is named
+NAMED_FOR_QUERY: Final = "written-0"  # the datasets that the queries of a partition mention
+WRITTEN: Final = "written-1"  # a query receives its facts and answers, and is written
+
+READ: Final = "read"  # a user's reads of an object on a day receive the read of a query (``--reads daily``)
+SHARED: Final = "shared"  # a node that many queries share, keyed by its IRI
+PROFILE: Final = "profile"  # an object receives its attributes from all queries, in any order
+HELPERS: Final = "helpers"  # the helpers of an account receive what queries do to them
+STATEMENT: Final = "statement"  # a query that is named as a parent or root and has no row
+
+THINGS: Final = (ACCOUNT, AGENT, OBJECT, ORGANIZATION, STATEMENT, USER)
+
+# --- outputs and results --------------------------------------------------------------------------------------------
+
+EVENTS: Final = "events"
+GRAPH: Final = "graph"
+DAILY: Final = "daily"  # reads by day, a part of the graph in separate files
+CATALOG: Final = "catalog"
+ENTRY: Final = "entry"  # an entry or a remark for the catalog
+FACTS: Final = "facts"
+PLACE: Final = "aside-0"  # the number of records in each block of a file, keyed by the file
+ASIDE: Final = "aside-1"  # a quarantined row, keyed by its file
+UNKNOWN: Final = "aside-2"  # what is not understood in the rows of a file, with the first place
+QUARANTINE: Final = "quarantine"  # the same with its line or row number
+HELD: Final = "held"  # a query to be quarantined: account, id, parent and root, reason, the day on which it started
+JOB: Final = "job"  # the name of the job of a query that has to do with helpers, for its children on other days
+SNAPSHOT: Final = "snapshot"  # the state of a thing, which it receives first on the next day
+OPEN: Final = "open"  # a message for a later day, because its query has not ended
+REFUSED: Final = "refused"  # a thing with a node that the shapes refuse: queries that mention it are quarantined
+AROUND: Final = "around"  # an object receives its surroundings, for shapes that need them
+RESULT: Final = "result"  # a result of validation
+TALLY: Final = "tally"  # counts of one partition
+
+
+@lru_cache(maxsize=1_000)
+def is_text(to: str) -> bool:
+    """Whether it is an output whose messages are texts for the files of an export."""
+    return to.partition("-")[0] in {EVENTS, GRAPH, DAILY, CATALOG, FACTS, QUARANTINE}
+
+
+class Message(NamedTuple):
+    """``to`` and ``key``: the receiver, or the output. ``order``: sort key among messages of one receiver (compared
+    byte by byte). ``body``: the content.
+    """
+
+    to: str
+    key: str
+    order: bytes
+    body: bytes
+
+
+_FIXED: Final = struct.Struct(">BQ").pack
+_OFFSET: Final = 1 << 63
+
+
+def order(rank: int, at: int = 0, by: str = "", phase: int = 0) -> bytes:
+    """The order of a message: by rank, then time (microseconds since 1970), then query id, then phase."""
+    return _FIXED(rank, at + _OFFSET) + by.encode("utf-8", "surrogatepass") + b"\0" + bytes((phase,))
+
+
+def rank(message: Message) -> int:
+    """The rank in the message's order."""
+    return message.order[0]
+
+
+_read_fixed: Final = struct.Struct(">BQ").unpack_from
+
+
+def time_and_query(order: bytes) -> tuple[int, str]:
+    """The time and the query id in an order."""
+    return _read_fixed(order)[1] - _OFFSET, order[9:-2].decode("utf-8", "surrogatepass")
+
+
+encode: Final[Callable[[Any], bytes]] = msgspec.msgpack.Encoder().encode
+decode: Final[Callable[[bytes], Any]] = msgspec.msgpack.Decoder().decode
+
+
+HOME_END: Final = "\0"
+"""Ends the home, the first part of a key. Keys with the same home are in one partition, so that a message to a home
+reaches all of them. First a query's home is its id; when it is written, it is the home of its statement
+(:mod:`exporter.pipeline.messages`).
+"""
+
+
+@lru_cache(maxsize=50_000)
+def within(account: str, key: str) -> str:
+    """A key within an account. Its home is the one of ``key``; different pairs give different keys."""
+    return f"{key}{HOME_END}{account}{HOME_END}{len(account)}"
+
+
+@lru_cache(maxsize=50_000)
+def parts(key: str) -> tuple[str, str]:
+    """Account and key from a result of :func:`within`."""
+    rest, _, length = key.rpartition(HOME_END)
+    start = len(rest) - int(length)
+    return rest[start:], rest[: start - 1]
+
+
+def by_key(messages: Iterable[Message]) -> Iterator[tuple[str, str, Iterator[Message]]]:
+    """Sorted messages in groups: receiver, key, messages."""
+    for (to, key), group in groupby(messages, itemgetter(0, 1)):
+        yield to, key, group
+
+
+BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, CLONES, COPIES, MENTION = range(9)
+"""Ranks of the messages to an object: its story of the day before, its attributes, its datasets, objects with its name,
+drops of tags and policies set on it, who took its name, the CLONEs of its schema and database, its copies that these
+made, its mentions in order of time.
+"""
+FACTS_OF, ANSWER, JOB_NAME, BRIDGE = range(4)
+"""Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root, what
+its event says in place of helpers.
+"""
+PARENT_BRIDGE, PARENT_JOB, HEIR = 1, 2, 3
+"""Ranks of the messages to a parent after its facts: what its event says in place of helpers; the name of its job, if
+another day made it; and the address of a child that needs the name.
+"""
+MARK: Final = 1
+"""Rank of the marks of the helpers of an account, between their state of the day before and the steps of queries."""
+
+
+class QueryRecord(Struct, array_like=True, gc=False):
+    """The facts of a query in a message. ``new``: how many of its rows came with the run ``run``."""
+
+    account: str
+    rows: list[Row]
+    history: History
+    new: int
+    run: int
+
+    def facts(self) -> QueryFacts:
+        """The facts, derived again from the rows; the result is always the same."""
+        return query_facts(self.account, self.rows, self.history)
+
+
+class Known(Struct, array_like=True, gc=False):
+    """What a partition knows about an object. ``homes``: the homes of queries that mention it and need its dataset.
+    ``parents``: for each partition that names jobs of parents that mention it, the key of one query.
+    """
+
+    profile: Profile
+    homes: set[str]
+    parents: set[str]
+
+
+read_told: Final = msgspec.msgpack.Decoder(QueryRecord).decode
+read_bridge: Final = msgspec.msgpack.Decoder(Bridge).decode
+read_known: Final = msgspec.msgpack.Decoder(Known).decode
+
+
+_MOST: Final = 500
+"""Most queries of one statement from one partition at one home; a very frequent statement gets several homes."""
+_SHELF: Final = 12
+"""Hexadecimal digits of a shelf. The four digits before it are the home: there are at most 65,536, because objects send
+a message to each.
+"""
+_OPEN: Final = "!"
+
+
+class Addresses:
+    """Gives addresses to the queries of one partition."""
+
+    def __init__(self) -> None:
+        self._queries: Counter[bytes] = Counter()
+
+    def of(self, rows: list[Row], day: str = "") -> str:
+        """The address of a query with these rows. ``day``: the later day on which it ends; empty for the same day."""
+        digest = blake2b(rows[0].content, digest_size=8).digest()
+        number = self._queries[digest]
+        self._queries[digest] = number + 1
+        if number >= _MOST:
+            digest = blake2b(digest, digest_size=8, salt=(number // _MOST).to_bytes(8, "big")).digest()
+        return f"{_OPEN}{day}{digest.hex()}" if day else digest.hex()
+
+
+def is_later(address: str, day: str) -> bool:
+    """Whether an address, a home or a key belongs to a day after ``day``."""
+    return address.startswith(_OPEN) and address[1 : 1 + len(day)] > day > ""
+
+
+def open_bucket(key: str) -> str:
+    """The home of a key, if its query started on an earlier day of an update than it ended; otherwise empty."""
+    return key.partition(HOME_END)[0] if key.startswith(_OPEN) else ""
+
+
+def bucket(address: str) -> str:
+    """The home of an address."""
+    return address[:-_SHELF]
+
+
+def written_at(address: str, account: str, query_id: str) -> str:
+    """The key of a query at an address."""
+    return f"{address[:-_SHELF]}{HOME_END}{address[-_SHELF:]}{within(account, query_id)}"
+
+
+def written_of(key: str) -> tuple[str, str]:
+    """The account and the query id of a key that :func:`written_at` made."""
+    account, rest = parts(key)
+    return account, rest.partition(HOME_END)[2][_SHELF:]
+
+
+def statement_of(key: str) -> str:
+    """The part of a key from :func:`written_at` that is equal for queries of one statement: the address."""
+    return key[: key.index(HOME_END) + 1 + _SHELF]
+
+
+def asking(query_id: str, address: str) -> str:
+    """A query id with the address for answers, as one text that sorts by query id."""
+    return f"{query_id}{HOME_END}{address}"
+
+
+def asked(text: str) -> tuple[str, str]:
+    """The query id and the address of a text from :func:`asking`."""
+    query_id, _, address = text.rpartition(HOME_END)
+    return query_id, address

@@ -1,0 +1,233 @@
+"""The outcome of an export: the counts of its partitions, and their sums.
+
+The counts of one partition. The sums over all partitions are the numbers of the report.
+
+The counts of all partitions together: the numbers of the report.
+
+The outcome of an export, for any engine: counts and results of validation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from exporter.graph.shapes.results import ALLOWED, Result, in_order
+from exporter.graph.store import load_digest
+from exporter.model.identifiers import TRUNCATED
+from exporter.model.views import UNKNOWN_STREAM
+from exporter.pipeline.messages import TALLY, Message, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from exporter.model.facts import QueryFacts
+
+Example = tuple[str, int, str]
+"""A place: file, number of the line or row, and which of both it is."""
+MOST: Final = 100
+"""So many names of what is not understood are counted one by one, the first in alphabetical order."""
+OTHERS: Final = "others"
+
+
+class Unknown:
+    """Counts what is not understood, by name, with the first example. Of names beyond :data:`MOST` only their sum is
+    kept, so that memory is bounded; the result does not depend on the order, nor on how rows are divided.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, Example]] = {}
+        self._others: tuple[int, Example] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unknown) and self.entries() == other.entries()
+
+    __hash__ = None  # type: ignore[assignment] # it changes with what is counted
+
+    def add(self, what: str, number: int, example: Example) -> None:
+        if what == OTHERS:
+            self._others = _sum(self._others, (number, example))
+            return
+        self._found[what] = _sum(self._found.get(what), (number, example))
+        if len(self._found) > MOST:
+            self._others = _sum(self._others, self._found.pop(max(self._found)))
+
+    def entries(self) -> list[tuple[str, int, Example]]:
+        """Name, number and example, sorted by name, :data:`OTHERS` last."""
+        found = [(what, *self._found[what]) for what in sorted(self._found)]
+        return found if self._others is None else [*found, (OTHERS, *self._others)]
+
+
+def _sum(one: tuple[int, Example] | None, other: tuple[int, Example]) -> tuple[int, Example]:
+    return other if one is None else (one[0] + other[0], min(one[1], other[1]))
+
+
+class Tally:
+    """Counts by name; the first start by account and the last of all (microseconds since 1970); a digest of the queries
+    for the name of the load, independent of their order.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._begun: dict[str, int] = {}
+        self._last: int | None = None
+        self._shapes: dict[tuple[str, str], int] = {}
+        self._load = 0
+        self.unknown = Unknown()
+
+    def count(self, what: str, number: int = 1) -> None:
+        if number:
+            self._numbers[what] = self._numbers.get(what, 0) + number
+
+    def named(self, what: str) -> None:
+        """Make sure that the count exists, even if it is 0."""
+        self._numbers.setdefault(what, 0)
+
+    def told(self, facts: QueryFacts) -> None:
+        """Note a query, which may still be quarantined later."""
+        begun = self._begun.get(facts.account)
+        if begun is None or facts.start < begun:
+            self._begun[facts.account] = facts.start
+        if self._last is None or facts.start > self._last:
+            self._last = facts.start
+        self._load ^= load_digest(facts.account, facts.query_id)
+
+    def written(self, facts: QueryFacts, rows: int) -> None:
+        """Count a query that is exported, with its number of rows."""
+        self.count("exported", rows)
+        if facts.calls is not None:
+            self.count("aggregate_exported", rows)
+            self.count("aggregate_calls", facts.calls if rows else 0)
+        self.count("queries")
+        self.count("truncated", any(one.endswith(TRUNCATED) for one in facts.content.incomplete))
+        self.count("unknown_streams", any(one.endswith(UNKNOWN_STREAM) for one in facts.content.incomplete))
+
+    def result(self, severity: str, shape: str) -> None:
+        """Count a result of validation."""
+        self._shapes[severity, shape] = self._shapes.get((severity, shape), 0) + 1
+
+    def message(self) -> Message:
+        shapes = [(*key, number) for key, number in sorted(self._shapes.items())]
+        told = {**self._numbers, "begun": self._begun, "last": self._last, "load": self._load, "shapes": shapes}
+        body = encode({**told, "unknown": self.unknown.entries()})
+        return Message(TALLY, "", b"", body)
+
+
+_OWN: Final = frozenset({"load", "last"})
+"""Integers of a tally that are not added up."""
+
+
+@dataclass
+class Counts:
+    """Sums over all partitions. ``numbers``: by name. ``begun``: the first start by account. ``last``: the last start
+    of all, None without a query (microseconds since 1970). ``load``: a digest of the queries, independent of their
+    order. ``shapes``: (severity, shape) -> number of results. ``unknown``: what is not understood.
+    """
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    begun: dict[str, int] = field(default_factory=dict)
+    last: int | None = None
+    load: int = 0
+    shapes: dict[tuple[str, str], int] = field(default_factory=dict)
+    unknown: Unknown = field(default_factory=Unknown)
+
+    @classmethod
+    def of(cls, tallies: Iterable[Mapping[str, Any]]) -> Counts:
+        """The sums of the tallies from :class:`exporter.steps.tallies.Tally`."""
+        counts = cls()
+        for tally in tallies:
+            numbers = {name: value for name, value in tally.items() if isinstance(value, int) and name not in _OWN}
+            shapes = {(severity, shape): number for severity, shape, number in tally.get("shapes", ())}
+            for what, number, (file, at, unit) in tally.get("unknown", ()):
+                counts.unknown.add(what, number, (file, at, unit))
+            counts.join(cls(numbers, tally.get("begun", {}), tally.get("last"), tally.get("load", 0), shapes))
+        return counts
+
+    def join(self, other: Counts) -> Counts:
+        """Add the other counts to these; returns self."""
+        for name, number in other.numbers.items():
+            self.numbers[name] = self.numbers.get(name, 0) + number
+        for account, at in other.begun.items():
+            self.begun[account] = min(at, self.begun.get(account, at))
+        self.last = max((one for one in (self.last, other.last) if one is not None), default=None)
+        self.load ^= other.load
+        for entry in other.unknown.entries():
+            self.unknown.add(*entry)
+        for shape, number in other.shapes.items():
+            self.shapes[shape] = self.shapes.get(shape, 0) + number
+        return self
+
+    @property
+    def first(self) -> int | None:
+        """The first start of all queries (microseconds since 1970); None without a query."""
+        return min(self.begun.values(), default=None)
+
+    def __getitem__(self, name: str) -> int:
+        """A number by its name; 0 if no partition counted it."""
+        return self.numbers.get(name, 0)
+
+    def violations(self) -> dict[str, int]:
+        """The number of results that refuse a node, by shape."""
+        return {shape: number for (severity, shape), number in self.shapes.items() if severity not in ALLOWED}
+
+    def warnings(self) -> dict[str, int]:
+        """The number of results that are only warnings, by shape."""
+        return {shape: number for (severity, shape), number in self.shapes.items() if severity in ALLOWED}
+
+
+LIMIT: Final = 10_000
+"""Most results of validation that are listed; all are counted by shape."""
+_read_result: Final = msgspec.json.Decoder(Result).decode
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``counts``: of all partitions. ``refused``: number of results that refuse a node, by shape, of all turns.
+    ``results``: the first :data:`LIMIT`. Of an update only: ``days``, all days of DIR, each with the later days for
+    which it has open messages; ``new``, number of new rows by day; ``made``, the days that were made again.
+    """
+
+    counts: Counts
+    refused: dict[str, int]
+    results: list[Result]
+    days: dict[str, list[str]] = field(default_factory=dict)
+    new: dict[str, int] = field(default_factory=dict)
+    made: list[str] = field(default_factory=list)
+
+
+def results_of(bodies: Iterable[bytes]) -> list[Result]:
+    """The results in the bodies of messages: each once, even if several turns found it; sorted, at most
+    :data:`LIMIT`.
+    """
+    return in_order(set(map(_read_result, bodies)))[:LIMIT]
+
+
+_Numbers = tuple[
+    dict[str, int],
+    dict[str, int],
+    int | None,
+    int,
+    list[tuple[str, str, int]],
+    dict[str, int],
+    list[tuple[str, int, Example]],
+]
+_read_numbers: Final = msgspec.msgpack.Decoder(_Numbers).decode
+
+
+def numbers(counts: Counts, refused: dict[str, int]) -> Message:
+    """The counts of a whole export as a message."""
+    shapes = [(*shape, number) for shape, number in sorted(counts.shapes.items())]
+    told = counts.numbers, counts.begun, counts.last, counts.load, shapes, refused, counts.unknown.entries()
+    return Message(TALLY, "", b"", encode(told))
+
+
+def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
+    """The outcome from the body of :func:`numbers` and the bodies of the messages of results."""
+    sums, begun, last, load, shapes, refused, entries = _read_numbers(tally)
+    unknown = Unknown()
+    for entry in entries:
+        unknown.add(*entry)
+    by_shape = {(severity, shape): number for severity, shape, number in shapes}
+    return Outcome(Counts(sums, begun, last, load, by_shape, unknown), refused, results_of(results))

@@ -1,0 +1,105 @@
+"""The quarantine: its lines, and the queries that are in it because of an object.
+
+If the shapes refuse a node of a thing, quarantine all queries that mention the thing. Run only in that case.
+
+Make the lines of the quarantine: the original row, its file and number, the reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from exporter.model.profiles import keys
+from exporter.pipeline.extract import people, quarantine_query
+from exporter.pipeline.messages import (
+    ASIDE,
+    HELD,
+    OBJECT,
+    PLACE,
+    QUARANTINE,
+    REFUSED,
+    STATEMENT,
+    UNKNOWN,
+    WRITTEN,
+    Message,
+    by_key,
+    decode,
+    encode,
+    order,
+    read_told,
+    within,
+)
+from exporter.pipeline.outcome import Tally
+from exporter.pipeline.read import file_of
+from exporter.pipeline.texts import refused_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.model.facts import QueryFacts
+    from exporter.pipeline.job import ExportJob
+
+
+def name_users_of_objects(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Facts of queries -> a message to each thing that they mention, with the data for quarantining the query."""
+    for message in messages:
+        if message.to == WRITTEN:
+            facts = read_told(message.body).facts()
+            body = quarantine_query(facts, "").body
+            for to, key in _mentioned(facts):
+                yield Message(REFUSED, refused_key(to, key), order(1, 0, facts.query_id), body)
+
+
+def _mentioned(facts: QueryFacts) -> Iterator[tuple[str, str]]:
+    for object_key in keys(facts):
+        yield OBJECT, within(facts.account, object_key)
+    for message in people(facts):
+        yield message.to, message.key
+    for relative in (facts.parent_query_id, facts.root_query_id):
+        if relative is not None:
+            yield STATEMENT, within(facts.account, relative)
+
+
+def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Refused things and the queries that mention them -> the queries to be quarantined."""
+    tally = Tally()
+    for _to, _key, group in by_key(messages):
+        first = next(group)
+        if first.order:
+            continue
+        reason = first.body.decode()
+        for message in group:
+            if message.order:
+                account, query_id, relatives, _, day = decode(message.body)
+                tally.count("held")
+                yield Message(HELD, message.key, b"", encode((account, query_id, relatives, reason, day)))
+    yield tally.message()
+
+
+def number(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """For each file: first the number of records in its blocks, then its quarantined rows, and what is not
+    understood. Gives lines in which rows are numbered over all blocks of the file, from 1.
+    """
+    tally = Tally()
+    before: dict[tuple[str, int], int] = {}
+    so_far: dict[str, int] = {}
+    for _to, label, group in by_key(messages):
+        file, run = file_of(label)
+        for message in group:
+            if message.to == PLACE:
+                block, count = decode(message.body)
+                before[label, block] = so_far.get(label, 0)
+                so_far[label] = before[label, block] + count
+            elif message.to == UNKNOWN:
+                for what, count, (block, index, unit) in decode(message.body):
+                    at = before.get((label, int(block)), 0) + index
+                    tally.unknown.add(what, count, (file, at, unit))
+            elif message.to == ASIDE:
+                block, index, unit, reason, text, is_aggregate = decode(message.body)
+                line = {"file": file, unit: before.get((label, block), 0) + index, "reason": reason, "as_it_came": text}
+                tally.count("quarantined", run == job.run)
+                tally.count("aggregate_quarantined", is_aggregate and run == job.run)
+                yield Message(QUARANTINE, label, message.order, orjson.dumps(line))
+    yield tally.message()

@@ -1,0 +1,397 @@
+"""Records -> rows, after filters and pseudonyms.
+
+Apply filters and pseudonyms to a record before it becomes a row: what they remove reaches no later step or file.
+
+Read records into rows. A row goes to its query with its place; an unreadable one to the quarantine with a reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import structs
+
+from exporter.input import documented_form
+from exporter.input.documented_form import NOT_ONE_OBJECT, plain_text
+from exporter.input.limits import shortened
+from exporter.input.query_history import read_history
+from exporter.input.reading import read_line, read_row
+from exporter.input.row import Row, Unreadable, lower_name
+from exporter.input.times import parse_time
+from exporter.model.identifiers import named
+from exporter.model.incomplete import not_understood
+from exporter.model.query import account_of
+from exporter.pipeline.messages import ASIDE, PLACE, QUERY, TALLY, UNKNOWN, Message, encode, order
+from exporter.pipeline.outcome import Unknown
+from exporter.privacy import known_users
+from exporter.privacy.excluded_objects import named_stages, taken
+from exporter.privacy.filters import USERS, pattern, quoted
+from exporter.privacy.lines import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.model.facts import History
+    from exporter.pipeline.job import ExportJob
+    from exporter.privacy.filters import Filters, Privacy
+    from exporter.privacy.lines import Lines
+    from exporter.privacy.pseudonyms import Key
+
+LEFT_OUT: Final = "left_out_"
+"""Prefix of the counts of rows that a filter left out."""
+WITHHELD: Final = "its text is withheld, because it may contain names that pseudonyms or filters would hide"
+_NO_NAME: Final = frozenset({"", "TRUNCATED", "null", "undefined", "\\N"})
+
+
+class Seen(NamedTuple):
+    """A record after filters and pseudonyms. ``row``: only its ids may be used. ``text``: the text that is passed on.
+    ``left_out``: the filter that left it out, None if it is kept. ``objects``: the number of removed objects.
+    """
+
+    row: Row | Unreadable | None
+    text: str
+    left_out: str | None = None
+    objects: int = 0
+
+
+class Screened:
+    """Counts what the filters left out in a partition. ``counts``: rows by filter, rows with fewer objects, removed
+    objects, lines of QUERY_HISTORY.
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def row(self, seen: Seen) -> tuple[Row | Unreadable | None, str]:
+        """The row and its text; None and an empty text if it is left out."""
+        if seen.left_out is not None:
+            self._count(f"{LEFT_OUT}{seen.left_out}")
+            return None, ""
+        if seen.objects:
+            self._count("reduced")
+            self._count("objects_left_out", seen.objects)
+        return seen.row, seen.text
+
+    def line(self, history: History | None) -> History | None:
+        """The line; None if it is left out."""
+        if history is None:
+            self._count("history_left_out")
+        return history
+
+    def _count(self, what: str, number: int = 1) -> None:
+        self.counts[what] = self.counts.get(what, 0) + number
+
+
+@dataclass(frozen=True)
+class Screen:
+    """``key``: of the pseudonyms, None without them. ``keep``: patterns of users that keep their names. ``names``: the
+    names to be replaced, once they are known. ``earlier``: pseudonyms of users whose names only earlier runs read.
+    ``query_text``: whether SQL text is exported.
+    """
+
+    filters: Filters
+    key: Key | None = None
+    keep: tuple[str, ...] = ()
+    names: frozenset[str] = field(default=frozenset(), repr=False)
+    earlier: frozenset[str] = field(default=frozenset(), repr=False)
+    query_text: bool = False
+
+    @classmethod
+    def of(cls, privacy: Privacy, *, query_text: bool) -> Screen | None:
+        """The screen for these settings; None without filters and pseudonyms."""
+        if privacy.key is None and not privacy.filters.any:
+            return None
+        return cls(privacy.filters, privacy.key, privacy.keep, privacy.users, query_text=query_text)
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    def told(self, record: Record) -> Iterable[str]:
+        """The user names in a record."""
+        if record.is_history:
+            return known_users.names_in_history(record.text, query_text=self.query_text)
+        row = record.row()
+        return known_users.names_in_row(row) if isinstance(row, Row) else known_users.names_in_unreadable(record.text)
+
+    def knowing(self, names: Iterable[str], earlier: Iterable[str] = ()) -> Screen:
+        """The screen with these names added, except those of users that keep theirs. ``earlier``: the results of
+        :meth:`pseudonyms` in earlier runs.
+        """
+        key = self.key
+        if key is None:
+            return self
+        kept = [pattern("privacy.keep", text, USERS) for text in self.keep]
+        every = {name for name in (*self.names, *names) if name.strip() not in _NO_NAME and not key.made(name)}
+        hidden = frozenset(name for name in every if not any(one.fits(name) for one in kept))
+        others = frozenset(filter(key.made, earlier)) - frozenset(map(key.pseudonym, hidden))
+        return replace(self, names=hidden, earlier=others)
+
+    def pseudonyms(self) -> list[str]:
+        """The pseudonyms of all known users, sorted."""
+        of_names = () if self.key is None else map(self.key.pseudonym, self.names)
+        return sorted({*of_names, *self.earlier})
+
+    def _lines(self) -> Lines | None:
+        """The replacer of names; None without pseudonyms."""
+        return None if self.key is None else lines_of(self.key, self.names, self.earlier)
+
+    # --- rows --------------------------------------------------------------------------------------------------------
+
+    def look(self, record: Record) -> Seen:
+        """Apply filters and pseudonyms to a record of ACCESS_HISTORY."""
+        row = record.row()
+        if row is None:
+            return Seen(None, "")
+        return self._row(row, record.text) if isinstance(row, Row) else self._unreadable(row, record)
+
+    def _row(self, row: Row, text: str) -> Seen:
+        left_out = self.filters.row(row.start, row.user_name)
+        if left_out is not None:
+            return Seen(row, "", left_out)
+        lines = self._lines()
+        row, text = (row, text) if lines is None else _with_named_stages(row, text)
+        objects = 0
+        if self.filters.of_objects:
+            less = taken(row, self.filters)
+            if less is not None and less.text is None:
+                return Seen(row, "", less.reason)
+            if less is not None and less.text is not None:
+                text, objects = less.text, less.objects
+        text = text if lines is None else lines.line(text)
+        # The id of calls is made from their user and objects, which are hidden or fewer now; one of another row can be
+        # an object, with names in it.
+        if row.calls is not None or any(_may_have_names(getattr(row, name)) for name in _ADDRESSES):
+            return Seen(read_line(text), text, None, objects)
+        return Seen(row, text, None, objects)
+
+    def _unreadable(self, row: Unreadable, record: Record) -> Seen:
+        """The same for a line that is not a valid row. Its text is kept only if it is a JSON object with a user and a
+        time: then its columns are known, and so are the places of names.
+        """
+        columns = _columns(record.text) if record.is_record else {}
+        user = (columns.get("user_name") or "").strip() or None
+        start = parse_time(columns.get("query_start_time") or columns.get("interval_start_time") or "")
+        left_out = self.filters.row(start, user)
+        if left_out is not None:
+            return Seen(None, "", left_out)
+        is_sure = user is not None and start is not None
+        if self.filters.of_objects or not (is_sure or (self.key is None and not self.filters.of_users)):
+            # The text after a colon is quoted from the row.
+            problems = [problem.partition(": ")[0] for problem in row.problems]
+            return Seen(Unreadable((*problems, WITHHELD)), "")
+        lines = self._lines()
+        if lines is None:
+            return Seen(row, record.text)
+        quoted_by = (problem.partition(": ") for problem in row.problems)
+        hidden = tuple(f"{said}{colon}{lines.text(quotation)}" for said, colon, quotation in quoted_by)
+        return Seen(Unreadable(hidden), lines.line(record.text))
+
+    # --- lines of QUERY_HISTORY --------------------------------------------------------------------------------------
+
+    def line(self, history: History, text: str) -> History | None:
+        """A line of QUERY_HISTORY after filters and pseudonyms; None if its query is left out. ``text``: its text."""
+        if self.filters.any:
+            columns = known_users.columns_of_history(text)
+            if self.filters.row(parse_time(columns.get("start_time") or ""), columns.get("user_name")) is not None:
+                return None
+        if self.filters.of_objects:
+            history = self._without_places(history)
+        lines = self._lines()
+        if lines is None:
+            return history
+        said = {name: value for name in _TEXTS if (value := getattr(history, name)) is not None}
+        return structs.replace(history, **{name: lines.text(value) for name, value in said.items()})
+
+    def _without_places(self, history: History) -> History:
+        """The line without the session's database and schema, if the filters leave them out."""
+        database, schema = (
+            None if name is None else quoted(name) for name in (history.database_name, history.schema_name)
+        )
+        if self.filters.object("DATABASE", database) is not None:
+            return structs.replace(history, database_name=None, schema_name=None)
+        if schema is not None and self.filters.object("SCHEMA", f"{database or quoted('')}.{schema}") is not None:
+            return structs.replace(history, schema_name=None)
+        return history
+
+
+_ADDRESSES: Final = ("query_id", "parent_query_id", "root_query_id", "organization_name", "account_name")
+"""Columns of a row by which its query is found."""
+
+
+def _may_have_names(text: str | None) -> bool:
+    return text is not None and text.startswith(("{", "["))
+
+
+_TEXTS: Final = ("query_text", "query_tag", "role_name", "warehouse_name", "database_name", "schema_name")
+"""Columns of QUERY_HISTORY that may hold a user's name."""
+
+
+def _with_named_stages(row: Row, text: str) -> tuple[Row, str]:
+    named = named_stages(row)
+    again = None if named is None else read_line(named)
+    return (again, named) if named is not None and isinstance(again, Row) else (row, text)
+
+
+def _columns(text: str) -> dict[str, str | None]:
+    """The columns with the user and the time of a line; empty if it is not one JSON object."""
+    given = documented_form.members_of(text.removeprefix("\ufeff")) or ()
+    return {name: plain_text(one.value) for one in given if (name := lower_name(one.name)) in _OF_FILTERS}
+
+
+_OF_FILTERS: Final = frozenset({"user_name", "query_start_time", "interval_start_time"})
+
+
+ROW, LINE, CHILD, HOLD, CONTEXT, JOB_OF = range(6)
+"""Ranks of the messages to a query: its rows, its lines of QUERY_HISTORY, its children, that it is quarantined,
+(CONTEXT) its rows if it is of another day and only the name of its job is needed, and that name if another day made it.
+"""
+_NOT_A_RECORD: Final = Unreadable((NOT_ONE_OBJECT,))
+AS_PARENT, AS_ROOT = "parent", "root"
+
+
+class Record(NamedTuple):
+    """A record of an input as text. ``file``: its file. ``block``: offset of its block, since blocks of a file may be
+    read separately. ``unit``: ``line`` or ``row``. ``is_history``: whether it is of QUERY_HISTORY. ``is_record``: False
+    if a CSV record has too few or too many fields; it is then not a row, whatever it contains. ``is_aggregate``:
+    whether it is of AGGREGATE_ACCESS_HISTORY.
+    """
+
+    file: str
+    block: int
+    unit: str
+    text: str
+    is_history: bool = False
+    is_record: bool = True
+    is_aggregate: bool = False
+
+    def row(self) -> Row | Unreadable | None:
+        """The row in it, or why it cannot be read; None for a blank line."""
+        return read_row(self.text, is_aggregate=self.is_aggregate) if self.is_record else _NOT_A_RECORD
+
+
+def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
+    """Send rows, lines of QUERY_HISTORY and notes of children to their queries, and the number of records per block."""
+    counts: dict[tuple[str, int], int] = {}
+    rows = bad = lines = unreadable = unusable = aggregates = 0
+    screen, screened, odd = job.screen, Screened(), _NotUnderstood()
+    for record in records:
+        if record.is_history:
+            line = read_history(record.text)
+            if line is not None:
+                query_id, history, is_unreadable = line
+                lines += 1
+                unreadable += is_unreadable
+                unusable += query_id is None
+                if query_id is not None:
+                    # SQL text can contain personal data: if it was not asked for, it is dropped here.
+                    said = history if job.query_text else structs.replace(history, query_text=None)
+                    kept = said if screen is None else screened.line(screen.line(said, record.text))
+                    if kept is not None:
+                        yield Message(QUERY, query_id, order(LINE, job.run), encode(kept))
+            continue
+        place = labelled(record.file, job.run), record.block
+        number = counts[place] = counts.get(place, 0) + 1
+        if screen is None:
+            row, text = record.row(), record.text
+        else:
+            row, text = screened.row(screen.look(record))
+        if row is None:
+            continue
+        rows += 1
+        aggregates += record.is_aggregate
+        if isinstance(row, Unreadable):
+            bad += 1
+            yield quarantined_row(
+                (*place, number, record.unit), "; ".join(row.problems), text, is_aggregate=record.is_aggregate
+            )
+        else:
+            odd.note(row if screen is None else read_line(text), (*place, number, record.unit))
+            yield from _row(row, (*place, number, record.unit), text, job)
+    yield from odd.messages()
+    for (file, block), count in counts.items():
+        yield Message(PLACE, file, order(0, block), encode((block, count)))
+    told = {"rows": rows, "unreadable": bad, "aggregate_rows": aggregates, "not_understood": odd.number}
+    of_lines = {"history_rows": lines, "history_unreadable": unreadable, "history_unusable": unusable}
+    yield Message(TALLY, "", b"", encode({**told, **of_lines, **screened.counts}))
+
+
+class _NotUnderstood:
+    """What is not understood in the rows of a partition, by file. ``number``: how many names are sent."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Unknown] = {}
+        self.number = 0
+
+    def note(self, row: Row | Unreadable | None, place: Place) -> None:
+        """Count what is not understood in a row, once for each name."""
+        file, block, number, unit = place
+        for what in not_understood(row) if isinstance(row, Row) else ():
+            self._found.setdefault(file, Unknown()).add(what, 1, (f"{block:020}", number, unit))
+
+    def messages(self) -> Iterator[Message]:
+        """To each file: names with their numbers and first places."""
+        for file, found in self._found.items():
+            entries = found.entries()
+            self.number += len(entries)
+            yield Message(UNKNOWN, file, order(2), encode(entries))
+
+
+def _writable(text: str) -> str:
+    """The text with a replacement character for each byte that is not UTF-8. Fields that are read have no
+    such bytes.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text
+
+
+Place = tuple[str, int, int, str]
+"""The place of a row: file with its run, block, number within the block, unit of the number."""
+_OF_RUN: Final = "\0"
+
+
+def labelled(file: str, run: int) -> str:
+    """A file name with the run that read it: a later run may find other rows under the same name."""
+    return f"{file}{_OF_RUN}{run}" if run else file
+
+
+def file_of(label: str) -> tuple[str, int]:
+    """The file and the run of a text from :func:`labelled`."""
+    file, _, run = label.partition(_OF_RUN)
+    return file, int(run or 0)
+
+
+def quarantined_row(place: Place, reason: str, text: str, *, is_aggregate: bool) -> Message:
+    """The message that puts a row into the quarantine. ``is_aggregate``: whether it is of AGGREGATE_ACCESS_HISTORY."""
+    file, block, number, unit = place
+    told = block, number, unit, reason, _writable(shortened(text)), is_aggregate
+    return Message(ASIDE, file, order(1, block, f"{number:012}"), encode(told))
+
+
+def _row(row: Row, place: Place, text: str, job: ExportJob) -> Iterator[Message]:
+    # Only the text is sent: reading it again costs less than sending the row with it.
+    yield row_message(row.query_id, place, text, job)
+    yield from children_of(row, job)
+
+
+def children_of(row: Row, job: ExportJob) -> Iterator[Message]:
+    """Notes to the parent and the root of a row's query, and whether it needs the name of their job. It may also need
+    that of a root without a parent: another row of the query may name the parent.
+    """
+    account = account_of(row, job.account)
+    for role, query_id in relatives(row):
+        note = account, row.query_id, role, query_id != row.query_id
+        yield Message(QUERY, query_id, order(CHILD, job.run, row.query_id), encode(note))
+
+
+def row_message(query_id: str, place: Place, text: str, job: ExportJob) -> Message:
+    """The message of a row to its query."""
+    return Message(QUERY, query_id, order(ROW, job.run), encode((place, _writable(text))))
+
+
+def relatives(row: Row) -> list[tuple[str, str]]:
+    """Role and id of the parent and the root in a row."""
+    each = (AS_PARENT, named(row.parent_query_id)), (AS_ROOT, named(row.root_query_id))
+    return [(role, query_id) for role, query_id in each if query_id is not None]

@@ -1,0 +1,384 @@
+"""The rounds of an export, and what they need of an engine.
+
+The interfaces that the rounds use: an engine, which passes messages between steps, and a watch for progress.
+
+The rounds of an export: which steps receive which messages, in which order. They are the same for all engines.
+
+::
+
+    records ─ read ─▶ tell ─ profiles ─▶ gather ─▶ settle ─▶ answer ─ answers ─▶ write ─▶ texts
+                       ├──── mentions in the order of time ────▲                    ▲
+                       ├──── parents ─▶ name their jobs for their children ─────────┤
+                       └──── facts ─────────────────────────────────────────────────┘
+
+If a user's shapes need the surroundings of objects, nodes are sent once more to the objects that they belong to.
+Queries with nodes that the shapes refuse are quarantined: the rounds are repeated without them until none is refused.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from uuid import uuid4
+
+from exporter.errors import ExporterError, UsageError
+from exporter.pipeline.answer import answer
+from exporter.pipeline.clones import clones_from, clones_into, end
+from exporter.pipeline.daily import REFUSED as REFUSED_DAYS
+from exporter.pipeline.daily import daily_reads, to_days
+from exporter.pipeline.extract import STARTED, exclude_quarantined, extract
+from exporter.pipeline.helpers import bridge_helpers, name_jobs, trace_helpers
+from exporter.pipeline.merge_profiles import merge_profiles, resolve_datasets, resolve_names
+from exporter.pipeline.messages import (
+    AROUND,
+    ASIDE,
+    CLONED,
+    CLONED_FROM,
+    CONTAINED,
+    DATASET,
+    ELEMENT,
+    ENTRY,
+    HELD,
+    NAME,
+    NAMED_FOR_PARENT,
+    NAMED_FOR_QUERY,
+    PARENT,
+    PLACE,
+    PROFILE,
+    READ,
+    REFUSED,
+    RESULT,
+    SHARED,
+    THINGS,
+    UNKNOWN,
+    WRITTEN,
+)
+from exporter.pipeline.neighbourhood import (
+    deliver,
+    looks_at_others,
+    needs_neighbourhoods,
+    share_nodes,
+    validate_neighbourhoods,
+)
+from exporter.pipeline.quarantine import name_users_of_objects, number, quarantine_users
+from exporter.pipeline.texts import catalogue, texts_of
+from exporter.pipeline.write import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from exporter.pipeline.job import ExportJob
+    from exporter.pipeline.messages import Message
+    from exporter.pipeline.outcome import Counts
+
+if TYPE_CHECKING:
+    Step = Callable[[Iterable[Message], ExportJob], Iterator[Message]]
+
+Messages = TypeVar("Messages")
+
+
+class Engine(Protocol[Messages]):
+    """Passes messages between steps without interpreting them."""
+
+    def met(self, messages: Sequence[Messages], step: Step, job: ExportJob) -> Messages:
+        """Run the step on these messages, in parts that are sorted by receiver, key and order. A home is in one part,
+        the same one in all rounds (:data:`exporter.messages.HOME_END`).
+        """
+
+    def together(self, messages: Sequence[Messages], step: Step, job: ExportJob) -> Messages:
+        """Run the step once on all of these messages, sorted. They must fit in one partition."""
+
+    def each(self, messages: Messages, step: Step, job: ExportJob) -> Messages:
+        """Run the step on these messages in any order."""
+
+    def only(self, messages: Messages, to: Sequence[str]) -> Messages:
+        """The messages to these receivers."""
+
+    def kept(self, messages: Messages, name: str) -> Messages:
+        """The messages, computed and stored under a name, because several steps read them."""
+
+    def output(self, step: Step) -> Step:
+        """The step with its texts joined into pieces as this engine needs them for files."""
+
+    def stored(self, messages: Sequence[Messages], name: str) -> Messages:
+        """The messages, computed, with texts written to files under a name. The other messages are kept."""
+
+    def counts(self, messages: Messages) -> Counts:
+        """The sums of the partitions' counts, from messages that are stored."""
+
+
+class ProgressListener(Protocol):
+    """Receives the progress of the rounds."""
+
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        """A context during which a stage runs."""
+
+    def counted(self, what: str, number: int) -> None:
+        """Report a number, such as of rows."""
+
+
+class NoProgress:
+    """A watch that reports nothing."""
+
+    def stage(self, _: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def counted(self, what: str, number: int) -> None:
+        """Do nothing."""
+
+
+OUTPUTS: Final = "outputs"
+"""Prefix of the names under which the outputs of queries and things are stored."""
+TURNS: Final = 100
+"""Most turns. Each turn quarantines further queries; more turns mean a fault of the program or of a user's shapes."""
+
+
+@dataclass(frozen=True)
+class Exported(Generic[Messages]):
+    """The result of an export. ``outputs``: the texts of all outputs. ``names``: the names under which they are stored.
+    ``results``: of validation, of all turns. ``counts``: of the last turn. ``refused``: number of results that refuse a
+    node, by shape, of all turns. ``made``: all messages of the last turn, from which the next day's state is taken.
+    ``quarantined``: the messages that quarantine queries for their nodes or events, not for their rows alone.
+    ``started``: the first earlier day of an update on which one of them started, which then has to be made again
+    without it; in that case there are no outputs. None if there is none.
+    """
+
+    outputs: list[Messages]
+    names: list[str]
+    results: list[Messages]
+    counts: Counts
+    refused: dict[str, int]
+    made: list[Messages]
+    quarantined: list[Messages]
+    started: str | None = None
+
+
+@dataclass(frozen=True)
+class Before(Generic[Messages]):
+    """The state from which a day continues. ``knew``: messages -> the state of their receivers at the end of the day
+    before. ``happened``: messages, and receivers -> what happened to schemas and databases on all days before, for
+    those of the receivers that get messages.
+    ``due``: messages of queries that had not ended then; ``is_due``: whether there are any. ``has_clones``:
+    whether a schema or database was cloned before.
+    """
+
+    knew: Callable[[Sequence[Messages]], Messages]
+    happened: Callable[[Sequence[Messages], Sequence[str]], Messages]
+    due: Messages
+    is_due: bool = False
+    has_clones: bool = False
+
+
+class NotByDay(Exception):  # noqa: N818 - not an error: the caller reports it
+    """The shapes refuse a node of a thing. All queries that mention it, also on other days, must be quarantined, so the
+    days cannot be made one by one.
+    """
+
+
+def export(
+    engine: Engine[Messages],
+    read: Sequence[Messages],
+    job: ExportJob,
+    watch: ProgressListener = NoProgress(),  # noqa: B008 - it has no state
+    before: Before[Messages] | None = None,
+) -> Exported[Messages]:
+    """Run all rounds, repeatedly until the shapes refuse nothing. ``read``: the messages of the first step. ``before``:
+    the state from which a day of an update continues; with it :class:`NotByDay` may be raised.
+    """
+    holds: list[Messages] = []
+    quarantined: list[Messages] = []
+    results: list[Messages] = []
+    refused: dict[str, int] = {}
+    for turn in range(TURNS):
+        with watch.stage("read"):
+            told = engine.kept(engine.met([*read, *holds], extract, job), f"{job.day}told-{turn}")
+            counts = engine.counts(told)
+        watch.counted("rows", counts["rows"])
+        if counts["held"]:
+            holds.append(engine.each(engine.only(told, [HELD]), exclude_quarantined, job))
+            continue
+        clones = bool(counts["clones"]) or (before is not None and before.has_clones)
+        ends = bool(counts["ends"])
+        known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex, clones=clones, ends=ends)
+        with watch.stage("answer"):
+            answered = engine.kept(_answered(engine, told, known, before), f"{job.day}answered-{turn}")
+            counts.join(engine.counts(answered))
+        heard = _with_bridges(engine, [told, answered], known, counts, turn, watch, before)
+        with watch.stage("write"):
+            stored = engine.stored(_outputs(engine, heard, known, counts, before), f"{job.day}{OUTPUTS}-{turn}")
+            counts.join(engine.counts(stored))
+        for what in ("nodes", "events"):
+            watch.counted(what, counts[what])
+        made = [answered, stored]
+        if needs_neighbourhoods(job) and not (counts["held"] or counts["refused"]):
+            with watch.stage("surround"):
+                made.append(engine.kept(_surrounded(engine, made, known), f"{job.day}surrounded-{turn}"))
+                counts.join(engine.counts(made[-1]))
+        results += [engine.only(one, [RESULT]) for one in made]
+        for shape, times in counts.violations().items():
+            refused[shape] = refused.get(shape, 0) + times
+        if not (counts["held"] or counts["refused"]):
+            texts = {f"{job.day}{OUTPUTS}-{turn}": stored, **_catalogue(engine, answered, stored, known)}
+            if job.daily:
+                with watch.stage("days"):
+                    texts |= _by_day(engine, stored, known, turn, counts, results)
+            outputs, names = list(texts.values()), list(texts)
+            return Exported(outputs, names, results, counts, refused, [*heard, stored], quarantined)
+        quarantined += [engine.only(one, [HELD]) for one in made[1:]]
+        holds += [engine.each(one, exclude_quarantined, job) for one in quarantined[1 - len(made) :]]
+        if before is not None and (started := _started(counts)) is not None:
+            return Exported([], [], results, counts, refused, [], quarantined, started)
+        if counts["refused"]:
+            holds.append(_of_things(engine, told, made, job, turn))
+    raise endless(counts.violations(), job)
+
+
+def _started(counts: Counts) -> str | None:
+    """The first earlier day on which a query started that this day of an update refuses; None if there is none. Raises
+    :class:`NotByDay` if the day refuses a thing.
+    """
+    if counts["refused"]:
+        raise NotByDay
+    days = [name for name in counts.numbers if name.startswith(STARTED)]
+    return min(days).removeprefix(STARTED) if days else None
+
+
+def endless(refusing: Iterable[str], job: ExportJob) -> ExporterError:
+    """The error if each turn refuses further queries. A user's shapes can cause this; the shipped ones cannot."""
+    if not job.shapes:
+        return ExporterError(f"after {TURNS} turns the shapes still refuse further queries; please report this")
+    return UsageError(
+        f"after {TURNS} turns these shapes still refuse queries: {', '.join(sorted(refusing))}. Whenever a query is "
+        "quarantined, another one becomes invalid without it. Give such a shape sh:severity sh:Warning"
+    )
+
+
+def _outputs(
+    engine: Engine[Messages], heard: list[Messages], job: ExportJob, counts: Counts, before: Before[Messages] | None
+) -> list[Messages]:
+    """The texts of queries and things, and the quarantine. ``heard``: the messages that were told and answered."""
+    told, answered, *_ = heard
+    due = [before.due] if before else []
+    written = _written(engine, [*heard, *due], job, has_parents=bool(counts["parents"]))
+    outputs = [written, engine.each(engine.only(answered, texts_of(job)), engine.output(_as_it_is), job)]
+    if counts["aside"] or counts["unreadable"] or counts["not_understood"]:
+        outputs.append(engine.met([engine.only(told, [PLACE, ASIDE, UNKNOWN])], engine.output(number), job))
+    return outputs
+
+
+def _catalogue(engine: Engine[Messages], answered: Messages, stored: Messages, job: ExportJob) -> dict[str, Messages]:
+    """The catalog, if it is wanted, by the name under which it is stored."""
+    if not job.catalog:
+        return {}
+    told = [engine.only(one, [ENTRY]) for one in (answered, stored)]
+    return {"catalog": engine.stored([engine.together(told, engine.output(catalogue), job)], "catalog")}
+
+
+def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it extends
+    engine: Engine[Messages], stored: Messages, job: ExportJob, turn: int, counts: Counts, results: list[Messages]
+) -> dict[str, Messages]:
+    """The nodes of reads by day and the nodes that they share, by the name under which they are stored.
+
+    The queries behind a node of a day are not known any more. So if a shape refuses one, no query can be quarantined,
+    and UsageError is raised.
+    """
+    name = f"{job.day}days-{turn}"
+    heard = engine.each(engine.only(stored, [READ, SHARED]), to_days, job)
+    made = engine.stored([engine.met([heard], engine.output(daily_reads), job)], name)
+    told = engine.counts(made)
+    if told[REFUSED_DAYS]:
+        raise UsageError(
+            f"these shapes refuse reads by day: {', '.join(sorted(told.violations()))}. With --reads daily the queries "
+            "behind them are not known. Give such a shape sh:severity sh:Warning, or export with --reads full"
+        )
+    counts.join(told)
+    results.append(engine.only(made, [RESULT]))
+    return {name: made}
+
+
+def _as_it_is(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    yield from messages
+
+
+def _answered(engine: Engine[Messages], told: Messages, job: ExportJob, before: Before[Messages] | None) -> Messages:
+    """The answers of things: attributes of objects are merged; names reply to them, then datasets and elements (what an
+    object is that loses its name); then things receive their mentions in order of time.
+    """
+    profiles, things = [engine.only(told, [PROFILE])], [engine.only(told, THINGS)]
+    if before is None:
+        gathered = engine.met(profiles, merge_profiles, job)
+        if job.ends:
+            gathered = engine.met([gathered], end, job)
+        if job.clones:
+            gathered = engine.met([engine.met([gathered], clones_into, job)], clones_from, job)
+        named = engine.met([gathered], resolve_names, job)
+        settled = engine.met([named], resolve_datasets, job)
+        return engine.met([*things, settled], answer, job)
+    known = [before.knew(profiles)]
+    gathered = engine.kept(engine.met([*profiles, *known], merge_profiles, job), f"{job.day}gathered")
+    ending = [(CONTAINED, end)] if job.ends else []
+    cloning = [(CLONED, clones_into), (CLONED_FROM, clones_from)] if job.clones else []
+    for what, step in (*ending, *cloning):
+        of_databases = before.happened([gathered], [what])
+        gathered = engine.kept(engine.met([gathered, of_databases], step, job), f"{job.day}{what}")
+    names = engine.only(before.knew([gathered]), [NAME])
+    named = engine.kept(engine.met([gathered, names], resolve_names, job), f"{job.day}named")
+    others = engine.only(before.knew([named]), [DATASET, ELEMENT])
+    settled = engine.kept(engine.met([named, others], resolve_datasets, job), f"{job.day}settled")
+    things += [settled, engine.only(before.due, THINGS)]
+    return engine.met([*things, before.knew(things)], answer, job)
+
+
+def _with_bridges(  # noqa: PLR0913, PLR0917 - what a stage needs
+    engine: Engine[Messages],
+    heard: list[Messages],
+    job: ExportJob,
+    counts: Counts,
+    turn: int,
+    watch: ProgressListener,
+    before: Before[Messages] | None,
+) -> list[Messages]:
+    """The messages, and what events say in place of helpers, if there may be any: queries send what they did to helpers
+    to the helpers of their account.
+    """
+    if not job.events or not (counts["helpers"] or (before is not None and before.is_due)):
+        return heard
+    with watch.stage("bridge"):
+        due = [before.due] if before else []
+        steps = engine.met([engine.only(one, [WRITTEN, NAMED_FOR_QUERY]) for one in (*heard, *due)], trace_helpers, job)
+        if before is not None:
+            steps = engine.kept(steps, f"{job.day}steps")
+            bridged = engine.met([steps, before.knew([steps])], bridge_helpers, job)
+        else:
+            bridged = engine.met([steps], bridge_helpers, job)
+        return [*heard, engine.kept(bridged, f"{job.day}bridged-{turn}")]
+
+
+def _written(engine: Engine[Messages], each: Sequence[Messages], job: ExportJob, *, has_parents: bool) -> Messages:
+    """The written queries: parents send their job names to their children, then each query is complete."""
+    heard = [engine.only(one, [WRITTEN, NAMED_FOR_QUERY]) for one in each]
+    if has_parents:
+        of_parents = [engine.only(one, [PARENT, NAMED_FOR_PARENT]) for one in each]
+        heard.append(engine.met(of_parents, name_jobs, job))
+    return engine.met(heard, engine.output(write), job)
+
+
+def _surrounded(engine: Engine[Messages], made: Sequence[Messages], job: ExportJob) -> Messages:
+    """The results of shapes that need the surroundings of objects: nodes are sent to these objects and validated."""
+    delivered = [engine.each(engine.only(one, [AROUND]), deliver, job) for one in made]
+    if looks_at_others(job):
+        delivered = [engine.met(delivered, share_nodes, job)]
+    return engine.met(delivered, validate_neighbourhoods, job)
+
+
+def _of_things(
+    engine: Engine[Messages], told: Messages, made: Sequence[Messages], job: ExportJob, turn: int
+) -> Messages:
+    """The messages that quarantine the queries that mention things with a refused node."""
+    mentions = engine.each(engine.only(told, [WRITTEN]), name_users_of_objects, job)
+    refused = [engine.only(one, [REFUSED]) for one in made]
+    accused = engine.kept(engine.met([*refused, mentions], quarantine_users, job), f"accused-{turn}")
+    if not engine.counts(accused)["held"]:
+        raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
+    return engine.each(engine.only(accused, [HELD]), exclude_quarantined, job)

@@ -1,0 +1,278 @@
+"""Nodes as validated text, and texts as files; the catalog among them.
+
+Join the texts of an output into pieces, from which files are made; each file is readable by itself.
+
+Validate nodes and write them as text in each requested syntax.
+
+Make the catalog and the tags, two documents, from the attributes of objects and the changes of queries.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from exporter.errors import UsageError
+from exporter.graph.catalog import Entry, Remark, catalog_nodes, documents, tag_nodes
+from exporter.graph.iri import Iris
+from exporter.graph.shapes.on_nodes import Checks
+from exporter.graph.shapes.results import ALLOWED
+from exporter.graph.store import load_iri
+from exporter.graph.terms import Node
+from exporter.graph.writers import FORMATS, Writer, writer_of
+from exporter.model.fact_tables import FACTS as TABLES
+from exporter.pipeline.messages import (
+    CATALOG,
+    DAILY,
+    ENTRY,
+    EVENTS,
+    FACTS,
+    GRAPH,
+    QUARANTINE,
+    REFUSED,
+    RESULT,
+    Message,
+    encode,
+    is_text,
+)
+from exporter.pipeline.outcome import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from exporter.graph.shapes.results import Result
+    from exporter.pipeline.job import ExportJob
+
+PIECE: Final = 1 << 18
+"""Approximate bytes of a piece: few messages are needed, and a dozen pieces fit in memory."""
+_PLAIN: Final = Writer("", lambda _: "")
+
+
+def graph_in(syntax: str) -> str:
+    """The name of the output with the graph in a syntax."""
+    return f"{GRAPH}-{FORMATS[syntax]}"
+
+
+def daily_in(syntax: str) -> str:
+    """The name of the output with reads by day in a syntax."""
+    return f"{DAILY}-{FORMATS[syntax]}"
+
+
+def facts_of(table: str) -> str:
+    """The name of the output with a table of facts as JSON."""
+    return f"{FACTS}-{table}"
+
+
+def texts_of(job: ExportJob) -> list[str]:
+    """The names of the outputs of a job that are texts."""
+    return [EVENTS, QUARANTINE, *map(graph_in, job.syntaxes), *map(facts_of, TABLES)]
+
+
+@lru_cache(maxsize=16)
+def writer(syntax: str, base: str, load: int) -> Writer:
+    """The writer of a syntax. ``load``: digest of the load, which names its graph in N-Quads."""
+    return writer_of(syntax, base, load_iri(load, base) if syntax == "nquads" else None)
+
+
+def pieces(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """Join the texts of each output into larger pieces, in order. Messages that are not texts pass through. The
+    messages of one output, one after the other, form a document of its syntax.
+    """
+    writers = {of(syntax): writer(syntax, job.base, job.load) for syntax in job.syntaxes for of in (graph_in, daily_in)}
+    files: dict[str, _File] = {}
+    for message in messages:
+        if not is_text(message.to):
+            yield message
+            continue
+        file = files.get(message.to)
+        if file is None:
+            file = files[message.to] = _File(message.to, writers.get(message.to, _PLAIN))
+        file.lines.append(message.body)
+        file.size += len(message.body)
+        if file.size >= PIECE:
+            yield file.piece()
+    for file in files.values():
+        yield from file.last()
+
+
+class _File:
+    """The texts of one output that are not yet sent."""
+
+    def __init__(self, to: str, writer: Writer) -> None:
+        self.to = to
+        self.lines: list[bytes] = []
+        self.size = 0
+        self._between = f"\n{writer.between}".encode()
+        self._before = f"{writer.header}\n".encode() if writer.header else b""
+        self._opening = writer.opening.encode()
+        self._next = writer.between.encode()
+        self._after = writer.footer.encode()
+
+    def piece(self) -> Message:
+        body = self._before + self._opening + self._between.join(self.lines)
+        self.lines, self.size, self._before = [], 0, self._next
+        return Message(self.to, "", b"", body)
+
+    def last(self) -> Iterator[Message]:
+        if self.lines:
+            yield self.piece()
+        if self._after:
+            yield Message(self.to, "", b"", self._after)
+
+
+@lru_cache(maxsize=4)
+def checks(folders: tuple[str, ...]) -> Checks:
+    """The checks of the shipped shapes and of those in the folders, loaded once by each process.
+
+    Raises UsageError if a shape cannot be compiled, or needs more than the surroundings of one object.
+    """
+    loaded = Checks.load([Path(folder) for folder in folders])
+    if loaded.needs_graph:
+        raise UsageError(
+            f"{loaded.needs_graph[0]}. An export validates only single nodes and the surroundings of objects "
+            "(docs/shapes.md); use this shape with exporter validate --shapes, which reads the whole graph"
+        )
+    return loaded
+
+
+def refused_key(to: str, key: str) -> str:
+    """The key of messages about a refused thing."""
+    return f"{to}\0{key}"
+
+
+class NodeWriter:
+    """Validates, writes and counts the nodes of one partition. ``is_asked``: whether nodes are needed, to be written or
+    validated. ``output``: syntax -> name of the output.
+    """
+
+    def __init__(self, job: ExportJob, output: Callable[[str], str] = graph_in) -> None:
+        self.tally = Tally()
+        self._checks = checks(job.shapes) if job.validate else None
+        self._base = job.base
+        self._in_order = job.in_order
+        self.is_asked = job.graph or job.validate
+        names = job.syntaxes if job.graph else ()
+        writers = [(output(name), writer(name, job.base, job.load)) for name in names]
+        self._writers = [(to, one.render, f"\n{one.between}") for to, one in writers]
+
+    def of_thing(self, to: str, key: str, nodes: Iterable[Node]) -> Iterator[Message]:
+        """The nodes of a thing. If the shapes refuse one, the queries that mention the thing will be quarantined."""
+        every = list(nodes) if self.is_asked else []
+        yield from self._refusal(to, key, every)
+        yield from self.texts(every)
+
+    def _refusal(self, to: str, key: str, nodes: list[Node]) -> Iterator[Message]:
+        results = self.checked(nodes)
+        reason = refusal(results)
+        if reason is not None:
+            self.tally.count("refused")
+            yield Message(REFUSED, refused_key(to, key), b"", reason.encode())
+        yield from self.results(results)
+
+    def of_day(
+        self, to: str, key: str, stay: list[Node], passing: list[Node]
+    ) -> tuple[list[Message], list[Message], list[Message]]:
+        """The same for a day of an update: the results of validation for the whole nodes, the texts of statements that
+        last, and the texts of statements that may change.
+        """
+        whole = {node.iri: node for node in stay}
+        for node in passing:
+            known = whole.get(node.iri)
+            values = {**node.values, **known.values} if known else node.values
+            whole[node.iri] = Node(node.of, node.iri, node.types, values)
+        checked = [*self._refusal(to, key, list(whole.values()))]
+        self._count(len(whole))
+        return checked, list(self.more(stay)), list(self.more(passing))
+
+    def checked(self, nodes: list[Node]) -> list[Result]:
+        """The results of validating the nodes; empty without validation."""
+        if self._checks is None:
+            return []
+        check, base = self._checks.check, self._base
+        found: list[Result] = []
+        for node in nodes:
+            found += check(node, base)
+        return found
+
+    def results(self, results: list[Result]) -> Iterator[Message]:
+        """The results as messages for the validation report."""
+        for result in results:
+            self.tally.result(result.severity, result.shape)
+            yield Message(RESULT, "", b"", msgspec.json.encode(result))
+
+    def rendered(self, nodes: list[Node]) -> list[str]:
+        """The nodes as one text in each syntax."""
+        return [between.join(map(render, nodes)) for _, render, between in self._writers]
+
+    def texts(self, nodes: list[Node]) -> Iterator[Message]:
+        """The nodes in each syntax: one text for each node if they are sorted later, otherwise one for all."""
+        if not self._in_order:
+            yield from self.joined(self.rendered(nodes), len(nodes))
+            return
+        self._count(len(nodes))
+        for to, render, _ in self._writers:
+            for node in nodes:
+                yield Message(to, "", node.iri.encode(), render(node).encode())
+
+    def more(self, nodes: list[Node]) -> Iterator[Message]:
+        """Nodes as texts without counting them, because they add to nodes that are counted already."""
+        if not nodes:
+            return
+        for (to, _, _), text in zip(self._writers, self.rendered(nodes), strict=True):
+            yield Message(to, "", b"", text.encode())
+
+    def joined(self, texts: list[str], nodes: int) -> Iterator[Message]:
+        """Texts from :meth:`rendered`, counted as ``nodes`` nodes."""
+        self._count(nodes)
+        if nodes:
+            for (to, _, _), text in zip(self._writers, texts, strict=True):
+                yield Message(to, "", b"", text.encode())
+
+    def _count(self, nodes: int) -> None:
+        self.tally.count("nodes", nodes)
+        if self._checks is not None:
+            self.tally.count("checked", nodes)
+
+
+def refusal(results: list[Result]) -> str | None:
+    """Why nodes must not be written; None if they may, with or without warnings."""
+    return min((f"shape {one.shape}: {one.message}" for one in results if one.severity not in ALLOWED), default=None)
+
+
+_read: Final = msgspec.msgpack.Decoder(tuple[str, Entry | None, Remark | None]).decode
+
+
+def of_object(entry: Entry | None) -> Iterator[Message]:
+    """The catalog's entry of an object; nothing if the catalog does not list it."""
+    if entry is not None:
+        yield Message(ENTRY, "", b"", encode((entry.account, entry, None)))
+
+
+def of_query(account: str, remarks: Iterable[Remark]) -> Iterator[Message]:
+    """The remarks of a query for the catalog."""
+    for remark in remarks:
+        yield Message(ENTRY, "", b"", encode((account, None, remark)))
+
+
+def catalogue(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """The two documents, for all accounts together."""
+    entries: dict[str, list[Entry]] = {}
+    said: dict[str, list[Remark]] = {}
+    for message in messages:
+        account, entry, remark = _read(message.body)
+        if entry is not None:
+            entries.setdefault(account, []).append(entry)
+        if remark is not None:
+            said.setdefault(account, []).append(remark)
+    catalog: list[Node] = []
+    tags: list[Node] = []
+    for account in sorted(job.begun):
+        of_account = sorted(entries.get(account, ()), key=lambda one: one.key)
+        iris = Iris(account, job.account, job.base)
+        catalog += catalog_nodes(of_account, said.get(account, ()), iris)
+        tags += tag_nodes(of_account, said.get(account, ()), iris)
+    for name, text in documents(catalog, tags, job.base):
+        yield Message(f"{CATALOG}-{name}", "", b"", text.removesuffix("\n").encode())

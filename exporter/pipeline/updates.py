@@ -1,0 +1,390 @@
+"""Updates: which day a row belongs to, what is kept for the next day, and what is forgotten.
+
+Messages that are kept for the next day.
+
+Assign the rows of an update to days, and read the rows of a day again.
+
+A query belongs to the day (UTC) on which it starts: the day of its earliest row. An index records what is known
+already: for each row its day and a digest, for each line of QUERY_HISTORY a digest, and for each query the days of its
+children, whose jobs are named after it.
+
+Remove rows from DIR: those of users, or from before a day. First the names that a person gave are resolved to users
+that DIR has, by Snowflake's rule: letter case counts only in quotes. Whole queries are removed, with their lines of
+QUERY_HISTORY. The user of a line without a row is not known: such a line is kept only if rows are removed by day and it
+ended on a day that is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from difflib import SequenceMatcher
+from hashlib import blake2b
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from exporter.errors import RefusedError
+from exporter.input.aggregates import is_id
+from exporter.input.reading import read_line
+from exporter.input.row import Row
+from exporter.model.facts import History
+from exporter.pipeline.messages import (
+    HELD,
+    JOB,
+    OBJECT,
+    OPEN,
+    QUERY,
+    SNAPSHOT,
+    Message,
+    asked,
+    by_key,
+    decode,
+    encode,
+    is_later,
+    order,
+    rank,
+    time_and_query,
+)
+from exporter.pipeline.outcome import Tally
+from exporter.pipeline.read import CHILD, CONTEXT, HOLD, JOB_OF, LINE, ROW, children_of, relatives
+from exporter.privacy.filters import stored_identifier, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.pipeline.job import ExportJob
+    from exporter.privacy.pseudonyms import Key
+
+OPEN_DAY: Final = "open "
+"""Prefix of a count: queries that end on a later day."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def snapshot(message: Message) -> Message:
+    """Keep a message as the state of a thing, which it receives first on the next day."""
+    return Message(SNAPSHOT, "", b"", encode(tuple(message)))
+
+
+def later(message: Message) -> Message:
+    """Keep a message for a later day, because its query has not ended."""
+    return Message(OPEN, "", b"", encode(tuple(message)))
+
+
+def known(bodies: Iterable[bytes]) -> Iterator[Message]:
+    """The messages from the bodies that :func:`snapshot` and :func:`later` made."""
+    for body in bodies:
+        yield Message(*decode(body))
+
+
+def day_of(time: int) -> str:
+    """The day of a time (microseconds since 1970, UTC), ``2026-11-21``."""
+    return (_EPOCH + timedelta(microseconds=time)).date().isoformat()
+
+
+def end_of(day: str) -> int:
+    """The end of a day: the first microsecond of the next one, since 1970, UTC."""
+    return (date.fromisoformat(day) - _EPOCH.date() + timedelta(days=1)) // timedelta(microseconds=1)
+
+
+INDEX: Final = "index"
+LINES: Final = "lines"
+_INDEXED: Final = 9
+"""The rank of an index entry among the messages to a query."""
+_BEFORE: Final = 8
+"""The rank of a message of :func:`as_parents` from when the day was made before."""
+DAY, MOVED, EARLIER = "day ", "moved", "earlier "
+"""Names of counts: new rows by day; queries whose day changes; days that were made with other quarantined parents."""
+_row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
+
+
+def assign_days(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """New rows under their days, new lines and new entries of the index. Known rows are only counted."""
+    tally = Tally()
+    for to, query_id, group in by_key(messages):
+        if to == QUERY:
+            yield from _of_query(query_id, list(group), job, tally)
+        else:
+            yield from group
+    yield tally.message()
+
+
+def run_of(message: Message) -> int:
+    """The run that read a row: it is in the place of the time in the message's order."""
+    return time_and_query(message.order)[0]
+
+
+class _Known:
+    """The index entries of a query."""
+
+    def __init__(self, entries: Iterable[Message]) -> None:
+        self.digests: set[bytes] = set()
+        self.day: str | None = None
+        self.children: set[str] = set()
+        for entry in entries:
+            what, day, digest = decode(entry.body)
+            if what == CHILD:
+                self.children.add(day)
+            else:
+                self.digests.add(digest)
+                self.day = day if what == ROW else self.day
+
+
+def _of_query(query_id: str, heard: list[Message], job: ExportJob, tally: Tally) -> Iterator[Message]:
+    known = _Known(one for one in heard if rank(one) == _INDEXED)
+    rows = list(_new(heard, ROW, known))
+    doubled = sum(rank(one) == ROW for one in heard) - len(rows)
+    tally.count("duplicates", doubled)
+    tally.count("aggregate_duplicates", doubled * is_id(query_id))
+    if rows:
+        read = [read_line(_row(message.body)[1]) for message, _ in rows]
+        each = [row for row in read if isinstance(row, Row)]
+        day = day_of(min(row.start for row in each))
+        tally.count(MOVED, known.day is not None and day != known.day)
+        yield from _dated(query_id, rows, known.day or day)
+        yield from _children(each, known.day or day)
+        tally.named(f"{DAY}{known.day or day}")
+        tally.count(f"{DAY}{known.day or day}", sum(run_of(message) == job.run for message, _ in rows))
+        for of_child in sorted(known.children):
+            tally.named(f"{DAY}{of_child}")
+    for message, digest in _new(heard, LINE, known):
+        yield Message(LINES, query_id, message.order, message.body)
+        yield _entry(query_id, LINE, "", digest)
+        if known.day is not None:
+            tally.named(f"{DAY}{known.day}")
+
+
+def _new(heard: Iterable[Message], what: int, known: _Known) -> Iterator[tuple[Message, bytes]]:
+    """The messages of rank ``what`` that are not known yet, each once, with their digests."""
+    for message in heard:
+        if rank(message) == what:
+            said = _row(message.body)[1].encode("utf-8", "surrogatepass") if what == ROW else message.body
+            digest = blake2b(said, digest_size=16, salt=bytes((what,))).digest()
+            if digest not in known.digests:
+                known.digests.add(digest)
+                yield message, digest
+
+
+def _dated(query_id: str, rows: Iterable[tuple[Message, bytes]], day: str) -> Iterator[Message]:
+    for message, digest in rows:
+        yield Message(day, query_id, message.order, message.body)
+        yield _entry(query_id, ROW, day, digest)
+
+
+def _children(rows: Iterable[Row], day: str) -> Iterator[Message]:
+    """Index entries for parents and roots: the days of their children."""
+    for relative in sorted({query_id for row in rows for _, query_id in relatives(row)}):
+        yield _entry(relative, CHILD, day, b"")
+
+
+def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
+    return Message(INDEX, query_id, order(_INDEXED), encode((what, day, digest)))
+
+
+# --- the input of a day -----------------------------------------------------------------------------------------------
+
+
+def to_queries(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Address stored messages (rows of a day, lines, the index) to their queries again."""
+    for message in messages:
+        yield message._replace(to=QUERY)
+
+
+def rows_again(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """Rows to their queries, with the notes to their parents and roots."""
+    for message in messages:
+        yield message._replace(to=QUERY)
+        row = read_line(_row(message.body)[1])
+        assert isinstance(row, Row), "a row that was read before"
+        yield from children_of(row, job)
+
+
+def asks_for_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """The queries that have children. If they are of another day, their rows are needed as context."""
+    for message in messages:
+        if message.to == QUERY and rank(message) == CHILD:
+            yield message
+
+
+def as_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Rows of other days as context for this one."""
+    for message in messages:
+        yield Message(QUERY, message.key, order(CONTEXT), message.body)
+
+
+def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """What children on other days need of queries: that the shapes refuse the query, if it started on this day; and the
+    name of its job, if it has to do with helpers.
+    """
+    for message in messages:
+        if message.to == HELD:
+            account, query_id, _, reason, day = decode(message.body)
+            if day == job.day:
+                yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+        elif message.to == JOB:
+            account, query_id, name = decode(message.body)
+            yield Message(QUERY, query_id, order(JOB_OF), encode((account, name)))
+
+
+def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """The same messages, as those of the day when it was made before."""
+    for message in messages:
+        yield message._replace(order=order(_BEFORE))
+
+
+def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """Count the earlier days with children of a query for which :func:`as_parents` gives something else than before.
+    The messages of a query: those of now and before, and its entries in the index.
+    """
+    tally = Tally()
+    for _, _, group in by_key(messages):
+        now, before, index = set[bytes](), set[bytes](), list[Message]()
+        for message in group:
+            if rank(message) == _INDEXED:
+                index.append(message)
+            else:
+                (before if rank(message) == _BEFORE else now).add(message.body)
+        if now != before:
+            for day in _Known(index).children:
+                if day < job.day:
+                    tally.named(f"{EARLIER}{day}")
+    yield tally.message()
+
+
+def due(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """Messages that earlier days left open: passed on if they are of this day, otherwise kept for a later one."""
+    for message in messages:
+        address = asked(time_and_query(message.order)[1])[1] if message.to == OBJECT else message.key
+        yield later(message) if is_later(address, job.day) else message
+
+
+_HAS, _NEAR = "user ", "near "
+"""Beginnings of counts: the place of a name among those given, and a user that it means, or that is similar."""
+_NEAREST: Final = 3
+"""Most similar users that are named."""
+_SIMILAR: Final = 0.6
+_WORD: Final = re.compile(r"([^\W\d_]+)")
+_MOST_WORDS: Final = 7
+"""The most words of a name whose letter cases are combined: 3 of each."""
+_line: Final = msgspec.msgpack.Decoder(History).decode
+
+
+class Asked(NamedTuple):
+    """A user to forget. ``given``: the name as a person gave it. ``spellings``: what it can be in DIR, the first that
+    DIR has counts. ``any_case``: whether other letter cases mean the same, if DIR has none of the spellings.
+    ``others``: the pseudonyms of the usual other letter cases; all of them cannot be tried.
+    """
+
+    given: str
+    spellings: tuple[str, ...]
+    any_case: bool
+    others: frozenset[str] = frozenset()
+
+
+def asked_for(given: str, key: Key | None) -> Asked:
+    """What a name means. ``key``: of DIR's pseudonyms. A pseudonym means itself. A text that is no identifier without
+    quotes, such as an e-mail address, means the user in any letter case.
+    """
+    name = stored_identifier(given)
+    is_exact = given.startswith('"') or stored_identifier(given.lower()) != given.lower()
+    names = (name,) if is_exact else tuple(dict.fromkeys((name, name.upper(), name.lower())))
+    if key is not None:  # users in `keep` have no pseudonym
+        others = frozenset() if is_exact else frozenset(map(key.pseudonym, _letter_cases(name)))
+        return Asked(given, (*map(key.pseudonym, names), *names), any_case=not is_exact, others=others)
+    return Asked(given, names, any_case=not is_exact)
+
+
+def _letter_cases(name: str) -> Iterator[str]:
+    """A name with each word in lower case, in upper case, and with a capital: ``Jane.Doe@Example.com``. In a name of
+    many words, those on the same side of an @ are alike.
+    """
+    parts = _WORD.split(name)
+    if len(parts) // 2 > _MOST_WORDS:
+        parts = re.split("(@)", name)
+    for chosen in product(*(dict.fromkeys((part.lower(), part.upper(), part.title())) for part in parts)):
+        yield "".join(chosen)
+
+
+def look_up(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """Count the users of these rows that the given names mean, and the most similar others."""
+    users = {row.user_name for row in map(_row_of, messages) if row is not None and row.user_name}
+    tally = Tally()
+    for place, one in enumerate(job.forget_asked):
+        for user in sorted(user for user in users if _means(one, user)):
+            tally.count(f"{_HAS}{place} {user}")
+        for user in _nearest(one, users):
+            tally.count(f"{_NEAR}{place} {user}")
+    yield tally.message()
+
+
+def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
+    """The users to forget, from the names of the counts of :func:`look_up`. Raises RefusedError, with the most similar
+    users, if DIR does not have one of them.
+    """
+    names = list(counts)
+    found, missing = list[str](), list[str]()
+    for place, one in enumerate(job.forget_asked):
+        there = {name.removeprefix(f"{_HAS}{place} ") for name in names if name.startswith(f"{_HAS}{place} ")}
+        exact = [user for user in one.spellings if user in there]
+        if there:
+            found += exact[:1] or sorted(there)
+        else:
+            near = {name.removeprefix(f"{_NEAR}{place} ") for name in names if name.startswith(f"{_NEAR}{place} ")}
+            told = ", ".join(map(typed, _nearest(one, near)))
+            missing.append(f"{one.given} (did you mean {told}?)" if told else one.given)
+    if missing:
+        hidden = any(one.others for one in job.forget_asked)
+        unknown = "; with pseudonyms the letter case of other names has to be as in the rows" if hidden else ""
+        raise RefusedError(
+            f"forget_user: DIR has no rows of {'; '.join(missing)}. Nothing was changed. Letter case counts only in "
+            f"quotes: jsmith is the user JSMITH, '\"jsmith\"' the user jsmith{unknown}"
+        )
+    return tuple(sorted(set(found)))
+
+
+def _means(one: Asked, user: str) -> bool:
+    return user in one.spellings or user in one.others or (one.any_case and user.upper() == one.given.upper())
+
+
+def _nearest(one: Asked, users: Iterable[str]) -> list[str]:
+    """The users with the most similar names, the most similar first."""
+    alike = [(-SequenceMatcher(None, one.given.upper(), user.upper()).ratio(), user) for user in users]
+    return [user for ratio, user in sorted(alike)[:_NEAREST] if -ratio >= _SIMILAR]
+
+
+def _row_of(message: Message) -> Row | None:
+    if message.to != QUERY or rank(message) != ROW:
+        return None
+    row = read_line(_row(message.body)[1])
+    return row if isinstance(row, Row) else None
+
+
+def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """The messages of the queries that are kept."""
+    tally = Tally()
+    for _, _, group in by_key(messages):
+        heard = list(group)
+        each = [row for row in map(_row_of, heard) if row is not None]
+        if not each:
+            yield from (one for one in heard if not _is_of_nobody(one, job))
+        elif _is_forgotten(each, job):
+            tally.count("forgotten", len(each))
+            tally.count("forgotten_queries")
+        else:
+            yield from heard
+    yield tally.message()
+
+
+def _is_forgotten(rows: list[Row], job: ExportJob) -> bool:
+    if job.forget_before and day_of(min(row.start for row in rows)) < job.forget_before:
+        return True
+    return any(row.user_name in job.forget_users for row in rows)
+
+
+def _is_of_nobody(message: Message, job: ExportJob) -> bool:
+    """Whether it is a line of a query without a row that may belong to the removed queries."""
+    if message.to != QUERY or rank(message) != LINE:
+        return False
+    end = _line(message.body).end_time
+    return bool(job.forget_users) or end is None or day_of(end) < job.forget_before

@@ -1,0 +1,253 @@
+"""Write a query: its nodes and events from its facts and answers, validated, as text; or quarantine it."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import orjson
+
+from exporter.graph.catalog import remarks
+from exporter.graph.iri import Iris
+from exporter.graph.nodes.changes import ended
+from exporter.graph.nodes.daily import sharing_nodes, with_shared_settings, without_shared
+from exporter.graph.nodes.queries import run_nodes, statement_nodes
+from exporter.graph.nodes.versions import QueryContext
+from exporter.graph.terms import Node
+from exporter.model.answers import Answers, Bridge
+from exporter.model.fact_tables import rows_of
+from exporter.model.object_history import ObjectAnswer
+from exporter.openlineage import datasets
+from exporter.openlineage.events import events_of, run_events
+from exporter.openlineage.jobs import name_of
+from exporter.pipeline.daily import Sharing
+from exporter.pipeline.extract import count_start, quarantine_query
+from exporter.pipeline.merge_profiles import Spellings
+from exporter.pipeline.messages import (
+    ANSWER,
+    BRIDGE,
+    EVENTS,
+    FACTS_OF,
+    JOB,
+    NAMED_FOR_QUERY,
+    WRITTEN,
+    Message,
+    by_key,
+    decode,
+    encode,
+    open_bucket,
+    order,
+    rank,
+    read_bridge,
+    read_told,
+    statement_of,
+    written_of,
+)
+from exporter.pipeline.neighbourhood import ToObjects
+from exporter.pipeline.read import AS_PARENT
+from exporter.pipeline.recurring import recurring_of
+from exporter.pipeline.texts import NodeWriter, facts_of, refusal
+from exporter.pipeline.texts import of_query as to_catalog
+from exporter.pipeline.updates import day_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from exporter.graph.nodes.queries import Links
+    from exporter.graph.shapes.results import Result
+    from exporter.model.facts import QueryFacts
+    from exporter.openlineage.events import Event
+    from exporter.pipeline.job import ExportJob
+
+_read_answer: Final = msgspec.msgpack.Decoder(ObjectAnswer).decode
+_NO_BRIDGE: Final = Bridge()
+JOBS: Final = "jobs"
+"""Name of a count: queries of which another day needs the name of the job."""
+_KINDS: Final = {"START": 0, "COMPLETE": 1}
+
+
+def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """The nodes and events of each query, or the message that quarantines it. Other messages pass through."""
+    writer, spellings = _Writer(job), Spellings()
+    for to, key, group, recurs in _looking_ahead(messages):
+        if to == NAMED_FOR_QUERY:
+            for message in group:
+                spellings.hear(key, message.body, open_bucket(key))
+        elif to == WRITTEN:
+            if job.day and rank(group[0]) == ANSWER:
+                yield from writer.ended(key, [_read_answer(message.body) for message in group])
+                continue
+            facts, answers, new = _together(group, job.run)
+            answers.datasets = spellings.of(facts.account, open_bucket(key))
+            yield from writer.query(facts, answers, new, recurs=recurs)
+        else:
+            yield from group
+    yield from writer.sharing.messages() if writer.sharing else ()
+    yield writer.saying.tally.message()
+
+
+def _looking_ahead(messages: Iterable[Message]) -> Iterator[tuple[str, str, list[Message], bool]]:
+    """Receiver, key, messages, and whether the next receiver is a query of the same statement."""
+    before: tuple[str, str, list[Message]] | None = None
+    for to, key, group in by_key(messages):
+        if before is not None:
+            yield *before, to == WRITTEN == before[0] and statement_of(key) == statement_of(before[1])
+        before = to, key, list(group)
+    if before is not None:
+        yield *before, False
+
+
+def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, int]:
+    """The facts and answers of a query, and how many of its rows came with this run."""
+    answers, facts, new = Answers(), None, 0
+    for message in group:
+        what = rank(message)
+        if what == ANSWER:
+            _add(answers, _read_answer(message.body))
+        elif what == FACTS_OF:
+            told = read_told(message.body)
+            facts, new = told.facts(), told.new if told.run == run else 0
+        elif what == BRIDGE:
+            answers.bridge = read_bridge(message.body)
+        else:
+            role, name = decode(message.body)
+            if role == AS_PARENT:
+                answers.parent_job = name
+            else:
+                answers.root_job = name
+    assert facts is not None, "an answer to a query that nobody told of"
+    return facts, answers, new
+
+
+def _add(answers: Answers, told: ObjectAnswer) -> None:
+    key = told.object_key
+    if told.state is not None:
+        answers.states[key] = told.state
+        answers.lives[key] = told.life
+    if told.columns:
+        for column, state in told.columns.items():
+            answers.columns[key, column] = state
+    if told.prior is not None:
+        answers.priors[key] = told.prior
+    if told.column_priors:
+        for column, state in told.column_priors.items():
+            answers.column_priors[key, column] = state
+    if told.ending is not None:
+        answers.endings[key] = told.ending
+    if told.carried:
+        answers.carried[key] = told.carried
+    for setting, until in told.settings or ():
+        answers.settings[setting[:4]] = until
+
+
+class _Writer:
+    """Writes the queries of one partition."""
+
+    def __init__(self, job: ExportJob) -> None:
+        self._job = job
+        self.saying, self._around = NodeWriter(job), ToObjects(job)
+        # A user's shapes may depend on anything in a node, so with them every node is made and validated.
+        made = sharing_nodes if job.daily else statement_nodes
+        self._recurring = None if job.in_order or job.shapes else recurring_of(job, made, self.saying.rendered)
+        self.sharing = Sharing() if job.daily else None
+        self._iris: dict[str, Iris] = {}
+
+    def query(self, facts: QueryFacts, answers: Answers, new: int, *, recurs: bool) -> Iterator[Message]:
+        """A query's nodes and events, or the reason why it is quarantined. ``new``: how many of its rows are counted;
+        ``recurs``: whether its statement is written again next.
+        """
+        saying, job = self.saying, self._job
+        told = QueryContext(facts, answers, self._of(facts.account))
+        results, texts = self._nodes(told, recurs=recurs) if saying.is_asked else ([], ())
+        yield from saying.results(results)
+        events = self._events(facts, answers) if job.events else []
+        reason = refusal(results) or _fault(events)
+        if reason is not None:
+            saying.tally.count("held")
+            count_start(saying.tally, day_of(facts.start), job)
+            yield quarantine_query(facts, reason)
+            return
+        saying.tally.written(facts, new)
+        yield from texts
+        saying.tally.count("events", len(events))
+        for event in events:
+            yield Message(EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
+        if job.day and answers.bridge not in (None, _NO_BRIDGE):
+            name = name_of(facts, answers.datasets, job.openlineage, answers.bridge)
+            saying.tally.count(JOBS)
+            yield Message(JOB, "", b"", encode((facts.account, facts.query_id, name)))
+        yield from self._more(facts, answers)
+
+    def ended(self, key: str, told: list[ObjectAnswer]) -> Iterator[Message]:
+        """The ends of versions and settings that a query of an earlier day made."""
+        account, query_id = written_of(key)
+        yield from self.saying.more(list(ended(query_id, told, self._of(account))))
+
+    def _nodes(self, told: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
+        """The results of validating a query's nodes, and their texts."""
+        saying = self.saying
+        known = self._recurring.filled(told) if self._recurring else None
+        if known:
+            nodes, settings = self._of_run(told, known.links)
+            return saying.checked(nodes + settings), self._texts(told, nodes, settings, known.texts, known.nodes)
+        of_statement, links = statement_nodes(told)
+        nodes, settings = list(run_nodes(told, links)), list[Node]()
+        whole = nodes + of_statement
+        results = saying.checked(whole)
+        if self.sharing and not self.sharing.is_by_day(told.content):
+            of_statement, links = without_shared(of_statement, links, told)
+            nodes, settings = self._of_run(told, links)
+            results += [one for one in saying.checked(nodes + settings + of_statement) if one not in results]
+        if self._recurring is None:
+            texts_of = self._texts(told, nodes + of_statement, settings)
+            return results, chain(texts_of, self._around.of_query(told.facts, whole))
+        texts = saying.rendered(of_statement)
+        if recurs and not results:
+            self._recurring.met(told, texts, links)
+        return results, self._texts(told, nodes, settings, texts, len(of_statement))
+
+    def _of_run(self, told: QueryContext, links: Links) -> tuple[list[Node], list[Node]]:
+        """The other nodes of a query, and its settings that other runs share."""
+        nodes = list(run_nodes(told, links))
+        return with_shared_settings(nodes, told.iris) if self.sharing else (nodes, [])
+
+    def _texts(
+        self, told: QueryContext, nodes: list[Node], settings: list[Node], texts: Sequence[str] = (), number: int = 0
+    ) -> Iterator[Message]:
+        """The texts of a query: ``nodes``, and ``number`` further ones in ``texts``; or its reads for the days. Shared
+        ``settings`` are sent to the days.
+        """
+        if self.sharing and self.sharing.is_by_day(told.content):
+            yield from self.sharing.hear(told)
+            return
+        if self.sharing:
+            self.sharing.note(told, settings)
+        yield from self.saying.texts(nodes)
+        yield from self.saying.joined(list(texts), number)
+
+    def _of(self, account: str) -> Iris:
+        iris = self._iris.get(account)
+        if iris is None:
+            iris = self._iris[account] = Iris(account, self._job.account, self._job.base)
+        return iris
+
+    def _events(self, facts: QueryFacts, answers: Answers) -> list[Event]:
+        settings = self._job.openlineage
+        if self._recurring is None or answers.bridge is not None:
+            return run_events(facts, answers, settings)
+        said = self._recurring.statement(facts.content, facts.account, answers.datasets, settings)
+        return events_of(facts, said, answers, settings)
+
+    def _more(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:
+        if self._job.catalog:
+            yield from to_catalog(facts.account, remarks(facts, answers))
+        if self._job.facts:
+            for table, row in rows_of(facts):
+                yield Message(facts_of(table), "", b"", orjson.dumps(row))
+
+
+def _fault(events: list[Event]) -> str | None:
+    """Why an event is not valid; None if all are."""
+    found = [problem for event in events for problem in datasets.problems(event)]
+    return f"its event is not valid: {'; '.join(dict.fromkeys(found))}" if found else None

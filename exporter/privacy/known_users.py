@@ -1,0 +1,245 @@
+"""The names of users that are known: in the records of this run, and from earlier runs.
+
+Collect the user names in a record, from the places where a user's name belongs.
+
+They are collected from all records before any record is processed, so that they can be replaced wherever they occur.
+
+Find names of users that only earlier runs read. Of these users the pseudonyms are known, not the names.
+
+A word is such a name if its pseudonym is a known one. So an update also hides the users of earlier runs, although no
+file in DIR contains their names. Single words and sequences of up to five words (``jane.doe@a.com``) are tried.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import json
+
+from exporter.input import documented_form, json_reader
+from exporter.input.documented_form import plain_text
+from exporter.input.json_reader import Elements, Members, Number
+from exporter.input.row import NOT_DECODED, lower_name, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.input.row import Row
+    from exporter.privacy.pseudonyms import Key
+
+_MAY_TELL: Final = re.compile(r"user\b|user\$", re.IGNORECASE).search
+_PART: Final = r'(?:"(?:[^"]|"")+"|[^\s".,;:()\[\]{}\'\\/=]+)'
+_of_personal_database: Final = re.compile(
+    r'(?<![\w$".])(?:"USER\$((?:[^"]|"")+)"|USER\$([A-Z_][\w$]*))(?=\.|\Z)', re.IGNORECASE
+)
+"""A user's personal database is ``USER$NAME``, the first part of an object's name."""
+_of_statement: Final = re.compile(
+    r"(?:(?:\A|;)\s*(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|DESC|DESCRIBE)"
+    rf"|\b(?:GRANT|REVOKE)\s+(?:DATABASE\s+)?ROLE\s+{_PART}(?:\.{_PART})*\s+(?:TO|FROM))"
+    rf"\s+USER\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(?!(?:SET|UNSET|IF|RENAME)\b)({_PART})",
+    re.IGNORECASE,
+)
+"""Places where SQL names a user (``GRANT ROLE R TO USER NAME``)."""
+_names_user: Final = re.compile(r"user|login|e-?mail", re.IGNORECASE).search
+_OF_OTHERS: Final = ("ROLE", "APPLICATION", "SHARE", "SERVICE", "AGENT")
+
+
+def names_in_row(row: Row) -> Iterator[str]:
+    """The user names in a row."""
+    yield row.user_name
+    if row.invoker_identity is not None:
+        yield from _of_invoker(row.invoker_identity)
+    content = row.content.decode("utf-8", "replace")
+    if _MAY_TELL(content):
+        yield from _anywhere(json.decode(row.content))
+
+
+def names_in_unreadable(text: str) -> Iterator[str]:
+    """The user names in a line that is a JSON object but not a valid row."""
+    given = documented_form.members_of(text.removeprefix("\ufeff"))
+    for one in given or ():
+        name = lower_name(one.name)
+        if name == "user_name":
+            yield plain_text(one.value) or ""
+        elif name == "invoker_identity":
+            yield from _of_invoker(plain_text(one.value) or "")
+    yield from _anywhere(given)
+
+
+def names_in_history(text: str, *, query_text: bool) -> Iterator[str]:
+    """The user names in a line of QUERY_HISTORY. ``query_text``: whether SQL text is exported, and so searched."""
+    columns = columns_of_history(text)
+    yield columns.get("user_name") or ""
+    if query_text:
+        yield from _of_sql(columns.get("query_text") or "")
+
+
+def _of_text(text: str) -> Iterator[str]:
+    for found in _of_personal_database.finditer(text):
+        yield found[1].replace('""', '"') if found[1] else found[2].upper()
+
+
+def _of_sql(text: str) -> Iterator[str]:
+    for found in _of_statement.finditer(text):
+        yield _stored(found[1])
+    yield from _of_text(text)
+
+
+def columns_of_history(line: str) -> dict[str, str | None]:
+    """All columns of a line of QUERY_HISTORY, names in lower case; empty if the line is not one JSON object."""
+    try:
+        return {lower_name(name): text for name, text in texts_of(line).items()}
+    except NOT_DECODED:
+        given = documented_form.members_of(line.removeprefix("\ufeff"))
+        return {lower_name(one.name): plain_text(one.value) for one in given or ()}
+
+
+def _of_invoker(text: str) -> Iterator[str]:
+    """The names in an invoker_identity: a name, or an object that contains one. The documents do not describe it."""
+    value = _opened(text)
+    if isinstance(value, str):
+        yield value
+    for one in _objects(value):
+        is_other = any(word in str(one.get(key, "")).upper() for key in ("type", "kind") for word in _OF_OTHERS)
+        for name, said in one.items():
+            if _names_user(name) or (name.lower() == "name" and not is_other):
+                yield from _name(said)
+
+
+def _anywhere(value: Any) -> Iterator[str]:
+    """The user names in a JSON value: of user stages, of objects with the domain USER, of personal databases."""
+    for one in _objects(value):
+        if str(one.get("stageKind")).strip(" ").lower() == "user":
+            yield from _name(one.get("objectName"))
+            yield from _name(one.get("objectId"))
+        elif str(one.get("objectDomain")).strip(" ").upper() == "USER":
+            yield from _name(one.get("objectName"))
+        for said in (*one, *one.values()):  # in the keys are names of tags, policies and columns
+            if isinstance(said, str) and _MAY_TELL(said):
+                yield from _of_text(said)
+
+
+def _name(value: Any) -> Iterator[str]:
+    if isinstance(value, str | int | Number) and not isinstance(value, bool):
+        text = value.digits if isinstance(value, Number) else str(value)
+        bare = text.removeprefix("@~").strip("/")
+        yield _stored(bare) if bare.startswith('"') else bare
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object in a JSON value, at any depth, also within strings that contain JSON."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Members):
+            left += [member.value for member in one]
+            yield one.last()
+        elif isinstance(one, dict):
+            left += one.values()
+            yield one
+        elif isinstance(one, Elements | list):
+            left += one
+        elif isinstance(one, str) and one.lstrip("\ufeff \t\r\n").startswith(("{", "[", '"')):
+            opened = _opened(one)
+            left += [] if isinstance(opened, str) else [opened]
+
+
+def _opened(text: str) -> Any:
+    """The JSON value of a text, without strings around it; the text itself if it is not JSON."""
+    value: Any = text
+    while isinstance(value, str) and value.lstrip("\ufeff \t\r\n").startswith(("{", "[", '"')):
+        try:
+            value = json_reader.parse(value.lstrip("\ufeff"))
+        except json_reader.NotJsonError:
+            return value
+    return value
+
+
+def _stored(identifier: str) -> str:
+    """An identifier of SQL as Snowflake stores it."""
+    if identifier.startswith('"'):
+        return identifier[1:-1].replace('""', '"')
+    return identifier.upper()
+
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_WORDS: Final = 5
+_BETWEEN: Final = 1
+"""Most characters between two words of a name."""
+_REMEMBERED: Final = 50_000
+_HAS_QUOTES: Final = re.compile(r"[\"'\\]").search
+_SLASHES: Final = re.compile(r"\\+")
+_ESCAPED_QUOTE: Final = re.compile(r"\\?([\"'])(?:\\?\1)?")
+_JOINS: Final = frozenset("_$")
+SHORT: Final = 3
+"""A name with fewer letters and digits is found only as a whole identifier: ``PK`` is not found in ``PK_ORDERS``."""
+
+
+class Earlier:
+    """Finds names by their pseudonyms."""
+
+    def __init__(self, key: Key, pseudonyms: frozenset[str]) -> None:
+        self._key = key
+        self.pseudonyms = pseudonyms
+        self._tried: dict[str, str | None] = {}
+
+    def whole(self, name: str) -> str | None:
+        """The pseudonym of the user of earlier runs with this name; None if there is none."""
+        if name not in self._tried:
+            if len(self._tried) >= _REMEMBERED:
+                self._tried.clear()
+            made = self._key.pseudonym(name)
+            self._tried[name] = made if made in self.pseudonyms else None
+        return self._tried[name]
+
+    def in_text(self, text: str) -> str:
+        """The text with these names replaced by pseudonyms."""
+        if not self.pseudonyms:
+            return text
+        whole = self.whole(text)
+        if whole is not None:
+            return whole
+        pieces, at = [], 0
+        for start, end, pseudonym in self.found(text):
+            pieces += [text[at:start], pseudonym]
+            at = end
+        return "".join([*pieces, text[at:]]) if pieces else text
+
+    def found(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Start, end and pseudonym of each of these names in a text, in order."""
+        if not self.pseudonyms:
+            return
+        words = [one.span() for one in _WORD.finditer(text)]
+        number = 0
+        while number < len(words):
+            for last in range(min(number + _WORDS, len(words)) - 1, number - 1, -1):
+                start, end = words[number][0], words[last][1]
+                gaps = (text[words[one][1] : words[one + 1][0]] for one in range(number, last))
+                is_tried = all(
+                    len(gap) <= _BETWEEN or len(_bare(gap)) <= _BETWEEN for gap in gaps
+                ) and not _is_short_part(text, start, end)
+                pseudonym = self._of(text[start:end]) if is_tried else None
+                if pseudonym is not None:
+                    yield start, end, pseudonym
+                    number = last
+                    break
+            number += 1
+
+    def _of(self, spelled: str) -> str | None:
+        for one in dict.fromkeys((spelled, _bare(spelled))):
+            for name in dict.fromkeys((one.upper(), one, one.lower(), one.title())):
+                found = self.whole(name)
+                if found is not None:
+                    return found
+        return None
+
+
+def _bare(spelled: str) -> str:
+    """The text without the escapes of quotes in SQL and JSON, and of backslashes."""
+    return _ESCAPED_QUOTE.sub(r"\1", _SLASHES.sub(r"\\", spelled)) if _HAS_QUOTES(spelled) else spelled
+
+
+def _is_short_part(text: str, start: int, end: int) -> bool:
+    """Whether it is only part of an identifier and too short to count as a name there."""
+    return end - start < SHORT and (text[start - 1 : start] in _JOINS or text[end : end + 1] in _JOINS)

@@ -1,0 +1,309 @@
+"""Pseudonyms: how they are made from a key, and how they replace names in a text.
+
+Pseudonyms: a keyed hash replaces a user's name. With the same key, a name has the same pseudonym in every run.
+
+The hash is HMAC-SHA-256 (RFC 2104) from Python's library. Without the key nobody can compute the pseudonym of a name,
+so nobody can find a user by trying names.
+
+Replace user names in a text by pseudonyms.
+
+A name is found as a whole word: no letter or digit before or after it. So ``JSMITH`` is found in ``DBT_JSMITH``,
+``USER$JSMITH`` and ``jsmith@example.com``, but not in ``JSMITHSON``. It is found in any letter case, and with the
+escapes of SQL, JSON and URLs.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+import stat
+import unicodedata
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import quote, quote_plus
+
+from exporter.errors import UsageError
+from exporter.privacy.known_users import SHORT, Earlier
+from exporter.system import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+SHORTEST: Final = 16
+"""Shortest key, in bytes."""
+_LONGEST: Final = 4096
+"""Longest key, in bytes: a larger file was probably given by mistake."""
+_HEAD: Final = "USER_"
+_NAME_DIGITS: Final = 16
+_CHECK_DIGITS: Final = 6
+PSEUDONYM: Final = re.compile(rf"{_HEAD}[0-9A-F]{{{_NAME_DIGITS + _CHECK_DIGITS}}}(?![0-9A-Za-z])", re.ASCII)
+"""Matches a pseudonym. It is a plain Snowflake identifier, so that names and SQL text remain valid."""
+_MAKE_ONE: Final = "make one with: openssl rand -hex 32 > KEYFILE && chmod 600 KEYFILE"
+
+
+@dataclass(frozen=True)
+class Key:
+    """A secret key. It is never shown or logged; :attr:`fingerprint` identifies it."""
+
+    secret: bytes = field(repr=False)
+
+    @classmethod
+    def read(cls, path: str) -> Key:
+        """Read a key from a file, without white space around it. Raises UsageError, which never shows its content."""
+        try:
+            secret = files.read(path, _LONGEST + 1).strip()
+        except (OSError, ValueError) as error:
+            what = error.strerror if isinstance(error, OSError) else "this is not a path"
+            raise UsageError(f"pseudonyms: {path}: the key cannot be read: {what}; {_MAKE_ONE}") from None
+        if len(secret) < SHORTEST:
+            raise UsageError(
+                f"pseudonyms: {path}: the key has {len(secret)} bytes and must have at least {SHORTEST}; {_MAKE_ONE}"
+            )
+        if len(secret) > _LONGEST:
+            raise UsageError(f"pseudonyms: {path}: is larger than {_LONGEST} bytes, so it is not a key; {_MAKE_ONE}")
+        return cls(secret)
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that identify the key and reveal nothing about its bytes."""
+        return self._digits(b"fingerprint")[:16].lower()
+
+    def pseudonym(self, name: str) -> str:
+        """The pseudonym of a user. ``name``: as Snowflake stores it (``JSMITH`` and ``jsmith`` are two users). A
+        pseudonym made with this key is returned unchanged, so that rows that contain it can be read again.
+        """
+        if self.made(name):
+            return name
+        digits = self._digits(b"user\0" + name.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
+        return f"{_HEAD}{digits}{self._check(digits)}"
+
+    def made(self, name: str) -> bool:
+        """Whether a name is a pseudonym made with this key."""
+        if PSEUDONYM.fullmatch(name) is None:
+            return False
+        digits, check = name[len(_HEAD) : -_CHECK_DIGITS], name[-_CHECK_DIGITS:]
+        return hmac.compare_digest(self._check(digits), check)
+
+    def _check(self, digits: str) -> str:
+        return self._digits(b"check\0" + digits.encode())[:_CHECK_DIGITS]
+
+    def _digits(self, message: bytes) -> str:
+        return hmac.new(self.secret, message, sha256).hexdigest().upper()
+
+
+def may_be_read_by_others(path: str) -> bool:
+    """Whether the file's permissions let its group or all users read it. A pipe is gone once it was read."""
+    about = Path(path).stat()
+    return stat.S_ISREG(about.st_mode) and bool(about.st_mode & 0o044)
+
+
+_UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+"""Scripts without spaces between words, or with endings attached to names."""
+_is_unspaced: Final = re.compile(f"[{_UNSPACED}\U00020000-\U0003ffff]").match
+_WORD: Final = re.compile(f"[{_UNSPACED}\U00020000-\U0003ffff]|[^\\W_{_UNSPACED}\U00020000-\U0003ffff]+")
+
+_OF_URL: Final = re.compile(r"%(?:25)*[0-9a-fA-F]{2}")
+_ESCAPES: Final = re.compile(
+    r"(?:(?P<code>\\+u[dD][89abAB][0-9a-fA-F]{2}\\+u[dD][c-fC-F][0-9a-fA-F]{2}|\\+u[0-9a-fA-F]{4}|\\+x[0-9a-fA-F]{2})"
+    rf"|\\+(?P<letter>[nrtbfv0\"'/])|(?P<slash>\\\\+)|(?:{_OF_URL.pattern})+)"
+)
+_OF_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+_LEVELS: Final = 3
+"""How deep JSON in a string of JSON is searched for names with quotes and backslashes, where the text is no JSON."""
+Found = tuple[int, int, str]
+"""Start, end and pseudonym of a name in a text."""
+
+
+class _Spelling(NamedTuple):
+    """One way to write a name, in lower case. ``word_at``: offset of its first word. ``is_short``: see SHORT."""
+
+    text: str
+    word_at: int
+    is_short: bool
+
+
+class Names:
+    """Finds users' names (as Snowflake stores them) and replaces them. ``earlier``: pseudonyms of users whose names
+    only earlier runs read.
+    """
+
+    def __init__(self, key: Key, names: frozenset[str], earlier: frozenset[str] = frozenset()) -> None:
+        self._key = key
+        self._earlier = Earlier(key, earlier)
+        self._stored = {name: key.pseudonym(name) for name in names}
+        self._exact: dict[str, str] = {}
+        self._folded: dict[str, str] = {}
+        self._by_word: dict[str, list[_Spelling]] = {}
+        for name in sorted(names):
+            for spelled in _spellings(name):
+                self._exact.setdefault(spelled, name)
+                self._add(spelled, name)
+        for spellings in self._by_word.values():
+            spellings.sort(key=lambda one: -len(one.text))
+
+    def _add(self, spelled: str, name: str) -> None:
+        text = _folded(spelled)
+        word = _WORD.search(text)
+        if text not in self._folded:
+            self._folded[text] = name
+            if word is not None:
+                is_short = sum(map(str.isalnum, name)) < SHORT and not _is_unspaced(word[0])
+                self._by_word.setdefault(word[0], []).append(_Spelling(text, word.start(), is_short))
+
+    def whole(self, text: str) -> str | None:
+        """The pseudonym of the user with exactly this name; None if there is none."""
+        return self._stored.get(text) or self._earlier.whole(text)
+
+    @property
+    def are_hashed(self) -> bool:
+        """Whether each word is hashed, because of some users only the pseudonyms are known: that takes long."""
+        return bool(self._earlier.pseudonyms)
+
+    @property
+    def may_be_numbers(self) -> bool:
+        """Whether a number without quotes may be a name."""
+        return self.are_hashed or any(name.isascii() and name.isdecimal() for name in self._stored)
+
+    def in_text(self, text: str) -> str:
+        """The text with names replaced by pseudonyms; unchanged if it contains none."""
+        whole = self._stored.get(text)
+        if whole is not None:
+            return whole
+        made = self._earlier.in_text(_replaced(text, self._named(text)))
+        return self._in_escaped(made) if "\\" in made or "%" in made else made
+
+    def _named(self, text: str) -> Iterable[Found]:
+        folded = _folded(text)
+        return () if self._by_word.keys().isdisjoint(_WORD.findall(folded)) else self._found(text, folded)
+
+    def _in_escaped(self, text: str) -> str:
+        """The same for characters that are escaped in the text: ``jsmith%40example.com``, ``%2Fjsmith``."""
+        for named in (self._named, self._earlier.found):
+            plain = _unescaped(text)
+            if plain is None:
+                return text
+            decoded, starts = plain
+            text = _replaced(text, ((starts[start], starts[end], one) for start, end, one in named(decoded)))
+        return text
+
+    def _found(self, text: str, folded: str) -> Iterator[Found]:
+        """Start, end and pseudonym of each name, in order. Pseudonyms made with this key are skipped."""
+        at = 0
+        made = {one.start(): one.end() for one in PSEUDONYM.finditer(text) if self._key.made(one[0])}
+        for word in _WORD.finditer(folded):
+            if word.start() in made:
+                at = made[word.start()]
+            for spelling in self._by_word.get(word[0], ()):
+                start = word.start() - spelling.word_at
+                end = start + len(spelling.text)
+                if start >= at and folded.startswith(spelling.text, start) and _is_whole(folded, start, end, spelling):
+                    yield start, end, self._stored[self._who(text, start, end)]
+                    at = end
+                    break
+
+    def _who(self, text: str, start: int, end: int) -> str:
+        """The user whose name it is. By Snowflake's rules a quoted identifier is exact, and an unquoted one is in upper
+        case. If neither is a user, the user whose name differs only in letter case.
+        """
+        spelled = text[start:end]
+        ways = [spelled.upper(), spelled]
+        if text[start - 1 : start] == '"' == text[end : end + 1]:
+            ways.reverse()
+        found = next((self._exact[one] for one in ways if one in self._exact), None)
+        return self._folded[_folded(spelled)] if found is None else found
+
+
+def _replaced(text: str, found: Iterable[Found]) -> str:
+    pieces, at = [], 0
+    for start, end, pseudonym in found:
+        pieces += [text[at:start], pseudonym]
+        at = end
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
+def _unescaped(text: str) -> tuple[str, list[int]] | None:
+    """The text with the characters that its escapes (of JSON, SQL and URLs, once or more often) stand for, and the
+    offset in ``text`` of each of them and of its end; None if it has no escapes. Bytes that are not UTF-8 stay escaped.
+    """
+    plain: list[str] = []
+    starts: list[int] = []
+    at = 0
+    for found in _ESCAPES.finditer(text):
+        start, end = found.span()
+        plain += text[at:start]
+        starts += range(at, start)
+        for one, offset in _characters(found):
+            plain.append(one)
+            starts.append(offset)
+        at = end
+    if not at:
+        return None
+    plain += text[at:]
+    starts += range(at, len(text) + 1)
+    return "".join(plain), starts
+
+
+def _characters(found: re.Match[str]) -> Iterator[tuple[str, int]]:
+    """The characters of an escape or of a sequence of percent-encoded bytes, each with its offset."""
+    if found["letter"]:
+        yield _OF_LETTERS.get(found["letter"], found["letter"]), found.start()
+    elif found["slash"]:
+        yield "\\", found.start()
+    elif found["code"]:
+        codes = re.findall(r"[ux]([0-9a-fA-F]+)", found[0])
+        pair = b"".join(int(code, 16).to_bytes(2) for code in codes)
+        yield pair.decode("utf-16-be", "replace"), found.start()
+    else:
+        bytes_of = [(int(one[0][-2:], 16), found.start() + one.start()) for one in _OF_URL.finditer(found[0])]
+        yield from _of_utf8(bytes_of, found)
+
+
+def _of_utf8(given: list[tuple[int, int]], found: re.Match[str]) -> Iterator[tuple[str, int]]:
+    at = 0
+    while at < len(given):
+        first, offset = given[at]
+        size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+        try:
+            yield bytes(one for one, _ in given[at : at + size]).decode(), offset
+            at += size
+        except UnicodeDecodeError:
+            at += 1
+            end = given[at][1] if at < len(given) else found.end()
+            for place in range(offset, end):
+                yield found.string[place], place
+
+
+def _spellings(name: str) -> dict[str, None]:
+    """The name, and its forms in SQL, JSON, URLs and other Unicode normalizations."""
+    ways = dict.fromkeys((name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))))
+    if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum():
+        utf8 = name.encode("utf-8", "replace").decode("utf-8")
+        ways |= dict.fromkeys((quote(utf8, safe=""), quote(utf8, safe="@"), quote_plus(utf8)))
+        ways |= dict.fromkeys((name.replace('"', '""'), name.replace("'", "''"), name.replace("'", "\\'")))
+        for ascii_only in (True, False):
+            for one in [name, name.replace('"', '""'), name.replace("'", "''")]:
+                for _ in range(_LEVELS):
+                    one = json.dumps(one, ensure_ascii=ascii_only)[1:-1]  # noqa: PLW2901 # JSON in JSON
+                    ways[one] = None
+    return ways
+
+
+def _folded(text: str) -> str:
+    """The text in lower case, with the same length, so that offsets stay valid."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(low if len(low := one.lower()) == 1 else one for one in text)
+
+
+def _is_whole(text: str, start: int, end: int, spelling: _Spelling) -> bool:
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    return not (_joins(before, text[start], spelling) or _joins(after, text[end - 1], spelling))
+
+
+def _joins(outside: str, edge: str, spelling: _Spelling) -> bool:
+    """Whether a character next to a name makes it part of a longer word."""
+    if not outside or _is_unspaced(outside) or _is_unspaced(edge):
+        return False
+    return outside.isalnum() or (spelling.is_short and outside in "_$")

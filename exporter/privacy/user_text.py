@@ -1,0 +1,273 @@
+"""Which parts of a row Snowflake wrote itself. Everything else is text of users, in which names are replaced.
+
+A :class:`Place` is an object or array of a row's JSON. It gives each member of the documented structure, so a member is
+known by where it is and not by its name alone: the ``type`` of a join is Snowflake's word, the ``type`` in a query tag,
+in ``additional_properties`` or in a comment is a user's.
+
+Sources: view, "Columns", "The fields in the JSON array", "object_modified_by_ddl"; behaviour changes 2178 and 2179 (for
+the four forms of properties see :mod:`exporter.input.properties`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec.inspect as types
+from msgspec import Struct
+
+from exporter.input import aggregates
+from exporter.input.properties import KNOWN_COMPOUND, KNOWN_PROPERTIES, is_of_source, member_of_grant, policies_in
+from exporter.input.row import STRUCTURED, Document, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEXT, WORD, ID, USER = "text", "word", "id", "user"
+"""What a string is. TEXT: written by users. WORD: Snowflake's word, id of a query, time, account, never replaced.
+ID: the same if it is a number. USER: the name of the user who ran the query.
+"""
+
+
+class JsonContainer:
+    """An object or array. ``find``: the member with a name; its second argument is whether its value is an object.
+    ``kind``: what the strings in an array are. ``element``: the place of its elements. ``array``: the place if it is an
+    array.
+    """
+
+    def __init__(
+        self, find: Find, kind: str = TEXT, *, array: JsonContainer | None = None, element: JsonContainer | None = None
+    ) -> None:
+        self.member: Final = find
+        self.kind: Final = kind
+        self.array: Final = array or self
+        self.element: Final = element or self
+
+
+class Member(NamedTuple):
+    """``is_own``: whether its name is of the documented structure. ``kind``: what its value is if that is a string.
+    ``inside``: the place of an object or array. ``in_string``: the place of JSON in a string.
+    """
+
+    is_own: bool
+    kind: str
+    inside: JsonContainer
+    in_string: JsonContainer
+
+
+Find = Callable[[str, bool], Member]
+
+# --- the documented structure ----------------------------------------------------------------------------------------
+
+
+def _any(_name: str, _is_object: bool) -> Member:  # noqa: FBT001 # as all functions of this type
+    return _ANY
+
+
+TEXTS: Final = JsonContainer(_any)
+"""Anything that users wrote."""
+_ANY: Final[Member] = Member(is_own=False, kind=TEXT, inside=TEXTS, in_string=TEXTS)
+_WORDS: Final = JsonContainer(_any, WORD)
+
+
+def _fixed(members: dict[str, Member], named: Callable[[str], str] = str) -> JsonContainer:
+    """An object with documented members. ``named``: gives the name by which a member is documented."""
+    return JsonContainer(lambda name, _: members.get(named(name), _ANY))
+
+
+def _grouped(members: dict[str, Member]) -> JsonContainer:
+    """The properties of a change, or the members of an element of a compound property."""
+
+    def member(name: str, _: object) -> Member:
+        if name in KNOWN_COMPOUND or policies_in(name):
+            return _OF_COMPOUND
+        source = is_of_source(name)
+        return members.get(name, _UNKNOWN) if source is None else _SOURCES[source[1].lower()]
+
+    return JsonContainer(member)
+
+
+def _compound(*, is_known: bool) -> JsonContainer:
+    """A compound property: users gave the names of its members. ``value`` around an array, as in ``{"value": […]}``, is
+    Snowflake's; with an object it is a name, as for :mod:`exporter.input.properties`. ``is_known``: only known ones
+    are read also if they are in a string, so JSON in a string of another one is a text of users.
+    """
+
+    def member(name: str, is_object: bool) -> Member:  # noqa: FBT001 # as all functions of this type
+        return around if name == "value" and not is_object else _NAMED
+
+    made = JsonContainer(member, array=JsonContainer(member, element=_ELEMENT))
+    around = Member(is_own=True, kind=TEXT, inside=made, in_string=made if is_known else TEXTS)
+    return made
+
+
+def _own(kind: str = TEXT, inside: JsonContainer = TEXTS) -> Member:
+    return Member(is_own=True, kind=kind, inside=inside, in_string=inside)
+
+
+def _atomic(kind: str = TEXT) -> Member:
+    """A property whose value may be in ``{"value": …}``."""
+    return _own(kind, _fixed({"value": _own(kind)}))
+
+
+_WORD, _ID = _atomic(WORD), _atomic(ID)
+_SOURCES: Final = {"domain": _WORD, "id": _ID, "name": _atomic()}
+_OF_GRANT: Final = {
+    **dict.fromkeys(("SECURABLE_OBJECT_DOMAIN", "SECURABLE_OBJECT_SCOPE_DOMAIN"), _own(WORD)),
+    **dict.fromkeys(("SECURABLE_OBJECT_NAME", "SECURABLE_OBJECT_SCOPE", "ROLES"), _own()),
+    "SECURABLE_OBJECT_ID": _own(ID),
+    "PRIVILEGES": _own(WORD, _WORDS),
+}
+_IN_GRANT: Final = _own(TEXT, _fixed(_OF_GRANT, member_of_grant))
+_GRANT: Final = _own(TEXT, _fixed({**_OF_GRANT, "value": _IN_GRANT}, member_of_grant))
+_ELEMENT: Final = _grouped(
+    {
+        **dict.fromkeys(("objectName", "tagValue", "value", "comment"), _atomic()),
+        "objectId": _ID,
+        "subOperationType": _WORD,
+    }
+)
+_OF_COMPOUND: Final = _own(TEXT, _compound(is_known=True))
+_UNKNOWN: Final = Member(is_own=False, kind=TEXT, inside=_compound(is_known=False), in_string=TEXTS)
+_NAMED: Final = Member(is_own=False, kind=TEXT, inside=_ELEMENT, in_string=TEXTS)
+_PROPERTIES: Final = _grouped(
+    {
+        **dict.fromkeys(KNOWN_PROPERTIES, _atomic()),
+        "swapTargetDomain": _WORD,
+        "swapTargetId": _ID,
+        "grant": _GRANT,
+        "revoke": _GRANT,
+    }
+)
+
+_KINDS: Final = {
+    **dict.fromkeys(("objectDomain", "stageKind", "policyKind", "operationType", "joinType", "type"), WORD),
+    **dict.fromkeys(("agentType", "accountName"), WORD),
+    **dict.fromkeys(("objectId", "columnId", "policyId", "agentId"), ID),
+}
+"""Members of the documents that are not texts of users."""
+
+
+def _of_type(kind: types.Type) -> JsonContainer:
+    """The place of a value of a type of documents."""
+    kinds = kind.types if isinstance(kind, types.UnionType) else (kind,)
+    for one in kinds:
+        if isinstance(one, types.ListType):
+            return _of_type(one.item_type)
+        if isinstance(one, types.StructType):
+            return _fixed(dict(_members(one.cls)))
+    return TEXTS
+
+
+def _members(struct: type[Struct]) -> Iterator[tuple[str, Member]]:
+    for field in types.type_info(struct).fields:  # type: ignore[attr-defined] # of a struct
+        name = field.encode_name
+        inside = _PROPERTIES if name == "properties" else _of_type(field.type)
+        yield name, _own(_KINDS.get(name, TEXT), inside)
+
+
+def _columns() -> Iterator[tuple[str, Member]]:
+    for name in Row.__struct_fields__:
+        yield name, _own(WORD)
+    for name in ("query_start_time", *aggregates.COLUMNS):
+        yield name, _own(WORD)
+    yield "user_name", _own(USER)
+    for name in ("additional_properties", "invoker_identity"):
+        yield name, _own()
+    for name, (_, member) in zip(STRUCTURED, _members(Document), strict=True):
+        yield name, _own(TEXT, member.inside)
+
+
+def _column(name: str) -> str:
+    return name.strip(" ").lower()
+
+
+_NOT_COLUMNS: Final = frozenset({"start", "content", "unknown_columns", "interval_end"})
+ROW: Final = _fixed({name: one for name, one in _columns() if name not in _NOT_COLUMNS}, _column)
+"""A row of either view; columns are found in any letter case."""
+OWN_COLUMNS: Final = frozenset(
+    name for name, one in dict(_columns()).items() if one.kind == WORD and name not in _NOT_COLUMNS
+)
+"""The columns with ids, times and accounts: never replaced in a row."""
+_NOT_TEXTS: Final = frozenset(
+    {
+        *(name.lower() for name in _KINDS),
+        *(name for name, one in _columns() if one.kind != TEXT),
+        *(name.lower() for name, one in _OF_GRANT.items() if one.kind != TEXT),
+        *("value", "swaptargetdomain", "swaptargetid", "suboperationtype"),
+    }
+)
+
+
+def may_be_no_text(name: str) -> bool:
+    """Whether a member with this name is something else than a text of users in any place."""
+    return _column(name) in _NOT_TEXTS or is_of_source(name) is not None
+
+
+# --- where a string of a line is --------------------------------------------------------------------------------------
+
+LITERAL: Final = r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')"""
+_TOKEN: Final = re.compile(rf"(?:({LITERAL})([ \t\r\n]*+:[ \t\r\n]*+)?|[\[\]{{}},])", re.DOTALL)
+
+
+class Where:
+    """The places in a JSON text. They are looked up in ascending order, so that the text is read once at most.
+    ``root``: the place of the text as a whole. ``said``: gives the string of a literal.
+    """
+
+    def __init__(self, text: str, root: JsonContainer, said: Callable[[str], str]) -> None:
+        self._text, self._root, self._string = text, root, said
+        self._at = 0
+        self._open: list[JsonContainer] = []
+        self._name: str | None = None
+        self._nested: tuple[int, int, int, int] | None = None
+
+    def place(self, position: int) -> JsonContainer | None:
+        """The object or array in which the string at this position is; None if it is the whole text."""
+        for found in _TOKEN.finditer(self._text, self._at, position):
+            self._read(found)
+        self._at = position
+        return self._open[-1] if self._open else None
+
+    def is_outermost(self, position: int) -> bool:
+        """Whether a string is directly in the outermost object, if that is seen without reading the text: nothing is
+        opened before it, or nothing but that object is closed after it. Brackets in strings only make it False.
+        """
+        if self._nested is None:
+            text = self._text
+            first, last = text.find("{"), text.rfind("}")
+            opened = [at for at in (text.find("{", first + 1), text.find("[")) if at >= 0]
+            closed = max(text.rfind("}", 0, max(last, 0)), text.rfind("]"))
+            self._nested = first, min(opened, default=len(text)), closed, last
+        first, opens, closes, last = self._nested
+        return first < position < opens or (first >= 0 and closes < position < last)
+
+    def is_text(self, position: int) -> bool:
+        """Whether users wrote the number at this position."""
+        place = self.place(position) or self._root
+        if self._name is None:
+            return place.kind == TEXT
+        return place.member(self._string(self._name), False).kind == TEXT
+
+    def _read(self, found: re.Match[str]) -> None:
+        literal, colon = found.groups()
+        sign = found[0]
+        if literal is not None:
+            self._name = literal if colon else None
+        elif sign in "{[":
+            inside = self._inside(is_object=sign == "{")
+            self._open.append(inside if sign == "{" else inside.array)
+            self._name = None
+        elif sign in "}]":
+            del self._open[-1:]
+            self._name = None
+        else:
+            self._name = None
+
+    def _inside(self, *, is_object: bool) -> JsonContainer:
+        if not self._open:
+            return self._root
+        if self._name is None:
+            return self._open[-1].element
+        return self._open[-1].member(self._string(self._name), is_object).inside

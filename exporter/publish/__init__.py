@@ -1,0 +1,1 @@
+"""What is published: the report, the manifest, and DIR as it was before."""

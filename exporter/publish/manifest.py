@@ -1,0 +1,251 @@
+"""``manifest.json``: the files of an export with sizes and checksums, whether DIR still matches it, and which files in
+DIR no export wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from exporter.errors import UsageError
+from exporter.system.folders import steady
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+Json = dict[str, Any]
+NAME: Final = "manifest.json"
+FORMAT: Final = "access-history-exporter"
+"""The value of ``format`` in the manifest of an export."""
+_BEFORE_FORMAT: Final = {"version", "model", "input", "rows_in", "settings", "files"}
+"""The keys of a manifest by a version that did not write ``format`` yet."""
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_PART: Final = "part-"
+_MARK: Final = re.compile(r"-[0-9a-f]{12}(?=(\.[^/.]*)+$)")
+"""The mark in a file's name whose plain name was taken (:mod:`exporter.engines.hadoop`)."""
+_REPORT: Final = "report.json"
+DELIVERIES: Final = "push"
+"""The folder in DIR that belongs to ``exporter push``; it is not part of the output."""
+_OF_PUSH: Final = re.compile(rf"{DELIVERIES}/[^/]+/(ledger\.txt|set-aside\.ndjson|reduced\.ndjson|summary\.json)")
+"""The files that a push writes."""
+WORK: Final = ".work"
+"""The folder for temporary files in a folder under construction."""
+
+
+def described(folder: Path, before: Path | None = None) -> list[Json]:
+    """Path, bytes and sha256 of all files below a folder, sorted. Files that are hard links to files of ``before`` are
+    taken from its manifest, so that an update does not read everything.
+    """
+    known = {one["path"]: one for one in entries(_text(before) if before else None) or ()}
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+
+    def one(path: Path) -> Json:
+        name = path.relative_to(folder).as_posix()
+        is_same = before is not None and name in known and (before / name).exists() and path.samefile(before / name)
+        return known[name] if is_same else _described(path, folder)
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(one, paths))
+
+
+def entries(manifest: str | None) -> list[Json] | None:
+    """The files that a manifest lists; None if the text is not a manifest."""
+    try:
+        files = json.loads(manifest or "")["files"]
+        return [{"path": str(one["path"]), "bytes": int(one["bytes"]), "sha256": str(one["sha256"])} for one in files]
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def of_export(manifest: str | None) -> list[Json] | None:
+    """The files that the manifest of an export lists; None if no export wrote the text. Former versions of the program
+    wrote no ``format``: their manifests are recognised by their keys.
+    """
+    try:
+        told = json.loads(manifest or "")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict) or not isinstance(told.get("version"), str):
+        return None
+    if told.get("format") != FORMAT and ("format" in told or not told.keys() >= _BEFORE_FORMAT):
+        return None
+    files = entries(manifest)
+    return files if files and all(_DIGEST.fullmatch(one["sha256"]) for one in files) else None
+
+
+def refuse_in_export(
+    shown: str, above: Iterable[str], text: Callable[[str], str | None], is_there: Callable[[str], bool]
+) -> None:
+    """Raise UsageError if a folder of the user is in an export, which is replaced as a whole. ``above``: the folders
+    that it is in. ``text``: the text of a file, None if there is none.
+    """
+    for folder in above:
+        files = of_export(text(f"{folder}/{NAME}"))
+        if files and any(is_there(f"{folder}/{one['path']}") for one in files):
+            raise UsageError(
+                f"{shown}: is in {folder}, the folder of another export, which is replaced as a whole; give a folder "
+                "that is not in it. Nothing was changed"
+            )
+
+
+def refuse_in_export_here(shown: str, folder: Path) -> None:
+    """The same for a folder of this machine, given without links."""
+    refuse_in_export(shown, map(str, folder.parents), lambda path: _read(Path(path)), os.path.isfile)
+
+
+class Compared(NamedTuple):
+    """A folder compared with its manifest, as sorted paths. ``others``: what the manifest does not name. ``changed``:
+    what it names, with other content. ``missing``: what it names and is not there. ``is_any``: whether any file is as
+    the manifest says.
+    """
+
+    others: list[str]
+    changed: list[str]
+    missing: list[str]
+    is_any: bool
+
+
+def compared(files: list[Json], there: Mapping[str, int], is_same: Callable[[Json], bool]) -> Compared:
+    """Compare the entries of a manifest with the sizes of the files in its folder (``there``; negative for links, pipes
+    and devices). ``is_same``: whether a file of the right size has the right content.
+    """
+    named = {one["path"]: one for one in files}
+    named |= {name: {**named[path], "path": name} for path, name in copies(files).items()}
+    same = {path for path, one in named.items() if there.get(path) == one["bytes"] and is_same(one)}
+    others = [path for path in there if path not in named and path != NAME and not _is_of_program(path)]
+    changed = [path for path in named if path in there and path not in same]
+    return Compared(sorted(others), sorted(changed), sorted(named.keys() - there.keys()), bool(same))
+
+
+def _is_of_program(path: str) -> bool:
+    return bool(_OF_PUSH.fullmatch(path)) or path.startswith(f"{WORK}/")
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """Path in a folder -> size in bytes of each file below it; -1 for links, pipes and devices. Links are not
+    followed.
+    """
+    found: dict[str, int] = {}
+    for above, folders, names in os.walk(folder):
+        inside = os.path.relpath(above, folder)
+        for name in (*names, *folders):
+            about = os.lstat(os.path.join(above, name))  # noqa: PTH118 - many paths
+            if not stat.S_ISDIR(about.st_mode):
+                path = name if inside == "." else f"{inside}/{name}"
+                found[path] = about.st_size if stat.S_ISREG(about.st_mode) else -1
+    return found
+
+
+def compared_here(folder: Path) -> Compared | None:
+    """A folder of this machine compared with its manifest; None if it has no manifest of an export.
+
+    Reading a large export would take longer than an update of it. So the content of a file is read only if the file was
+    written after the manifest, which an export writes last.
+    """
+    files = of_export(_text(folder))
+    if files is None:
+        return None
+    since = (folder / NAME).stat().st_mtime_ns
+
+    def is_same(one: Json) -> bool:
+        path = folder / one["path"]
+        return path.lstat().st_mtime_ns < since or bool(_described(path, folder)["sha256"] == one["sha256"])
+
+    return compared(files, sizes(folder), is_same)
+
+
+def _described(path: Path, folder: Path) -> Json:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"path": path.relative_to(folder).as_posix(), "bytes": file.tell(), "sha256": digest}
+
+
+def text(told: Json) -> str:
+    """The manifest as JSON text."""
+    return json.dumps(told, indent=1, default=str) + "\n"
+
+
+def plain(path: str) -> str:
+    """A path without the mark.
+
+    >>> plain("a/part-00000-0123456789ab.nt.gz"), plain("a/part-00000.ttl")
+    ('a/part-00000.nt.gz', 'a/part-00000.ttl')
+    """
+    return _MARK.sub("", path)
+
+
+def copies(files: Iterable[Json]) -> dict[str, str]:
+    """Path -> plain path, for marked files that people and scripts look for by name (``report.json``)."""
+    marked = [one["path"] for one in files if plain(one["path"]) != one["path"]]
+    return {path: plain(path) for path in marked if not path.rpartition("/")[2].startswith(_PART)}
+
+
+def sync(folder: Path) -> None:
+    """Write all files of a folder to the disk, so that they survive a power failure."""
+    paths = [folder, *folder.rglob("*")]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        list(threads.map(_sync, paths))
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def problems(folder: Path) -> list[str]:
+    """The differences from the manifest, one sentence per file; empty for a folder that was not made by an export.
+
+    Files of a push are ignored. If the folder is replaced meanwhile, it is checked again.
+    """
+    return steady(folder, lambda: list(_problems(folder, _text(folder))))
+
+
+def _text(folder: Path) -> str | None:
+    return _read(folder / NAME)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
+    if manifest is None:
+        if (folder / _REPORT).is_file():
+            yield f"{folder / NAME}: is missing or cannot be read, so the files of the export are not known"
+        return
+    files = entries(manifest)
+    if files is None:
+        yield f"{folder / NAME}: is damaged, so the files of the export are not known"
+        return
+    told = {one["path"]: (one["bytes"], one["sha256"]) for one in files}
+    told |= {name: told[path] for path, name in copies(files).items()}
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    for path, (size, digest) in told.items():
+        wrong = _wrong(folder, path, size, digest) if path in there else "is missing"
+        if wrong:
+            yield f"{folder / path}: {wrong}"
+    for path in sorted(there - told.keys() - {NAME}):
+        if not path.startswith(f"{DELIVERIES}/"):
+            yield f"{folder / path}: is not in {NAME}, so it is not part of the export"
+
+
+def _wrong(folder: Path, path: str, size: int, digest: str) -> str | None:
+    try:
+        now = _described(folder / path, folder)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if now["bytes"] != size:
+        return f"has {now['bytes']:,} bytes, but {NAME} says {size:,}"
+    return None if now["sha256"] == digest else f"has been changed: its sha256 is not the one in {NAME}"

@@ -1,0 +1,227 @@
+"""Publish an export: its folder is written beside DIR and moved to DIR when it is complete.
+
+The old folder stays readable until it is replaced. A run that fails leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Self
+from uuid import uuid4
+
+from exporter.errors import ExporterError, UsageError
+from exporter.pipeline.messages import CATALOG, DAILY, EVENTS, GRAPH, QUARANTINE
+from exporter.publish import manifest
+from exporter.system import files as compressed
+from exporter.system.terminal import visible
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from exporter.engines.places import Place
+
+_NAMED: Final = 5
+"""Most files that a message names."""
+_BEGINNING: Final = 1 << 20
+"""Bytes that are read for the beginning of a file."""
+_ENDINGS: Final = {EVENTS: "ndjson", QUARANTINE: "ndjson"}
+_COMPRESSED: Final = (EVENTS, GRAPH, DAILY)
+"""Outputs that grow with the rows and are compressed with ``--compress gzip``."""
+
+
+def path_of(to: str, number: int, day: str = "", *, is_compressed: bool = False) -> str | None:
+    """The path in DIR of a file of an output; None if the output is not a file in DIR. ``day``: in an update, the day;
+    it becomes a folder, or in the quarantine the beginning of the name. ``is_compressed``: whether events and graph
+    are compressed.
+    """
+    kind, _, name = to.partition("-")
+    if kind == CATALOG:
+        return name
+    ending = name if kind in (GRAPH, DAILY) else _ENDINGS.get(kind)
+    if is_compressed and kind in _COMPRESSED:
+        ending = f"{ending}{compressed.ENDING}"
+    of_day = f"{day}-" if day and kind == QUARANTINE else f"{day}/" if day else ""
+    if kind == DAILY:
+        return f"{GRAPH}/{of_day}part-daily-{number:05d}.{ending}"
+    return None if ending is None else f"{kind}/{of_day}part-{number:05d}.{ending}"
+
+
+class Publication:
+    """A folder under construction: ``with Publication(place, replace=…) as new: …; new.publish(manifest)``.
+
+    ``folder``: the path or URI in which it is made. ``work``: a temporary folder in it. ``shown``, ``is_uri``: as in
+    its place.
+    """
+
+    def __init__(self, place: Place, *, replace: bool, update: bool = False, force: bool = False) -> None:
+        """Raises UsageError unless ``place`` does not exist, is empty, or (with ``replace`` or ``update``) has an
+        export and nothing else. ``force``: files of the export that were changed since are replaced too.
+        """
+        self._place = place
+        self.shown, self.is_uri = place.shown, place.is_uri
+        check(place, replace=replace, update=update, force=force)
+        self._is_published = False
+        self.folder = place.beside(f".{place.name}.{uuid4().hex[:12]}")
+        self.work = f"{self.folder}/{manifest.WORK}"
+
+    def __enter__(self) -> Self:
+        self._place.make(self.work)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # An earlier error must not be hidden by one of the clean-up. After publishing, the clean-up must not fail the
+        # run: what cannot be removed now is removed by the next run.
+        quiet = (Exception,) if error is not None else (Exception, KeyboardInterrupt) if self._is_published else ()
+        with suppress(*quiet):
+            self._place.delete(self.folder)
+
+    def take(self, texts: str, day: str = "") -> None:
+        """Move the texts below ``texts`` to their places: ``to=events/part-…`` becomes ``events/part-00000.ndjson``.
+        ``day``: as in :func:`path_of`.
+        """
+        taken: set[str] = set()
+        for folder in self._place.listed(texts):
+            to = folder.rpartition("/")[2].removeprefix("to=")
+            for number, part in enumerate(self._parts(folder)):
+                path = path_of(to, number, day, is_compressed=part.endswith(compressed.ENDING))
+                if path in taken:
+                    raise ExporterError(f"{path} was written twice; please report this")
+                if path is not None:
+                    taken.add(path)
+                    self._place.move(part, f"{self.folder}/{path}")
+
+    def plain_ones(self, texts: str) -> list[str]:
+        """The folders below ``texts`` whose parts are compressed but must not be compressed in DIR."""
+        folders = [one for one in self._place.listed(texts) if _is_plain(one.rpartition("/")[2].removeprefix("to="))]
+        return [one for one in folders if any(part.endswith(compressed.ENDING) for part in self._parts(one))]
+
+    def drop_work(self, folder: str) -> None:
+        """Remove a temporary folder, given by its full path."""
+        self._place.delete(folder)
+
+    def take_facts(self, table: str, folder: str) -> None:
+        """Move the Parquet files of a table from ``folder`` to their places."""
+        for number, part in enumerate(self._parts(folder)):
+            self._place.move(part, f"{self.folder}/facts/{table}/part-{number:05d}.parquet")
+
+    def _parts(self, folder: str) -> list[str]:
+        return [part for part in self._place.listed(folder) if part.rpartition("/")[2].startswith("part-")]
+
+    def take_changes(self, folder: str, number: int) -> None:
+        """Move the files of an update's changes to their places. An entry is a file, or a folder with parts of one."""
+        for path in self._place.listed(folder):
+            name = path.rpartition("/")[2]
+            parts = self._parts(path)
+            self._place.join(parts or [path], f"{self.folder}/changes/{number}/{name}")
+
+    def carry(self, name: str) -> None:
+        """Take over a file or folder of the old DIR, if it exists; ``*`` at the end of the name matches any ending."""
+        above, _, last = name.rpartition("/")
+        if last.endswith("*"):
+            paths = self._place.listed(self._place.inside(above)) if self._place.exists() else []
+            found = [path.rpartition("/")[2] for path in paths]
+            for one in found:
+                if one.startswith(last[:-1]):
+                    self._place.carry(f"{above}/{one}", self.folder)
+        elif self.has_before(name):
+            self._place.carry(name, self.folder)
+
+    def drop(self, name: str) -> None:
+        """Remove a file or folder of the new DIR, if it exists; ``*`` as in :meth:`carry`."""
+        above, _, last = f"{self.folder}/{name}".rpartition("/")
+        if not last.endswith("*"):
+            self._place.delete(f"{above}/{last}")
+            return
+        for path in self._place.listed(above):
+            if path.rpartition("/")[2].startswith(last[:-1]):
+                self._place.delete(path)
+
+    def has_before(self, name: str) -> bool:
+        """Whether the old DIR has a file or folder with this path."""
+        return self._place.exists() and bool(self._place.listed(self._place.inside(name)))
+
+    def files(self) -> list[str]:
+        """The paths of all files in the new DIR so far, without temporary ones."""
+        return [path for path in self._place.paths(self.folder) if not path.startswith(f"{manifest.WORK}/")]
+
+    def is_there(self, path: str) -> bool:
+        """Whether a folder, given by its full path, has any content."""
+        return bool(self._place.listed(path))
+
+    def has(self, name: str) -> bool:
+        """Whether a folder in the new DIR has any content yet."""
+        return bool(self._place.listed(f"{self.folder}/{name}"))
+
+    def numbered(self, name: str) -> int:
+        """The number of entries in a folder of the old DIR; 0 if it does not exist."""
+        return len(self._place.listed(self._place.inside(name))) if self.has_before(name) else 0
+
+    def before(self, name: str) -> str:
+        """The path of a name in the old DIR."""
+        return self._place.inside(name)
+
+    def text_before(self, name: str) -> str | None:
+        """The text of a small file in the old DIR; None if it does not exist."""
+        return self._place.read(name) if self._place.exists() else None
+
+    def beginning(self, name: str) -> str:
+        """The beginning of the first file in a folder of the new DIR; empty if there is none."""
+        paths = self._place.listed(f"{self.folder}/{name}")
+        return self._place.beginning(paths[0], _BEGINNING) if paths else ""
+
+    def text(self, name: str, content: str) -> None:
+        """Write a small file to the new DIR."""
+        self._place.write(f"{self.folder}/{name}", content)
+
+    def publish(self, told: dict[str, Any]) -> None:
+        """Remove the temporary folder, complete the manifest (``told``) with the list of files, and move the folder to
+        DIR.
+        """
+        self._place.delete(self.work)
+        listed = self._place.described(self.folder)
+        self._place.swap(self.folder, {"format": manifest.FORMAT, **told, "files": listed})
+        self._is_published = True
+
+
+def _is_plain(to: str) -> bool:
+    """Whether it is an output that is never compressed in DIR."""
+    return to.partition("-")[0] not in _COMPRESSED and path_of(to, 0) is not None
+
+
+def check(place: Place, *, replace: bool, update: bool = False, force: bool = False) -> None:
+    """Raise UsageError unless DIR may be replaced: it does not exist, is empty, or is an export, known by the content
+    of its manifest, without any file of somebody else.
+    """
+    if not place.exists() or place.names() == []:
+        return
+    shown, found = place.shown, place.compared()
+    if found is None or not found.is_any:
+        raise UsageError(
+            f"{shown}: exists and was not made by an export (it has no {manifest.NAME} that fits its files), so it is "
+            "not replaced; give another --out"
+        )
+    if not (replace or update):
+        raise UsageError(f"{shown}: exists already; give --replace to replace it by the new output, or another --out")
+    if found.others:
+        raise UsageError(
+            f"{shown}: has files that no export wrote, and replacing the folder would remove them: "
+            f"{named(found.others)}. Move them to another folder, or give another --out. Nothing was changed"
+        )
+    if found.changed and not (force and replace):
+        raise UsageError(
+            f"{shown}: files were changed since the export wrote them: {named(found.changed)}. To replace them, give "
+            "all rows with --replace and --force. Nothing was changed"
+        )
+    if found.missing and not replace:
+        raise UsageError(
+            f"{shown}: files of the export are missing: {named(found.missing)}. Restore them, or make the export again "
+            "from all rows, with --update and --replace. Nothing was changed"
+        )
+
+
+def named(paths: list[str]) -> str:
+    """The first paths, for a message; control characters are escaped."""
+    told = ", ".join(visible(path) for path in paths[:_NAMED])
+    return f"{told} and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else told

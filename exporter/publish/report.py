@@ -1,0 +1,328 @@
+"""The report of an export, and why it may not be published.
+
+The report of an export: what became of every row, what was validated, how long it took.
+
+Refuse to publish an export without rows, or with far fewer rows than the one that it would replace. This is usually
+a mistake; options allow it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter import MODEL, __version__
+from exporter.errors import ExporterError, UsageError
+from exporter.graph.nodes.agents import document, of_export
+from exporter.graph.shapes.results import shacl_report
+from exporter.input.times import iso, parse_time
+from exporter.pipeline.outcome import LIMIT
+from exporter.pipeline.read import LEFT_OUT
+from exporter.publish.earlier import LOG
+from exporter.publish.manifest import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.pipeline.outcome import Outcome
+    from exporter.privacy.filters import Filters
+    from exporter.publish.earlier import Earlier
+    from exporter.publish.publication import Publication
+    from exporter.settings import Settings
+    from exporter.system.terminal import Progress
+
+EXPORT_FILE = "export.ttl"
+"""Describes the graph. It is not in ``graph/``, whose content depends only on the rows and not on the time."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """``report.json``. ``rows_in = exported + duplicates + quarantined``. ``quarantined``: rows that cannot be read,
+    and rows of quarantined queries. ``truncated``: exported queries that Snowflake truncated. ``unknown_streams``:
+    exported queries that name a stream by ``$SYS_VIEW_<number>``, and it is not certain which. ``seconds``: by stage;
+    while several stages run, the time is divided among them. ``at``: when the report was made. ``period``: start of the
+    first and the last query in DIR, including earlier runs; None if DIR has none. Both in UTC.
+
+    ``not_understood``: what this version does not know in the rows of this run (:mod:`exporter.model.incomplete`), with
+    the number of rows and an example: file and line.
+
+    ``aggregate``: the rows of AGGREGATE_ACCESS_HISTORY among these, and the calls of those that were exported now;
+    None without such rows. ``filtered``: what the filters left out, which is not in ``rows_in``: ``rows`` by filter,
+    ``reduced`` (rows that lost ``objects``), lines of ``query_history``; None without filters. Of an update, ``new``:
+    number of new rows by day; ``made``: the days that were made again, which are those with new rows and the days after
+    the first of them. ``forgotten``: the ``rows`` and ``queries`` that were removed from DIR, and the ``files``
+    that were made again without them; None if nothing was to be removed.
+    """
+
+    rows_in: int
+    exported: int
+    duplicates: int
+    quarantined: int
+    truncated: int
+    queries: int
+    events: int
+    nodes: int
+    nodes_checked: int
+    violations: dict[str, int]
+    warnings: dict[str, int]
+    seconds: dict[str, float]
+    account: str
+    out: str
+    at: str
+    period: dict[str, str] | None
+    version: str = __version__
+    unknown_streams: int = 0
+    skipped_files: list[str] = field(default_factory=list)
+    not_understood: dict[str, dict[str, Any]] = field(default_factory=dict)
+    query_history: dict[str, int] | None = None
+    aggregate: dict[str, int] | None = None
+    filtered: dict[str, Any] | None = None
+    new: dict[str, int] | None = None
+    made: list[str] | None = None
+    forgotten: dict[str, int] | None = None
+
+    def json(self) -> str:
+        """The report as JSON, as ``--json`` prints it."""
+        return json.dumps(asdict(self), indent=1)
+
+    def manifest(self, settings: Settings) -> dict[str, Any]:
+        """The manifest: input, version and settings. The list of files is added when they are complete."""
+        return {
+            "version": self.version,
+            "model": MODEL,
+            "input": list(settings.inputs),
+            "rows_in": self.rows_in,
+            "settings": settings.shown(),
+        }
+
+
+def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
+    settings: Settings, skipped: tuple[str, ...], left: Earlier, outcome: Outcome, new: Publication, progress: Progress
+) -> Report:
+    """Make the report from the counts, and write it and the SHACL report to DIR."""
+    counts = outcome.counts
+    report = Report(
+        rows_in=counts["rows"],
+        exported=counts["exported"],
+        duplicates=counts["duplicates"],
+        quarantined=counts["quarantined"],
+        truncated=counts["truncated"],
+        unknown_streams=counts["unknown_streams"],
+        queries=counts["queries"],
+        events=counts["events"],
+        nodes=counts["nodes"],
+        nodes_checked=counts["checked"],
+        violations=dict(sorted(outcome.refused.items())),
+        warnings={**dict(sorted(counts.warnings().items())), **_faulty(counts["faulty"])},
+        seconds=_seconds(progress),
+        account=settings.account,
+        out=str(settings.out),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        period=_period(left, outcome),
+        skipped_files=list(skipped),
+        not_understood={
+            what: {"count": number, "example": f"{file}, {unit} {at}"}
+            for what, number, (file, at, unit) in counts.unknown.entries()
+        },
+        query_history=_of_history(settings, counts.numbers),
+        aggregate=_of_aggregates(settings, counts.numbers),
+        filtered=_filtered(settings.privacy.filters, counts.numbers),
+        new=outcome.new if settings.update else None,
+        made=outcome.made if settings.update else None,
+    )
+    if "graph" in settings.outputs:
+        new.text(EXPORT_FILE, _provenance(report, settings.base))
+    new.text("shacl-report.ttl", shacl_report(outcome.results, is_cut=len(outcome.results) == LIMIT))
+    if settings.update:
+        new.text(LOG, log(left, report, outcome))
+    if settings.forget_user or settings.forget_before:
+        report = replace(report, forgotten=_forgotten(counts.numbers, new))
+    new.text("report.json", report.json() + "\n")
+    return report
+
+
+def _forgotten(numbers: dict[str, int], new: Publication) -> dict[str, int]:
+    """What was removed. All files are made again: each can name what was removed."""
+    files = {*new.files(), "report.json", NAME}
+    return {"rows": numbers.get("forgotten", 0), "queries": numbers.get("forgotten_queries", 0), "files": len(files)}
+
+
+def _provenance(report: Report, base: str) -> str:
+    """The text of ``export.ttl``, which describes the graph in its own vocabulary."""
+    at, period = parse_time(report.at), report.period
+    assert at is not None, "the program wrote this time itself"
+    times = [parse_time(period[name]) or 0 for name in ("first", "last")] if period else None
+    nodes = of_export(report.account, at, (times[0], times[1]) if times else None, report.version, MODEL)
+    return document(nodes, base)
+
+
+def _seconds(progress: Progress) -> dict[str, float]:
+    """Seconds by stage, rounded down so that their sum never exceeds the total."""
+    stages = {name: int(seconds * 1000) / 1000 for name, seconds in progress.seconds.items()}
+    return {**stages, "total": round(progress.total(), 3)}
+
+
+def _period(left: Earlier, outcome: Outcome) -> dict[str, str] | None:
+    """The period of DIR: of the days made now, which are its last ones, and of the days of earlier runs before them."""
+    before, counts = left.runs[-1].get("period") if left.runs else None, outcome.counts
+    if counts.first is None or counts.last is None:
+        return before if outcome.days else None
+    now = {"first": iso(counts.first), "last": iso(counts.last)}
+    return now if before is None or min(outcome.days) in outcome.made else {**now, "first": before["first"]}
+
+
+def _faulty(events: int) -> dict[str, int]:
+    return {"events of datasets that are not valid": events} if events else {}
+
+
+def _of_history(settings: Settings, numbers: dict[str, int]) -> dict[str, int] | None:
+    if settings.query_history is None:
+        return None
+    names = ("rows", "doubled", "unreadable", "unusable")
+    return {"rows_in" if name == "rows" else name: numbers.get(f"history_{name}", 0) for name in names}
+
+
+def _of_aggregates(settings: Settings, numbers: dict[str, int]) -> dict[str, int] | None:
+    """The rows of AGGREGATE_ACCESS_HISTORY, which the other counts include, and the calls that they stand for."""
+    if settings.aggregate is None:
+        return None
+    names = ("rows", "exported", "duplicates", "quarantined")
+    told = {"rows_in" if name == "rows" else name: numbers.get(f"aggregate_{name}", 0) for name in names}
+    return {**told, "calls": numbers.get("aggregate_calls", 0)}
+
+
+def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | None:
+    if not filters.any:
+        return None
+    return {
+        "rows": {one: numbers.get(f"{LEFT_OUT}{one}", 0) for one in filters.given},
+        "reduced": numbers.get("reduced", 0),
+        "objects": numbers.get("objects_left_out", 0),
+        "query_history": numbers.get("history_left_out", 0),
+    }
+
+
+def check_account(report: Report) -> None:
+    """Raise ExporterError if the counts of rows do not add up, which is a fault of the program."""
+    whole = {name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")}
+    for counts, view in ((whole, ""), (report.aggregate or {}, " of AGGREGATE_ACCESS_HISTORY")):
+        rows, exported, duplicates, quarantined = (counts.get(name, 0) for name in whole)
+        told = exported + duplicates + quarantined
+        if told != rows:
+            raise ExporterError(
+                f"{rows} rows{view} were read, but {exported} exported + {duplicates} duplicates + {quarantined} "
+                f"quarantined are {told}; nothing was written, please report this"
+            )
+
+
+def log(left: Earlier, report: Report, outcome: Outcome) -> str:
+    """The log of DIR with this run added: its counts, its new rows, its days, its time and version. JSON."""
+    entry = {
+        "run": left.run,
+        "at": report.at,
+        "period": report.period,
+        "version": report.version,
+        **{name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")},
+        "queries": report.queries,
+        "events": report.events,
+        "nodes": report.nodes,
+        "new": outcome.new,
+        "made": outcome.made,
+        "days": outcome.days,
+    }
+    return json.dumps([*left.runs, entry], indent=1) + "\n"
+
+
+_SHARE: Final = 2
+"""An export with fewer rows than the old one divided by this needs --force."""
+_REASONS: Final = 3
+"""Most reasons in a message, the most frequent first."""
+
+
+def refuse_too_few_rows(settings: Settings, report: Report, new: Publication, came: str) -> None:
+    """Raise UsageError if the export must not be published. ``came``: the input, for messages."""
+    if report.rows_in == 0 and report.filtered is not None and not settings.allow_empty:
+        left_out = sum(report.filtered["rows"].values())
+        raise UsageError(
+            f"the filters leave out all {left_out:,} rows of {came}; {_unchanged(settings)}. Give --allow-empty if "
+            "this is intended"
+        )
+    history = report.query_history
+    if history and history["rows_in"] and history["unusable"] == history["rows_in"]:
+        raise UsageError(
+            f"none of the {history['rows_in']:,} rows of {settings.query_history} is a row of QUERY_HISTORY; "
+            f"{_unchanged(settings)}. Give rows of the view QUERY_HISTORY, or leave out --query-history"
+        )
+    if not settings.inputs and not settings.aggregate:  # rows are only removed, so no rows are expected
+        return
+    if report.rows_in == 0 and not settings.allow_empty:
+        raise UsageError(f"there are no rows in {came}; {_unchanged(settings)}. Give --allow-empty if this is intended")
+    # An update in which all rows are known already is not a mistake: there is nothing new.
+    told = report.exported + (report.duplicates if settings.update else 0)
+    if not told and not settings.allow_empty:
+        raise UsageError(
+            f"none of the {report.rows_in:,} rows can be exported; {_unchanged(settings)}. {_reasons(new)}"
+            "Give --allow-empty to publish anyway, with the quarantined rows"
+        )
+    if not settings.force:
+        _check_size(settings, report, new)
+
+
+def _check_size(settings: Settings, report: Report, new: Publication) -> None:
+    if settings.min_rows is not None:
+        if report.exported < settings.min_rows:
+            raise UsageError(
+                f"{report.exported:,} rows were exported, but --min-rows requires {settings.min_rows:,}; "
+                f"{_unchanged(settings)}. Give --force to publish anyway"
+            )
+    elif settings.replace and report.exported:  # an export without rows was allowed above
+        before = _before(new)
+        if report.exported * _SHARE < before:
+            raise UsageError(
+                f"{report.exported:,} rows were exported, fewer than half of the {before:,} in {settings.out}; "
+                f"{_unchanged(settings)}. Give --force to replace it anyway, or --min-rows N for another limit"
+            )
+
+
+def _unchanged(settings: Settings) -> str:
+    return f"{settings.out} is unchanged"
+
+
+def _before(new: Publication) -> int:
+    """The exported rows of all runs of the old DIR; 0 if it does not say."""
+    runs = _json(new.text_before("log.json"))
+    report = _json(new.text_before("report.json"))
+    told = runs if isinstance(runs, list) else [report]
+    counts = [one.get("exported") for one in told if isinstance(one, dict)]
+    return sum(count for count in counts if isinstance(count, int))
+
+
+def _json(text: str | None) -> Any:
+    try:
+        return json.loads(text or "null")
+    except ValueError:
+        return None
+
+
+def _reasons(new: Publication) -> str:
+    """The most frequent reasons why rows were quarantined, each with the place of one row, without values of rows."""
+    counts, places = Counter[str](), dict[str, str]()
+    for one in _set_aside(new):
+        # The text after a colon is quoted from the row.
+        reason = str(one.get("reason")).partition(": ")[0]
+        counts[reason] += 1
+        unit = "line" if "line" in one else "row"
+        places.setdefault(reason, f"{one.get('file')}, {unit} {one.get(unit)}")
+    told = [f"{reason} ({places[reason]})" for reason, _ in counts.most_common(_REASONS)]
+    return f"The most frequent reasons: {'; '.join(told)}. " if told else ""
+
+
+def _set_aside(new: Publication) -> Iterator[dict[str, Any]]:
+    """The first quarantined rows."""
+    for line in new.beginning("quarantine").splitlines():
+        told = _json(line)  # the last line may be incomplete
+        if isinstance(told, dict):
+            yield told

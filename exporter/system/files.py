@@ -1,0 +1,147 @@
+"""Files: of the program, of a person, compressed or not.
+
+Read and write files with or without gzip compression, by the ending of the name (``.ttl.gz``).
+
+Read a small file that a person names: settings, a key, a list of users, a question. It never waits without end.
+
+A pipe, as of ``<(…)`` in a shell, is read until its writer closes it, if that takes no longer than :data:`PATIENCE`.
+Devices are refused, except ``/dev/null``, which is an empty file.
+
+The folders of shapes, ontology and questions: beside the code in a checkout, inside the package in a wheel.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import select
+import stat
+import time
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, cast
+
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import PurePath
+
+GZIP: Final = "gzip"
+KINDS: Final = ("none", GZIP)
+"""The values of ``--compress``."""
+ENDING: Final = ".gz"
+_LEVEL: Final = 6
+BROKEN: Final = (gzip.BadGzipFile, EOFError, zlib.error)
+"""The exceptions of Python if a file is not gzip, or is truncated or damaged."""
+
+
+def syntax_of(path: PurePath) -> str:
+    """The ending that gives the content of a file, without ``.gz``.
+
+    >>> from pathlib import PurePath
+    >>> syntax_of(PurePath("part-0.ttl")), syntax_of(PurePath("part-0.ttl.gz"))
+    ('.ttl', '.ttl')
+    """
+    return (path.with_suffix("") if path.suffix == ENDING else path).suffix
+
+
+def find_files(folder: Path, ending: str) -> list[Path]:
+    """The files with an ending (``.ttl``) in a folder and its subfolders, compressed or not, sorted."""
+    return sorted([*folder.rglob(f"*{ending}"), *folder.rglob(f"*{ending}{ENDING}")])
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The content of a file. Raises OSError if it cannot be read. Reading a damaged file raises OSError or one of
+    :data:`BROKEN`.
+    """
+    if path.suffix != ENDING:
+        with path.open("rb") as file:
+            yield file
+        return
+    with gzip.open(path) as unpacked:
+        yield cast("IO[bytes]", unpacked)
+
+
+@contextmanager
+def created(path: Path) -> Iterator[IO[bytes]]:
+    """A new file, compressed if its name ends in ``.gz``. The same content always gives the same bytes."""
+    with path.open("wb") as file:
+        if path.suffix != ENDING:
+            yield file
+            return
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=file, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)
+
+
+def text(path: Path) -> str:
+    """The whole text of a file. Raises UsageError if it is damaged."""
+    try:
+        with opened(path) as file:
+            return file.read().decode("utf-8")
+    except BROKEN as error:
+        raise UsageError(f"{path}: cannot be unpacked: {error}") from None
+
+
+PATIENCE: Final = 10.0
+"""Seconds to wait for all that a pipe gives."""
+_AT_ONCE: Final = 1 << 16
+
+
+def read(path: Path | str, most: int) -> bytes:
+    """The first ``most`` bytes of a file. Raises OSError, whose ``strerror`` is for the user, if it cannot be read, is
+    a folder or a device, or is a pipe that nobody writes or closes in time.
+    """
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    try:
+        return b"".join(_parts(file, os.fstat(file), most))
+    finally:
+        os.close(file)
+
+
+def _parts(file: int, about: os.stat_result, most: int) -> list[bytes]:
+    if stat.S_ISDIR(about.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(about.st_mode) and not stat.S_ISFIFO(about.st_mode) and about.st_rdev != _null():
+        raise OSError(errno.EINVAL, "it is a device or a socket, not a file")
+    is_pipe, until = stat.S_ISFIFO(about.st_mode), time.monotonic() + PATIENCE
+    parts, left = list[bytes](), most
+    while left > 0:
+        if is_pipe and not select.select([file], [], [], max(0.0, until - time.monotonic()))[0]:
+            raise OSError(errno.ETIMEDOUT, f"it is a pipe, which nobody wrote and closed within {PATIENCE:.0f} seconds")
+        part = os.read(file, min(left, _AT_ONCE))
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+    return parts
+
+
+def _null() -> int:
+    return os.stat(os.devnull).st_rdev  # noqa: PTH116 - devnull is a text
+
+
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+
+
+def shapes_dir() -> Path:
+    """The folder of the SHACL shapes, ``*.ttl``."""
+    return _folder("shapes", in_checkout="shapes")
+
+
+def ontology_dir() -> Path:
+    """The folder of the ontology, its context and its alignments."""
+    return _folder("ontology", in_checkout="ontology")
+
+
+def queries_dir() -> Path:
+    """The folder of the shipped questions, ``*.rq``."""
+    return _folder("queries", in_checkout="examples/queries")
+
+
+def _folder(name: str, *, in_checkout: str) -> Path:
+    packaged = _PACKAGE / "data" / name
+    return packaged if packaged.is_dir() else _PACKAGE.parent / in_checkout

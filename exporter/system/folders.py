@@ -1,0 +1,174 @@
+"""Folders: exchanged in one step, and locked for one run at a time.
+
+Replace a folder by another one, and read a folder that may be replaced meanwhile: it is always complete.
+
+A lock, so that only one run at a time writes a DIR on this machine: a file beside DIR, locked by the system.
+
+The lock ends with the process, however it ends (flock(2)): a file left by a dead process does not block other runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import socket
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from exporter.errors import UsageError
+from exporter.system import private
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+_T = TypeVar("_T")
+_HERE: Final = -100
+"""AT_FDCWD: relative paths start at the working folder."""
+_EXCHANGE: Final = 2
+"""RENAME_EXCHANGE of renameat2(2)."""
+_UNKNOWN: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
+"""The errors of a file system that cannot exchange folders."""
+_ASIDE: Final = ".old"
+
+
+def put(new: Path, place: Path) -> None:
+    """Move the folder ``new`` to ``place``. A folder that was there is at ``new`` afterwards.
+
+    Linux exchanges the two in one step. If the system cannot, the old folder is renamed first. A process that is killed
+    at that moment leaves ``place`` empty, and :func:`mend` restores the old folder.
+    """
+    if not os.path.lexists(place):
+        new.rename(place)
+    elif not _exchanged(new, place):
+        aside = new.with_name(new.name + _ASIDE)
+        place.rename(aside)
+        new.rename(place)
+        aside.rename(new)
+
+
+def mend(place: Path) -> None:
+    """Restore a folder that :func:`put` had renamed when its process was killed."""
+    for left in left_behind(place):
+        if left.name.endswith(_ASIDE) and not os.path.lexists(place):
+            left.rename(place)
+
+
+def left_behind(place: Path) -> Iterator[Path]:
+    """The work folders beside ``place`` (``.NAME.`` and twelve digits). For the process that holds the lock, these are
+    the folders of dead runs.
+    """
+    own = re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{12}}({re.escape(_ASIDE)})?")
+    for path in sorted(place.parent.iterdir()) if place.parent.is_dir() else ():
+        if own.fullmatch(path.name):
+            yield path
+
+
+def steady(place: Path, read: Callable[[], _T]) -> _T:
+    """The result of ``read`` on the files of a folder. If the folder is replaced meanwhile, ``read`` runs again,
+    because it may have read files of both folders.
+    """
+    while True:
+        before = _identity(place)
+        try:
+            made = read()
+        except (OSError, UsageError):
+            if _identity(place) == before:
+                raise
+        else:
+            if _identity(place) == before:
+                return made
+
+
+def _identity(place: Path) -> tuple[int, int] | None:
+    try:
+        told = place.stat()
+    except OSError:
+        return None
+    return told.st_dev, told.st_ino
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Whether the system has exchanged the two, by renameat2(2), which Python's library does not offer."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    if rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNKNOWN:
+        return False
+    raise OSError(number, os.strerror(number), str(one), None, str(other))
+
+
+_LONGEST: Final = 500
+"""Most bytes that are read from the lock file of another run."""
+
+
+@contextmanager
+def held(path: Path, shown: str) -> Iterator[None]:
+    """Hold the lock at ``path``. ``shown``: the DIR, for messages.
+
+    Raises UsageError if another run holds it, or if the folder of ``path`` cannot be written.
+    """
+    try:
+        file = _taken(path, shown)
+    except OSError as error:
+        raise UsageError(f"{shown}: cannot be written: {_why(path.parent, error)}; nothing was changed") from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()  # before the lock is released, so that the next run makes a new file
+        os.close(file)
+
+
+def _why(folder: Path, error: OSError) -> str:
+    """Why nothing can be written in a folder, found from the nearest parent folder that exists."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not there.is_dir():
+        return f"{there} is not a folder"
+    return f"nothing can be created in {there}" if error.errno == errno.ENOENT else f"{there}: {error.strerror}"
+
+
+def busy(shown: str, who: str) -> UsageError:
+    """The error for a second run. ``who``: the content of the first run's lock file; empty if not yet written."""
+    named = f" ({who})" if who else ""
+    return UsageError(f"{shown}: another run is writing it{named}; wait until it has ended. Nothing was changed")
+
+
+def _taken(path: Path, shown: str) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        file = private.opened(path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            who = os.pread(file, _LONGEST, 0).decode(errors="replace")
+            os.close(file)
+            raise busy(shown, who) from None
+        except OSError:
+            os.close(file)
+            raise
+        if _is_at(path, file):
+            with suppress(OSError):  # if the disk is full, the lock is held nevertheless
+                os.truncate(file, 0)
+                os.write(file, own().encode())
+            return file
+        os.close(file)  # the run that held the lock has removed the file since it was opened
+
+
+def own() -> str:
+    """The description of this run for others: process, machine, time."""
+    return f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,281 @@
+"""The answers to the shipped questions, each computed in plain Python from the rows: a set of rows with the question's
+columns.
+
+Written from the documents (``docs/graph.md``, "Questions", and Snowflake's guide), not from the queries. Lists in a
+cell are sorted and joined by ``, ``; times are datetimes; None is an empty cell.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.ask import plain_history as past
+from tests.ask.plain_asking import (
+    Given,
+    Row,
+    domain,
+    each,
+    enforced,
+    ident,
+    in_time,
+    listed,
+    meant,
+    name_of,
+    policy_key,
+    queries,
+    same_name,
+    same_user,
+)
+from tests.ask.plain_changes import changes
+from tests.ask.plain_end_up import end_up, end_up_of_all
+from tests.ask.plain_governance import (
+    column_readers,
+    column_readers_of_all,
+    former_names,
+    policy_coverage,
+    unmasked_reads,
+)
+from tests.ask.plain_grants import exposure
+from tests.ask.plain_lineage import (
+    column_copies,
+    downstream_users,
+    lineage_as_of,
+    root_cause,
+    sensitive_data_movement,
+    unmasked_copies,
+)
+from tests.ask.plain_names import body, value
+from tests.facts import plain_reading as plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from tests.ask.plain_history import History, Query, State
+
+
+def _objects(history: History, query: Query, kind: str) -> str:
+    return listed(
+        name or next(iter(history.names.places.get(key, ())), None)
+        for (access, key), (name, _) in query.shown.items()
+        if access == kind
+    )
+
+
+def user_history(history: History, given: Given) -> set[Row]:
+    return {
+        (one.user, one.query_id, one.start, _objects(history, one, "DIRECT"), _objects(history, one, "BASE"))
+        for one in queries(history, given)
+        if "user_name" not in given or same_user(one.user, given["user_name"])
+    }
+
+
+def _accesses(history: History, given: Given) -> Iterator[tuple[Query, set[str]]]:
+    """Queries that read a table as a base object, or anything else in whatever way, and its columns that they read."""
+    things = meant(history, given, of_id="Table")
+    for query in queries(history, given):
+        for (kind, key), (_, columns) in query.shown.items():
+            if (kind == "BASE" or not key.startswith("table/")) and any(
+                one.key == key and one.at(query.start) for one in things
+            ):
+                yield query, columns
+
+
+def who_accessed(history: History, given: Given) -> set[Row]:
+    return {(query.user,) for query, _ in _accesses(history, given)}
+
+
+def when_accessed(history: History, given: Given) -> set[Row]:
+    return {(query.query_id, query.start) for query, _ in _accesses(history, given)}
+
+
+def columns_accessed(history: History, given: Given) -> set[Row]:
+    return {(name,) for _, columns in _accesses(history, given) for name in columns}
+
+
+def statements_of_request(history: History, given: Given) -> set[Row]:
+    return {
+        (one.query_id, one.parent, _objects(history, one, "DIRECT"))
+        for one in history.queries.values()
+        if one.parent == given["query_id"]
+    }
+
+
+def ancestors(history: History, given: Given) -> set[Row]:
+    return {(one.query_id, one.parent, one.root, _objects(history, one, "DIRECT")) for one in queries(history, given)}
+
+
+def joins(history: History, given: Given) -> set[Row]:
+    return {
+        (row["query_id"], left.get("objectName"), kind.upper() if kind else None, partner.get("objectName"))
+        for row in history.rows
+        if in_time(given, plain.time(row["query_start_time"]))
+        for _, left in plain.named(row.get("direct_objects_accessed"))
+        for join in left.get("joinObjects") or []
+        for partner in [join.get("node") or join.get("joinObject")]
+        for kind in [join.get("joinType") or join.get("type")]
+        if plain.key(partner)
+    }
+
+
+def column_lineage(history: History, given: Given) -> set[Row]:
+    targets = meant(history, given, name="target_object_name")
+    return {
+        (ident(one.source.state.key), one.source_name, one.source.name or None, one.kind, one.target_name,
+         one.target.name)
+        for one in history.copies
+        if in_time(given, history.queries[one.query_id].start)
+        and any(
+            thing.key == one.target.state.key and thing.at(history.queries[one.query_id].start) for thing in targets
+        )
+    }  # fmt: skip
+
+
+def _policy_names(history: History, given: Given, kind: str) -> set[Row]:
+    return {
+        (policy["policyName"],)
+        for _, array, _, _, _, policy in enforced(history, given)
+        if array == "policies_referenced" and policy["policyKind"] == kind
+    }
+
+
+def row_access_policies(history: History, given: Given) -> set[Row]:
+    return _policy_names(history, given, "ROW_ACCESS_POLICY")
+
+
+def masking_policies(history: History, given: Given) -> set[Row]:
+    return _policy_names(history, given, "MASKING_POLICY")
+
+
+def enforced_policy(history: History, given: Given) -> set[Row]:
+    """The last change of the policy's body before the query; a policy on a whole object only with such a change."""
+    found = set()
+    for query, _, _, _, column, policy in enforced(history, {}):
+        if query.query_id == given["query_id"]:
+            key = policy_key(policy)
+            changed, text = _in_force(history, history.state(key, query))
+            if column or changed:
+                found.add((query.query_id, ident(key), changed, text))
+    return found
+
+
+def _in_force(history: History, state: State) -> tuple[datetime | None, str | None]:
+    if state.query_id is None or state.dropped:
+        return None, None
+    texts = [
+        body(change) for query_id, key, change in history.changes if (query_id, key) == (state.query_id, state.key)
+    ]
+    return history.queries[state.query_id].start, max((one for one in texts if one), default=None)
+
+
+def policy_access(history: History, given: Given) -> set[Row]:
+    return {
+        (query.user, query.query_id, thing.get("objectName"), column, policy["policyName"], policy["policyKind"])
+        for query, _, _, thing, column, policy in enforced(history, given)
+        if "user_name" not in given or same_user(query.user, given["user_name"])
+    }
+
+
+def tag_history(history: History, given: Given) -> set[Row]:
+    things = meant(history, given)
+    return {
+        (query.start, query.user, name_of(history, key, plain.said(change.get("objectName"))), column,
+         doing.get("subOperationType"), tag, value(doing.get("tagValue")) or "")
+        for query_id, key, change in history.changes
+        for query in [history.queries[query_id]]
+        if in_time(given, query.start) and any(one.key == key and one.at(query.start) for one in things)
+        for column, said in columns_of(change).items()
+        if plain.said(column) and _is_history_of(history, given["column_name"], key, column, query.start)
+        for tag, doing in (said.get("tags") or {}).items()
+    }  # fmt: skip
+
+
+def _is_history_of(history: History, wanted: str, key: str, column: str, time: datetime) -> bool:
+    """Whether a column has the name, or had another one at that time and was given the name later."""
+    if same_name(column, wanted):
+        return True
+    renames = [
+        (old, new, history.queries[ident].start)
+        for ident, one, change in history.changes
+        if one == key
+        for old, new in past.columns_renamed(change)
+    ]
+    later = past.reached({new for old, new, at in renames if old == column and at >= time},
+                         {old: {new for one, new, _ in renames if one == old} for old, _, _ in renames})  # fmt: skip
+    return any(same_name(name, wanted) for name in later)
+
+
+def columns_of(change: Any) -> dict[str, Any]:
+    columns = (change.get("properties") or {}).get("columns")
+    return columns if isinstance(columns, dict) else {}
+
+
+READABLE: Final = ("table", "view", "stage", "table-stage", "user-stage", "stream")
+
+
+def unused_objects(history: History, given: Given) -> set[Row]:
+    """Nothing later than its drop is known of what is left out: no new version, and no read."""
+    last: dict[str, datetime] = {}
+    for query in history.queries.values():
+        for _, key in query.shown:
+            last[key] = max(query.start, last.get(key, query.start))
+    keys = {key for row in history.rows for key, _ in history.names.named(row)}
+    return {
+        (history.names.label(key), domain(key), last.get(key))
+        for key in keys
+        if key.split("/", maxsplit=1)[0] in READABLE
+        and (key not in last or last[key] < plain.time(given["since"]))
+        and not _is_gone(history, key)
+    }
+
+
+def _is_gone(history: History, key: str) -> bool:
+    events = history.events(key)
+    if not events or events[-1][2] != past.DROPPED:
+        return False
+    reads = [(one.start, one.query_id) for one in history.queries.values() if key in one.data]
+    return all(read <= events[-1][:2] for read in reads)
+
+
+def writers(history: History, given: Given) -> set[Row]:
+    things = meant(history, given)
+    return {
+        (query.user, query.query_id, query.start)
+        for query in queries(history, given)
+        for key in query.written
+        if any(one.key == key and one.at(query.start) for one in things)
+    }
+
+
+ANSWERS: Final[dict[str, Callable[[History, Given], set[Row]]]] = {
+    function.__name__.replace("_", "-"): function
+    for function in (
+        user_history, who_accessed, when_accessed, columns_accessed, statements_of_request, sensitive_data_movement,
+        column_lineage, row_access_policies, masking_policies, enforced_policy, tag_history, ancestors, joins,
+        unused_objects, column_copies, root_cause, downstream_users, writers, lineage_as_of, policy_access,
+        unmasked_copies, end_up, unmasked_reads, policy_coverage, changes, column_readers, former_names,
+        exposure,
+    )
+}  # fmt: skip
+
+
+_OF_ALL: Final = {"end-up": end_up_of_all, "column-readers": column_readers_of_all}
+
+
+def answers(question: str, history: History, given: Mapping[str, Sequence[str]]) -> set[Row]:
+    """What the question answers to several values: the answers to each, in one."""
+    if question in _OF_ALL:
+        return _OF_ALL[question](history, list(each(given)))
+    rows = set().union(*(ANSWERS[question](history, one) for one in each(given)))
+    if question == "downstream-users":
+        last: dict[Row, Any] = {}
+        for user, name, time in rows:
+            last[user, name] = max(time, last.get((user, name), time))
+        return {(*key, time) for key, time in last.items()}
+    if question == "sensitive-data-movement":
+        columns: dict[Row, set[str]] = defaultdict(set)
+        for row in rows:
+            columns[row[:-1]] |= set(filter(None, row[-1].split(", ")))
+        return {(*key, listed(names)) for key, names in columns.items()}
+    return rows

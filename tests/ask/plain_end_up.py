@@ -1,0 +1,178 @@
+"""All objects that hold data of a column or an object, computed in plain Python.
+
+For columns, the sources in the rows are followed. If a query read the data and wrote something whose column sources are
+not in the rows, only the object is known, and everything that was derived from it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tests.ask import plain_history as past
+from tests.ask.plain_asking import domain, in_time
+from tests.ask.plain_grants import opened as grants
+from tests.ask.plain_lineage import followed, is_from
+from tests.ask.plain_meant import Asked, name_at, same_column
+from tests.ask.plain_views import certain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from tests.ask.plain_asking import Given, Row
+    from tests.ask.plain_history import Column, History, Query, State
+
+
+class Arrival(NamedTuple):
+    """``column``: None where the object alone is known."""
+
+    key: str | None
+    name: str | None
+    domain: str
+    column: str | None
+    time: datetime
+    by: str
+
+
+def end_up(history: History, given: Given) -> set[Row]:
+    return end_up_of_all(history, [given])
+
+
+def end_up_of_all(history: History, every: Sequence[Given]) -> set[Row]:
+    """To several values the answer is one: not where any of what was asked for is itself."""
+    searches = [_Search(history, given) for given in every]
+    first: dict[tuple[Any, ...], datetime] = {}
+    readers = set().union(*(search.readers for search in searches))
+    columns = {one.query_id: set[tuple[str, str]]() for one in history.queries.values()}
+    for search in searches:
+        for query_id, own in search.columns.items():
+            columns[query_id] |= own
+    for search, given in zip(searches, every, strict=True):
+        there = list(search.arrivals(readers, columns))
+        for key, name, kind, column, time, by in (*there, *search.shares(there)):
+            if in_time(given, time) and not any(one.is_itself(key, column) for one in searches):
+                row = (name, kind, column, by)
+                first[row] = min(time, first.get(row, time))
+    return {(name, kind, column, time, by) for (name, kind, column, by), time in first.items()}
+
+
+class _Search:
+    """``held``: columns, in the states in which they hold data of what is asked for."""
+
+    def __init__(self, history: History, given: Given) -> None:
+        self.history = history
+        self.meant = Asked(history, given)
+        self.wanted = given.get("column_name")
+        self.cut = {row["query_id"] for row in history.rows if _is_cut(row)}
+        self.followed = followed(history, self.meant.turns, self.wanted)
+        self.held: set[Column] = set().union(*(one.held for one in self.followed))
+        self.columns: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        self.readers = set(self._readers())
+
+    def is_itself(self, key: str | None, column: str | None) -> bool:
+        return key is not None and self.meant.ever(key) and (column is None or same_column(column, self.wanted))
+
+    def arrivals(
+        self, readers: set[tuple[str, str, str]], columns: dict[str, set[tuple[str, str]]]
+    ) -> Iterator[Arrival]:
+        """``readers``, ``columns``: of all that is asked for."""
+        yield from self._by_column()
+        own = {query_id for query_id, _, _ in self.readers}
+        yield from self._by_object(own)
+        through: dict[str, set[str]] = defaultdict(set)
+        for query_id, kind, key in readers:
+            if kind != "DIRECT" and (query_id, "DIRECT", key) not in readers:
+                through[query_id].add(key)
+        for query_id in own:
+            query = self.history.queries[query_id]
+            if query_id in self.cut:
+                yield Arrival(None, query_id, "Truncated query", None, query.start, "OBJECT")
+            yield from self._views(query, through[query_id], columns[query_id])
+
+    def shares(self, there: list[Arrival]) -> Iterator[Arrival]:
+        """The shares that open what the data is in, from then on or when it came there; and what it is from."""
+        places = [(one.key, one.time, None) for one in there if one.key]
+        places += [(one.key, one.since, one.until) for one in self.meant.turns]
+        for opened in (one for one in grants(self.history) if one.grant.kind == "SHARE"):
+            since = opened.grant.query.start
+            for key, time, end in places:
+                is_open = opened.until is None or time is None or opened.until > time
+                if key == opened.grant.key and is_open and (end is None or since < end):
+                    yield self._shared(opened.grant.share, max(since, time or since))
+
+    def _shared(self, share: str, time: datetime) -> Arrival:
+        return Arrival(share, name_at(self.history, share, time), domain(share), None, time, "OBJECT")
+
+    def _by_column(self) -> Iterator[Arrival]:
+        """All copies from where the data was."""
+        for one in {one for source in self.followed for one in source.copies}:
+            yield self._arrival(self.history.queries[one.query_id], one.target.state.key, one.target.name, "COLUMN")
+
+    def _readers(self) -> Iterator[tuple[str, str, str]]:
+        """Queries that read the data, by which kind of access, and the object that they read it from. Notes the columns
+        with the data that each of them read.
+        """
+        for query in self.history.queries.values():
+            for (kind, key), (_, columns) in query.shown.items():
+                every = query.query_id in self.cut
+                shows = self.wanted is None or every or any(same_column(one, self.wanted) for one in columns)
+                is_own = any(
+                    one.key == key and is_from(self.history, one, query.data[key], query.start)
+                    for one in self.meant.turns
+                )
+                if shows and is_own:
+                    own = {one for one in columns if self.wanted is None or same_column(one, self.wanted)}
+                    self.columns[query.query_id] |= {(key, one) for one in own}
+                    yield query.query_id, kind, key
+                kept = {
+                    one.name for one in self.held
+                    if one.state.key == key and self._goes_on(query.data[key], one.state)
+                }  # fmt: skip
+                if kept & columns or (every and kept):
+                    self.columns[query.query_id] |= {(key, one) for one in kept & columns}
+                    yield query.query_id, kind, key
+
+    def _goes_on(self, state: State | None, earlier: State) -> bool:
+        while state is not None and state != earlier:
+            state = self.history.prior(state)
+        return state == earlier
+
+    def _by_object(self, readers: set[str]) -> Iterator[Arrival]:
+        told = {one.target.state for one in self.history.copies if one.source.name}
+        first = {
+            state
+            for query_id in readers
+            for state in self.history.queries[query_id].makes.values()
+            if state not in told or query_id in self.cut
+        }
+        states = past.reached(first, self.history.onward)
+        for query in self.history.queries.values():
+            for key, state in query.makes.items():
+                if state in first or states & set(query.data.values()):
+                    yield self._arrival(query, key, None, "OBJECT")
+
+    def _views(self, query: Query, keys: set[str], read: set[tuple[str, str]]) -> Iterator[Arrival]:
+        """What a query named to read the data of objects: views and streams that these are known to be behind by then,
+        by the columns that show the columns ``read`` where they are certain.
+        """
+        for view in query.keys("DIRECT") - query.keys("BASE"):
+            over = [one for one in certain(self.history) if one.view == view and one.source in keys]
+            if not any(one.first <= query.start and one.at(query.start) for one in over):
+                continue
+            columns = {
+                one.view_column
+                for one in over
+                if one.at(query.start) and one.source in keys and (one.source, one.source_column) in read
+            }
+            for column in columns - {None} or {None}:
+                yield self._arrival(query, view, column, "COLUMN" if column else "OBJECT")
+
+    def _arrival(self, query: Query, key: str, column: str | None, by: str) -> Arrival:
+        return Arrival(key, name_at(self.history, key, query.start), domain(key), column, query.start, by)
+
+
+def _is_cut(row: Any) -> bool:
+    arrays = ("direct_objects_accessed", "base_objects_accessed", "objects_modified")
+    return any('"TRUNCATED"' in json.dumps(row.get(name)) for name in arrays)

@@ -1,0 +1,132 @@
+"""The answers for stewards, computed in plain Python: readers of columns, unmasked reads, policies; and former
+names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from tests.ask.plain_asking import ident, queries, same_name
+from tests.ask.plain_meant import Asked, name_at, same_column
+from tests.ask.plain_settings import enforcements, held, is_gone, masks
+from tests.facts import plain_reading as plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from tests.ask.plain_asking import Given, Row
+    from tests.ask.plain_history import History, Query
+    from tests.ask.plain_settings import Place
+
+MASK: Final = "MASKING_POLICY"
+
+
+def former_names(history: History, given: Given) -> set[Row]:
+    """All names of every object that ever had the name."""
+    meant = Asked(history, given)
+    return {
+        (ident(key), name, since, until)
+        for key, turns in history.names.held.items()
+        if meant.ever(key)
+        for name, since, until in turns
+    }
+
+
+def _reads(history: History, given: Given) -> Iterator[tuple[Query, str, str]]:
+    """Query, object and column of each read of what is asked for."""
+    meant = Asked(history, given)
+    for query in queries(history, given):
+        for (_, key), (_, columns) in query.shown.items():
+            if meant.at(key, query.start):
+                yield from ((query, key, one) for one in columns if same_column(one, given.get("column_name")))
+
+
+def column_readers(history: History, given: Given) -> set[Row]:
+    return column_readers_of_all(history, [given])
+
+
+def column_readers_of_all(history: History, every: Sequence[Given]) -> set[Row]:
+    """To several values the answer is one: a query counts once."""
+    reads: dict[str, dict[str, datetime]] = defaultdict(dict)
+    for given in every:
+        for query, _, _ in _reads(history, given):
+            reads[query.user][query.query_id] = query.start
+    return {(user, str(len(times)), max(times.values())) for user, times in reads.items()}
+
+
+def unmasked_reads(history: History, given: Given) -> set[Row]:
+    """Reads without a mask of a column on which one was set or enforced at some time."""
+    periods, points = masks(history), _enforced_at(history)
+    guarded = {
+        (query.query_id, place)
+        for place, every in enforcements(history).items()
+        for query, kind, _ in every
+        if kind == MASK
+    }
+    cut = {row["query_id"] for row in history.rows if '"TRUNCATED"' in json.dumps(row.get("policies_referenced"))}
+    found = set()
+    for query, key, column in _reads(history, given):
+        place = (key, column)
+        held_by, times = periods.get(place, []), points.get(place, set())
+        if (query.query_id, place) not in guarded and (held_by or times):
+            word = "UNKNOWN" if query.query_id in cut else _word(query.start, held_by, times)
+            found.add((query.user, query.query_id, query.start, name_at(history, key, query.start), column, word))
+    return found
+
+
+def _word(time: datetime, periods: list[tuple[datetime, datetime | None]], points: set[datetime]) -> str:
+    if any(since <= time and (until is None or time < until) for since, until in periods):
+        return "WHILE"
+    starts = {since for since, _ in periods} | points
+    return "AFTER" if min(starts) <= time else "BEFORE"
+
+
+def _enforced_at(history: History) -> dict[Place, set[datetime]]:
+    return {
+        place: times
+        for place, every in enforcements(history).items()
+        if place[1] and (times := {query.start for query, kind, _ in every if kind == MASK})
+    }
+
+
+def policy_coverage(history: History, given: Given) -> set[Row]:
+    """Tags and policies that are set on a place; a policy set on a tag holds where the tag is; one that the last read
+    of the place enforced holds, too, unless it was taken away since.
+    """
+    at = plain.time(given["at"]) if "at" in given else None
+    every = [
+        one
+        for one in held(history)
+        if one.is_at(at) and not is_gone(history, at, one.doing.place[0], one.doing.element)
+    ]
+    tags: dict[Place, set[tuple[str, str | None]]] = defaultdict(set)
+    policies: dict[Place, set[str]] = defaultdict(set)
+    for one in every:
+        if one.doing.property == "tags":
+            tags[one.doing.place].add((one.doing.element, one.doing.said))
+        else:
+            policies[one.doing.place].add(one.doing.element)
+    asked = Asked(history, given)
+    return {
+        (
+            name_at(history, place[0], at), place[1],
+            ", ".join(sorted({_tag(history, tag, said, at) for tag, said in tagged})),
+            ", ".join(sorted({str(name_at(history, one, at)) for one in
+                              policies[place].union(*(policies[tag, None] for tag, _ in tagged))})),
+        )
+        for place, tagged in tags.items()
+        if asked.at(place[0], at) and any(_is_wanted(history, tag, given) for tag, _ in tagged)
+    }  # fmt: skip
+
+
+def _is_wanted(history: History, tag: str, given: Given) -> bool:
+    """A tag is asked for by any of its names."""
+    return "tag_name" not in given or any(same_name(one, given["tag_name"]) for one in history.names.ever_called(tag))
+
+
+def _tag(history: History, key: str, said: str | None, at: datetime | None) -> str:
+    name = str(name_at(history, key, at))
+    return f"{name}={said}" if said else name

@@ -1,0 +1,196 @@
+"""Tags and policies that rows set on objects and columns, each with the period in which it held."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tests.ask.plain_asking import enforced, policy_key
+from tests.ask.plain_history import DROPPED, columns_renamed
+from tests.ask.plain_names import value
+from tests.facts import plain_reading as plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from tests.ask.plain_history import History, Query
+
+Place = tuple[str, str | None]
+"""An object, and its column (None: the object itself)."""
+_POLICIES: Final = re.compile(r"([a-zA-Z]+)Policies")
+
+
+class Doing(NamedTuple):
+    """One element of a change: ``element`` is the tag or policy, ``said`` its value; ``sets``: it is not taken away."""
+
+    query: Query
+    place: Place
+    property: str
+    element: str
+    said: str | None
+    sets: bool
+
+
+class Held(NamedTuple):
+    """``until``: the next doing with the same element at the same place, its rename, or the drop of the object."""
+
+    doing: Doing
+    since: datetime
+    until: datetime | None
+
+    def is_at(self, time: datetime | None) -> bool:
+        """Whether it holds at a time; None: at the end."""
+        if time is None:
+            return self.until is None
+        return self.since <= time and (self.until is None or time < self.until)
+
+
+def is_gone(history: History, at: datetime | None, *keys: str) -> bool:
+    """Whether one of the objects is dropped at a time; at the end, what is set says so itself."""
+    return at is not None and any(history.state_at(key, at).dropped for key in keys)
+
+
+def doings(history: History) -> list[Doing]:
+    """All, in the order of time."""
+    found = [
+        Doing(history.queries[ident], (key, column), name, *_element(domain, element, told))
+        for ident, key, change in history.changes
+        for column, inside in _places(change)
+        for name, elements in inside.items()
+        if (domain := _domain(name)) and _is_compound(elements)
+        for element, told in elements.items()
+    ]
+    return sorted(found, key=lambda one: (one.query.start, one.query.query_id, str(one[1:])))
+
+
+def _places(change: Any) -> Iterator[tuple[str | None, dict[str, Any]]]:
+    properties = change.get("properties")
+    if isinstance(properties, dict):
+        yield None, properties
+        columns = properties.get("columns")
+        if isinstance(columns, dict) and "value" not in columns:
+            yield from ((name, told) for name, told in columns.items() if plain.said(name) and isinstance(told, dict))
+
+
+def _domain(name: str) -> str | None:
+    policy = _POLICIES.fullmatch(name)
+    if policy:
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", policy[1]).upper() + " POLICY"
+    return "TAG" if name == "tags" else None
+
+
+def _is_compound(elements: Any) -> bool:
+    return isinstance(elements, dict) and bool(elements) and "value" not in elements
+
+
+def _element(domain: str, name: str, told: Any) -> tuple[str, str | None, bool]:
+    given = told if isinstance(told, dict) else {}
+    thing = {"objectDomain": domain, "objectName": name, "objectId": value(given.get("objectId"))}
+    said = value(given.get("tagValue", given.get("value")))
+    return str(plain.key(thing)), said, (given.get("subOperationType") or "").upper() != "DROP"
+
+
+def held(history: History) -> list[Held]:
+    """What was set, with its time; under each name that its column had while it held."""
+    every: dict[tuple[Place, str, str], list[Doing]] = defaultdict(list)
+    for one in doings(history):
+        several = every[one.place, one.property, one.element]
+        several += [one] if one not in several else []  # a row that was delivered twice
+    waiting = [(one, one.query.start) for several in every.values() for one in several if one.sets]
+    found = []
+    while waiting:
+        one, since = waiting.pop()
+        several = every.get((one.place, one.property, one.element), [])
+        own = several.index(one) + 1 if one in several else 0
+        after = [two for two in several[own:] if own or two.query.start >= since][:1]
+        last = first(*(two.query.start for two in after), *_column_drops(history, one))
+        moved = [
+            (history.queries[ident].end, ident, new)
+            for ident, key, change in history.changes
+            for old, new in columns_renamed(change)
+            if (key, old) == one.place and history.queries[ident].end >= since
+        ]
+        renamed = min(moved, default=None)
+        if renamed is not None and (last is None or renamed[0] <= last):
+            last = renamed[0]
+        else:
+            renamed = None
+        until = first(last, object_drop(history, one, last), element_drop(history, one, last))
+        found.append(Held(one, since, until))
+        if renamed is not None and until == renamed[0] and element_drop(history, one, last) is None:
+            time, ident, new = renamed
+            waiting.append((one._replace(query=history.queries[ident], place=(one.place[0], new)), time))
+    return found
+
+
+def _column_drops(history: History, doing: Doing) -> Iterator[datetime]:
+    for ident, key, change in history.changes:
+        columns = (change.get("properties") or {}).get("columns")
+        told = columns.get(doing.place[1] or "") if isinstance(columns, dict) and key == doing.place[0] else None
+        end = history.queries[ident].end
+        if (
+            isinstance(told, dict)
+            and (told.get("subOperationType") or "").upper() == "DROP"
+            and end >= doing.query.start
+        ):
+            yield end
+
+
+def object_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
+    """What is brought back has again what it had; what is created in its place has not."""
+    found: datetime | None = None
+    for time, ident, rank in history.events(doing.place[0]):
+        if time < doing.query.start or (last is not None and time > last):
+            continue
+        if rank == DROPPED:
+            found = found or time
+        elif found and history.is_created(doing.place[0], ident) and ident != doing.query.query_id:
+            return found
+        else:
+            found = None
+    return found
+
+
+def element_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
+    found: datetime | None = None
+    events = [
+        (history.queries[ident].end, ident, (change.get("operationType") or "").upper())
+        for ident, key, change in history.changes
+        if key == doing.element
+    ]
+    for time, _, operation in sorted(events):
+        if time >= doing.query.start and (last is None or time <= last) and operation in ("DROP", "UNDROP"):
+            found = None if operation == "UNDROP" else found or time
+    taken = history.taken.get(doing.element)
+    return found if taken is None or last is not None else first(found, taken[0])
+
+
+def first(*times: datetime | None) -> datetime | None:
+    return min((time for time in times if time is not None), default=None)
+
+
+def masks(history: History) -> dict[Place, list[tuple[datetime, datetime | None]]]:
+    """By column, from when until when a masking policy was set on it: by itself, or on a tag that it had."""
+    found: dict[Place, list[tuple[datetime, datetime | None]]] = defaultdict(list)
+    every = held(history)
+    set_masks = [one for one in every if one.doing.property == "maskingPolicies"]
+    of_tags = [one for one in set_masks if one.doing.place[0].startswith("tag/")]
+    for one in every:
+        if one.doing.property == "maskingPolicies":
+            found[one.doing.place].append((one.since, one.until))
+        if one.doing.property == "tags":
+            for mask in of_tags:
+                since, until = max(one.since, mask.since), first(one.until, mask.until)
+                if mask.doing.place == (one.doing.element, None) and (until is None or since < until):
+                    found[one.doing.place].append((since, until))
+    return found
+
+
+def enforcements(history: History) -> dict[Place, list[tuple[Query, str, str]]]:
+    """By what is protected: the queries that enforced a policy on it, the kind of the policy and its key."""
+    found: dict[Place, list[tuple[Query, str, str]]] = defaultdict(list)
+    for query, _, key, _, column, policy in enforced(history, {}):
+        found[key, column].append((query, policy["policyKind"], policy_key(policy)))
+    return found

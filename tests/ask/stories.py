@@ -1,0 +1,82 @@
+"""Histories of a few queries each: as accounts of one export, which is made once, or each in an export of its own."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from pyoxigraph import Store
+
+from exporter.graph.store import load
+from tests import exports
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+Json = dict[str, Any]
+
+
+def told(stories: Mapping[str, Sequence[Json]], folder: Path) -> Store:
+    """The graph of all stories. Query ``qN`` starts at minute N. A row with ``again`` is another row of the query
+    before it.
+    """
+    rows = exports.ndjson(_rows(stories), folder / "rows.ndjson")
+    assert exports.export([rows], folder / "out", "--outputs", "graph") == 0
+    assert exports.report(folder / "out")["violations"] == {}
+    return load(folder / "out")
+
+
+def _rows(stories: Mapping[str, Sequence[Json]]) -> list[Json]:
+    found = []
+    for name, story in stories.items():
+        number = 0
+        for row in story:
+            number += 0 if row.get("again") else 1
+            said = {key: value for key, value in row.items() if key != "again"}
+            own = {"query_id": f"q{number}", "query_start_time": f"2026-01-01 00:{number:02}:00.000 +0000"}
+            found.append({"user_name": "ETL", **said, **own, "organization_name": "STORY", "account_name": name})
+    return found
+
+
+def of(story: str, whole: Store) -> Store:
+    """The graph of one account, whose name may be spelled in capitals and without hyphens."""
+    capitals = story.upper()
+    bases = {f"snowflake://STORY-{one}/" for one in (story, capitals, capitals.replace("-", "_"))}
+    own = Store()
+    own.extend(quad for quad in whole if quad.subject.value.startswith(tuple(bases)))
+    assert len(own)
+    return own
+
+
+# --- a day for each query ---------------------------------------------------------------------------------------------
+
+
+def days(name: str, story: Sequence[Json]) -> tuple[list[list[Json]], list[list[Json]]]:
+    """Rows and lines of QUERY_HISTORY, day by day: query ``qN`` runs on day N. ``line``: its line."""
+    rows: list[list[Json]] = []
+    lines: list[list[Json]] = []
+    for row in story:
+        if not row.get("again"):
+            rows.append([])
+            lines.append([])
+        ident = f"q{len(rows)}"
+        said = {key: value for key, value in row.items() if key not in {"again", "line"}}
+        own = {"query_id": ident, "query_start_time": f"2026-01-{len(rows):02}T06:00:00Z"}
+        rows[-1].append({"user_name": "ETL", **said, **own, "organization_name": "STORY", "account_name": name})
+        if "line" in row:
+            lines[-1].append({"query_id": ident, **row["line"]})
+    return rows, lines
+
+
+def flat(each: list[list[Json]]) -> list[Json]:
+    return list(chain.from_iterable(each))
+
+
+def exported(rows: list[Json], lines: list[Json], out: Path, *options: str) -> Path:
+    """The export, which the shapes do not refuse. ``lines``: of QUERY_HISTORY."""
+    given = [exports.ndjson(rows, out.with_suffix(".rows.ndjson"))]
+    history = exports.ndjson(lines, out.with_suffix(".lines.ndjson"))
+    assert exports.export(given, out, "--query-history", str(history), "--force", *options) == 0
+    assert exports.report(out)["violations"] == {}
+    return out

@@ -1,0 +1,507 @@
+"""CLONE of a schema or database: its tables come from those of the source of the same name, marked as inferred.
+
+The expectations are read from the rows: a table that is first named after the CLONE, under a name in the clone, and
+that its row does not create, came from the table that had that name in the source when the CLONE started.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from pyoxigraph import Literal, NamedNode, Store
+
+from exporter.ask.questions import ask, find
+from exporter.engines import export as run
+from exporter.engines import session
+from exporter.graph.store import load
+from tests import exports
+from tests.ask.stories import days, exported, flat
+from tests.ask.test_names import changed, copied, read
+from tests.engines.test_updates import UPDATE, triples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+Json = dict[str, Any]
+_FOUND: Final = """
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT ?made ?copied WHERE { ?made ah:inferredFrom ?change ; prov:wasGeneratedBy ?query ; prov:wasDerivedFrom ?copied }
+"""
+
+
+def table(name: str, number: int | None, columns: tuple[str, ...] = ("C",), domain: str = "Table") -> Json:
+    found: Json = {"objectDomain": domain, "objectName": name, "columns": [{"columnName": one} for one in columns]}
+    return found if number is None else {**found, "objectId": number}
+
+
+def place(name: str, number: int) -> Json:
+    return {"objectDomain": "Schema" if "." in name else "Database", "objectName": name, "objectId": number}
+
+
+def cloned(source: str, target: str, number: int, operation: str = "CREATE", *, is_read: bool = False) -> Json:
+    """The source is among the properties of the change, or among what the query read."""
+    made = place(target, number)
+    if is_read:
+        return {**read(place(source, 1000 + len(source) * 8 + ord(source[-1]) % 8)), **changed(made, operation)}
+    return changed(
+        made, operation, cloneSourceName={"value": source}, cloneSourceDomain={"value": made["objectDomain"]}
+    )
+
+
+SOURCE, OTHER, A, X = table("D.S.SOURCE", 1), table("D.S.OTHER", 2), table("D.S.A", 3), table("D2.S.A", 53)
+FILL, CLONE = copied(SOURCE, A), cloned("D.S", "D2.S", 71)
+TRUNCATED: Final[Json] = {"objects_modified": [X], "line": {"query_type": "TRUNCATE_TABLE"}}
+STORIES: Final[dict[str, list[Json]]] = {
+    "read": [FILL, CLONE, copied(OTHER, A), read(X, "ANA"), read(A, "BEN")],
+    "written": [FILL, CLONE, read(X), copied(OTHER, X), read(X), TRUNCATED, read(X)],
+    "written-first": [FILL, CLONE, copied(OTHER, X), copied(X, table("E.S.B", 9))],
+    "database": [FILL, cloned("D", "D2", 71, is_read=True), read(X)],
+    "chain": [FILL, CLONE, read(X), cloned("D2.S", "D3.S", 72), read(table("D3.S.A", 63))],
+    "replaced-daily": [FILL, CLONE, read(X), copied(OTHER, A), cloned("D.S", "D2.S", 73, "REPLACE"), read(A),
+                       read(table("D2.S.A", 54)), read(X)],
+    "renamed-into": [copied(SOURCE, table("E.S.B", 3)),
+                     changed(table("E.S.B", 3), objectName={"value": "D.S.A"}), CLONE, read(X)],
+    "columns": [copied(SOURCE, A), read(table("D.S.A", 3, ("C", "E"))), CLONE,
+                changed(A, columns={"F": {"subOperationType": "ADD"}}), read(table("D2.S.A", 53, ("C", "E", "F")))],
+    "undropped": [FILL, changed(A, "DROP"), changed(A, "UNDROP"), CLONE, read(X)],
+    "by-name": [copied(SOURCE, table("D.S.A", None)), CLONE, read(table("d2.s.a", None))],
+    # nothing is inferred
+    "made": [FILL, CLONE, changed(X, "CREATE"), read(X)],
+    "seen-before": [FILL, read(X), CLONE, read(X)],
+    "dropped": [FILL, changed(A, "DROP"), CLONE, read(X)],
+    "renamed-away": [FILL, changed(A, objectName={"value": "E.S.B"}), CLONE, read(X)],
+    "target-made-anew": [FILL, CLONE, changed(place("D2.S", 74), "REPLACE"), read(X)],
+    "target-dropped": [FILL, CLONE, changed(place("D2", 75), "DROP"), read(X)],
+    "target-renamed": [FILL, CLONE, changed(place("E.S", 76), objectName={"value": "D2.S"}), read(X)],
+    "source-made-anew": [FILL, changed(place("D.S", 77), "REPLACE"), CLONE, read(X)],
+    "other-kind": [FILL, CLONE, read(table("D2.S.A", 53, domain="View"))],
+    "not-cloned": [FILL, changed(place("D2.S", 71), "CREATE"), read(X)],
+    "source-not-on-record": [CLONE, read(X), read(A)],
+}  # fmt: skip
+INFERRED: Final = {
+    "read": {"53": "3/version/q1"}, "written": {"53": "3/version/q1"}, "written-first": {"53": "3/version/q1"},
+    "database": {"53": "3/version/q1"}, "chain": {"53": "3/version/q1", "63": "53/before/q3"},
+    "replaced-daily": {"53": "3/version/q1", "54": "3/version/q4"}, "renamed-into": {"53": "3/version/q1"},
+    "columns": {"53": "3/version/q1"}, "undropped": {"53": "3/version/q3"},
+    "by-name": {"name/D2.S.A": "name/D.S.A/version/q1"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The export of a story."""
+    known: dict[str, Path] = {}
+
+    def of(name: str) -> Path:
+        if name not in known:
+            rows, lines = days(name, STORIES[name])
+            known[name] = exported(flat(rows), flat(lines), tmp_path_factory.mktemp(name) / "once")
+        return known[name]
+
+    return of
+
+
+def inferred(store: Store) -> set[tuple[str, str, str]]:
+    """Account and key of each table that a CLONE brought, with the path of the version that it came from."""
+    found = set()
+    for row in store.query(_FOUND):  # type: ignore[union-attr]
+        made, source = (row[name].value.removeprefix("snowflake://") for name in ("made", "copied"))
+        account, _, path = made.partition("/")
+        found.add((account, path.removeprefix("table/").partition("/version/")[0], source.partition("/table/")[2]))
+    return found
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_tables_of_a_clone_come_from_those_of_its_source(name: str, told: Callable[[str], Path]) -> None:
+    found = {key: source for _, key, source in inferred(load(told(name)))}
+    assert found == INFERRED.get(name, {})
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_day_at_a_time_gives_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
+    for rows, lines in zip(*days(name, STORIES[name]), strict=True):
+        out = exported(rows, lines, tmp_path / "days", *UPDATE)
+    assert triples(out) == triples(told(name))
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_late_rows_give_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
+    rows, lines = days(name, STORIES[name])
+    for part in (slice(1, None, 2), slice(0, None, 2)):
+        out = exported(flat(rows[part]), flat(lines[part]), tmp_path / "late", *UPDATE)
+    assert triples(out) == triples(told(name))
+
+
+def cells(out: Path, question: str, place: int = 0, **given: str) -> set[str | None]:
+    return {row[place] for row in ask(load(out), find(question), given).rows}
+
+
+def at(day: int) -> str:
+    """Noon of a day is after its query."""
+    return f"2026-01-{day:02}T12:00:00Z"
+
+
+ALL: Final = {"D.S.A", "D.S.SOURCE"}
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "sources"),
+    [
+        ("read", 2, ALL), ("read", 5, ALL), ("written", 3, ALL), ("written", 5, {*ALL, "D.S.OTHER"}),
+        ("written", 7, set()), ("written-first", 3, {*ALL, "D.S.OTHER"}), ("made", 4, set()),
+    ],
+)  # fmt: skip
+def test_what_a_clone_brought_is_followed_up_until_rows_say_otherwise(
+    name: str, day: int, sources: set[str], told: Callable[[str], Path]
+) -> None:
+    out = told(name)
+    assert cells(out, "lineage-as-of", object_id="53", at=at(day)) == sources
+    assert cells(out, "root-cause", object_id="53", column_name="C", at=at(day)) == sources
+
+
+def test_what_a_clone_brought_is_followed_up_without_a_time(told: Callable[[str], Path]) -> None:
+    assert cells(told("read"), "root-cause", object_name="D2.S.A", column_name="C") == ALL
+    found = cells(told("written-first"), "root-cause", object_name="E.S.B", column_name="C")
+    assert found == {*ALL, "D.S.OTHER", "D2.S.A"}
+
+
+def test_what_was_cloned_is_followed_down(told: Callable[[str], Path]) -> None:
+    assert cells(told("read"), "downstream-users", object_name="D.S.A") == {"ANA", "BEN"}
+    assert cells(told("read"), "downstream-users", 1, object_name="D.S.SOURCE") >= {"D2.S.A"}
+    assert cells(told("read"), "column-copies", object_name="D.S.A", column_name="C") == {"D2.S.A"}
+    # what was written into the source after the CLONE is not in the clone
+    assert cells(told("read"), "column-copies", object_name="D.S.OTHER", column_name="C") == {"D.S.A"}
+    assert "D2.S.A" in cells(told("read"), "end-up", object_name="D.S.SOURCE", column_name="C")
+    chain_ = cells(told("chain"), "column-copies", object_name="D.S.A", column_name="C")
+    assert chain_ == {"D2.S.A", "D3.S.A"}
+
+
+def test_columns_come_from_those_of_the_same_name_that_were_there(told: Callable[[str], Path]) -> None:
+    out = told("columns")
+    assert cells(out, "root-cause", object_id="53", column_name="C") == ALL
+    assert cells(out, "root-cause", object_id="53", column_name="E") == {"D.S.A"}
+    assert cells(out, "root-cause", object_id="53", column_name="F") == set()
+
+
+def test_the_step_is_marked_with_the_clone(told: Callable[[str], Path]) -> None:
+    store, base = load(told("read")), "snowflake://STORY-read/"
+    (mark,) = store.quads_for_pattern(
+        NamedNode(f"{base}table/53/version/q2"), NamedNode("https://w3id.org/access-history#inferredFrom"), None
+    )
+    assert mark.object == NamedNode(f"{base}query/q2/change/create/schema/71")
+    operation = NamedNode("https://w3id.org/access-history#operation")
+    assert [one.object for one in store.quads_for_pattern(mark.object, operation, None)] == [Literal("CREATE")]
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "given", "notes"),
+    [
+        ("read", "lineage-as-of", {"object_name": "d2.s.a", "at": at(4)}, ["D2.S.A from D.S.A"]),
+        ("read", "downstream-users", {"object_name": "D.S.A"}, ["D2.S.A from D.S.A"]),
+        ("read", "downstream-users", {"object_name": "D2.S.A"}, []),
+        ("written-first", "root-cause", {"object_name": "E.S.B", "column_name": "C"}, ["D2.S.A from D.S.A"]),
+        ("read", "unmasked-copies", {}, ["D2.S.A from D.S.A"]),
+        ("read", "sensitive-data-movement", {"object_id": "3", "domain": "Table"}, ["ask for the object of the same"]),
+        ("dropped", "root-cause", {"object_id": "53", "column_name": "C"}, ["ask for the object of the same name"]),
+    ],
+)
+def test_answers_say_what_is_inferred_and_what_is_not_followed(
+    name: str, question: str, given: dict[str, str], notes: Sequence[str], told: Callable[[str], Path]
+) -> None:
+    every = ask(load(told(name)), find(question), given).notes
+    found = [note for note in every if "Inferred from names" in note or "was cloned from" in note]
+    assert len(found) == len(notes)
+    assert all(part in note for part, note in zip(notes, found, strict=True)), found
+
+
+def _made(name: str, number: int) -> Json:
+    """CREATE TABLE … CLONE D.S.A: the documents do not name the property with the source."""
+    return changed(table(name, number), "CREATE", cloneSourceName={"value": "D.S.A"})
+
+
+def _written(name: str, number: int) -> Json:
+    """The same, where the row has the tables, too, but not which column came from which."""
+    return {**read(A), "objects_modified": [table(name, number)], **_made(name, number)}
+
+
+@pytest.fixture(scope="module")
+def of_tables(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """CLONEs of a table: D2.S.A, D3.S.A, D4.S.A, and what was written from D2.S.A."""
+    whole = {**_made("D4.S.A", 73), **copied(A, table("D4.S.A", 73))}
+    rows = [FILL, _made("D2.S.A", 53), _written("D3.S.A", 63), whole, copied(X, table("E.S.B", 9)), CLONE]
+    told = [
+        {"user_name": "ETL", **row, "query_id": f"q{number}", "query_start_time": at(number)}
+        for number, row in enumerate(rows, 1)
+    ]
+    return load(exported(told, [], tmp_path_factory.mktemp("tables") / "once"))
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "targets"),
+    [
+        ("lineage-as-of", {"object_name": "D2.S.A", "at": at(5)}, ["D2.S.A"]),
+        ("lineage-as-of", {"object_name": "D3.S.A", "at": at(5)}, []),
+        ("root-cause", {"object_name": "D3.S.A", "column_name": "C"}, ["D3.S.A"]),
+        ("root-cause", {"object_name": "D4.S.A", "column_name": "C"}, []),
+        ("root-cause", {"object_name": "E.S.B", "column_name": "C"}, ["D2.S.A"]),
+        ("column-copies", {"object_name": "D.S.A", "column_name": "C"}, ["D2.S.A", "D3.S.A"]),
+        ("end-up", {"object_name": "D.S.SOURCE"}, ["D2.S.A"]),
+        ("sensitive-data-movement", {"object_name": "D.S.A", "domain": "Table"}, ["D2.S.A"]),
+        ("downstream-users", {"object_name": "E.S.B"}, []),
+        ("unmasked-copies", {}, ["D2.S.A", "D3.S.A"]),
+    ],
+)
+def test_answers_say_where_a_table_was_cloned_and_no_step_is_known(
+    question: str, given: dict[str, str], targets: list[str], of_tables: Store
+) -> None:
+    notes = [note for note in ask(of_tables, find(question), given).notes if "by CLONE or LIKE" in note]
+    assert [note.partition(" was made from D.S.A")[0] for note in notes] == targets
+
+
+@pytest.mark.parametrize("question", ["policy-coverage", "exposure"])
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ({}, ["D2.S.A from D.S.A", "D3.S.A from D.S.A", "D4.S.A from D.S.A", "D2.S from D.S"]),
+        ({"object_name": "d2.s.a"}, ["D2.S.A from D.S.A", "D2.S from D.S"]),
+        ({"object_id": "63"}, ["D3.S.A from D.S.A"]),
+        ({"object_name": "D3.S.A", "at": "2026-01-02"}, []),
+        ({"object_name": "D.S.A"}, []),
+    ],
+)
+def test_what_is_set_on_a_clone_from_the_beginning_is_not_on_record(
+    question: str, given: dict[str, str], known: list[str], of_tables: Store
+) -> None:
+    notes = [note for note in ask(of_tables, find(question), given).notes if "came with a CLONE" in note]
+    assert len(notes) == bool(known)
+    listed = notes[0].partition("set later: ")[2] if notes else ""
+    assert [part.partition(" at ")[0] for part in listed.split(", ") if " from " in part] == known
+
+
+MINE: Final = "USER$JSMITH.S"
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "hidden", "found"),
+    [
+        ([FILL, {**CLONE, "query_id": "c"}, {**CLONE, "query_id": "c", "user_name": "OTHER"}, read(X)], (), (), {}),
+        ([FILL, cloned("D.S", "D2.S", 71, is_read=True), read(X)], ("--config", "settings"), ('"D.', "/D."), {}),
+        (
+            [copied(OTHER, table(f"{MINE}.A", 3)), cloned(MINE, "D2.S", 71), read(X, "JSMITH")],
+            ("--pseudonyms", "key"),
+            ("JSMITH",),
+            {"53": "3/version/q1"},
+        ),
+    ],
+    ids=["quarantine", "filter", "pseudonyms"],
+)
+def test_a_clone_that_is_left_out_brings_nothing_and_what_is_hidden_stays_hidden(
+    rows: list[Json], options: Sequence[str], hidden: Sequence[str], found: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_bytes(b"0123456789abcdef")
+    (tmp_path / "key").chmod(0o600)
+    (tmp_path / "settings").write_text('[filter]\ndeny_databases = ["D"]\n', encoding="utf-8")
+    own = [{"user_name": "ETL", "query_id": f"q{at}", **row} for at, row in enumerate(rows, 1)]
+    told = [{**row, "query_start_time": at(number)} for number, row in enumerate(own, 1)]
+    out = exported(told, [], tmp_path / "out", *(str(tmp_path / one) if "-" not in one else one for one in options))
+    assert {key: source for _, key, source in inferred(load(out))} == found
+    report = exports.report(out)
+    assert report["exported"] + report["quarantined"] + sum((report["filtered"] or {}).get("rows", {}).values()) == len(
+        rows
+    )
+    texts = [one.read_text("utf-8") for one in (*out.rglob("*.ttl"), *out.rglob("*.ndjson"))]
+    assert [part for part in hidden for text in texts if part in text] == []
+
+
+# --- drawn histories --------------------------------------------------------------------------------------------------
+
+_PLACES: Final = ("D.S", "D.R", "D2.S", "D2.R", "D", "D2", "D3")
+_NAMES: Final = tuple(f"{schema}.{name}" for schema in ("D.S", "D.R", "D2.S", "D2.R", "D3.S") for name in "AB")
+
+
+def _of_table(rng: Random) -> Json:
+    one, other = (table(rng.choice(_NAMES), number) for number in rng.sample((*range(1, 12), None), 2))
+    return rng.choices(
+        (
+            read(one),
+            copied(one, other),
+            changed(one, rng.choice(("CREATE", "REPLACE", "DROP", "UNDROP"))),
+            changed({**one, "objectId": one.get("objectId", 12)}, objectName={"value": rng.choice(_NAMES)}),
+        ),
+        (6, 4, 2, 1),
+    )[0]
+
+
+def _of_place(rng: Random) -> Json:
+    first = rng.choice(_PLACES)
+    second = rng.choice([name for name in _PLACES if ("." in name) == ("." in first) and name != first])
+    made = place(first, rng.randrange(70, 90))
+    return rng.choices(
+        (
+            cloned(first, second, rng.randrange(70, 90)),
+            cloned(first, second, rng.randrange(70, 90), is_read=True),
+            changed(made, objectName={"value": second}),
+            changed(made, rng.choice(("CREATE", "DROP", "UNDROP"))),
+        ),
+        (3, 3, 1, 1),
+    )[0]
+
+
+def _history(seed: int, hours: int = 9) -> list[Json]:
+    rng, rows = Random(seed), []
+    for number in range(rng.randrange(8, 30)):
+        day, hour = divmod(number * hours, 24)
+        own = {"query_id": f"q{number:02}", "query_start_time": f"2026-01-{day + 1:02}T{hour:02}:00:00Z"}
+        rows.append(
+            {
+                "user_name": "ETL",
+                **(_of_table if rng.random() < 0.65 else _of_place)(rng),
+                **own,
+                "organization_name": "ORG",
+                "account_name": f"A{seed}",
+            }
+        )
+    return rows
+
+
+def _key(one: Json) -> str:
+    return str(one["objectId"]) if "objectId" in one else f"name/{one['objectName']}"
+
+
+def _tables(row: Json) -> dict[str, str]:
+    """The key and name of each table that a row names."""
+    listed = [*row.get("direct_objects_accessed", []), *row.get("objects_modified", [])]
+    listed.append(row.get("object_modified_by_ddl", {}))
+    return {_key(one): one["objectName"] for one in listed if one.get("objectDomain") == "Table"}
+
+
+def _change(row: Json) -> Json:
+    return row.get("object_modified_by_ddl", {})
+
+
+def _new_name(row: Json) -> str | None:
+    return _change(row).get("properties", {}).get("objectName", {}).get("value")
+
+
+def _around(name: str) -> set[str]:
+    database, schema, _ = name.split(".")
+    return {database, f"{database}.{schema}"}
+
+
+def _makes(row: Json) -> set[str]:
+    """The schemas and databases whose name belongs to another one after the row."""
+    change = _change(row)
+    return (
+        {change["objectName"], _new_name(row) or ""} if change.get("objectDomain") in {"Schema", "Database"} else set()
+    )
+
+
+def _source(row: Json) -> str | None:
+    change = _change(row)
+    if change.get("objectDomain") not in {"Schema", "Database"} or change["operationType"] != "CREATE":
+        return None
+    read_ = [one["objectName"] for one in row.get("direct_objects_accessed", [])]
+    source = change["properties"].get("cloneSourceName", {}).get("value") or next(iter(read_), None)
+    return None if source == change["objectName"] else source
+
+
+def expected(rows: list[Json]) -> set[tuple[str, str, str]]:
+    """What CLONEs brought, read from the rows in order of time."""
+    found = set()
+    for key in {key for row in rows for key in _tables(row)}:
+        first = next(number for number, row in enumerate(rows) if key in _tables(row))
+        name = _tables(rows[first])[key]
+        is_made = _change(rows[first]).get("operationType") in {"CREATE", "REPLACE"}
+        before = [number for number in range(first) if _makes(rows[number]) & _around(name)]
+        if is_made or not before or _source(rows[before[-1]]) is None:
+            continue
+        clone = before[-1]
+        source = name.replace(_change(rows[clone])["objectName"], str(_source(rows[clone])), 1)
+        account = f"ORG-{rows[0]['account_name']}"
+        found |= {(account, key, state) for state in _had(rows, source, clone, key)}
+    return found
+
+
+def _had(rows: list[Json], name: str, clone: int, copy: str) -> set[str]:
+    """The versions in force of what had a name at a CLONE."""
+    found = set()
+    for key in {key for row in rows[:clone] for key in _tables(row)} - {copy}:
+        own = [number for number in range(clone) if key in _tables(rows[number])]
+        last = rows[own[-1]]
+        changes_it = _key(_change(last)) == key if _change(last) else False
+        if ((changes_it and _new_name(last)) or _tables(last)[key]) != name:
+            continue
+        if any(_makes(row) & _around(name) for row in rows[own[-1] + 1 : clone]):
+            continue
+        shown = max(number for number, row in enumerate(rows) if key in _tables(row))
+        if any(_takes(row, name, key) for row in rows[shown + 1 : clone]):
+            continue
+        state: str | None = f"before/{rows[own[0]]['query_id']}"
+        for number in own:
+            state = _after(rows[number], key, state)
+        if state is not None:
+            found.add(f"{key}/{state}")
+    return found
+
+
+def _takes(row: Json, name: str, key: str) -> bool:
+    change = _change(row)
+    is_other = change.get("objectDomain") == "Table" and "objectId" in change and _key(change) != key
+    return is_other and change["operationType"] in {"CREATE", "REPLACE"} and change["objectName"] == name
+
+
+def _after(row: Json, key: str, state: str | None) -> str | None:
+    change = _change(row)
+    if change and _key(change) == key and change["objectDomain"] == "Table":
+        if change["operationType"] == "DROP":
+            return None
+        if change["operationType"] != "ALTER":
+            return f"version/{row['query_id']}"
+    if any(_key(one) == key for one in row.get("objects_modified", [])):
+        return f"version/{row['query_id']}"
+    return state
+
+
+def test_drawn_histories_are_as_read_plainly(tmp_path: Path) -> None:
+    histories = [_history(seed) for seed in range(300)]
+    out = exported(list(chain.from_iterable(histories)), [], tmp_path / "once")
+    wanted = set(chain.from_iterable(map(expected, histories)))
+    assert len(wanted) > 100
+    assert inferred(load(out)) == wanted
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_drawn_histories_are_the_same_after_updates(part: int, tmp_path: Path) -> None:
+    rows = list(chain.from_iterable(_history(seed) for seed in range(part, 120, 2)))
+    once = exported(rows, [], tmp_path / "once")
+    rng = Random(part)
+    days = sorted({row["query_start_time"][:10] for row in rows})
+    pieces = [[row for row in rows if row["query_start_time"][:10] == day] for day in days]
+    if part:
+        pieces = [rng.sample(rows, len(rows) // 2), rows]
+    for piece in pieces:
+        out = exported(piece, [], tmp_path / "updated", *UPDATE)
+    assert triples(out) == triples(once)
+
+
+def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert spark
+    monkeypatch.setattr(session, "SMALL", 0)
+    monkeypatch.setattr(run, "_LITTLE", 0)
+    rows = list(chain.from_iterable(_history(seed, hours=1) for seed in range(40)))
+    days = [[row for row in rows if row["query_start_time"].startswith(day)] for day in ("2026-01-01", "2026-01-02")]
+    once = exported(rows, [], tmp_path / "once")
+    assert len(inferred(load(once))) > 10
+    given = exports.ndjson(rows, tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "spark", engine="spark") == 0
+    for day in days:
+        given = exports.ndjson(day, tmp_path / "rows.ndjson")
+        assert exports.export([given], tmp_path / "updated", "--force", *UPDATE, engine="spark") == 0
+    assert triples(tmp_path / "spark") == triples(once) == triples(tmp_path / "updated")

@@ -1,0 +1,310 @@
+"""Every shipped question, asked of the same rows with full and with daily reads: the same answers, except for single
+reads.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
+
+from exporter.ask import movement, notes
+from exporter.ask.answers import Answer
+from exporter.ask.parameters import bind
+from exporter.ask.questions import ask, questions, select
+from exporter.cli import main
+from exporter.graph.store import load
+from tests.ask import dense_histories
+from tests.ask.drawn_parameters import found, given_of, values_of
+from tests.ask.plain_history import History
+from tests.exports import export, ndjson
+
+if TYPE_CHECKING:
+    from tests.ask.drawn_parameters import Given
+    from tests.histories import Json
+
+MONTH: Final = Path(__file__).parents[2] / "examples" / "company-month"
+SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_SEEDS", "24")))
+"""More of them: ``EXPORTER_TEST_SEEDS=100 bin/test tests/ask/test_daily_questions.py``."""
+ASKED: Final = 3
+ALL: Final = [question.name for question in questions()]
+SAME: Final = sorted(notes.ANSWERED_BY_DAY)
+SINGLE: Final = sorted(notes.BY_DAY)
+_START: Final = dense_histories.START.replace(hour=0)
+NO_READS: Final = "exposure"
+"""Of grants, which these histories have none of, and no read."""
+COUNTING: Final = "column-readers"
+"""Of one column of one object queries are counted; of several, each query for each of them."""
+NAMED_AT_READS: Final = {"unmasked-copies": {0, 2}}
+"""Columns with the name that another object had at the time of a read: of a day the first and the last are known."""
+Told = frozenset[tuple[str | None, ...]]
+
+
+def _only_reads(row: Json) -> bool:
+    return bool(row["base_objects_accessed"]) and not (row["objects_modified"] or row["object_modified_by_ddl"])
+
+
+def _again(row: Json, number: int, rng: Random) -> Json:
+    """The same statement, run again a little later."""
+    at = datetime.fromisoformat(row["query_start_time"]) + timedelta(seconds=rng.choice((0, 1, 2, 5, 9)))
+    query_id = f"{row['query_id']}-again-{number}"
+    return {**row, "query_id": query_id, "query_start_time": f"{at:%Y-%m-%dT%H:%M:%S.000Z}"}
+
+
+def _later(time: str, factor: int) -> str:
+    """The same moment in a history that is so many times as long."""
+    at = datetime.fromisoformat(time)
+    moved = _START + (at - dense_histories.START) * factor
+    return f"{moved.astimezone(UTC):%Y-%m-%dT%H:%M:%S.000Z}"
+
+
+@cache
+def rows_of(seed: int) -> tuple[list[Json], list[Json]]:
+    """A dense history over days, its queries minutes to hours apart, most reads several times; some with lines of
+    QUERY_HISTORY, and roles.
+    """
+    rng = Random(seed)
+    rows, history = dense_histories.history(seed, 30)
+    again = [_again(row, number, rng) for row in rows if _only_reads(row) for number in range(rng.randint(0, 4))]
+    rows, factor = [*rows, *again], rng.choice((600, 1800, 7200))
+    own = {"organization_name": "DAILY", "account_name": f"S{seed}"}
+    told = [{**row, **own, "query_start_time": _later(row["query_start_time"], factor)} for row in rows]
+    starts = {row["query_id"]: row["query_start_time"] for row in told}
+    lines = [{**one, "end_time": starts[one["query_id"]], "role_name": f"R{seed % 3}"} for one in history]
+    return told, lines if seed % 2 else []
+
+
+@cache
+def graphs(mode: str) -> dict[int, Store]:
+    """The graph of each seed, an account of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="exporter-daily-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    rows, lines = [], []
+    for seed in SEEDS:
+        told, history = rows_of(seed)
+        rows += told
+        lines += history
+    given = ("--query-history", str(ndjson(lines, folder / "lines.ndjson")), "--outputs", "graph", "--reads", mode)
+    assert export([ndjson(rows, folder / "rows.ndjson")], folder / "out", *given) == 0
+    found: dict[str, Store] = {f"snowflake://DAILY-S{seed}/": Store() for seed in SEEDS}
+    for file in sorted((folder / "out" / "graph").glob("*.ttl")):
+        for quad in parse(path=file, format=RdfFormat.TURTLE):
+            for base in [_base(quad)] if _base(quad) in found else found:
+                found[base].add(quad)
+    return {int(base.rpartition("-S")[2].rstrip("/")): store for base, store in found.items()}
+
+
+def _base(quad: Quad) -> str:
+    """The account that a triple is of; of places outside, by what it refers to."""
+    for term in (quad.subject, quad.object):
+        iri = term.value if isinstance(term, NamedNode) else ""
+        if iri.startswith("snowflake://DAILY-S"):
+            return iri[: iri.index("/", len("snowflake://")) + 1]
+    return ""
+
+
+@cache
+def _values(seed: int) -> dict[str, list[str]]:
+    rows, lines = rows_of(seed)
+    return values_of(History(rows, {one["query_id"]: one["end_time"] for one in lines}))
+
+
+def parameters(question: str, seed: int) -> list[Given]:
+    """Values of the history; ``since`` and ``until`` at midnight, for reads are told by day."""
+    every = given_of(question, str(seed), _values(seed), ASKED)
+    return [
+        {name: [_midnight(one) if name in {"since", "until"} else one for one in each] for name, each in given.items()}
+        for given in every
+    ]
+
+
+def _midnight(time: str) -> str:
+    return f"{time[:10]}T00:00:00Z"
+
+
+def _without(rows: Told, places: set[int]) -> Told:
+    return frozenset(tuple(cell for place, cell in enumerate(row) if place not in places) for row in rows)
+
+
+def test_the_days_are_of_many_reads() -> None:
+    """Else there would be nothing to tell apart."""
+    asked = (
+        "PREFIX ah: <https://w3id.org/access-history#> SELECT ?n WHERE { ?read a ah:DailyRead%s ; ah:queryCount ?n }"
+    )
+    for part in ("", "Part"):
+        found: list[Any] = [row for store in graphs("daily").values() for row in store.query(asked % part)]  # type: ignore[union-attr]
+        counts = [int(row[0].value) for row in found]
+        assert sum(count > 1 for count in counts) > 10
+
+
+def told(store: Store, question: str, given: Given) -> Told:
+    return frozenset(answered(store, question, given).rows)
+
+
+def answered(store: Store, question: str, given: Given) -> Answer:
+    """What the graph answers, without a look at what the parameters name."""
+    asked = found(question)
+    if question == movement.QUESTION:
+        return Answer(movement.COLUMNS, *movement.rows(store, asked.parameters, given, limit=10**6))
+    return select(store, bind(asked.query, asked.parameters, given), question)
+
+
+@pytest.mark.parametrize("question", SAME)
+def test_a_question_answers_the_same(question: str) -> None:
+    answers = 0
+    for seed in SEEDS:
+        for given in parameters(question, seed):
+            full, daily = (told(graphs(mode)[seed], question, given) for mode in ("full", "daily"))
+            words = f"{question} {given} of {seed}"
+            if question == COUNTING and not all(len(given.get(one, ())) == 1 for one in ("object_name", "column_name")):
+                full, daily = (_without(one, {1}) for one in (full, daily))
+            if question in NAMED_AT_READS:
+                assert daily <= full, words
+                full, daily = (_without(one, NAMED_AT_READS[question]) for one in (full, daily))
+            assert sorted(daily, key=str) == sorted(full, key=str), words
+            answers += bool(full)
+    assert answers > 5 or question == NO_READS, "hardly any history has an answer"
+
+
+@pytest.mark.parametrize("question", SINGLE)
+def test_a_question_about_single_reads_has_a_row_for_those_of_a_day(question: str) -> None:
+    """Rows with a query id are of queries that are kept whole; the others say the same of somebody's reads of a day."""
+    without = 0
+    for seed in SEEDS:
+        for given in parameters(question, seed):
+            answers = [answered(graphs(mode)[seed], question, given) for mode in ("full", "daily")]
+            place = answers[0].columns.index("query_id")
+            full, daily = (frozenset(answer.rows) for answer in answers)
+            whole = {row for row in daily if row[place] is not None}
+            assert whole <= full, f"{question} {given} of {seed}"
+            users = [place for place, name in enumerate(answers[0].columns) if name == "user_name"]
+            assert {row[users[0]] for row in daily} == {row[users[0]] for row in full} if users else True
+            assert bool(daily) == bool(full), f"{question} {given} of {seed}"
+            without += len(daily) - len(whole)
+    assert without > 5
+
+
+def test_every_question_is_of_one_kind() -> None:
+    kinds = (notes.ANSWERED_BY_DAY, notes.BY_DAY, notes.LEFT_OUT_BY_DAY)
+    assert sorted(name for kind in kinds for name in kind) == sorted(ALL)
+
+
+@pytest.fixture(scope="module")
+def month(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    outs = {mode: tmp_path_factory.mktemp("month") / mode for mode in ("full", "daily")}
+    history = str(MONTH / "query_history.csv")
+    for mode, out in outs.items():
+        given = ("--query-history", history, "--outputs", "graph", "--reads", mode, "--account", "ACME-RETAIL")
+        assert export([MONTH / "access_history.ndjson"], out, *given) == 0
+    return outs
+
+
+ASKED_OF_MONTH: Final[dict[str, Any]] = {
+    "object_name": "RAW.CRM.CUSTOMERS",
+    "column_name": "EMAIL",
+    "object_id": "1029",
+    "since": "2026-09-10",
+    "at": "2026-09-20T12:00:00Z",
+    "query_id": "none",
+    "user_name": "MKELLER",
+}
+
+
+@pytest.mark.parametrize("question", SAME)
+def test_company_month_answers_the_same(question: str, month: dict[str, Path]) -> None:
+    stores = {mode: _month(out) for mode, out in month.items()}
+    required = {one.name: [ASKED_OF_MONTH[one.name]] for one in found(question).parameters if one.required}
+    full, daily = (told(stores[mode], question, required) for mode in ("full", "daily"))
+    assert full == daily
+
+
+@cache
+def _month(out: Path) -> Store:
+    return load(out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["joins"], "joins leaves out queries that only read"),
+        (["user-history"], "a row without query_id stands for"),
+        (
+            ["masking-policies", "--param", "since=2026-09-10T09:00:00Z"],
+            "since and until are exact for reads at midnight",
+        ),
+        (["masking-policies", "--param", "since=2026-09-10"], ""),
+        (["writers", "--param", "object_name=RAW.CRM.CUSTOMERS"], ""),
+    ],
+)
+def test_the_command_says_what_the_graph_does_not_tell(
+    arguments: list[str], word: str, month: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for mode, expected in (("full", ""), ("daily", word)):
+        assert main(["query", *arguments, "--graph", str(month[mode])]) == 0
+        said = capsys.readouterr().err
+        assert expected in said
+        assert ("reads by day" in said) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("time", "is_midnight"),
+    [
+        ("2026-09-10", True),
+        ("2026-09-10T00:00:00Z", True),
+        ("2026-09-10 00:00", True),
+        ("2026-09-10T00:00:00.000000Z", True),
+        ("2026-09-10T00:00:00+00:00", True),
+        ("2026-09-10T00:00:00+02:00", False),
+        ("2026-09-10T10:00:00Z", False),
+    ],
+)
+def test_where_a_day_begins(time: str, is_midnight: bool) -> None:  # noqa: FBT001 - what is expected
+    said = notes.notes_by_day(_one_read(), "who-accessed", {"since": time})
+    assert bool(said) is not is_midnight
+
+
+@cache
+def _one_read() -> Store:
+    store = Store()
+    read, type_ = NamedNode("urn:read"), NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+    store.add(Quad(read, type_, NamedNode("https://w3id.org/access-history#DailyRead")))
+    return store
+
+
+def test_a_query_of_several_tables_with_one_name_counts_once_for_each(tmp_path: Path) -> None:
+    """Tables that were swapped: one query reads both, of which a day keeps that each was read."""
+    one, other = (
+        {"objectDomain": "Table", "objectId": n, "objectName": f"D.S.{name}"} for n, name in ((1, "A"), (2, "N"))
+    )
+    read = [{**table, "columns": [{"columnName": "C"}]} for table in (one, other)]
+    to = {f"swapTarget{part}": {"value": other[f"object{part}"]} for part in ("Domain", "Id", "Name")}
+    rows: list[Json] = [
+        {"query_id": "q1", "direct_objects_accessed": read, "base_objects_accessed": read},
+        {"query_id": "q2", "object_modified_by_ddl": {**one, "operationType": "ALTER", "properties": to}},
+        {"query_id": "q3", "direct_objects_accessed": read[:1], "base_objects_accessed": read[:1]},
+    ]
+    told = [{**row, "user_name": "ANA", "query_start_time": f"2026-03-01T0{n}:00:00Z"} for n, row in enumerate(rows)]
+    told[2] = {
+        **told[2],
+        **{name: [{**read[0], "objectName": "D.S.N"}] for name in told[2] if name.endswith("accessed")},
+    }
+    said = "counts once for each"
+    for mode, counted in (("full", "2"), ("daily", "3")):
+        given = ("--outputs", "graph", "--reads", mode, "--account", "ACME-PROD")
+        assert export([ndjson(told, tmp_path / "rows.ndjson")], tmp_path / mode, *given) == 0
+        store = load(tmp_path / mode)
+        both = ask(store, found("column-readers"), {"object_name": "D.S.N", "column_name": "C"})
+        assert [row[:2] for row in both.rows] == [("ANA", counted)]
+        assert (said in " ".join(both.notes)) == (mode == "daily")
+        alone = ask(store, found("column-readers"), {"object_id": "1", "column_name": "C"})
+        assert [row[:2] for row in alone.rows] == [("ANA", "2")]
+        assert said not in " ".join(alone.notes)

@@ -1,0 +1,196 @@
+"""An empty or short answer says why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter import cli
+from exporter.ask.questions import ask, find
+from exporter.graph.store import load
+from tests import exports
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyoxigraph import Store
+
+Json = dict[str, Any]
+BASE: Final = "snowflake://ACME-PROD/"
+
+
+def table(number: int, name: str, *columns: str) -> Json:
+    said = {"objectDomain": "Table", "objectId": number, "objectName": f"D.S.{name}"}
+    return {**said, "columns": [{"columnName": column} for column in columns]} if columns else said
+
+
+def read(*objects: Json) -> Json:
+    return {"direct_objects_accessed": list(objects), "base_objects_accessed": list(objects)}
+
+
+def set_on(thing: Json, **properties: Json) -> Json:
+    change = {**thing, "operationType": "ALTER", "properties": properties}
+    return {"object_modified_by_ddl": change}
+
+
+MASK: Final = {"D.S.MASK": {"objectId": {"value": 40}, "subOperationType": "ADD"}}
+SHARE: Final = {"objectDomain": "Share", "objectName": "OUT"}
+ROWS: Final = [
+    read(table(1, "A", "X", "Y")),
+    set_on(table(1, "A"), objectName={"value": "D.S.OLD"}),
+    read(table(1, "OLD", "X")),
+    read(table(2, "A", "X")),
+    {
+        **read(table(2, "A", "X")),
+        "objects_modified": [{"objectDomain": "Stage", "objectId": 3, "objectName": "D.S.ST"}],
+    },
+    set_on(table(2, "A"), columns={"X": {"maskingPolicies": MASK}}),
+    {
+        **read(table(5, "CUT", "X")),
+        "base_objects_accessed": [{"objectDomain": "Table", "objectId": -1, "objectName": "TRUNCATED"}],
+    },
+]
+"""Query ``q1`` starts on 1 March, each other one a day later."""
+
+
+def rows() -> list[Json]:
+    return [
+        {
+            "query_id": f"q{day}",
+            "query_start_time": f"2026-03-{day:02}T06:00:00.000Z",
+            "user_name": "ANA",
+            **row,
+        }
+        for day, row in enumerate(ROWS, 1)
+    ]
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("missing")
+    given = [exports.ndjson(rows(), folder / "rows.ndjson")]
+    assert exports.export(given, folder / "out", "--outputs", "graph", "--account", "ACME-PROD") == 0
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def store(out: Path) -> Store:
+    return load(out)
+
+
+def notes(store: Store, question: str, **given: str) -> str:
+    return "\n".join(ask(store, find(question), given).notes)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_outside"),
+    [
+        ({"until": "2026-02-01"}, True),
+        ({"until": "2026-03-01T06:00:00"}, True),
+        ({"since": "2026-03-07T07:00:00"}, True),
+        ({"since": "2026-02-27"}, True),
+        ({"until": "2026-03-09"}, True),
+        ({"since": "2026-03-01", "until": "2026-03-08"}, False),
+        ({"since": "2026-03-03", "until": "2026-03-04"}, False),
+        ({}, False),
+    ],
+)
+def test_times_outside_of_the_record(store: Store, given: dict[str, str], is_outside: bool) -> None:  # noqa: FBT001
+    told = notes(store, "when-accessed", object_name="D.S.A", **given)
+    wanted = "The record covers 2026-03-01T06:00:00Z to 2026-03-07T06:00:00Z: "
+    assert (wanted in told) == is_outside
+    assert all(f"{name}={value}" in told for name, value in given.items() if len(given) == 1) or not is_outside
+
+
+def test_a_state_at_a_time_before_the_record(store: Store) -> None:
+    assert "at=2026-01-01 is outside of it" in notes(store, "lineage-as-of", object_name="D.S.ST", at="2026-01-01")
+
+
+def test_what_had_a_name_for_a_time_is_counted_by_its_id(store: Store) -> None:
+    told = notes(store, "when-accessed", object_name="D.S.OLD", until="2026-03-02")
+    assert "As object_id=1 it has 1 row; its names: D.S.A from 2026-03-01T06:00:00Z until" in told
+    by_id = ask(store, find("when-accessed"), {"object_id": "1", "until": "2026-03-02"})
+    assert [row[0] for row in by_id.rows] == ["q1"]
+
+
+def test_a_question_that_takes_long_is_not_asked_again(store: Store) -> None:
+    told = notes(store, "end-up", object_name="D.S.OLD", until="2026-03-02")
+    assert "Ask by object_id=1, too" in told
+    assert "it has" not in told
+
+
+def test_a_column_that_never_had_a_mask(store: Store) -> None:
+    assert "No row shows a masking policy on D.S.CUT.X" in notes(
+        store, "unmasked-reads", object_name="D.S.CUT", column_name="X"
+    )
+    masked = ask(store, find("unmasked-reads"), {"object_id": "2", "column_name": "X", "since": "2026-03-06"})
+    assert masked.rows == []
+    assert "No row shows a masking policy" not in "".join(masked.notes)
+
+
+def test_an_object_without_a_tag(store: Store) -> None:
+    assert "No row sets a tag on D.S.A" in notes(store, "policy-coverage", object_id="2", domain="Table")
+
+
+def test_a_stage(store: Store) -> None:
+    assert "D.S.ST is a stage: rows name no columns" in notes(
+        store, "column-readers", object_name="D.S.ST", column_name="X"
+    )
+    assert "outside of Snowflake" in notes(store, "when-accessed", object_id="3", domain="Stage")
+
+
+def test_queries_that_were_cut_in_the_time_that_is_asked_for(store: Store) -> None:
+    told = (
+        "1 query was cut by Snowflake (base_objects_accessed), so the answer may lack what they did; the first is q7."
+    )
+    assert told in notes(store, "when-accessed", object_name="D.S.A")
+    assert "cut by Snowflake" not in notes(store, "when-accessed", object_name="D.S.A", until="2026-03-07")
+    assert "cut by Snowflake" not in notes(store, "tag-history", object_name="D.S.A", column_name="X")
+
+
+def test_an_answer_that_lacks_nothing_has_no_notes(store: Store) -> None:
+    assert notes(store, "writers", object_id="3", domain="Stage", until="2026-03-07") == ""
+
+
+def test_filters_are_named_and_the_rows_of_an_answer_stay_as_they_are(
+    out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = exports.ndjson(rows(), tmp_path / "rows.ndjson")
+    options = ("--outputs", "graph", "--account", "ACME-PROD", "--since", "2026-03-02")
+    assert exports.export([given], tmp_path / "out", *options) == 0
+    capsys.readouterr()
+    query = ["query", "writers", "--param", "object_name=D.S.ST", "--format", "json", "--graph"]
+    assert cli.main([*query, str(out)]) == 0
+    whole = capsys.readouterr()
+    assert cli.main([*query, str(tmp_path / "out")]) == 0
+    fewer = capsys.readouterr()
+    assert fewer.out == whole.out
+    assert "The settings of this export leave out rows or objects: since 2026-03-02" in fewer.err
+    assert "leave out" not in whole.err
+
+
+def test_a_schema(store: Store) -> None:
+    assert "D.S is a schema: rows tell reads and writes of the objects in it" in notes(
+        store, "who-accessed", object_name="D.S", domain="Schema"
+    )
+
+
+def test_grants_of_which_no_row_tells(store: Store) -> None:
+    told = notes(store, "exposure", object_name="D.S.CUT")
+    assert "what roles may do, and what was granted before 2026-03-01T06:00:00Z, is not on record" in told
+
+
+def test_a_column_that_never_had_a_tag(store: Store) -> None:
+    assert "No row sets a tag on D.S.CUT.X: what was set before 2026-03-01T06:00:00Z" in notes(
+        store, "tag-history", object_name="D.S.CUT", column_name="X"
+    )
+
+
+def test_an_empty_answer_has_the_period_of_the_record(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nothing else is known of it; as on the pages."""
+    said = "No row from 2026-03-01T06:00:00Z to 2026-03-07T06:00:00Z has what this question asks for."
+    assert cli.main(["query", "masking-policies", "--graph", str(out)]) == 0
+    assert said in capsys.readouterr().err
+    assert cli.main(["query", "who-accessed", "--graph", str(out), "--param", "object_name=D.S.A"]) == 0
+    assert said not in capsys.readouterr().err

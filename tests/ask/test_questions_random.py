@@ -1,0 +1,55 @@
+"""Every question on random histories, compared with a plain reading of the same rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.ask import movement
+from exporter.ask.parameters import bind
+from exporter.ask.questions import questions, select
+from tests.ask import drawn
+from tests.ask.drawn_parameters import drawn_parameters, found, history
+from tests.ask.plain_answers import ANSWERS, answers
+from tests.facts import plain_reading as plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.ask.drawn_parameters import Given
+    from tests.ask.plain_answers import Row
+
+TIMES: Final = ("query_start_time", "policy_changed_time", "last_read", "first_time", "valid_from", "valid_until")
+
+
+def answered(question: str, case: str, given: Given) -> list[Row]:
+    """What the graph answers, as ``exporter query`` would."""
+    asked, store = found(question), drawn.store(case)
+    if question == movement.QUESTION:
+        rows: Iterable[Row] = movement.rows(store, asked.parameters, given, limit=10**6)[0]
+        return [tuple(row) for row in rows]
+    answer = select(store, bind(asked.query, asked.parameters, given), question)
+    return [tuple(_typed(name, cell) for name, cell in zip(answer.columns, row, strict=True)) for row in answer.rows]
+
+
+def _typed(column: str, cell: str | None) -> Any:
+    return plain.time(cell) if column in TIMES and cell else cell
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_a_question_has_the_answer_of_a_plain_reading(question: str) -> None:
+    full = 0
+    for case in drawn.cases():
+        for given in drawn_parameters(question, case.name):
+            told, expected = answered(question, case.name, given), answers(question, history(case.name), given)
+            words = f"{question} {given} of {case.name}"
+            assert len(told) == len(set(told)), f"doubles: {words}"
+            assert sorted(set(told) - expected, key=str) == [], f"too much: {words}"
+            assert sorted(expected - set(told), key=str) == [], f"missing: {words}"
+            full += bool(expected)
+    assert full >= 10, "hardly any history has an answer"
+
+
+def test_every_question_has_a_plain_answer() -> None:
+    assert set(ANSWERS) == {question.name for question in questions()}

@@ -1,0 +1,178 @@
+"""Notes on what no row has: a policy that was set before the record begins, and what became of the objects in a schema
+or database that was dropped, replaced, renamed or swapped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from pyoxigraph import RdfFormat, Store
+
+from exporter.ask.questions import ask, find
+from exporter.ask.unrecorded import QUESTION, notes
+from exporter.serve import server
+from exporter.serve.lineage.picture import lineage, picture
+from tests.ask import stories
+from tests.ask.stories import days, exported, flat
+from tests.ask.test_clones import place, table
+from tests.ask.test_ends import SET_TAG, granted
+from tests.ask.test_names import changed, copied, read
+from tests.serve.conftest import sited
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PREFIXES = """
+@base <snowflake://ACME-PROD/> .
+@prefix ah: <https://w3id.org/access-history#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+"""
+ENFORCED = """
+<q/e> ah:policy <masking-policy/1> ; ah:protectedObject <table/1> ; ah:protectedColumn <table/1/column/A> .
+<masking-policy/1> rdfs:label "D.S.MASK" .
+<table/1> rdfs:label "D.S.T" .
+<table/1/column/A> ah:columnName "A" .
+"""
+TAGGED = "<q/t> a ah:TagSetting ; ah:settingOn <table/1> ; ah:onColumn <table/1/column/A> ; ah:elementObject <tag/1> ."
+SET = """
+<q/s> a ah:PolicySetting ; ah:settingOn <table/1> ;
+    ah:onColumn <table/1/column/A> ; ah:elementObject <masking-policy/1> .
+"""
+SET_ON_TAG = "<q/s> a ah:PolicySetting ; ah:settingOn <tag/1> ; ah:elementObject <masking-policy/1> ."
+
+
+def told(*parts: str, question: str = QUESTION) -> list[str]:
+    store = Store()
+    store.load("".join((PREFIXES, *parts)).encode(), RdfFormat.TURTLE)
+    return notes(store, question, {})
+
+
+def test_an_enforced_policy_without_a_recorded_setting_is_reported() -> None:
+    (note,) = told(ENFORCED, TAGGED)
+    assert note.endswith("not among the policies: D.S.MASK on D.S.T.A.")
+
+
+def test_a_policy_that_a_statement_set_is_not_reported() -> None:
+    assert told(ENFORCED, TAGGED, SET) == told(ENFORCED, TAGGED, SET_ON_TAG) == []
+
+
+def test_what_has_no_tag_is_not_in_the_answer_anyway() -> None:
+    assert told(ENFORCED) == []
+
+
+def test_other_questions_do_not_report_it() -> None:
+    assert told(ENFORCED, TAGGED, question="writers") == []
+
+
+def test_a_tag_on_a_column_is_not_on_its_table() -> None:
+    of_table = ENFORCED.replace(" ; ah:protectedColumn <table/1/column/A>", "")
+    assert told(of_table, TAGGED) == []
+    (note,) = told(of_table, TAGGED.replace(" ; ah:onColumn <table/1/column/A>", ""))
+    assert note.endswith(": D.S.MASK on D.S.T.")
+
+
+def test_a_policy_that_is_set_on_a_column_is_not_set_on_its_table() -> None:
+    of_table = ENFORCED.replace(" ; ah:protectedColumn <table/1/column/A>", "")
+    tagged = TAGGED.replace(" ; ah:onColumn <table/1/column/A>", "")
+    assert len(told(of_table, tagged, SET)) == 1
+    assert told(of_table, tagged, SET.replace("ah:onColumn <table/1/column/A> ;", "")) == []
+
+
+# --- schemas and databases that were dropped, replaced, renamed or swapped --------------------------------------------
+
+SOURCE, A, B = table("E.S.SOURCE", 1), table("D.S.A", 3), table("D.T.A", 4)
+FILL: Final = {**copied(SOURCE, A), **changed(A, "CREATE", tags=SET_TAG)}
+SWAPPED: Final[list[dict[str, Any]]] = [
+    {**changed(place(one, number), swapTargetDomain={"value": "Schema"}, swapTargetId={"value": other_number},
+               swapTargetName={"value": other}), "again": number > 71}
+    for one, number, other, other_number in (("D.S", 71, "D.T", 72), ("D.T", 72, "D.S", 71))
+]  # fmt: skip
+RENAMED: Final = changed(place("D.S", 71), objectName={"value": "D.S2"})
+ENDS: Final = {
+    "rename": [FILL, granted(A), RENAMED],
+    "rename-of-database": [FILL, granted(A), changed(place("D", 70), objectName={"value": "D2"})],
+    "swap": [FILL, granted(A), copied(SOURCE, B), *SWAPPED],
+    # the objects are as the graph has them: those with an id end with their schema
+    "drop": [FILL, granted(A), changed(place("D.S", 71), "DROP")],
+    "drop-of-database": [FILL, granted(A), changed(place("D", 70), "DROP")],
+    "replace": [FILL, granted(A), changed(place("D.S", 72), "REPLACE")],
+    "restored": [FILL, granted(A), changed(place("D.S", 71), "DROP"), changed(place("D.S", 71), "UNDROP")],
+    "made-later": [changed(place("D.S", 71), "DROP"), FILL, granted(A)],
+    "dropped-before": [FILL, changed(A, "DROP"), changed(place("D.S", 71), "DROP")],
+    "other-schema": [FILL, granted(A), changed(place("D.S2", 71), "DROP")],
+    "set-on-schema": [FILL, granted(A), changed(place("D.S", 71), comment={"value": "x"})],
+}
+DONE: Final = {
+    "rename": "D.S was renamed to D.S2 at 2026-01-01T00:03:00Z (query q3)",
+    "rename-of-database": "D was renamed to D2 at 2026-01-01T00:03:00Z (query q3)",
+    "swap": "D.S was swapped with D.T at 2026-01-01T00:04:00Z (query q4)",
+}
+OF_ONE: Final[dict[str, dict[str, str]]] = {
+    "who-accessed": {}, "former-names": {}, "lineage-as-of": {"at": "2026-01-02"}, "policy-coverage": {},
+    "exposure": {}, "writers": {}, "end-up": {}, "root-cause": {"column_name": "C"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return stories.told(ENDS, tmp_path_factory.mktemp("ends"))
+
+
+def on_containers(store: Store, question: str, **given: str) -> list[str]:
+    return [note for note in ask(store, find(question), given).notes if "No row lists what was in it" in note]
+
+
+@pytest.mark.parametrize("story", ENDS)
+@pytest.mark.parametrize("question", OF_ONE)
+def test_what_became_of_a_schema_is_told_of_what_was_in_it(question: str, story: str, ends: Store) -> None:
+    told = on_containers(stories.of(story, ends), question, object_name="D.S.A", **OF_ONE[question])
+    assert [note.partition(". ")[0] for note in told] == ([DONE[story]] if story in DONE else [])
+
+
+@pytest.mark.parametrize("story", ENDS)
+@pytest.mark.parametrize("question", ["unused-objects", "policy-coverage", "exposure"])
+def test_it_is_told_of_what_is_in_an_answer(question: str, story: str, ends: Store) -> None:
+    given = {"since": "2026-01-02"} if question == "unused-objects" else {}
+    told = on_containers(stories.of(story, ends), question, **given)
+    assert [note.partition(". ")[0] for note in told] == ([DONE[story]] if story in DONE else [])
+
+
+def test_a_name_that_only_the_rename_of_its_schema_gives_leads_to_the_former_one(ends: Store) -> None:
+    (told,) = on_containers(stories.of("rename", ends), "who-accessed", object_name="d.s2.a")
+    assert told.startswith(DONE["rename"])
+    assert told.endswith("Ask for D.S.A, too.")
+    assert on_containers(stories.of("rename", ends), "who-accessed", object_name="D.S2.OTHER") == []
+
+
+def test_before_it_nothing_is_told(ends: Store) -> None:
+    graph = stories.of("rename", ends)
+    assert on_containers(graph, "lineage-as-of", object_name="D.S.A", at="2026-01-01T00:02:30Z") == []
+
+
+def test_an_answer_about_others_says_nothing(ends: Store) -> None:
+    assert on_containers(stories.of("rename", ends), "who-accessed", object_name="E.S.SOURCE") == []
+
+
+def test_of_many_the_last_are_told(tmp_path: Path) -> None:
+    nightly = [read(table("D.S.A", None)), *[changed(place("D.S", number), "REPLACE") for number in range(71, 78)]]
+    graph = stories.told({"nightly": nightly}, tmp_path)
+    notes = ask(graph, find("who-accessed"), {"object_name": "D.S.A"}).notes
+    assert [note.partition("(query ")[2][:2] for note in notes[:-1]] == ["q4", "q5", "q6", "q7", "q8"]
+    assert notes[-1] == "There are 2 more such statements before these."
+
+
+def test_pages_say_it(tmp_path: Path) -> None:
+    rows, lines = days("rename", [FILL, read(A), RENAMED])
+    with sited(exported(flat(rows), flat(lines), tmp_path / "out")) as site:
+        client = server.make(site, "127.0.0.1").test_client()
+        said = "D.S was renamed to D.S2 at 2026-01-03"
+        own = site.path(site.named("D.S.A")[0].iri)
+        for path in ("/object?name=D.S.A", f"/object?id={own}", f"/column?id={own}&column=C"):
+            assert said in client.get(path).text, path
+        assert said in client.get("/object?name=D.S2.A").text
+        for one, expected in (("D.S.A", True), ("E.S.SOURCE", True)):
+            thing, _ = site.named(one)
+            found = lineage(site, thing, "", None)
+            picture(found, frozenset())
+            assert any(said in note for note in found.notes) == expected, one

@@ -1,0 +1,117 @@
+"""Settings: the command line has priority over the environment, and that over the file; messages name the wrong key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from exporter.cli.configuration import load
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GIVEN: dict[str, Any] = {"inputs": ("rows.ndjson",), "out": "out"}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "exporter.toml"
+
+
+def test_the_command_line_has_priority_over_the_environment_and_that_over_the_file(config: Path) -> None:
+    config.write_text('account = "FILE-A"\nbase = "https://file/"\nstrict = true\n', encoding="utf-8")
+    environ = {"EXPORTER_ACCOUNT": "ENV-A", "EXPORTER_BASE": "https://env/"}
+    by_file = load(GIVEN, config, {})
+    by_environment = load(GIVEN, config, environ)
+    by_command_line = load({**GIVEN, "base": "https://line/", "strict": None}, config, environ)
+    assert (by_file.account, by_file.base, by_file.strict) == ("FILE-A", "https://file/", True)
+    assert (by_environment.account, by_environment.base) == ("ENV-A", "https://env/")
+    assert (by_command_line.account, by_command_line.base, by_command_line.strict) == ("ENV-A", "https://line/", True)
+
+
+def test_without_anything() -> None:
+    settings = load(GIVEN, None, {})
+    assert settings.base == f"snowflake://{settings.account}/"
+    assert settings.outputs == ("events", "graph")
+    assert not settings.query_text
+    assert not settings.openlineage.sql, "SQL text can hold personal data"
+
+
+def test_variables(config: Path) -> None:
+    config.write_text('account = "${ORG}-${ACCOUNT:-PROD}"\nbase = "${BASE:-}"\n', encoding="utf-8")
+    settings = load(GIVEN, config, {"ORG": "ACME"})
+    assert (settings.account, settings.base) == ("ACME-PROD", "snowflake://ACME-PROD/")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('account = "${ORG}-A"', ("account", "ORG", "not set")),
+        ('[openlineage]\njob_namespace = "${NS}"', ("openlineage", "job_namespace", "NS")),
+        ('acount = "A-B"', ("acount", "did you mean account?")),
+        ("[openlineage]\njob_namspace = 'x'", ("openlineage.job_namspace", "did you mean openlineage.job_namespace?")),
+        ("unlike_any = 1", ("unlike_any", "known settings are")),
+        ("account = ", ("not TOML",)),
+        ('account = "not an account"', ("account", "MYORG-MYACCOUNT")),
+        ("account = 7", ("account",)),
+        ("[openlineage]\nsql = true", ("openlineage.sql", "--query-text")),
+        ("[openlineage]\nsql = 1", ("openlineage.sql must be true or false, but is 1",)),
+        ("[openlineage]\njob_namespace = 7", ("openlineage.job_namespace must be a text",)),
+        ("[openlineage]\njob_name_from = [7]", ("openlineage.job_name_from must be a text or a list of texts",)),
+        ("[openlineage]\nnamespaces = { a = 7 }", ("openlineage.namespaces must be a table of texts",)),
+        ('strict = "perhaps"', ("strict",)),
+        ("outputs = 7", ("outputs",)),
+        ('outputs = ["events", "grpah"]', ("outputs", "grpah")),
+        ("outputs = []", ("outputs",)),
+        ('engine = "sparc"', ("engine", "sparc", "spark, local")),
+        ("shapes = 7", ("shapes",)),
+        ('base = "https://example.org"', ("base", "ends in /")),
+        ('base = "s3://bucket/"', ("base",)),
+        ("openlineage = 3", ("openlineage", "table")),
+        ("[openlineage]\nsql = 'yes'", ("openlineage.sql", "true or false")),
+        ("[openlineage]\nletter_case = 'title'", ("openlineage.letter_case", "upper or lower")),
+    ],
+)
+def test_a_message_names_the_file_and_the_key(config: Path, text: str, words: tuple[str, ...]) -> None:
+    config.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        load(GIVEN, config, {})
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_file_that_is_not_there(config: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        load(GIVEN, config, {})
+
+
+@pytest.mark.parametrize(("text", "flag"), [("1", True), ("TRUE", True), ("yes", True), ("0", False), ("no", False)])
+def test_flags_in_the_environment(text: str, flag: bool) -> None:  # noqa: FBT001 - a parametrised case
+    assert load(GIVEN, None, {"EXPORTER_STRICT": text}).strict is flag
+
+
+def test_engine_and_shapes_in_the_environment() -> None:
+    settings = load(GIVEN, None, {"EXPORTER_ENGINE": "local", "EXPORTER_SHAPES": "one, other"})
+    assert (settings.engine, settings.shapes) == ("local", ("one", "other"))
+    assert (load(GIVEN, None, {}).engine, load(GIVEN, None, {}).shapes) == ("spark", ())
+
+
+def test_a_flag_that_is_none() -> None:
+    with pytest.raises(UsageError, match="EXPORTER_REPLACE"):
+        load(GIVEN, None, {"EXPORTER_REPLACE": "perhaps"})
+
+
+@pytest.mark.parametrize(
+    ("given", "outputs"),
+    [("graph", ("graph",)), ("graph, events,", ("graph", "events")), ("events,events", ("events",))],
+)
+def test_outputs_as_people_write_them(given: str, outputs: tuple[str, ...]) -> None:
+    assert load({**GIVEN, "outputs": given}, None, {}).outputs == outputs
+
+
+def test_the_manifest_shows_no_secret(config: Path) -> None:
+    config.write_text('account = "${SECRET_ACCOUNT}"\n', encoding="utf-8")
+    shown = load(GIVEN, config, {"SECRET_ACCOUNT": "A-B", "OPENLINEAGE_API_KEY": "hunter2"}).shown()
+    assert "hunter2" not in str(shown)

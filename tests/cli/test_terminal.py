@@ -1,0 +1,62 @@
+"""The program's messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter import cli
+from exporter.cli import messages as terminal
+from exporter.cli import queries
+from exporter.engines import session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(("number", "expected"), [(0, "0 queries"), (1, "1 query"), (1200, "1,200 queries")])
+def test_one_query_and_several_queries(number: int, expected: str) -> None:
+    assert terminal.counted(number, "query", "queries") == expected
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program one of whose commands fails."""
+
+    def fail(*_: object) -> int:
+        raise ValueError("no such thing\nand more lines")
+
+    monkeypatch.delenv("EXPORTER_DEBUG", raising=False)
+    monkeypatch.setattr(queries, "_run", fail)
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_fault_is_a_message_that_names_sparks_log(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "spark.log").write_text("user JSMITH, 078-05-1120", encoding="utf-8")
+    monkeypatch.setattr(session, "_log", [str(tmp_path / "spark.log")])
+    assert cli.main(["queries"]) == 4
+    told = capsys.readouterr()
+    assert "a fault of the program" in told.err
+    assert "ValueError: no such thing\n" in told.err
+    assert "more lines" not in told.err
+    assert f"Spark's own messages are in {tmp_path / 'spark.log'}" in told.err
+    assert "JSMITH" not in told.err + told.out
+
+
+@pytest.mark.usefixtures("broken")
+def test_where_spark_was_not_started_no_file_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(session, "_log", [])
+    assert cli.main(["queries"]) == 4
+    assert "Spark's own messages" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("broken")
+def test_the_traceback_is_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXPORTER_DEBUG", "1")
+    with pytest.raises(ValueError, match="no such thing"):
+        cli.main(["queries"])

@@ -1,0 +1,404 @@
+"""The engines write the same lines for every order and partitioning of messages, with Spark and without."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exporter.engines import local, on_spark, session
+from exporter.engines.local import LocalEngine
+from exporter.graph.writers import FORMATS
+from exporter.model.fact_tables import FACTS
+from exporter.pipeline import rounds
+from exporter.pipeline.job import ExportJob
+from exporter.pipeline.messages import HOME_END, RESULT, Message, is_text
+from exporter.pipeline.read import Record, read
+from exporter.system import files as compressed
+from tests import exports, golden
+from tests.histories import Json, histories, random_history
+from tests.input.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
+from tests.odd_rows import OddRows
+from tests.pipeline import test_held_back
+from tests.stewards import MY, RULES, history, turtle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from exporter.pipeline.rounds import Exported, Step
+
+JOB: Final = ExportJob("ACME-PROD", "snowflake://ACME-PROD/", catalog=True, facts=True, syntaxes=("turtle", "nquads"))
+COMPRESS: Final = ("--compress", "gzip", "--reads", "daily")
+ALL_OUTPUTS: Final = ("--outputs", "events,graph,catalog,facts", "--graph-format", ",".join(FORMATS), *COMPRESS)
+SHAPES: Final = "https://w3id.org/access-history/shapes#"
+ACCOUNTS: Final[tuple[Json, ...]] = (
+    {},
+    {"organization_name": "ORG", "account_name": "ONE", "account_locator": "XY1"},
+    {"organization_name": "ORG", "account_name": "TWO"},
+)
+SPOILT: Final = ("own parent", "two users", "ends before it starts")
+
+
+OWN_SHAPES: Final = """
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix ah: <https://w3id.org/access-history#> .
+@prefix my: <https://example.org/shapes#> .
+my:UsersInCapitals a sh:NodeShape ;
+    sh:targetClass ah:User ;
+    sh:property my:UserInCapitals .
+my:UserInCapitals a sh:PropertyShape ;
+    sh:path ah:userName ;
+    sh:pattern "^[^a-z]+$" ;
+    sh:severity sh:Violation ;
+    sh:message "users are written in capitals" .
+my:ReadNames a sh:NodeShape ;
+    sh:targetClass ah:Access ;
+    sh:property my:ReadName .
+my:ReadName a sh:PropertyShape ;
+    sh:path ah:objectName ;
+    sh:maxLength 20 ;
+    sh:severity sh:Warning .
+"""
+AROUND: Final = turtle(
+    RULES["what was copied from a tagged table is tagged"], RULES["a column that is tagged is masked"]
+) + turtle(RULES["a policy that is set has a body on record"], RULES["a table has a tag"], severity="Warning")
+"""Rules that look around objects: two refuse statements, two warn."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Records of rows and of QUERY_HISTORY, each in a file of its own: so its place is the same in whatever order."""
+
+    records: list[Record]
+
+    def shuffled(self, random: Random) -> list[Record]:
+        return random.sample(self.records, len(self.records))
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> Drawn:
+    """A history of several accounts; some of its statements recur, some of its queries have a line of QUERY_HISTORY,
+    some are refused, some rows cannot be read.
+    """
+    rows = [{**row, **draw(st.sampled_from(ACCOUNTS))} for row in draw(histories())]
+    rows += [
+        {**rows[at], "query_id": f"{rows[at]['query_id']}-{again}", "query_start_time": f"2026-03-0{again} 09:00:00Z"}
+        for at in draw(st.sets(st.integers(0, len(rows) - 1), max_size=3))
+        for again in range(1, 5)
+    ]
+    has_history = draw(st.booleans())
+    ids = sorted({row["query_id"] for row in rows})
+    wrong = draw(st.dictionaries(st.sampled_from(ids), st.sampled_from(SPOILT), max_size=2))
+    listed = draw(st.sets(st.sampled_from(ids))) if has_history else set()
+    lines = [json.dumps(row) for row in chain.from_iterable(_spoilt(row, wrong.get(row["query_id"])) for row in rows)]
+    lines += [line for line, _ in draw(st.lists(st.sampled_from(BAD_ROWS), max_size=2))]
+    told = [json.dumps(_told(one, wrong.get(one))) for one in sorted(listed | {*wrong}) if has_history]
+    records = [Record(f"/row-{number:03}", 0, "line", line) for number, line in enumerate(lines)]
+    return Drawn(records + [Record("/history", 0, "line", line, is_history=True) for line in told])
+
+
+def _spoilt(row: Json, how: str | None) -> list[Json]:
+    if how == "own parent":
+        return [{**row, "parent_query_id": row["query_id"]}]
+    return [row, {**row, "user_name": "SOMEBODY ELSE"}] if how == "two users" else [row]
+
+
+def _told(query_id: str, how: str | None) -> Json:
+    year = 1999 if how == "ends before it starts" else 2998
+    return {"query_id": query_id, "end_time": f"{year}-01-01 00:00:00 +0000", "role_name": "R", "rows_inserted": 3}
+
+
+@settings(max_examples=30)
+@given(drawn(), st.randoms(use_true_random=False), st.booleans())
+def test_the_order_of_the_records_changes_no_byte(
+    history: Drawn,
+    random: Random,
+    daily: bool,  # noqa: FBT001 - drawn
+) -> None:
+    job = replace(JOB, daily=daily)
+    assert list(local.run(history.shuffled(random), job)) == list(local.run(history.records, job))
+
+
+class InParts(LocalEngine):
+    """Messages meet as they do on Spark: in parts by the home of their keys, the same ones in all rounds, some of them
+    empty; those that are equal but for their bodies in any order. What has no keys comes in any order.
+    """
+
+    def __init__(self, random: Random, parts: int) -> None:
+        self._random = random
+        self._parts = parts
+        self._homes: dict[str, int] = {}
+
+    def met(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
+        parts: list[list[Message]] = [[] for _ in range(self._parts)]
+        for message in self._shuffled(chain.from_iterable(messages)):
+            home = message.key.split(HOME_END)[0]
+            parts[self._homes.setdefault(home, self._random.randrange(self._parts))].append(message)
+        in_order = [sorted(part, key=lambda one: one[:3]) for part in parts]
+        return [one for part in in_order for one in step(part, job)]
+
+    def together(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
+        return list(step(sorted(self._shuffled(chain.from_iterable(messages)), key=lambda one: one[:3]), job))
+
+    def each(self, messages: list[Message], step: Step, job: ExportJob) -> list[Message]:
+        mixed = self._shuffled(messages)
+        parts = [mixed[number :: self._parts] for number in range(self._parts)]
+        return [one for part in parts for one in step(part, job)]
+
+    def stored(self, messages: Sequence[list[Message]], name: str) -> list[Message]:
+        """What is no text loses its key, and its order."""
+        every = super().stored(messages, name)
+        return [one if is_text(one.to) else one._replace(key="", order=b"") for one in every]
+
+    def _shuffled(self, messages: Iterable[Message]) -> list[Message]:
+        every = list(messages)
+        return self._random.sample(every, len(every))
+
+
+def exported(engine: LocalEngine, records: list[Record], job: ExportJob) -> Exported[list[Message]]:
+    return rounds.export(engine, [list(read(records, job))], job)
+
+
+def texts(made: Exported[list[Message]]) -> Counter[tuple[str, bytes]]:
+    """The lines of all outputs."""
+    messages = (one for part in made.outputs for one in part if is_text(one.to))
+    return Counter((one.to, line) for one in messages for line in one.body.split(b"\n") if line)
+
+
+@pytest.fixture(scope="module")
+def own_shapes(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder of shapes: one that refuses users, one that warns of what is read, and those around objects."""
+    folder = tmp_path_factory.mktemp("shapes")
+    (folder / "own.ttl").write_text(OWN_SHAPES, encoding="utf-8")
+    (folder / "around.ttl").write_text(AROUND, encoding="utf-8")
+    return str(folder)
+
+
+@settings(max_examples=30)
+@given(drawn(), st.randoms(use_true_random=False), st.integers(1, 4), st.booleans(), st.booleans(), st.booleans())
+def test_parts_change_no_line(
+    own_shapes: str,
+    history: Drawn,
+    random: Random,
+    parts: int,
+    in_order: bool,  # noqa: FBT001 - drawn
+    has_shapes: bool,  # noqa: FBT001 - drawn
+    daily: bool,  # noqa: FBT001 - drawn
+) -> None:
+    """Neither where texts are put in an order, nor where statements that recur are rendered once."""
+    job = replace(JOB, shapes=(own_shapes,) if has_shapes else (), daily=daily)
+    whole = exported(LocalEngine(), history.records, job)
+    made = exported(InParts(random, parts), history.shuffled(random), replace(job, in_order=in_order))
+    assert texts(made) == texts(whole)
+    assert made.counts == whole.counts
+    assert made.refused == whole.refused
+    assert _results(made) == _results(whole)
+
+
+def _results(made: Exported[list[Message]]) -> list[bytes]:
+    return sorted(one.body for part in made.results for one in part if one.to == RESULT)
+
+
+def test_random_rows_are_held_back_and_quarantined() -> None:
+    """Else the tests above would show less than they say."""
+    rows = [*random_history(1, 12), *test_held_back.ROWS]
+    lines = [json.dumps(row) for row in rows] + [BAD_ROWS[0][0]]
+    records = [Record(f"/row-{number:03}", 0, "line", line) for number, line in enumerate(lines)]
+    counts = exported(LocalEngine(), records, JOB).counts
+    assert counts["aside"] > 0
+    assert counts["unreadable"] == 1
+    assert counts["exported"] > 12
+
+
+def test_the_local_engine_loads_nothing_of_spark_or_of_the_validator(tmp_path: Path) -> None:
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    program = "import sys; from exporter.cli import main; main(sys.argv[1:]); print(*sys.modules)"
+    given_ = ["export", str(rows), "--account", "A", "--engine", "local", "--out", str(tmp_path / "out")]
+    done = subprocess.run([sys.executable, "-c", program, *given_], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "exporter.engines.local" in loaded
+    assert {"pyspark", "py4j", "pandas", "pyarrow", "rdflib", "pyshacl"}.isdisjoint(loaded)
+
+
+# --- whole exports, with Spark and without ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """``files``: lines of each; ``history``: of QUERY_HISTORY; ``refusing``: the shapes that refuse something."""
+
+    files: list[list[str]]
+    history: list[Json]
+    options: tuple[str, ...] = ()
+    refusing: frozenset[str] = frozenset()
+
+
+def _lines(rows: Iterable[Json]) -> list[str]:
+    return [json.dumps(row) for row in rows]
+
+
+def _random_histories() -> Case:
+    rows = [
+        {**row, "organization_name": "TEST", "account_name": f"random-{seed}"}
+        for seed in (3, 5, 8)
+        for row in random_history(seed, 10)
+    ]
+    ids = sorted({row["query_id"] for row in rows})
+    return Case([_lines(rows[::2]), _lines(rows[1::2])], [_told(one, None) for one in ids[::2]], ALL_OUTPUTS)
+
+
+def _held_back_and_unreadable() -> Case:
+    good = _lines([*random_history(2, 10), *test_held_back.ROWS])
+    bad = [line for line, _ in BAD_ROWS + BAD_NESTED_ROWS]
+    lines = [line for both in zip_longest(good, bad, fillvalue="") for line in both]
+    refusing = frozenset({f"{SHAPES}QueryNotItsOwnParent", f"{SHAPES}Query-endsAfterStart"})
+    return Case([lines[:37], lines[37:]], test_held_back.HISTORY, COMPRESS, refusing)
+
+
+def _refused_thing() -> Case:
+    rows = [
+        {**row, "user_name": "root"} if number % 5 == 0 else row for number, row in enumerate(random_history(6, 15))
+    ]
+    return Case([_lines(rows)], [], ("--shapes", "OWN"), frozenset({"https://example.org/shapes#UserInCapitals"}))
+
+
+def _refused_around() -> Case:
+    refusing = frozenset({f"{MY}CopyIsTagged", f"{MY}TaggedColumnIsMasked"})
+    return Case([_lines(history(Random(4), 40))], [], ("--shapes", "AROUND"), refusing)
+
+
+def _odd_rows(number: int = 240) -> Case:
+    """With the rows of a load, whose helpers take rounds of their own."""
+    draws = OddRows(Random(8), number // 3)
+    lines = _lines([*draws.rows(number), *draws.load()])
+    refused = ("Query-endsAfterStart", "Query-totalElapsedTime")
+    refusing = frozenset(f"{SHAPES}{one}" for one in refused)
+    return Case(
+        [lines[start::3] for start in range(3)], [draws.line() for _ in range(number // 2)], ALL_OUTPUTS, refusing
+    )
+
+
+CASES: Final[dict[str, Callable[[], Case]]] = {
+    "random histories, all outputs": _random_histories,
+    "held back and unreadable, of two files": _held_back_and_unreadable,
+    "a refused thing": _refused_thing,
+    "rules around objects": _refused_around,
+    "odd rows, of three files": _odd_rows,
+}
+
+
+@pytest.fixture
+def in_rounds(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Spark takes every input for a large one, reads it in blocks of 32 KB, and has three partitions."""
+    monkeypatch.setattr(session, "SMALL", 0)
+    monkeypatch.setattr(on_spark, "_partitions", lambda *_: 3)
+    blocks = {"spark.sql.files.maxPartitionBytes": "32768", "spark.sql.files.openCostInBytes": "0"}
+    before = {name: spark.conf.get(name) for name in blocks}
+    for name, value in blocks.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+@pytest.mark.usefixtures("in_rounds")
+@pytest.mark.parametrize("name", CASES)
+def test_spark_in_rounds_gives_what_the_local_engine_gives(name: str, tmp_path: Path) -> None:
+    case = CASES[name]()
+    codes, outs = _by_both(case, tmp_path)
+    assert codes == [1 if case.refusing else 0] * 2
+    report = exports.report(outs[0])
+    assert report["violations"].keys() == case.refusing
+    assert report["exported"] > 0
+    assert (report["quarantined"] > 0) == bool(case.refusing)
+    for what in (exports.triples, exports.events, _quarantine, _report, _other_graphs, _facts, _catalog, _results_in):
+        assert what(outs[0]) == what(outs[1]), what.__name__
+
+
+def _by_both(case: Case, folder: Path) -> tuple[list[int], list[Path]]:
+    (folder / "in").mkdir()
+    (folder / "shapes").mkdir()
+    (folder / "shapes" / "own.ttl").write_text(OWN_SHAPES, encoding="utf-8")
+    (folder / "around.ttl").write_text(AROUND, encoding="utf-8")
+    for number, lines in enumerate(case.files):
+        (folder / "in" / f"part-{number}.ndjson").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    named = {"OWN": str(folder / "shapes"), "AROUND": str(folder / "around.ttl")}
+    options = [named.get(one, one) for one in case.options]
+    if case.history:
+        options += ["--query-history", str(exports.ndjson(case.history, folder / "history.ndjson"))]
+    outs = [folder / "spark", folder / "local"]
+    return [exports.export([folder / "in"], out, *options, engine=out.name) for out in outs], outs
+
+
+def _report(out: Path) -> Json:
+    return {name: value for name, value in exports.report(out).items() if name not in ("seconds", "out", "at")}
+
+
+def _quarantine(out: Path) -> list[str]:
+    return sorted(json.dumps(line, sort_keys=True) for line in exports.quarantine(out))
+
+
+def _other_graphs(out: Path) -> Counter[str]:
+    """What has a statement on each line."""
+    files = chain(compressed.find_files(out / "graph", ".nt"), compressed.find_files(out / "graph", ".nq"))
+    return Counter(line for file in files for line in compressed.text(file).split("\n") if line)
+
+
+def _facts(out: Path) -> dict[str, list[str]]:
+    tables = FACTS if (out / "facts").is_dir() else ()
+    return {name: sorted(json.dumps(row, default=str) for row in exports.facts(out, name)) for name in tables}
+
+
+def _catalog(out: Path) -> dict[str, str]:
+    return {file.name: file.read_text("utf-8") for file in chain(out.glob("catalog.*"), out.glob("tags.*"))}
+
+
+def _results_in(out: Path) -> str:
+    return (out / "shacl-report.ttl").read_text("utf-8")
+
+
+COMPANY: Final = golden.EXAMPLES / "company-month"
+
+
+def test_a_small_input_on_spark_is_the_local_export_to_the_byte(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And needs nobody else's rows: nothing is exchanged between partitions."""
+    plans: list[str] = []
+    stored = on_spark.SparkEngine.stored
+
+    def noted(engine: Any, messages: Sequence[Any], name: str) -> Any:
+        plans.extend(str(one._jdf.queryExecution().executedPlan().toString()) for one in messages)
+        return stored(engine, messages, name)
+
+    monkeypatch.setattr(on_spark.SparkEngine, "stored", noted)
+    assert spark
+    given_ = ["--query-history", str(COMPANY / "query_history.csv"), *ALL_OUTPUTS]
+    for engine in ("spark", "local"):
+        assert exports.export([COMPANY / "access_history.ndjson"], tmp_path / engine, *given_, engine=engine) == 0
+    assert len(plans) == 1
+    assert "Exchange" not in plans[0]
+    assert _bytes(tmp_path / "spark") == _bytes(tmp_path / "local")
+    assert _facts(tmp_path / "spark") == _facts(tmp_path / "local")
+    assert _report(tmp_path / "spark") == _report(tmp_path / "local")
+
+
+def _bytes(out: Path) -> dict[str, bytes]:
+    """All files but those that hold seconds and names of Spark's; of packed ones the content."""
+    files = (path for path in out.rglob("*") if path.is_file() and path.suffix != ".parquet")
+    return {
+        str(path.relative_to(out)): gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        for path in files
+        if path.name not in ("report.json", "manifest.json", "export.ttl")
+    }

@@ -1,0 +1,52 @@
+"""How messages meet on Spark: what the steps of a round are given."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from random import Random
+from typing import TYPE_CHECKING
+
+from exporter.engines.spark import SCHEMA, SparkEngine
+from exporter.pipeline.job import ExportJob
+from exporter.pipeline.messages import HOME_END, NAMED_FOR_PARENT, PARENT, WRITTEN, Message, order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+HOMES = [f"home-{number}" for number in range(8)]
+
+
+def test_a_partition_has_whole_homes_in_the_order_of_receiver_key_and_order(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Across its homes, too: an object tells its names to one parent of a partition, for all parents in it."""
+    random = Random(1)
+    told = [
+        Message(to, f"{home}{HOME_END}{rest}", order(random.randrange(3), random.randrange(9)), b"")
+        for to in (PARENT, NAMED_FOR_PARENT, WRITTEN)
+        for home in HOMES
+        for rest in ("b", "a")
+    ]
+    random.shuffle(told)
+
+    def noted(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+        part = os.urandom(8).hex()
+        for number, one in enumerate(messages):
+            yield Message("noted", part, number.to_bytes(4), json.dumps((one.to, one.key, one.order.hex())).encode())
+
+    came = spark.createDataFrame([tuple(one) for one in told], SCHEMA)
+    parts: dict[str, list[list[str]]] = defaultdict(list)
+    made = SparkEngine(spark, tmp_path.as_uri(), 3).met([came], noted, ExportJob("A-B", "snowflake://A-B/"))
+    for row in sorted(made.collect(), key=lambda one: bytes(one["order"])):
+        parts[row["key"]].append(json.loads(row["body"]))
+
+    assert len(parts) > 1
+    assert all(part == sorted(part) for part in parts.values())
+    homes = [{key.split(HOME_END)[0] for _, key, _ in part} for part in parts.values()]
+    assert sorted(home for each in homes for home in each) == HOMES
+    assert sum(map(len, parts.values())) == len(told)

@@ -1,0 +1,229 @@
+"""Bad input: a row is exported correctly, or quarantined with its place and reason, or there is a clear error before
+anything is written.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from exporter.cli import main
+from tests import exports
+from tests.facts import plain_reading as plain
+from tests.input.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LONG = "L" * 10_000
+NAMES = (
+    '"with ""quotes"""."a.b".T', 'D."dots.in.quotes".T', 'D.S."new\nline"', 'D.S."🦖 é"', 'D.S."100%"', f"D.S.{LONG}",
+    'D.S."back\\slash"', "D.S.'single'", 'D.S."\u2028"', 'D.S."\u0000"', 'D.S."."', 'D.S."<>{}|^`"',
+)  # fmt: skip
+IDS: tuple[Any, ...] = (7, "7", 32998411400350, 0, -1, None, "", "JSMITH")
+TIMES = (
+    *("2026-03-01 08:00:00 +0000", "2026-03-01 08:00:00", "2026-03-01T08:00:00Z", "2026-03-01 13:30:00 +05:30"),
+    *(f"2026-03-01 08:00:00.{'123456789'[:digits]} +0000" for digits in range(1, 10)),
+    *("2999-12-31 23:59:59 +0000", "1772352000", "Sun, 01 Mar 2026 08:00:00 +0000"),
+)
+QUERY_IDS = ("not-a-uuid", "1", "a/b", "..", "q é%", "line\nbreak", "x" * 300)
+
+
+def _row(number: int, **columns: Any) -> plain.Json:
+    return {**GOOD, "query_id": f"odd-{number}", "organization_name": "T", "account_name": "ODD", **columns}
+
+
+def odd_rows() -> list[plain.Json]:
+    """Rows that are right, each with one thing that is odd."""
+    things = [{"objectDomain": "Table", "objectName": name, "columns": [{"columnName": name}]} for name in NAMES]
+    things += [{"objectDomain": "Table", "objectId": ident, "objectName": "D.S.T"} for ident in IDS]
+    things += [
+        {"objectDomain": "Table", "objectId": 8, "objectName": "D.S.T", "columns": "TRUNCATED"},
+        {"objectDomain": "Table", "objectId": 9, "objectName": "D.S.T", "locations": []},
+        {"objectDomain": "Table", "objectId": 9, "objectName": "D.S.T", "columns": []},
+        {"objectDomain": "AGENT", "objectId": 5, "objectName": "D.S.A"},
+        {"objectDomain": "USER", "objectId": 5, "objectName": "JSMITH"},
+        {"objectDomain": "QUERY", "objectId": 5, "objectName": "Q"},
+    ]
+    columns: list[plain.Json] = [{"direct_objects_accessed": [thing]} for thing in things]
+    columns += [{"query_start_time": text} for text in TIMES]
+    columns += [{"query_id": ident} for ident in QUERY_IDS]
+    columns += [{"parent_query_id": "not-there", "root_query_id": "not-there-either"}]
+    columns += [{"user_name": name} for name in ("O'Brien", "a/b", "..", LONG)]
+    columns += [{"column_of_next_year": {"a": [1, None]}, "agents_info": None}]
+    return [_row(number, **one) for number, one in enumerate(columns)]
+
+
+@pytest.fixture(scope="module")
+def mixed(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The export of odd rows with bad rows between them, blank lines too."""
+    folder = tmp_path_factory.mktemp("mixed")
+    lines = [json.dumps(row) for row in odd_rows()]
+    for number, (line, _) in enumerate(BAD_ROWS + BAD_NESTED_ROWS):
+        lines.insert(3 * number, line)
+    lines[5:5] = ["", "   "]
+    (folder / "rows.ndjson").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    wanted = ("--outputs", "events,graph,facts")
+    assert exports.export([folder / "rows.ndjson"], folder / "out", *wanted, engine=engine) == 0
+    return folder
+
+
+def test_every_bad_row_is_quarantined_with_its_place_and_reason(mixed: Path) -> None:
+    source = mixed / "rows.ndjson"
+    lines = source.read_text(encoding="utf-8").split("\n")
+    aside = exports.quarantine(mixed / "out")
+    assert sorted(one["as_it_came"] for one in aside) == sorted(line for line, _ in BAD_ROWS + BAD_NESTED_ROWS)
+    words = dict(BAD_ROWS + BAD_NESTED_ROWS)
+    for one in aside:
+        assert one["file"] == str(source)
+        assert lines[one["line"] - 1] == one["as_it_came"]
+        assert words[one["as_it_came"]] in one["reason"]
+
+
+def test_every_odd_row_is_exported(mixed: Path) -> None:
+    report = exports.report(mixed / "out")
+    assert report["quarantined"] == len(BAD_ROWS + BAD_NESTED_ROWS)
+    assert report["rows_in"] == len(odd_rows()) + report["quarantined"]
+    assert report["exported"] + report["duplicates"] == len(odd_rows())
+    assert report["violations"] == {}
+
+
+def test_odd_objects_are_exported_as_in_the_rows(mixed: Path) -> None:
+    found = {
+        (plain.Query(fact["account"], fact["query_id"]), fact["access"], fact["object_key"]): {
+            (column["column_name"], column["column_id"]) for column in fact["columns"]
+        }
+        for fact in exports.facts(mixed / "out", "accesses")
+    }
+    rows = [
+        {**row, "direct_objects_accessed": [_uncut(thing) for thing in row["direct_objects_accessed"]]}
+        for row in odd_rows()
+    ]
+    expected = plain.accesses(rows)
+    reserved = {"agent/5": "agent-object/5", "user/5": "user-object/5", "query/5": "query-object/5"}
+    assert found == {(one, access, reserved.get(key, key)): columns for (one, access, key), columns in expected.items()}
+
+
+def _uncut(thing: plain.Json) -> plain.Json:
+    return {name: value for name, value in thing.items() if value != "TRUNCATED"}
+
+
+def test_odd_times_are_one_instant_each(mixed: Path) -> None:
+    starts = {fact["query_id"]: fact["query_start_time"] for fact in exports.facts(mixed / "out", "queries")}
+    odd = [starts[row["query_id"]] for row in odd_rows() if row["query_start_time"] != GOOD["query_start_time"]]
+    assert {moment.isoformat()[:16] for moment in odd} == {"2026-03-01T08:00", "2999-12-31T23:59"}
+
+
+def test_a_query_without_a_row_has_only_its_id(mixed: Path) -> None:
+    said = {triple[0] for triple in exports.triples(mixed / "out") if triple[2].endswith("#UnrecordedQuery>")}
+    assert said == {"<snowflake://T-ODD/query/not-there>", "<snowflake://T-ODD/query/not-there-either>"}
+
+
+def _write(content: bytes) -> Callable[[Path], None]:
+    return lambda path: path.write_bytes(content) and None
+
+
+def _empty_parquet(path: Path) -> None:
+    pq.write_table(pa.table({name: pa.array([], pa.string()) for name in GOOD}), path)
+
+
+def _history_parquet(path: Path) -> None:
+    pq.write_table(pa.table({"QUERY_ID": ["1"], "QUERY_TEXT": ["SELECT 1"], "END_TIME": ["2026-01-01"]}), path)
+
+
+HEADER = ",".join(GOOD)
+UNUSABLE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
+    "an empty file": ("rows.ndjson", _write(b""), "no rows"),
+    "an empty CSV": ("rows.csv", _write(b""), "empty"),
+    "blank lines": ("rows.ndjson", _write(b"\n\n  \n"), "no rows"),
+    "an empty array": ("rows.json", _write(b"[]"), "no rows"),
+    "a header without rows": ("rows.csv", _write(f"{HEADER}\n".encode()), "no rows"),
+    "Parquet without rows": ("rows.parquet", _empty_parquet, "no rows"),
+    "another delimiter": ("rows.csv", _write(HEADER.replace(",", "~").encode() + b"\n1~2\n"), "line 1"),
+    "a column twice": ("rows.csv", _write(f"{HEADER},Query_Id\n".encode()), "several columns named query_id"),
+    "no header": ("rows.csv", _write(b"01ad,2026-03-01,JSMITH\n"), "line 1"),
+    "no Parquet": ("rows.parquet", _write(b"PAR2 and so on"), "Parquet"),
+    "Parquet that ends early": ("rows.parquet", _write(b"PAR1 and no more"), "cannot be read as Parquet"),
+    "gzip that ends early": ("rows.ndjson.gz", _write(gzip.compress(b'{"query_id": 1}' * 99)[:20]), "cannot be read"),
+    "gzip under another name": ("rows.ndjson", _write(gzip.compress(b"{}")), ".gz"),
+    "UTF-16": ("rows.csv", _write(HEADER.encode("utf-16")), "UTF-8"),
+    "QUERY_HISTORY": ("rows.parquet", _history_parquet, "--query-history"),
+    "a folder without rows": ("folder/notes.txt", _write(b"hello"), "no NDJSON"),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_input_that_cannot_be_used(case: str, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, write, words = UNUSABLE[case]
+    given = tmp_path / "in" / name
+    given.parent.mkdir(parents=True)
+    write(given)
+    given = given.parent if given.suffix == ".txt" else given
+    assert exports.export([given], tmp_path / "parent" / "out", engine=engine) == 2
+    _assert_clear(capsys, words, given.name)
+    assert not (tmp_path / "parent").exists() or list((tmp_path / "parent").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("nowhere.ndjson", "no such file"),
+        ("*.ndjson", "no file matches"),
+        ("s3://bucket/rows.csv", "CSV is read from local files"),
+        ("s3://bucket/rows", "must end in one of"),
+        ("no_such_table", "table"),
+    ],
+)
+def test_input_that_is_not_there(
+    given: str,
+    words: str,
+    engine: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert exports.export([given], tmp_path / "out", engine=engine) == 2
+    _assert_clear(capsys, words, given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def _assert_clear(capsys: pytest.CaptureFixture[str], *words: str) -> None:
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("exporter: ")
+    assert "Traceback" not in printed.err
+    assert len(printed.err) < 600
+    for word in words:
+        assert word in printed.err
+
+
+def test_an_incomplete_csv_record_is_quarantined(engine: str, tmp_path: Path) -> None:
+    """Too few and too many fields, text where an array belongs, a quote that is never closed."""
+    values = [json.dumps(value) if isinstance(value, list) else value for value in GOOD.values()]
+    good = ",".join("\\N" if value is None else '"' + str(value).replace('"', '""') + '"' for value in values)
+    lines = [HEADER, good, "only,three,fields", good + ",more", good.replace('"[]"', "all of them", 1)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert exports.export([tmp_path / "rows.csv"], tmp_path / "out", "--strict", engine=engine) == 1
+    report, aside = exports.report(tmp_path / "out"), exports.quarantine(tmp_path / "out")
+    assert (report["rows_in"], report["exported"], report["quarantined"]) == (4, 1, 3)
+    assert [one["row"] for one in aside] == [2, 3, 4]
+    assert all(one["reason"] and one["as_it_came"] for one in aside)
+
+
+def test_nothing_but_bad_rows(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rows.ndjson").write_text("\n".join(line for line, _ in BAD_ROWS[:3]), encoding="utf-8")
+    given = ["export", str(tmp_path / "rows.ndjson"), "--out", str(tmp_path / "out"), "--engine", engine, "--json"]
+    assert main(given) == 2
+    assert "none of the 3 rows can be exported" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*given, "--allow-empty"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["rows_in"], report["exported"], report["quarantined"]) == (3, 0, 3)
+    assert len(exports.quarantine(tmp_path / "out")) == 3

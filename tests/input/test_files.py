@@ -1,0 +1,258 @@
+"""Files -> records with their positions, without Spark: the same lines, records and numbers as Spark's readers give."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from exporter.errors import UsageError
+from exporter.input.files import Record, records
+from exporter.input.find import find
+from exporter.input.parquet import parquet_records as of_parquet
+from exporter.input.reading import read_line
+from exporter.input.row import Row
+from tests.histories import FORMS, random_history, write_form
+from tests.input.bad_rows import GOOD
+from tests.input.plain_rows import plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER = "query_id,query_start_time,user_name,x"
+
+
+def _records(path: Path, *required: str) -> list[Record]:
+    return [record for source in find([str(path)]).sources for record in records(source, required)]
+
+
+def _csv(path: Path, text: str) -> list[tuple[str, ...] | str]:
+    """The values of each record; of one that is none its text."""
+    (path / "a.csv").write_bytes(text.encode())
+    found = _records(path / "a.csv", "query_id")
+    assert [record.number for record in found] == list(range(1, len(found) + 1))
+    return [_values(record) if record.text.startswith("{") else record.text for record in found]
+
+
+def _values(record: Record) -> tuple[str, ...]:
+    assert record.is_record
+    given = json.loads(record.text)
+    return tuple(given.get(name) for name in HEADER.split(","))
+
+
+# --- every form ------------------------------------------------------------------------------------------------------
+
+ROWS = [row for seed in range(4) for row in random_history(seed, 15)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_holds_the_same_rows(form: str, tmp_path: Path) -> None:
+    """A row that came out differently in any form would be no duplicate of the others."""
+    path = write_form(ROWS, tmp_path, form)
+    found = _records(path)
+    assert {(record.file, record.unit) for record in found} == {(str(path), "line" if "ndjson" in path.name else "row")}
+    assert [record.number for record in found] == list(range(1, len(ROWS) + 1))
+    for row, record in zip(ROWS, found, strict=True):
+        expected, read = read_line(json.dumps(row)), read_line(record.text)
+        assert isinstance(expected, Row)
+        assert isinstance(read, Row), (read, record.text)
+        assert plain(read) == plain(expected)
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_lines_end_as_spark_ends_them(pack: Any, tmp_path: Path) -> None:
+    path = tmp_path / ("a.ndjson.gz" if pack is gzip.compress else "a.ndjson")
+    path.write_bytes(
+        pack(b'{"query_id":"1"}\r\n\r{"2":2}\n\n\xef\xbb\xbf{"3":3}\r\r\n\xff\x0b\x0c\xc2\x85 x\xe2\x80\xa8y')
+    )
+    lines = ['{"query_id":"1"}', "", '{"2":2}', "", '{"3":3}', "", "\udcff\x0b\x0c\x85 x\u2028y"]
+    assert _records(path) == [Record(str(path), number, "line", line) for number, line in enumerate(lines, start=1)]
+
+
+def test_the_place_is_the_path_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a b%c+é").mkdir()
+    path = tmp_path / "a b%c+é" / "a.ndjson"
+    path.write_text('{"query_id":"1"}\n')
+    monkeypatch.chdir(tmp_path / "a b%c+é")
+    for given in ("a.ndjson", "./a.ndjson", f"../{path.parent.name}//a.ndjson", str(path), f"file://{path}"):
+        [source] = find([given]).sources
+        assert [record.file for record in records(source)] == [str(path)]
+
+
+def test_each_file_has_its_own_numbers(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.ndjson").write_text(f'{{"query_id":"{name}"}}\n\n')
+    [source] = find([str(tmp_path)]).sources
+    assert [(record.file[-8:], record.number) for record in records(source)] == [
+        *(("a.ndjson", 1), ("a.ndjson", 2), ("b.ndjson", 1), ("b.ndjson", 2))
+    ]
+
+
+def test_a_file_that_was_removed(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_text('{"query_id":"1"}\n')
+    [source] = find([str(path)]).sources
+    path.unlink()
+    with pytest.raises(UsageError, match=r"a\.ndjson: cannot be read"):
+        list(records(source))
+
+
+def test_a_compressed_file_that_ends_early(tmp_path: Path) -> None:
+    lines = "".join(f'{{"query_id":"{hash(str(number))}"}}\n' for number in range(50_000))
+    (tmp_path / "a.ndjson.gz").write_bytes(gzip.compress(lines.encode())[:-1000])
+    with pytest.raises(UsageError, match=r"a\.ndjson\.gz: cannot be read"):
+        _records(tmp_path / "a.ndjson.gz")
+
+
+def test_a_document_has_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('\ufeff{"rows": [{"query_id": 1},\n null, {"query_id": 2.50}]}', encoding="utf-8")
+    found = [(record.unit, record.number, record.text) for record in _records(tmp_path / "a.json")]
+    assert found == [("row", 1, '{"query_id": 1}'), ("row", 2, ""), ("row", 3, '{"query_id": 2.50}')]
+
+
+# --- CSV -------------------------------------------------------------------------------------------------------------
+
+NONE = (None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("a,b,c,d\n", [("a", "b", "c", "d")]),
+        ("a,b,c,d", [("a", "b", "c", "d")]),
+        ("", []),
+        ("\n\na,b,c,d\n\n1,2,3,4\n\n", [("a", "b", "c", "d"), ("1", "2", "3", "4")]),
+        ('a,"b\nc","d\r\ne",f\n', [("a", "b\nc", "d\r\ne", "f")]),
+        ('a,"b ""q"" c",,""\n', [("a", 'b "q" c', None, "")]),
+        ('\\N,"\\N",,""\n', [(None, None, None, "")]),
+        (" \\N,NULL,null,\\n\n", [(" \\N", "NULL", "null", "\\n")]),
+        (" a , b ,c,\td\n", [(" a ", " b ", "c", "\td")]),
+        ("#a,b,c,d\n", [("#a", "b", "c", "d")]),
+        ("é,🦖,\u2028,d\x00\n", [("é", "🦖", "\u2028", "d\x00")]),
+        (",,,\n", [NONE]),
+        ("a,b\nc,d,e,f\n", ["a,b", ("c", "d", "e", "f")]),
+        ("a,b,c,d,e\n1,2,3,4\n", ["a,b,c,d,e", ("1", "2", "3", "4")]),
+        ("a,b,c,d,\na,b,c,\n", ["a,b,c,d,", ("a", "b", "c", None)]),
+        ('1,"2,3,4\n5,6,7,8\n', ['1,"2,3,4\n5,6,7,8']),
+        ('a,b,c,"d\n', [("a", "b", "c", "d\n")]),
+        ('a,b,c,"d""\n', [("a", "b", "c", 'd"\n')]),
+        ('a,b,c,"', [("a", "b", "c", '"')]),
+        ('1,"2" ,"3"\t,"4" \n', [("1", "2", "3", "4")]),
+        ('5, "6",7,8\n', [("5", ' "6"', "7", "8")]),
+        ('a,b"c,d,e\n', [("a", 'b"c', "d", "e")]),
+        ('1,"2"x,3,4\n5,6,7,8\n', [("1", '"2"x', "3", "4"), ("5", "6", "7", "8")]),
+        ('1,"2"x"y",3,4\n', [("1", '"2"x"y"', "3", "4")]),
+        ('a,"b""c"d,e,f\n', [("a", '"b"c"d', "e", "f")]),
+        ('a,"b"c""d,e,f\n', [("a", '"b"c""d', "e", "f")]),
+        ('a,"b"  "c",e,f\n', [("a", '"b"  "c"', "e", "f")]),
+        ('5,"a"b\nc",7,8\n9,9,9,9\n', ['5,"a"b', 'c",7,8', ("9", "9", "9", "9")]),
+        ('a,",c,d\nx,y",c,d\n', [("a", ",c,d\nx,y", "c", "d")]),
+        ('"""",b,c,d\n"""a""",b,c,d\n', [('"', "b", "c", "d"), ('"a"', "b", "c", "d")]),
+        ('a,b\\,c,d\n"a\\",b,c,d\n', [("a", "b\\", "c", "d"), ("a\\", "b", "c", "d")]),
+        ("a,b,c,d\r\n", [("a", "b", "c", "d\r")]),
+        ('a,b,c,"d"\r\n', [("a", "b", "c", "d")]),
+        ("   \n", ["   "]),
+    ],
+)
+def test_records_as_spark_has_them(body: str, expected: list[Any], tmp_path: Path) -> None:
+    """The header ends with LF, so a lone CR is a character like others."""
+    assert _csv(tmp_path, f"{HEADER}\n{body}") == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("a,b,c,d\r\n1,2,3,4\r\n", [("a", "b", "c", "d"), ("1", "2", "3", "4")]),
+        ('a,"b\nc","d\r\ne",f\r\n', [("a", "b\nc", "d\ne", "f")]),
+        ("a,b\nx,c,d\r\n1,2,3,4", [("a", "b\nx", "c", "d"), ("1", "2", "3", "4")]),
+        ('a,b\rx,c,d\r\n1,"2\r3",3,4\r\n', [("a", "b\rx", "c", "d"), ("1", "2\r3", "3", "4")]),
+        ("a,b,c,d\n1,2,3,4\r\n", ["a,b,c,d\n1,2,3,4"]),
+        ('a,"b\r\nc"\r\n1,2,3,4\r\n', ['a,"b\r\nc"', ("1", "2", "3", "4")]),
+        ('\r\n\r\na,b,c,"d" \r\n\r\n', [("a", "b", "c", "d")]),
+        ('a,b,"c\r\n', ['a,b,"c']),
+        ("\r\n\n\r\na,b,c,d\r\n\n\r\n", [("a", "b", "c", "d")]),
+    ],
+)
+def test_records_that_end_with_cr_lf(body: str, expected: list[Any], tmp_path: Path) -> None:
+    assert _csv(tmp_path, f"{HEADER}\r\n{body}") == expected
+
+
+def test_records_that_end_with_cr(tmp_path: Path) -> None:
+    assert _csv(tmp_path, f'{HEADER}\ra,b,c,d\r"1\r2",2,3,"4" \r') == [("a", "b", "c", "d"), ("1\r2", "2", "3", "4")]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_other_delimiters(delimiter: str, tmp_path: Path) -> None:
+    body = f'a,"b{delimiter}c",d" ,e\nx,"y" ,,"""w"\n'.replace(",", delimiter)
+    text = f"\n\n{HEADER}\n".replace(",", delimiter) + body
+    assert _csv(tmp_path, text) == [("a", f"b{delimiter}c", 'd" ', "e"), ("x", "y", None, '"w')]
+
+
+def test_columns_are_named_as_in_the_header(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('Query_ID, QUERY_start_TIME ,USER_NAME,\n1,2,3,"4 \x1f\x7f/🦖"\n', encoding="utf-8")
+    [record] = _records(tmp_path / "a.csv", "query_id", "user_name")
+    assert record.text == ('{"Query_ID":"1","QUERY_start_TIME":"2","USER_NAME":"3","unnamed 4":"4 \\u001F\x7f/🦖"}')
+
+
+def test_a_record_that_is_incomplete_is_flagged(tmp_path: Path) -> None:
+    """Too few and too many fields; whatever it says, it is no row. One of blanks alone counts as a blank line."""
+    (tmp_path / "a.csv").write_text(f"{HEADER}\n1,2,3,4\nonly,three,fields\n{json.dumps(GOOD)}\n  \n", encoding="utf-8")
+    found = [(record.number, record.unit, record.is_record) for record in _records(tmp_path / "a.csv")]
+    assert found == [(1, "row", True), (2, "row", False), (3, "row", False), (4, "row", True)]
+
+
+# --- Parquet ---------------------------------------------------------------------------------------------------------
+
+
+def test_values_of_parquet_as_json(tmp_path: Path) -> None:
+    moment = datetime(2026, 3, 1, 8, 0, 0, 123456, tzinfo=UTC)
+    nested = pa.list_(pa.struct([("x", pa.int64()), ("y", pa.string())]))
+    columns = {
+        "QUERY_ID": pa.array(["1"]),
+        "instant": pa.array([moment], pa.timestamp("us", "UTC")),
+        "elsewhere": pa.array([moment], pa.timestamp("us", "America/New_York")),
+        "clock": pa.array([moment.replace(tzinfo=None)], pa.timestamp("us")),
+        "millis": pa.array([moment.replace(microsecond=120_000)], pa.timestamp("ms", "UTC")),
+        "day": pa.array([date(2026, 3, 1)]),
+        "decimal": pa.array([Decimal("1.50")]),
+        "small": pa.array([Decimal("0.00000010")]),
+        "large": pa.array([Decimal(10**20)], pa.decimal128(38, 0)),
+        "double": pa.array([1.5]),
+        "nan": pa.array([float("nan")]),
+        "truth": pa.array([True]),
+        "bytes": pa.array([b"abc"]),
+        "nested": pa.array([[{"x": 1, "y": None}, None]], nested),
+        "nothing": pa.array([None], pa.string()),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    [record] = _records(tmp_path / "a.parquet", "query_id")
+    assert record.text == (
+        '{"QUERY_ID":"1","instant":"2026-03-01 08:00:00.123456+00:00","elsewhere":"2026-03-01 08:00:00.123456+00:00",'
+        '"clock":"2026-03-01 08:00:00.123456","millis":"2026-03-01 08:00:00.12+00:00","day":"2026-03-01",'
+        '"decimal":1.50,"small":0.00000010,"large":100000000000000000000,"double":1.5,"nan":"NaN","truth":true,"bytes":"abc",'
+        '"nested":[{"x":1},null]}'
+    )
+
+
+def test_times_of_parquet_in_nanoseconds_and_of_older_tools(tmp_path: Path) -> None:
+    moment = datetime(2026, 3, 1, 8, 0, 0, 123456)  # noqa: DTZ001 - the type says what it means
+    table = pa.table({"at": pa.array([moment], pa.timestamp("ns"))})
+    pq.write_table(table, tmp_path / "nanos.parquet", version="2.6")
+    pq.write_table(table, tmp_path / "int96.parquet", use_deprecated_int96_timestamps=True)
+    assert list(of_parquet(str(tmp_path / "nanos.parquet"))) == [{"at": "2026-03-01 08:00:00.123456"}]
+    assert list(of_parquet(str(tmp_path / "int96.parquet"))) == [{"at": "2026-03-01 08:00:00.123456+00:00"}]
+
+
+def test_rows_of_parquet_are_numbered_across_their_batches(tmp_path: Path) -> None:
+    table = pa.table({name: ["x"] * 3000 for name in ("query_id", "query_start_time", "user_name")})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=700)
+    assert [record.number for record in _records(tmp_path / "a.parquet")] == list(range(1, 3001))

@@ -1,0 +1,143 @@
+"""QUERY_HISTORY, line by line: what is joined to a query, and which values cannot be read."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from exporter.input.query_history import UNREADABLE, HistoryLine, latest, read_history
+from exporter.model.facts import History
+
+AT = 1_772_352_000_000_000
+FULL = {
+    "QUERY_ID": "q", "QUERY_TEXT": "SELECT '🦖'\n--", "QUERY_TYPE": "SELECT", "QUERY_TAG": "t",
+    "QUERY_PARAMETERIZED_HASH": "h", "SESSION_ID": 123456789012345678, "ROLE_NAME": "R", "ROLE_TYPE": "ROLE",
+    "WAREHOUSE_NAME": "W", "WAREHOUSE_SIZE": "X-Small", "DATABASE_NAME": "D", "SCHEMA_NAME": "S",
+    "START_TIME": "2026-03-01", "END_TIME": "2026-03-01 08:00:00.123 +0000", "TOTAL_ELAPSED_TIME": 12,
+    "EXECUTION_STATUS": "SUCCESS", "BYTES_SCANNED": "1000", "ROWS_PRODUCED": 1, "ROWS_INSERTED": "2",
+    "ROWS_UPDATED": 3, "ROWS_DELETED": None, "COLUMN_OF_NEXT_YEAR": {"a": [1]},
+}  # fmt: skip
+READ = HistoryLine(
+    "q",
+    History(
+        query_text="SELECT '🦖'\n--", query_type="SELECT", query_tag="t", query_parameterized_hash="h",
+        session_id="123456789012345678", role_name="R", role_type="ROLE", warehouse_name="W",
+        warehouse_size="X-Small", database_name="D", schema_name="S", end_time=AT + 123_000, total_elapsed_time=12,
+        execution_status="SUCCESS", bytes_scanned=1000, rows_produced=1, rows_inserted=2, rows_updated=3,
+    ),
+    is_unreadable=False,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(FULL),
+        json.dumps({name.lower(): value for name, value in FULL.items()}, indent=1),
+        json.dumps({f" {name.title()} ": value for name, value in FULL.items()}, ensure_ascii=False),
+        json.dumps({name: "\\N" if value is None else value for name, value in FULL.items()}),
+        json.dumps({name: str(value) for name, value in FULL.items() if value is not None}),
+        "\ufeff" + json.dumps(FULL) + ",",
+        json.dumps(FULL).replace("null", "undefined"),
+        json.dumps(FULL).replace("\\n", "\n"),
+    ],
+)
+def test_a_line_in_every_spelling(text: str) -> None:
+    assert read_history(text) == READ
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\t", "\ufeff"])
+def test_blank_lines_are_none(text: str) -> None:
+    assert read_history(text) is None
+
+
+@pytest.mark.parametrize("text", ["x", "[]", "{", '{"query_id":"q"}{"query_id":"r"}', "null", "[" * 100_000])
+def test_a_line_that_is_no_object_is_unreadable(text: str) -> None:
+    assert read_history(text) == UNREADABLE
+
+
+@pytest.mark.parametrize("ident", [None, "", "\\N", "null"])
+def test_a_line_without_query_id_is_unreadable(ident: str | None) -> None:
+    line = read_history(json.dumps({"query_id": ident, "query_type": "SELECT"}))
+    assert line == HistoryLine(None, History(query_type="SELECT"), is_unreadable=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("12", 12), ("-3", -3), ("+5", 5), (" 7 ", 7), ("\t5\n", 5), ("12.7", 12), ("-0.9", 0), (".5", 0), ("5.", 5),
+        ("1e3", 1000), ("1e-3", 0), ("1d", 1), ("1.5f", 1), (12, 12), (12.7, 12), (1e3, 1000),
+        ("9007199254740993", 9007199254740993), (2**63 - 1, 2**63 - 1), (str(-(2**63)), -(2**63)),
+    ],
+)  # fmt: skip
+def test_numbers(value: Any, number: int) -> None:
+    line = read_history(json.dumps({"query_id": "q", "rows_produced": value}))
+    assert line == HistoryLine("q", History(rows_produced=number), is_unreadable=False)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["x", "NaN", "Infinity", "inf", "1e19", "-1e19", str(2**63), "1_000", "0x10", "1,000", "1 2", "\uff11", " ", True,
+     {"a": 1}, "1e400", "9" * 5000],
+)  # fmt: skip
+def test_a_number_that_cannot_be_read_is_left_out_and_reported(value: Any) -> None:
+    line = read_history(json.dumps({"query_id": "q", "rows_produced": value, "query_type": "SELECT"}))
+    assert line == HistoryLine("q", History(query_type="SELECT"), is_unreadable=True)
+
+
+@pytest.mark.parametrize("value", ["yesterday", " ", "undefined", 12])
+def test_a_time_that_cannot_be_read_is_left_out_and_reported(value: Any) -> None:
+    line = read_history(json.dumps({"query_id": "q", "end_time": value, "query_type": "SELECT"}))
+    assert line == HistoryLine("q", History(query_type="SELECT"), is_unreadable=True)
+
+
+def test_texts_and_what_stands_for_none() -> None:
+    columns = {"query_text": "null", "query_tag": {"a": 1.10, "b": []}, "role_name": True, "schema_name": ""}
+    line = read_history(
+        json.dumps({"query_id": 123, **columns, "end_time": "null", "rows_deleted": "", "role_type": " "})
+    )
+    history = History(query_tag='{"a":1.1,"b":[]}', role_name="true", role_type=" ")
+    assert line == HistoryLine("123", history, is_unreadable=False)
+
+
+def test_the_line_that_ended_last_is_kept() -> None:
+    """Of those that ended together the one with the larger columns, in their order; none is before any."""
+    in_order = [
+        History(query_text="z"),
+        History(query_text="z", rows_deleted=1),
+        History(end_time=1),
+        History(end_time=1, rows_deleted=9),
+        History(end_time=1, query_text="a", query_type="z"),
+        History(end_time=1, query_text="b"),
+        History(end_time=1, query_text="b", total_elapsed_time=9),
+        History(end_time=1, query_text="b", total_elapsed_time=10),
+        History(end_time=1, query_text="é"),
+        History(end_time=1, query_text="\uffff"),
+        History(end_time=1, query_text="🦖"),
+        History(end_time=2, query_text=None),
+    ]
+    for number in range(1, len(in_order) + 1):
+        assert latest(reversed(in_order[:number])) == in_order[number - 1]
+    for some in permutations(in_order[2:6]):
+        assert latest(some) == in_order[5]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_temporary"),
+    [
+        ("create temporary table t (a int)", True),
+        ('/* {"app": "dbt"} */\n-- load\n  CREATE OR REPLACE LOCAL TEMP TABLE t AS SELECT 1', True),
+        ("create volatile table t (a int)", True),
+        ("create table temporary (a int)", False),
+        ("insert into t select 'create temporary table x '", False),
+        ("/* create temporary table t ", False),
+        ("-- create temporary table t ", False),
+    ],
+)
+def test_a_statement_shows_whether_it_creates_a_temporary_table(text: str, *, is_temporary: bool) -> None:
+    line = read_history(json.dumps({"query_id": "q", "query_text": text}))
+    assert line is not None
+    assert line.history.is_temporary is is_temporary

@@ -1,0 +1,76 @@
+"""The same rows in every format, order and number of files: the same triples and the same events."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+from typing import TYPE_CHECKING
+
+from exporter.engines import session
+from tests import exports
+from tests.histories import FORMS, write_form
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from pyspark.sql import SparkSession
+
+PARTS = int(os.environ.get("EXPORTER_TEST_PARTS", "8"))
+"""Parts of the input. Fifty give the same, and take minutes: EXPORTER_TEST_PARTS=50."""
+
+
+def assert_same(out: Path) -> None:
+    """As the export of one file of NDJSON."""
+    expected = exports.everything()
+    found, wanted = exports.triples(out), exports.triples(expected)
+    assert sorted(found - wanted) == []
+    assert sorted(wanted - found) == []
+    assert exports.events(out) == exports.events(expected)
+
+
+def test_all_forms_at_once_are_one_form_and_its_duplicates(engine: str, tmp_path: Path) -> None:
+    """A row that came out differently in any form would be no duplicate of the others."""
+    rows = list(exports.all_rows())
+    for form in FORMS:
+        write_form(rows, tmp_path / "in" / form, form)
+    assert exports.export([tmp_path / "in"], tmp_path / "out", engine=engine) == 0
+    once, report = exports.report(exports.everything()), exports.report(tmp_path / "out")
+    assert report["rows_in"] == len(rows) * len(FORMS)
+    assert report["exported"] == once["exported"]
+    assert report["quarantined"] == 0
+    assert_same(tmp_path / "out")
+
+
+def test_any_order_and_any_number_of_parts(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Spark as a large input: each file by itself, then in rounds."""
+    monkeypatch.setattr(session, "SMALL", 0)
+    rows = list(exports.all_rows())
+    Random(7).shuffle(rows)
+    (tmp_path / "in").mkdir()
+    for part in range(PARTS):
+        exports.ndjson(rows[part::PARTS], tmp_path / "in" / f"part-{part:02}.jsonl")
+    assert exports.export([tmp_path / "in" / "*.jsonl"], tmp_path / "out", engine=engine) == 0
+    assert_same(tmp_path / "out")
+
+
+def test_a_table_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """By its name; the arrays are text, as Snowflake's connector for Spark gives them. An unknown column is kept and
+    counted, of whatever type it is.
+    """
+    rows = list(exports.all_rows())
+    path = write_form(rows, tmp_path, "parquet-text")
+    made = "case when query_id = '{}' then array(named_struct('a', 1, 'b', cast(null as int))) end as NEW"
+    table = spark.read.parquet(str(path)).selectExpr("*", made.format(rows[0]["query_id"]))
+    table.createOrReplaceTempView("access_history_rows")
+    try:
+        assert exports.export(["access_history_rows"], tmp_path / "out", engine="spark") == 0
+    finally:
+        spark.catalog.dropTempView("access_history_rows")
+    told, before = (exports.report(out)["not_understood"] for out in (tmp_path / "out", exports.everything()))
+    assert told.keys() - before.keys() == {"column new"}
+    assert told["column new"]["example"].startswith("access_history_rows, row ")
+    kept = {one for one in exports.triples(tmp_path / "out") if one[1].endswith("#unknownColumns>")}
+    assert {value for _, _, value in kept} == {'"{\\"new\\":[{\\"a\\":1}]}"'}
+    assert exports.triples(tmp_path / "out") - kept == exports.triples(exports.everything())
+    assert exports.events(tmp_path / "out") == exports.events(exports.everything())

@@ -1,0 +1,217 @@
+"""The content of one row, field by field of the documents."""
+
+from __future__ import annotations
+
+from itertools import count
+from types import NoneType, UnionType
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+
+from exporter.input import row as documents
+from exporter.input.row import STRUCTURED
+from exporter.model import query
+from exporter.model.profiles import add
+from tests.model.told import facts_of, row, tables
+
+TABLE: Final = {"objectDomain": "Table", "objectId": 5, "objectName": "D.S.T"}
+CUT_POLICIES: Final = [{"policyName": "TRUNCATED"}]
+ONE_SPELLING: Final = frozenset(("locations", "joinObject", "type"))
+OTHER_SPELLING: Final = frozenset(("location", "node", "joinType"))
+"""What an element leaves out: fields that say one thing in two ways stand in two elements."""
+FIXED: Final = {"objectDomain": "Table", "policyKind": "MASKING_POLICY", "operationType": "ALTER"}
+
+
+class Said:
+    """Documents in which every field says a word that no other says."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, str] = {}
+        self._numbers = count(870_000_001)
+
+    def filled(self, kind: Any, path: str, without: frozenset[str]) -> Any:
+        """A value of the type in which every leaf says a new word."""
+        if kind == documents.Text:
+            name = path.rpartition(".")[2].removesuffix("[]")
+            return FIXED.get(name) or self.word(path, is_number=name.endswith("Id"))
+        if kind is msgspec.Raw:
+            return {"comment": {"value": self.word(path)}}
+        if get_origin(kind) is UnionType:
+            (kind,) = (one for one in get_args(kind) if one is not NoneType)
+        if get_origin(kind) is list:
+            return [self.filled(one, f"{path}[]", without) for one in get_args(kind)]
+        hints = get_type_hints(kind)
+        names = zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True)
+        return {
+            name: self.filled(hints[field], f"{path}.{name}", without) for name, field in names if name not in without
+        }
+
+    def word(self, path: str, *, is_number: bool = False) -> str:
+        number = str(next(self._numbers))
+        self.words[path] = number if is_number else f"W{number}W"
+        return self.words[path]
+
+
+@pytest.mark.parametrize("without", [ONE_SPELLING, OTHER_SPELLING])
+def test_every_field_of_the_documents_is_in_the_facts(without: frozenset[str]) -> None:
+    said, hints = Said(), list(get_type_hints(documents.Document).values())
+    columns = {name: said.filled(kind, name, without) for name, kind in zip(STRUCTURED, hints, strict=True)}
+    facts = facts_of(row(**columns))
+    found: dict[Any, Any] = {}
+    add(found, facts)
+    values = _texts([tables([facts]), [msgspec.to_builtins(one) for one in found.values()]])
+    assert {path for path, word in said.words.items() if word not in values} == set()
+    assert len(said.words) > 90
+
+
+def _texts(value: Any) -> set[str]:
+    """Every text, key or value, anywhere in it."""
+    if isinstance(value, dict):
+        return _texts([*value, *value.values()])
+    if isinstance(value, list | tuple | set):
+        return {text for one in value for text in _texts(one)}
+    return {str(value)}
+
+
+@pytest.mark.parametrize(
+    ("thing", "key", "name"),
+    [
+        (TABLE, "table/5", "D.S.T"), ({**TABLE, "objectId": "5"}, "table/5", "D.S.T"),
+        ({**TABLE, "objectId": 5.0}, "table/5", "D.S.T"), ({**TABLE, "objectId": 0}, "table/name/D.S.T", "D.S.T"),
+        ({"objectDomain": "Table", "objectName": 'd."s".t'}, "table/name/D.%22s%22.T", 'd."s".t'),
+        ({"objectDomain": "Stage", "objectId": "JSMITH", "stageKind": "User"}, "user-stage/name/JSMITH", None),
+        ({"objectDomain": "Function", "objectName": "D.S.F", "argumentSignature": "(N NUMBER)"},
+         "function/name/D.S.F%28N%20NUMBER%29", "D.S.F"),
+        ({"objectDomain": "Function", "objectId": 5, "argumentSignature": "()"}, "function/5", None),
+        ({"objectDomain": "Table", "objectName": "T", "argumentSignature": "()"}, "table/name/T", "T"),
+        ({"location": "s3://b/a"}, "location/s3%3A%2F%2Fb%2Fa", None),
+        ({"objectName": True}, "object/name/TRUE", "true"), ({"objectName": 7}, "object/name/%227%22", "7"),
+    ],
+)  # fmt: skip
+def test_things_and_their_keys(thing: dict[str, Any], key: str, name: str | None) -> None:
+    (access,) = facts_of(row(base_objects_accessed=[thing])).content.accesses
+    assert (access.thing.key, access.thing.name) == (key, name)
+
+
+@pytest.mark.parametrize(
+    "thing", [None, {}, {"objectDomain": "Table"}, {"objectDomain": "Table", "objectId": -1, "objectName": " "},
+              {"objectName": "TRUNCATED"}, {"objectId": "1.5"}, {"locations": [None]}, {"objectName": "$SYS_VIEW_7"},
+              {"objectDomain": "View", "objectName": '"D"."$sys_view_1"', "objectId": 0}],
+)  # fmt: skip
+def test_what_names_nothing_is_left_out(thing: dict[str, Any] | None) -> None:
+    arrays = ("direct_objects_accessed", "base_objects_accessed", "objects_modified", "policies_referenced")
+    found = facts_of(row(**{name: [thing] for name in arrays})).content
+    assert (found.accesses, found.writes, found.policies) == ((), (), ())
+
+
+def test_several_places_in_one_element_are_several_objects() -> None:
+    found = facts_of(row(objects_modified=[{"locations": ["s3://b", "s3://a", None], "location": "s3://c"}])).content
+    assert [one.thing.location for one in found.writes] == ["s3://a", "s3://b"]
+
+
+def test_columns_without_a_name_are_left_out_and_ids_of_zero_are_none() -> None:
+    columns = [{"columnName": name, "columnId": ident} for name, ident in (
+        ("B", 0), ("A", "-1"), ("", 1), (None, 2), ("TRUNCATED", -1), ("C", 3), ("C", "3"), ("C", 4), ("D", "")
+    )]  # fmt: skip
+    (access,) = facts_of(row(direct_objects_accessed=[{**TABLE, "columns": [*columns, None]}])).content.accesses
+    assert [(one.name, one.column_id) for one in access.columns] == [
+        ("A", None),
+        ("B", None),
+        ("C", "3"),
+        ("C", "4"),
+        ("D", None),
+    ]
+
+
+def join(**fields: Any) -> dict[str, Any]:
+    return {"direct_objects_accessed": [{**TABLE, "joinObjects": [fields]}]}
+
+
+OTHER: Final = {"objectDomain": "Table", "objectId": 6, "objectName": "D.S.R"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"joinType": "inner_join", "node": OTHER}, "INNER_JOIN"), ({"type": "X", "joinObject": OTHER}, "X"),
+        ({"joinType": "A", "type": "B", "node": OTHER, "joinObject": TABLE}, "A"), ({"node": OTHER}, None),
+        ({"joinType": "TRUNCATED", "type": "B", "node": OTHER}, None),
+    ],
+)  # fmt: skip
+def test_joins_in_both_spellings(fields: dict[str, Any], kind: str | None) -> None:
+    (found,) = facts_of(row(**join(**fields))).content.joins
+    assert (found.left.key, found.left.name, found.join_type, found.right.key) == ("table/5", "D.S.T", kind, "table/6")
+
+
+@pytest.mark.parametrize("node", [None, {}, {"objectName": "TRUNCATED"}])
+def test_a_join_without_a_partner_is_ignored(node: dict[str, Any] | None) -> None:
+    assert facts_of(row(**join(joinType="X", node=node))).content.joins == ()
+
+
+def test_policies_on_objects_and_columns_own_and_of_the_provider() -> None:
+    mask = {"policyName": "G.M", "policyId": 0, "policyKind": "MASKING_POLICY"}
+    rows = {"policyName": "G.R", "policyId": 8, "policyKind": "Row access policy"}
+    odd = {"policyName": "G.O"}
+    guarded = {
+        **TABLE,
+        "columns": [{"columnName": "A", "columnId": 1, "policies": [mask, None]}],
+        "policies": [rows, odd],
+    }
+    found = facts_of(row(policies_referenced=[guarded], provider_policies_referenced=[guarded])).content.policies
+    told = [
+        (one.column_name, one.column_id, one.policy_key, one.policy_kind, one.policy_name, one.provider)
+        for one in found
+    ]
+    both = [
+        (None, None, "policy/name/G.O", "POLICY", "G.O"),
+        (None, None, "row-access-policy/8", "ROW_ACCESS_POLICY", "G.R"),
+        ("A", "1", "masking-policy/name/G.M", "MASKING_POLICY", "G.M"),
+    ]
+    assert told == [(*one, provider) for one in both for provider in (False, True)]
+
+
+def test_a_function_is_a_source_without_a_column() -> None:
+    function = {"objectDomain": "Function", "objectName": "D.S.F", "argumentSignature": "()"}
+    column = {"columnName": "A", "directSources": [function], "directSourceColumns": [{**OTHER, "columnName": "B"}]}
+    found = facts_of(row(objects_modified=[{**TABLE, "columns": [column, {"directSources": [OTHER]}]}])).content
+    told = [(one.target_column, one.source_type, one.source.key, one.source_column) for one in found.derivations]
+    assert told == [("A", "DIRECT", "function/name/D.S.F%28%29", None), ("A", "DIRECT", "table/6", "B")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "places"),
+    [
+        ({"direct_objects_accessed": [None]}, ["direct_objects_accessed UNNAMED"]),
+        ({"base_objects_accessed": [{"objectId": 0, "objectName": " "}]}, ["base_objects_accessed UNNAMED"]),
+        ({"base_objects_accessed": [{"objectId": "-1", "locations": []}]}, ["base_objects_accessed UNNAMED"]),
+        ({"base_objects_accessed": [{"locations": ["s3://a"]}, {"objectId": 5}]}, []),
+        ({"objects_modified": [{**TABLE, "columns": [{"columnId": 5}]}]}, ["objects_modified UNNAMED"]),
+        ({"objects_modified": [{**TABLE, "columns": [None]}]}, ["objects_modified UNNAMED"]),
+        ({"policies_referenced": [{**TABLE, "columns": [{"columnName": "A", "policies": CUT_POLICIES}]}]},
+         ["policies_referenced TRUNCATED"]),
+        ({"direct_objects_accessed": [{**TABLE, "objectName": "TRUNCATED_AT"}], "user_name": "TRUNCATED"}, []),
+        ({"base_objects_accessed": [{"objectName": "T", "locations": [" "]}]}, []),
+        ({"object_modified_by_ddl": {}}, ["object_modified_by_ddl UNNAMED"]),
+        ({"object_modified_by_ddl": {"operationType": "ALTER", "objectId": 5}}, []),
+        ({"object_modified_by_ddl": {"objectName": "TRUNCATED"}}, ["object_modified_by_ddl TRUNCATED"]),
+        ({"object_modified_by_ddl": {**TABLE, "properties": "TRUNCATED"}}, ["object_modified_by_ddl TRUNCATED"]),
+        ({"object_modified_by_ddl": {**TABLE, "operationType": "TRUNCATED"}}, []),
+    ],
+)  # fmt: skip
+def test_what_is_left_unnamed_or_was_truncated(columns: dict[str, Any], places: list[str]) -> None:
+    assert list(facts_of(row(**columns)).content.incomplete) == places
+
+
+def test_the_same_content_is_read_once() -> None:
+    one, other = row(base_objects_accessed=[TABLE]), row(query_id="other", base_objects_accessed=[TABLE])
+    assert one.content is not other.content
+    assert facts_of(one).content is facts_of(other).content
+
+
+@pytest.mark.parametrize("length", [10, 5_000, 100_000])
+def test_a_content_of_any_length_says_the_same_each_time(length: int) -> None:
+    long = row(base_objects_accessed=[{**TABLE, "objectName": "L" * length}]).content
+    again = bytes(bytearray(long))
+    assert query.content_of(long) == query.content_of(again)
+    assert query.content_of(long).accesses[0].thing.name == "L" * length

@@ -1,0 +1,423 @@
+"""``exporter log`` and ``exporter quarantine``: the runs of a DIR; and what an update refuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyarrow import parquet
+
+from exporter.ask import stores
+from exporter.cli import main
+from exporter.publish.earlier import reasons, runs
+from tests import exports, golden
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [row for folder in golden.folders() for row in golden.rows(folder)][:3]
+BAD = {"query_id": "bad"}
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A DIR of three runs: a row and one that cannot be read; the same again with another; the last one, mended."""
+    mended = {**BAD, "query_start_time": "2026-03-01 00:00:00 +0000", "user_name": "U"}
+    for given in ([ROWS[0], BAD], [ROWS[0], ROWS[1]], [mended]):
+        rows = exports.ndjson(given, tmp_path / "rows.ndjson")
+        assert exports.export([rows], tmp_path / "out", "--update") == 0
+    return tmp_path / "out"
+
+
+def test_the_account_adds_up_over_the_whole_life(out: Path) -> None:
+    told = [(one["run"], one["rows_in"], one["exported"], one["duplicates"], one["quarantined"]) for one in runs(out)]
+    assert told == [(1, 2, 1, 0, 1), (2, 2, 1, 1, 0), (3, 1, 1, 0, 0)]
+
+
+def test_the_log_is_shown_with_its_sums(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", str(out)]) == 0
+    head, *rows, sums = capsys.readouterr().out.splitlines()
+    assert head.split() == ["run", "at", "rows", "in", "exported", "duplicates", "quarantined", "days", "made"]
+    assert [row.split()[0] for row in rows] == ["1", "2", "3"]
+    assert sums.split() == ["all", "5", "3", "1", "1"]
+
+
+def test_a_folder_that_was_not_added_to_has_one_run(tmp_path: Path) -> None:
+    assert exports.export([exports.ndjson(ROWS, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    assert [(one["run"], one["rows_in"]) for one in runs(tmp_path / "out")] == [(1, 3)]
+
+
+def test_quarantined_rows_are_listed_by_reason(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (one,) = reasons(out)
+    assert (one["rows"], one["example"]["line"], json.loads(one["example"]["as_it_came"])) == (1, 2, BAD)
+    assert main(["quarantine", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "query_start_time is missing" in shown
+    assert "rows.ndjson, line 2" in shown
+
+
+def aside(out: Path) -> list[tuple[int, int, str]]:
+    return [
+        (one["rows"], one["given_again"], json.loads(one["example"]["as_it_came"])["query_id"]) for one in reasons(out)
+    ]
+
+
+@pytest.mark.parametrize("is_anew", [False, True])
+def test_a_row_that_was_corrected_is_listed_as_given_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_anew: bool
+) -> None:
+    """Also where all rows were kept anew since: here, because a row moves its query to another day."""
+    good = {"query_start_time": "2026-03-02 00:00:00 +0000", "user_name": "U"}
+    runs_of: list[list[dict[str, Any]]] = [
+        [BAD, {"query_id": "other"}, {**good, "query_id": "known"}, {"query_id": "known"}],
+        [{**BAD, **good}],
+    ]
+    if is_anew:
+        runs_of.append([{**BAD, **good, "query_start_time": "2026-03-01 00:00:00 +0000"}])
+    for given in runs_of:
+        assert exports.export([exports.ndjson(given, tmp_path / "rows.ndjson")], tmp_path / "out", "--update") == 0
+    assert aside(tmp_path / "out") == [(3, 1, "other")], "a row that came together with the bad one mends nothing"
+    capsys.readouterr()
+    assert main(["quarantine", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "3 rows: query_start_time is missing" in shown
+    assert "(1 of them given again since)" in shown
+    assert "--update" in shown
+
+
+def test_where_all_was_given_again_there_is_nothing_to_do(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert aside(out) == [(1, 1, "bad")]
+    assert main(["quarantine", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "(given again since)" in shown
+    assert "nothing is left to correct" in shown
+
+
+def test_an_empty_quarantine_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exports.export([exports.ndjson(ROWS, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    capsys.readouterr()
+    assert main(["quarantine", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out == "Nothing was quarantined.\n"
+
+
+@pytest.mark.parametrize("command", ["log", "quarantine"])
+def test_a_folder_that_no_export_left_is_refused(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, str(tmp_path)]) == 2
+    assert "was not made by an export" in capsys.readouterr().err
+
+
+def exported(tmp_path: Path, *options: str, **row: Any) -> int:
+    rows = exports.ndjson([{**ROWS[0], **row}], tmp_path / "rows.ndjson")
+    return main(["export", str(rows), "--out", str(tmp_path / "out"), "--engine", "local", *options])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (["--account", "A-B"], ["--account", "A-B", "--update"], "was made without --update"),
+        (
+            ["--account", "A-B", "--update"],
+            ["--account", "A-C", "--update"],
+            "made with account A-B, but now it is A-C",
+        ),
+        (
+            ["--account", "A-B", "--update"],
+            ["--account", "A-B", "--update", "--outputs", "graph"],
+            'made with outputs ["events", "graph"], but now it is ["graph"]',
+        ),
+    ],
+)
+def test_other_settings_are_refused_and_leave_all_as_it_was(
+    first: list[str], second: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exported(tmp_path, *first) == 0
+    before = (tmp_path / "out" / "manifest.json").read_bytes()
+    assert exported(tmp_path, *second, query_id="another") == 2
+    assert words in capsys.readouterr().err
+    assert (tmp_path / "out" / "manifest.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--outputs", "graph,catalog"], "catalog cannot be made by an update"),
+        (["--outputs", "graph,facts"], "facts cannot be made by an update"),
+        (["--graph-format", "nquads"], "with --update use ntriples"),
+    ],
+)
+def test_outputs_about_all_rows_at_once_are_refused(
+    option: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exported(tmp_path, "--account", "A-B", "--update", *option) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dry_run_says_what_would_be_new_and_writes_nothing(
+    out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(path.relative_to(out) for path in out.rglob("*"))
+    rows = exports.ndjson([ROWS[0], ROWS[2]], tmp_path / "rows.ndjson")
+    capsys.readouterr()
+    assert exports.export([rows], out, "--update", "--dry-run") == 0
+    told = capsys.readouterr().out
+    assert "(1 new)" in told
+    assert "Nothing was written" in told
+    assert sorted(path.relative_to(out) for path in out.rglob("*")) == before
+
+
+def words(out: Path, begin: str) -> set[str]:
+    """The words in any file that begin so."""
+    found: set[str] = set()
+    for path in out.rglob("*"):
+        if path.is_file():
+            data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            found |= {one.decode() for one in re.findall(rb"%b[A-Z_]*" % begin.encode(), data)}
+        if path.suffix == ".parquet":
+            found |= set(re.findall(f"{begin}[A-Z_]*", str(parquet.read_table(path).to_pylist())))
+    return found
+
+
+def users(out: Path) -> set[str]:
+    return words(out, "KEEP_ME") | words(out, "FORGET_ME")
+
+
+@pytest.fixture
+def of_two_users(tmp_path: Path) -> Path:
+    """A DIR of two users over three days, in two runs; one row of each cannot be read."""
+    rows = [
+        {
+            **ROWS[0],
+            "query_id": f"{user}-{day}",
+            "user_name": user,
+            "query_start_time": f"2026-03-0{day} 10:00:00 +0000",
+        }
+        for user in ("KEEP_ME", "FORGET_ME")
+        for day in (1, 2, 3)
+    ]
+    bad = [{"query_id": "x", "user_name": user} for user in ("KEEP_ME", "FORGET_ME")]
+    for given in ([*rows[:4], bad[1]], [*rows[4:], bad[0]]):
+        assert exports.export([exports.ndjson(given, tmp_path / "rows.ndjson")], tmp_path / "out", "--update") == 0
+    return tmp_path / "out"
+
+
+def forget(out: Path, *options: str) -> int:
+    return main(["export", "--account", exports.ACCOUNT, "--out", str(out), "--engine", "local", "--update", *options])
+
+
+def test_a_user_is_forgotten_in_every_file(of_two_users: Path) -> None:
+    assert users(of_two_users) == {"KEEP_ME", "FORGET_ME"}
+    assert forget(of_two_users, "--forget-user", "FORGET_ME") == 0
+    assert users(of_two_users) == {"KEEP_ME"}
+    (last,) = runs(of_two_users)[-1:]
+    assert (last["rows_in"], last["exported"], last["made"]) == (0, 0, ["2026-03-01", "2026-03-02", "2026-03-03"])
+
+
+@pytest.fixture
+def of_spellings(tmp_path: Path) -> Path:
+    """A DIR with rows of users whose names differ in letter case."""
+    out = tmp_path / "out"
+    assert exports.export([exports.ndjson(rows_of(*SPELLINGS), tmp_path / "rows.ndjson")], out, "--update") == 0
+    return out
+
+
+SPELLINGS = ("JSMITH", "jsmith", "KMiller", "m@x.com", "N@X.COM", "SYSTEM")
+
+
+def rows_of(*names: str) -> list[dict[str, Any]]:
+    return [{**ROWS[0], "query_id": f"of {place}", "user_name": name} for place, name in enumerate(names)]
+
+
+def users_in_state(out: Path) -> set[str]:
+    texts = [
+        row["body"]
+        for path in (out / "state" / "rows").rglob("to=2*/*.parquet")
+        for row in parquet.read_table(path).to_pylist()
+    ]
+    return {name for name in SPELLINGS for text in texts if f'"{name}"'.encode() in text}
+
+
+@pytest.mark.parametrize(
+    ("given", "forgotten"),
+    [
+        (["jsmith"], {"JSMITH"}),
+        (["JSmith"], {"JSMITH"}),
+        (['"jsmith"'], {"jsmith"}),
+        (['"JSMITH"'], {"JSMITH"}),
+        (['"KMiller"'], {"KMiller"}),
+        (["M@X.com"], {"m@x.com"}),
+        (["n@x.com"], {"N@X.COM"}),
+        (["jsmith", "system"], {"JSMITH", "SYSTEM"}),
+    ],
+)
+def test_a_user_to_forget_is_named_by_the_rule_of_letter_case(
+    given: list[str], forgotten: set[str], of_spellings: Path
+) -> None:
+    assert users_in_state(of_spellings) == set(SPELLINGS)
+    assert forget(of_spellings, *(part for name in given for part in ("--forget-user", name))) == 0
+    assert users_in_state(of_spellings) == set(SPELLINGS) - forgotten
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["JSMIHT"], 'JSMIHT (did you mean JSMITH, "jsmith"?)'),
+        (['"kmiller"'], '"kmiller" (did you mean "KMiller"?)'),
+        (["KMiller"], 'KMiller (did you mean "KMiller"?)'),
+        (["jsmith", "nobody_like_this"], "nobody_like_this. Nothing was changed"),
+        (["XYZ", "JSMITHS"], 'XYZ; JSMITHS (did you mean JSMITH, "jsmith"?). Nothing was changed'),
+    ],
+)
+def test_a_user_that_dir_does_not_have_is_reported_with_the_nearest(
+    given: list[str], said: str, of_spellings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in of_spellings.rglob("*") if path.is_file()}
+    assert forget(of_spellings, *(part for name in given for part in ("--forget-user", name))) == 1
+    assert f"forget_user: DIR has no rows of {said}" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in of_spellings.rglob("*") if path.is_file()} == before
+
+
+def user_nodes(out: Path) -> set[str]:
+    return {name for _, term, name in exports.triples(out) if term.endswith("#userName>")}
+
+
+@pytest.mark.parametrize("given", ["jsmith", "JSMITH", '"jsmith"', "kmiller", "M@X.com", "system"])
+def test_with_pseudonyms_a_user_is_found_by_name(given: str, tmp_path: Path) -> None:
+    key, out = tmp_path / "key", tmp_path / "out"
+    key.write_text("k" * 32)
+    names = ("JSMITH", "jsmith", "KMILLER", "m@x.com", "SYSTEM")
+    options = ("--update", "--pseudonyms", str(key))
+    assert exports.export([exports.ndjson(rows_of(*names), tmp_path / "rows.ndjson")], out, *options) == 0
+    assert len(user_nodes(out)) == 5
+    forgotten = ("--pseudonyms", str(key), "--forget-user", given)
+    assert forget(out, *forgotten) == 0
+    assert len(user_nodes(out)) == 4
+    assert forget(out, *forgotten) == 1
+
+
+@pytest.mark.parametrize("stored", ["Jane.Doe@Example.com", "JANE.DOE@example.com", "jane.doe@EXAMPLE.com"])
+def test_with_pseudonyms_an_address_is_found_in_the_usual_letter_cases(
+    stored: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be known is said."""
+    key, out = tmp_path / "key", tmp_path / "out"
+    key.write_text("k" * 32)
+    options = ("--pseudonyms", str(key))
+    rows = exports.ndjson(rows_of(stored, "jAnE@x.com", "JSMITH"), tmp_path / "rows.ndjson")
+    assert exports.export([rows], out, "--update", *options) == 0
+    assert forget(out, *options, "--forget-user", '"jane.doe@example.com"') == 1, "quotes: only this letter case"
+    said = "with pseudonyms the letter case of other names has to be as in the rows"
+    assert said not in capsys.readouterr().err
+    assert forget(out, *options, "--forget-user", "jane.doe@example.com") == 0
+    assert len(user_nodes(out)) == 2
+    assert forget(out, *options, "--forget-user", "jane@x.com") == 1
+    assert said in capsys.readouterr().err
+    assert forget(out, *options, "--forget-user", "jAnE@x.com") == 0
+    assert len(user_nodes(out)) == 1
+
+
+def test_a_long_address_is_found_with_pseudonyms(tmp_path: Path) -> None:
+    key, out = tmp_path / "key", tmp_path / "out"
+    key.write_text("k" * 32)
+    options = ("--pseudonyms", str(key))
+    rows = exports.ndjson(rows_of("Ann.Mary-Jo.Of.The.Hill@mail.example.co.uk", "JSMITH"), tmp_path / "rows.ndjson")
+    assert exports.export([rows], out, "--update", *options) == 0
+    assert forget(out, *options, "--forget-user", "ann.mary-jo.of.the.hill@MAIL.example.co.uk") == 0
+    assert len(user_nodes(out)) == 1
+
+
+def test_the_summary_says_what_was_removed_and_made_again(
+    of_two_users: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert forget(of_two_users, "--forget-user", "forget_me") == 0
+    files = len([path for path in of_two_users.rglob("*") if path.is_file()])
+    said = f"forgotten{3:>15}   queries removed; made again: 3 queries, 3 days, {files} files"
+    assert said in capsys.readouterr().out
+    assert exports.report(of_two_users)["forgotten"] == {"rows": 3, "queries": 3, "files": files}
+
+
+def test_a_dir_without_rows_has_no_user(tmp_path: Path) -> None:
+    assert forget(tmp_path / "out", "--forget-user", "JSMITH") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_lines_of_queries_without_a_row_do_not_say_whose_they_are(tmp_path: Path) -> None:
+    """QUERY_HISTORY has more queries than ACCESS_HISTORY; their lines are kept for rows that come late."""
+    row = {**ROWS[0], "query_id": "kept", "user_name": "KEEP_ME", "query_start_time": "2026-03-02 10:00:00 +0000"}
+    lines = [
+        {"query_id": "kept", "end_time": "2026-03-02 10:00:01 +0000", "query_tag": "TAG_KEPT"},
+        {"query_id": "late", "end_time": "2026-03-02 10:00:01 +0000", "query_tag": "TAG_LATE"},
+        {"query_id": "early", "end_time": "2026-03-01 10:00:01 +0000", "query_tag": "TAG_EARLY"},
+        {"query_id": "no time", "query_tag": "TAG_NO_TIME"},
+    ]
+    given = exports.ndjson([row], tmp_path / "rows.ndjson"), exports.ndjson(lines, tmp_path / "lines.ndjson")
+    out = tmp_path / "out"
+    assert exports.export([given[0]], out, "--query-history", str(given[1]), "--update") == 0
+    assert words(out, "TAG_") == {"TAG_KEPT", "TAG_LATE", "TAG_EARLY", "TAG_NO_TIME"}
+    assert forget(out, "--forget-before", "2026-03-02") == 0
+    assert words(out, "TAG_") == {"TAG_KEPT", "TAG_LATE"}
+    other = {**row, "query_id": "other", "user_name": "FORGET_ME"}
+    assert exports.export([exports.ndjson([other], tmp_path / "rows.ndjson")], out, "--update") == 0
+    assert forget(out, "--forget-user", "FORGET_ME") == 0
+    assert words(out, "TAG_") == {"TAG_KEPT"}
+
+
+@pytest.mark.parametrize("options", [("--forget-user", "FORGET_ME"), ("--forget-before", "2026-03-02")])
+def test_a_store_with_forgotten_data_is_removed(options: tuple[str, ...], of_two_users: Path) -> None:
+    """``exporter serve`` and ``query`` find it beside DIR; it has the graph as it was."""
+    with stores.opened_store(of_two_users, lambda _: None) as store:
+        pass
+    assert forget(of_two_users, *options, "--dry-run") == 0
+    assert store.exists()
+    assert forget(of_two_users, *options) == 0
+    assert not store.exists()
+
+
+def test_the_store_of_a_replaced_export_is_removed_or_reported_if_in_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, out = exports.ndjson(ROWS, tmp_path / "rows.ndjson"), tmp_path / "out"
+    assert exports.export([rows], out) == 0
+    with stores.opened_store(out, lambda _: None) as store:
+        assert exports.export([rows], out, "--replace", "--force") == 0
+        assert f"{store} holds an earlier export: a server shows it" in capsys.readouterr().err
+        assert store.exists()
+    assert not store.exists()
+
+
+def test_what_is_left_is_what_an_export_without_the_user_says(of_two_users: Path, tmp_path: Path) -> None:
+    assert forget(of_two_users, "--forget-user", "FORGET_ME") == 0
+    rows = [{**ROWS[0], "query_id": f"KEEP_ME-{day}", "user_name": "KEEP_ME",
+             "query_start_time": f"2026-03-0{day} 10:00:00 +0000"} for day in (1, 2, 3)]  # fmt: skip
+    assert exports.export([exports.ndjson(rows, tmp_path / "left.ndjson")], tmp_path / "left") == 0
+    assert exports.triples(of_two_users) == exports.triples(tmp_path / "left")
+
+
+def test_days_are_forgotten(of_two_users: Path, tmp_path: Path) -> None:
+    assert forget(of_two_users, "--forget-before", "2026-03-02") == 0
+    assert sorted(path.name for path in (of_two_users / "events").iterdir()) == ["day=2026-03-02", "day=2026-03-03"]
+    rows = [{**ROWS[0], "query_id": f"{user}-{day}", "user_name": user,
+             "query_start_time": f"2026-03-0{day} 10:00:00 +0000"}
+            for user in ("KEEP_ME", "FORGET_ME") for day in (2, 3)]  # fmt: skip
+    assert exports.export([exports.ndjson(rows, tmp_path / "left.ndjson")], tmp_path / "left") == 0
+    assert exports.triples(of_two_users) == exports.triples(tmp_path / "left")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--forget-before", "yesterday"], "is not a day such as 2026-11-21"),
+        ([], "give the files, folders or table"),
+    ],
+)
+def test_what_cannot_be_forgotten_is_reported(
+    options: list[str], words: str, of_two_users: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert forget(of_two_users, *options) == 2
+    assert words in capsys.readouterr().err

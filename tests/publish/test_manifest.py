@@ -1,0 +1,146 @@
+"""``exporter validate DIR`` compares the files with the manifest, and names those that differ."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from exporter.cli import main
+from exporter.publish import manifest
+from exporter.system import folders
+from tests import exports
+from tests.input.bad_rows import GOOD
+from tests.publish.test_publication_steps import NEW, OLD, publish
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("manifest")
+    assert exports.export([exports.ndjson([GOOD], folder / "rows.ndjson")], folder / "out") == 0
+    return folder / "out"
+
+
+@pytest.fixture
+def out(exported: Path, tmp_path: Path) -> Path:
+    shutil.copytree(exported, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def change(path: Path) -> None:
+    """One byte, of the same size."""
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 1
+    path.write_bytes(content)
+
+
+def test_what_an_export_left_and_a_push_added_is_right(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (out / "push" / "backend").mkdir(parents=True)
+    (out / "push" / "backend" / "ledger.txt").touch()
+    assert main(["validate", str(out), "--by", "compiled"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda out: (out / "events/part-00000.ndjson").unlink(), "events/part-00000.ndjson: is missing"),
+        (lambda out: (out / "graph/part-00000.ttl").unlink(), "graph/part-00000.ttl: is missing"),
+        (lambda out: change(out / "events/part-00000.ndjson"), "events/part-00000.ndjson: has been changed"),
+        (lambda out: (out / "report.json").write_bytes(b""), "report.json: has 0 bytes, but"),
+        (lambda out: (out / "graph/part-00000.ttl").write_text("<a"), "graph/part-00000.ttl: has 2 bytes, but"),
+        (lambda out: (out / "graph/more.ttl").touch(), "graph/more.ttl: is not in manifest.json"),
+        (lambda out: (out / "manifest.json").unlink(), "manifest.json: is missing"),
+        (lambda out: (out / "manifest.json").write_text("{"), "manifest.json: is damaged"),
+        (lambda out: (out / "manifest.json").write_text('{"files": [1]}'), "manifest.json: is damaged"),
+    ],
+)
+def test_each_damage_is_named_and_exit_1(
+    damage: Callable[[Path], object], said: str, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damage(out)
+    assert main(["validate", str(out), "--by", "compiled", "--json"]) == 1
+    printed = capsys.readouterr()
+    assert f"exporter: {out}/{said}" in printed.err
+    assert "Traceback" not in printed.err
+    assert set(json.loads(printed.out)) == {"conforms", "violations", "results"}
+
+
+def test_all_damage_is_reported_at_once(out: Path) -> None:
+    for name in ("report.json", "shacl-report.ttl"):
+        change(out / name)
+    (out / "more").touch()
+    assert len(manifest.problems(out)) == 3
+
+
+def test_turtle_that_no_export_left_has_no_manifest(exported: Path, tmp_path: Path) -> None:
+    shutil.copytree(exported / "graph", tmp_path / "turtle")
+    assert main(["validate", str(tmp_path / "turtle"), "--by", "compiled"]) == 0
+    assert main(["validate", str(exported / "graph" / "part-00000.ttl"), "--by", "compiled"]) == 0
+
+
+def test_an_unchanged_file_of_an_update_is_not_read_again(out: Path, tmp_path: Path) -> None:
+    new, carried = tmp_path / "new", "events/part-00000.ndjson"
+    for name in (carried, "report.json"):
+        (new / name).parent.mkdir(parents=True, exist_ok=True)
+    os.link(out / carried, new / carried)
+    (new / "report.json").write_text("{}")
+    told = json.loads((out / "manifest.json").read_text())
+    for one in told["files"]:
+        one["sha256"] = "as the manifest has it"
+    (out / "manifest.json").write_text(json.dumps(told))
+    sums = {one["path"]: one["sha256"] for one in manifest.described(new, out)}
+    assert sums == {carried: "as the manifest has it", "report.json": hashlib.sha256(b"{}").hexdigest()}
+
+
+def test_a_folder_that_is_replaced_meanwhile_is_looked_at_again(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong, times = manifest._wrong, list[int]()
+
+    def replaced(*given: Any) -> str | None:
+        if not times:
+            times.append(1)
+            publish(out, NEW)
+        return wrong(*given)
+
+    monkeypatch.setattr(manifest, "_wrong", replaced)
+    assert manifest.problems(out) == []
+    assert (out / "events" / "part-00000.ndjson").read_text() == "new\n"
+
+
+def test_what_reads_several_files_reads_those_of_one_export(tmp_path: Path) -> None:
+    out, times = tmp_path / "out", list[int]()
+    publish(out, OLD)
+
+    def read() -> list[str]:
+        texts = [(out / "events" / "part-00000.ndjson").read_text()]
+        if not times:
+            times.append(1)
+            publish(out, {**NEW, "graph/part-00000.ttl": "new\n"})
+        return [*texts, (out / "graph" / "part-00000.ttl").read_text()]
+
+    assert folders.steady(out, read) == ["new\n", "new\n"]
+    times.clear()
+    with pytest.raises(FileNotFoundError):
+        folders.steady(out, (out / "nothing").read_text)
+
+
+def test_a_file_that_is_gone_with_the_old_export_is_no_error(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    publish(out, OLD)
+
+    def read() -> str:
+        path = out / "graph" / "part-00000.ttl"
+        if path.exists():
+            publish(out, NEW)
+            return path.read_text()
+        return "the new one has no graph"
+
+    assert folders.steady(out, read) == "the new one has no graph"
