@@ -115,13 +115,13 @@ class Timed(local.LocalEngine):
         self.said: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
 
-    def met(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
+    def shuffle(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
         name, begun = step.__name__, time.process_time()
         heard = sorted(itertools.chain.from_iterable(messages))
         self.sorting[name] += time.process_time() - begun
         return self._timed(heard, step, job)
 
-    def each(self, messages: list[Message], step: Step, job: ExportJob) -> list[Message]:
+    def map(self, messages: list[Message], step: Step, job: ExportJob) -> list[Message]:
         return self._timed(messages, step, job)
 
     def _timed(self, heard: list[Message], step: Step, job: ExportJob) -> list[Message]:

@@ -43,10 +43,10 @@ def test_every_package_is_in_the_table() -> None:
 def test_ranges_and_who_asks() -> None:
     program, extras = names(PROJECT["dependencies"]), PROJECT["optional-dependencies"]
     pages, tests = names(extras["serve"]), names(extras["test"])
-    askers = (("the program", program), ("the pages", pages), ("the tests", tests))
+    requesters = (("the program", program), ("the pages", pages), ("the tests", tests))
     for name, who in asked_for_by().items():
         said = {part.strip().strip("`") for part in ROWS[name][2].split(",")}
-        expected = who - {OURS} | {word for word, of in askers if name in of}
+        expected = who - {OURS} | {word for word, of in requesters if name in of}
         assert (name, said) == (name, expected)
         assert (name, ROWS[name][1].strip("`")) == (name, (program | pages).get(name, ""))
 

@@ -83,7 +83,7 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
     rows: int,
     memory: int = MEMORY,
 ) -> Answer:
-    """The answer of :func:`exporter.graph.ask.questions.answer`, within the limits; ``seconds`` count from when the
+    """The answer of :func:`exporter.ask.questions.answer`, within the limits; ``seconds`` count from when the
     graph is loaded. Raises UsageError where the limits do not suffice, and where the question is wrong.
     """
     try:

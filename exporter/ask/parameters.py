@@ -50,9 +50,9 @@ def error_message(error: SyntaxError) -> str:
     """Where the error is and what it is: the engine's own words if it has some, such as "Prefix not found", else the
     signs and keywords that could stand there. The classes of characters that it also lists are left out.
 
-    >>> told(SyntaxError("error at 1:29: expected one of Prefix not found, ['%'], ['_']"))
+    >>> error_message(SyntaxError("error at 1:29: expected one of Prefix not found, ['%'], ['_']"))
     'error at 1:29: Prefix not found'
-    >>> told(SyntaxError('error at 2:10: expected one of ",", ".", "}", [0 ..= 9]'))
+    >>> error_message(SyntaxError('error at 2:10: expected one of ",", ".", "}", [0 ..= 9]'))
     'error at 2:10: expected one of ",", ".", "}"'
     """
     found = _expected(str(error.msg))

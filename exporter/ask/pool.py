@@ -163,7 +163,7 @@ class Pool:
         self, name: str, params: Mapping[str, Sequence[str]], rows: int, *, of_page: bool = False, thing: str = ""
     ) -> Answer:
         """The answer to a named question; from the cache where it was asked before. ``of_page`` and ``thing``: as in
-        :func:`exporter.graph.ask.questions.ask`.
+        :func:`exporter.ask.questions.ask`.
         """
         values = tuple((key, tuple(values)) for key, values in sorted(params.items()))
         asked = Named(name, values, rows, self._seconds, of_page, thing)

@@ -1,4 +1,4 @@
-"""Answers the questions of one :class:`exporter.graph.ask.pool.Pool`, one after the other, in a process of its own that
+"""Answers the questions of one :class:`exporter.ask.pool.Pool`, one after the other, in a process of its own that
 can be ended at any time. Once the store is open, the process opens only the store's own files, and no connections.
 """
 

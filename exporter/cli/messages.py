@@ -39,7 +39,7 @@ def fault(error: Exception, left: str) -> str:
     first = (str(error).splitlines() or [""])[0][:300]
     told = visible(around or f"a fault of the program{left and f', {left}'}: {type(error).__name__}: {first}")
     log = sys.modules.get("exporter.engines.session")  # loaded only if Spark was used
-    said = log.said() if log else ""
+    said = log.log_hint() if log else ""
     if said:
         told += f"\n{said}"
     return told if around else f"{told}\nSet EXPORTER_DEBUG=1 to see where, and please report it."

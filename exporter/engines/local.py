@@ -81,26 +81,26 @@ def write_texts(messages: Iterable[Message], new: Publication, job: ExportJob, d
 class LocalEngine:
     """Messages are lists."""
 
-    def met(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
+    def shuffle(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
         return list(step(sorted(chain.from_iterable(messages)), job))
 
     def together(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
-        return self.met(messages, step, job)
+        return self.shuffle(messages, step, job)
 
-    def each(self, messages: list[Message], step: Step, job: ExportJob) -> list[Message]:
+    def map(self, messages: list[Message], step: Step, job: ExportJob) -> list[Message]:
         return list(step(messages, job))
 
-    def only(self, messages: list[Message], to: Sequence[str]) -> list[Message]:
+    def filter(self, messages: list[Message], to: Sequence[str]) -> list[Message]:
         wanted = frozenset(to)
         return [message for message in messages if message.to in wanted]
 
-    def kept(self, messages: list[Message], name: str) -> list[Message]:  # noqa: ARG002 - they are in memory
+    def persist(self, messages: list[Message], name: str) -> list[Message]:  # noqa: ARG002 - they are in memory
         return messages
 
     def output(self, step: Step) -> Step:
         return step
 
-    def stored(self, messages: Sequence[list[Message]], name: str) -> list[Message]:  # noqa: ARG002 - as above
+    def write_texts(self, messages: Sequence[list[Message]], name: str) -> list[Message]:  # noqa: ARG002 - as above
         return list(chain.from_iterable(messages))
 
     def counts(self, messages: list[Message]) -> Counts:

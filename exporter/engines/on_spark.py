@@ -89,7 +89,7 @@ def _partitions(spark: SparkSession, size: int | None) -> int:
 
 def _alone(engine: SparkEngine, came: DataFrame, job: ExportJob) -> tuple[Outcome, list[str]]:
     """Run the local engine in one task. Returns the outcome and the names under which texts are stored."""
-    stored = engine.stored([came.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
+    stored = engine.write_texts([came.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
     told = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
     bodies = {to: [bytes(row["body"]) for row in told if row["to"] == to] for to in (RESULT, TALLY)}
     return outcome(bodies[TALLY][0], bodies[RESULT]), [rounds.OUTPUTS]

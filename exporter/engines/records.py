@@ -40,7 +40,7 @@ _of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_HISTORY) -> DataFrame:
     """All records of a source of a view, with the columns ``file``, ``block``, ``unit``, ``text`` (bytes),
-    ``is_history``, ``is_record`` and ``is_aggregate`` as in :class:`exporter.steps.reading.Record`, and
+    ``is_history``, ``is_record`` and ``is_aggregate`` as in :class:`exporter.pipeline.read.Record`, and
     ``is_document``: whether the text has all rows of a file. Raises UsageError if the source or a required column does
     not exist.
     """

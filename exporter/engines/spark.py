@@ -21,7 +21,7 @@ from exporter import VERSIONS
 from exporter.engines import session
 from exporter.engines.local import seldom_collected
 from exporter.errors import UsageError
-from exporter.pipeline.messages import HOME_END, TALLY, Message, decode, is_text
+from exporter.pipeline.messages import BUCKET_END, TALLY, Message, decode, is_text
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.texts import pieces
 
@@ -92,20 +92,20 @@ class SparkEngine:
         self._partitions = partitions
         self._compression = "gzip" if compress else "none"
 
-    def met(self, messages: Sequence[DataFrame], step: Step, job: ExportJob) -> DataFrame:
-        home = F.substring_index("key", HOME_END, 1)
-        return _in_order(_union(messages).repartition(self._partitions, home), step, job)
+    def shuffle(self, messages: Sequence[DataFrame], step: Step, job: ExportJob) -> DataFrame:
+        bucket = F.substring_index("key", BUCKET_END, 1)
+        return _in_order(_union(messages).repartition(self._partitions, bucket), step, job)
 
     def together(self, messages: Sequence[DataFrame], step: Step, job: ExportJob) -> DataFrame:
         return _in_order(_union(messages).repartition(1), step, job)
 
-    def each(self, messages: DataFrame, step: Step, job: ExportJob) -> DataFrame:
+    def map(self, messages: DataFrame, step: Step, job: ExportJob) -> DataFrame:
         return messages.mapInArrow(partial(_carry, step, job), SCHEMA)
 
-    def only(self, messages: DataFrame, to: Sequence[str]) -> DataFrame:
+    def filter(self, messages: DataFrame, to: Sequence[str]) -> DataFrame:
         return messages.filter(F.col("to").isin(list(to)))
 
-    def kept(self, messages: DataFrame, name: str) -> DataFrame:
+    def persist(self, messages: DataFrame, name: str) -> DataFrame:
         path = f"{self._work}/{name}"
         # No dictionary: bodies are hardly ever equal, and looking for equal ones doubles the cost.
         options = {"compression": "lz4", "parquet.enable.dictionary": "false"}
@@ -115,7 +115,7 @@ class SparkEngine:
     def output(self, step: Step) -> Step:
         return partial(_in_pieces, step)
 
-    def stored(self, messages: Sequence[DataFrame], name: str) -> DataFrame:
+    def write_texts(self, messages: Sequence[DataFrame], name: str) -> DataFrame:
         """Texts are stored in folders ``to=OUTPUT`` below the name; the other messages beside them, in base64."""
         path = f"{self._work}/{name}"
         texts = _union(messages).select("to", F.col("body").cast("string").alias("value"))

@@ -72,7 +72,7 @@ _ROWS: Final = 20_000
 
 
 class LocalStore:
-    """:class:`exporter.engine.days.Store` for a DIR on this machine."""
+    """:class:`exporter.engines.updates.Store` for a DIR on this machine."""
 
     def __init__(self, new: Publication, job: ExportJob) -> None:
         self._new, self._job = new, job

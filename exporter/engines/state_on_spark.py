@@ -53,7 +53,7 @@ _FILE: Final = "([^/]+)/to=([^/]+)/[^/]+$"
 
 
 class SparkStore:
-    """:class:`exporter.engine.days.Store` for a DIR that Spark can reach."""
+    """:class:`exporter.engines.updates.Store` for a DIR that Spark can reach."""
 
     def __init__(self, spark: SparkSession, new: Publication, job: ExportJob) -> None:
         self._spark, self._new, self._job = spark, new, job
@@ -144,7 +144,7 @@ _LINES: Final = 10_000
 
 
 def write(changed: Changed[DataFrame], job: ExportJob, new: Publication, spark: SparkSession) -> None:
-    """Write the changes between the old DIR and the new one, as :func:`exporter.engine.changes.write` does."""
+    """Write the changes between the old DIR and the new one, as :func:`exporter.engines.changes.write` does."""
     folder, of = f"{new.work}/{FOLDER}", syntax(job)
     if of:
         before = _triples(spark, changed.before(new, "graph"), changed.said, of)

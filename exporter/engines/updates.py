@@ -20,7 +20,6 @@ from exporter.errors import UsageError
 from exporter.pipeline import rounds
 from exporter.pipeline.extract import exclude_quarantined
 from exporter.pipeline.messages import (
-    ASIDE,
     DATASET,
     ELEMENT,
     HELPERS,
@@ -30,6 +29,7 @@ from exporter.pipeline.messages import (
     OPEN,
     PLACE,
     PROFILE,
+    QUARANTINED_ROWS,
     QUERY,
     SNAPSHOT,
     TALLY,
@@ -153,7 +153,7 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     left = given.left.days
     done: Updated[Messages] = Updated(days=dict(left))
     with watch.stage("date"):
-        read = engine.kept(read, "read")
+        read = engine.persist(read, "read")
         new = _dated(engine, store, read, job, done)
     first = min(new, default=None)
     is_same = first is None and not done.is_anew
@@ -167,7 +167,7 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     _make(engine, store, job, todo, every, done, watch)
     with watch.stage("things"):
         said = store.latest(_named("things", done.days), texts_of(job))
-        stored = engine.stored([engine.each(said, engine.output(_as_they_are), job)], THINGS_DAY)
+        stored = engine.write_texts([engine.map(said, engine.output(_as_they_are), job)], THINGS_DAY)
         store.publish(stored, THINGS_DAY, THINGS_DAY)
     if given.changes:
         again = sorted({*done.made, *(day for day in left if day not in before)})
@@ -203,9 +203,9 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
         else:
             # The folders of the day's messages are written again.
             name = f"{day}late-{turns}"
-            results = [engine.kept(one, f"{name}-results-{at}") for at, one in enumerate(made[day].results)]
+            results = [engine.persist(one, f"{name}-results-{at}") for at, one in enumerate(made[day].results)]
             done.add_results(results, made[day].refused)
-            late += [engine.kept(one, f"{name}-{at}") for at, one in enumerate(made[day].quarantined)]
+            late += [engine.persist(one, f"{name}-{at}") for at, one in enumerate(made[day].quarantined)]
             todo.add(day)
         if earlier is not None:
             turns += 1
@@ -230,25 +230,25 @@ def _dated(
     """
     runs = [f"rows/{run:05d}" for run in range(1, job.run)]
     store.carry(f"state/{name}" for name in runs)
-    index = engine.each(store.load_of(runs, [INDEX], [read]), to_queries, job)
-    dated = engine.kept(engine.met([read, index], assign_days, job), "dated")
+    index = engine.map(store.load_of(runs, [INDEX], [read]), to_queries, job)
+    dated = engine.persist(engine.shuffle([read, index], assign_days, job), "dated")
     counts = engine.counts(dated)
     done.is_anew = bool(counts[MOVED]) or job.forgets
     if done.is_anew:
-        known = engine.each(store.load(runs, [*done.days, LINES]), to_queries, job)
+        known = engine.map(store.load(runs, [*done.days, LINES]), to_queries, job)
         if job.forget_asked:
-            users = engine.kept(engine.each(known, look_up, job), "users")
+            users = engine.persist(engine.map(known, look_up, job), "users")
             job = replace(job, forget_users=resolved(engine.counts(users).numbers, job))
-        stays = engine.kept(engine.met([known], forget, job), "stays")
-        dated = engine.kept(engine.met([read, stays], assign_days, job), "dated-anew")
+        stays = engine.persist(engine.shuffle([known], forget, job), "stays")
+        dated = engine.persist(engine.shuffle([read, stays], assign_days, job), "dated-anew")
         counts = engine.counts(dated)
         store.drop(f"state/{name}" for name in runs)
     new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
-    store.save([engine.only(dated, [*sorted(new), LINES, INDEX, PLACE])], f"rows/{job.run:05d}")
+    store.save([engine.filter(dated, [*sorted(new), LINES, INDEX, PLACE])], f"rows/{job.run:05d}")
     done.counts.join(counts)
     if counts["unreadable"] or counts["not_understood"]:
-        aside = engine.met([engine.only(dated, [PLACE, ASIDE, UNKNOWN])], engine.output(number), job)
-        stored = engine.stored([aside], "unreadable")
+        aside = engine.shuffle([engine.filter(dated, [PLACE, QUARANTINED_ROWS, UNKNOWN])], engine.output(number), job)
+        stored = engine.write_texts([aside], "unreadable")
         done.counts.join(engine.counts(stored))
         if counts["unreadable"]:
             store.publish(stored, "unreadable", f"run={job.run:05d}")
@@ -280,8 +280,8 @@ class _Day(Generic[Messages]):
         """
         engine, store, day, job = self._engine, self._store, self._day, self._job
         store_before = [one for one in sorted(done.days) if one < day]
-        due_now = engine.each(store.load(_named("open", store_before[-1:]), _DUE), due, job)
-        due_now = engine.kept(due_now, f"{day}due")
+        due_now = engine.map(store.load(_named("open", store_before[-1:]), _DUE), due, job)
+        due_now = engine.persist(due_now, f"{day}due")
         things = _named("things", store_before)
 
         def knew(others: Sequence[Messages]) -> Messages:
@@ -312,10 +312,10 @@ class _Day(Generic[Messages]):
             ) from refused
         if made.started is not None:
             return made, made.started
-        store.save([engine.each(engine.only(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"things/{day}")
+        store.save([engine.map(engine.filter(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"things/{day}")
         if made.counts["clones"]:
-            store.save([engine.only(made.made[0], [TALLY])], f"{_CLONES}/{day}")
-        left = [engine.each(engine.only(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
+            store.save([engine.filter(made.made[0], [TALLY])], f"{_CLONES}/{day}")
+        left = [engine.map(engine.filter(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
         store.save(left, f"open/{day}")
         for outputs, name in zip(made.outputs, made.names, strict=True):
             store.publish(outputs, name, f"day={day}")
@@ -331,14 +331,14 @@ class _Day(Generic[Messages]):
         engine, store, job, name = self._engine, self._store, self._job, f"{_PARENTS}/{self._day}"
         told = [*made.quarantined, *self._late]
         if made.counts[JOBS]:
-            told.append(engine.only(made.made[-1], [JOB]))
+            told.append(engine.filter(made.made[-1], [JOB]))
         if not (told or store.has(name)):
             return None
-        before = engine.kept(engine.each(store.load([name], [QUERY]), as_before, job), f"{self._day}parents-before")
-        now = [engine.each(one, as_parents, job) for one in told]
+        before = engine.persist(engine.map(store.load([name], [QUERY]), as_before, job), f"{self._day}parents-before")
+        now = [engine.map(one, as_parents, job) for one in told]
         index = store.load_of(self._runs(), [INDEX], [*now, before])
-        compared = engine.kept(
-            engine.met([*now, before, engine.each(index, to_queries, job)], compare, job), f"{self._day}compared"
+        compared = engine.persist(
+            engine.shuffle([*now, before, engine.map(index, to_queries, job)], compare, job), f"{self._day}compared"
         )
         store.drop([f"state/{name}"])
         if now:
@@ -353,13 +353,13 @@ class _Day(Generic[Messages]):
         """The rows of the day, the rows of parents on other days, and the lines of QUERY_HISTORY for both."""
         engine, job = self._engine, self._job
         runs, others_days = self._runs(), [one for one in every if one != self._day]
-        own = engine.kept(engine.each(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
-        asked = engine.each(own, asks_for_context, job)
+        own = engine.persist(engine.map(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
+        asked = engine.map(own, asks_for_context, job)
         others = self._store.load_of(runs, others_days, [asked])
         parents = self._store.load_of(_named(_PARENTS, others_days), [QUERY], [asked])
-        context = engine.kept(engine.each(others, as_context, job), f"{self._day}context")
-        lines = engine.each(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
-        late = [engine.each(one, exclude_quarantined, job) for one in self._late]
+        context = engine.persist(engine.map(others, as_context, job), f"{self._day}context")
+        lines = engine.map(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
+        late = [engine.map(one, exclude_quarantined, job) for one in self._late]
         return [own, context, parents, lines, self._store.load(runs, [PLACE]), *late]
 
 

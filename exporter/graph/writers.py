@@ -77,7 +77,7 @@ def context_of(classes: Iterable[NodeClass], prefixes: Mapping[str, str]) -> Con
 
 
 def jsonld_header(context: Context) -> str:
-    """The beginning of a document; :data:`FOOTER` ends it."""
+    """The beginning of a document; :data:`JSONLD_FOOTER` ends it."""
     return f'{{"@context": {json.dumps(context, ensure_ascii=False)},\n"@graph": ['
 
 
@@ -258,7 +258,7 @@ class Writer:
 
 def writer_of(name: str, base: str, graph: str | None = None) -> Writer:
     """The writer of a syntax, one of :data:`FORMATS`, for a graph below ``base``; ``graph``: for N-Quads only, the name
-    of the load (:func:`exporter.graph.load.load_iri`).
+    of the load (:func:`exporter.graph.store.load_iri`).
     """
     ending = FORMATS[name]
     if name == "turtle":

@@ -100,7 +100,7 @@ def _id(start: int, end: int, hash_: str | None, user: str, content: bytes) -> s
 def meaning(content: bytes) -> str:
     """A digest of what a row says about objects, however its JSON is written: the order of members and of elements,
     null and empty members, numbers and texts, and the forms of DDL properties do not matter. ``content``:
-    :attr:`exporter.rows.row.Row.content`.
+    :attr:`exporter.input.row.Row.content`.
     """
     return _meaning_of_short(content) if len(content) <= _SHORT else _meaning(content)
 

@@ -92,12 +92,12 @@ class ObjectKind:
     fields: Mapping[str, Kind]
 
 
-Kind: TypeAlias = "_Text | _Kept | ListKind | ObjectKind"
+Kind: TypeAlias = "_Text | _RawJson | ListKind | ObjectKind"
 
 
 def fitted(value: Value, column: int) -> Any:
     """The value of a structured column in the documented form, ready to be encoded as JSON. ``column``: its index in
-    :data:`exporter.rows.row.STRUCTURED`. Raises MisfitError if the types do not match.
+    :data:`exporter.input.row.STRUCTURED`. Raises MisfitError if the types do not match.
     """
     return _fitted(value, COLUMNS[column])
 
@@ -132,7 +132,7 @@ def _fitted(value: Value, kind: Kind) -> Any:
 
 
 def _in_text(value: Value) -> str | None:
-    """The same text that :func:`exporter.rows.documents.text` gives after decoding."""
+    """The same text that :func:`exporter.input.row.text` gives after decoding."""
     if isinstance(value, Number) and not value.digits.lstrip("-").isdecimal() and isfinite(float(value.digits)):
         return str(float(value.digits))
     return plain_text(value)
@@ -201,7 +201,7 @@ def _columns() -> tuple[Kind, ...]:
 
 
 COLUMNS: Final = _columns()
-"""The kinds of the columns in :data:`exporter.rows.row.STRUCTURED`."""
+"""The kinds of the columns in :data:`exporter.input.row.STRUCTURED`."""
 
 
 _SHORT: Final = 4 * 1024
@@ -215,7 +215,7 @@ _SPARE: Final = 100
 
 
 def fits(content: bytes) -> bool:
-    """Whether :func:`exporter.rows.documents.decode` can decode the content, here and where it is called later, and
+    """Whether :func:`exporter.input.row.decode` can decode the content, here and where it is called later, and
     the properties of its change have no damaged text.
     """
     return _look(content)[0]
@@ -343,7 +343,7 @@ def members_or_reason(text: str) -> Members | str:
 
 
 def content_of(columns: dict[str, Value]) -> bytes | Unreadable:
-    """The structured columns of a row as :attr:`exporter.rows.row.Row.content`, or the problems with their values."""
+    """The structured columns of a row as :attr:`exporter.input.row.Row.content`, or the problems with their values."""
     content: list[Any] = [None] * len(STRUCTURED)
     problems = []
     for name, value in columns.items():

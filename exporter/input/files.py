@@ -116,7 +116,9 @@ def _without_line_end(text: str) -> str:
 
 _VIEWS: Final = {columns: view for view, columns in REQUIRED.items()}
 NOT_UTF8: Final = "surrogateescape"
-"""Decode bytes that are not UTF-8 to single surrogates (:func:`exporter.rows.fitting.is_damaged` detects them)."""
+"""Decode bytes that are not UTF-8 to single surrogates (:func:`exporter.input.documented_form.is_damaged` detects
+them).
+"""
 REPLACED: Final = "\ufffd"
 """The character by which readers of CSV and Parquet replace such bytes."""
 DAMAGE: Final = "\\udcff"

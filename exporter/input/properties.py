@@ -79,7 +79,7 @@ _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _string: Final = msgspec.json.Decoder(str).decode
 Json = str
-"""The text of a JSON value in canonical form (:func:`exporter.rows.raw.raw_json`)."""
+"""The text of a JSON value in canonical form (:func:`exporter.input.json_reader.raw_json`)."""
 
 
 class Properties(Struct, gc=False):

@@ -2,8 +2,8 @@
 
 The JSON in a row's columns, as structs with the documented fields (view, "the fields in the JSON array").
 
-Unknown fields are ignored here, because Snowflake keeps adding new ones; :func:`exporter.rows.fits.unknown_members`
-finds them. A text may arrive as a number or a boolean:
+Unknown fields are ignored here, because Snowflake keeps adding new ones;
+:func:`exporter.input.documented_form.unknown_members` finds them. A text may arrive as a number or a boolean:
 :func:`text` converts it. A field of any other type raises an error, and the row is then read by the tolerant reader
 (:mod:`exporter.input.reading`).
 
@@ -151,7 +151,7 @@ class AgentDocument(Struct, rename="camel", gc=False):
 
 
 class Document(Struct, array_like=True, gc=False):
-    """The structured columns of a row, in the order of :data:`exporter.rows.row.STRUCTURED`."""
+    """The structured columns of a row, in the order of :data:`exporter.input.row.STRUCTURED`."""
 
     direct: list[DirectDocument | None] | None = None
     base: list[ReadDocument | None] | None = None
@@ -192,9 +192,9 @@ STRUCTURED: Final = (
 class Row(Struct, frozen=True, array_like=True, gc=False):
     """A row that can be read. ``start``: query_start_time, microseconds since 1970 in UTC. ``content``: a JSON array of
     the columns in :data:`STRUCTURED`, each in the documented form or null. ``additional_properties``,
-    ``invoker_identity``: JSON in canonical form (:func:`exporter.rows.raw.raw_json`). ``unknown_columns``: the columns
-    with content that this version does not know, as a JSON object in the order of their names; and by path the members
-    of objects that no document has, each with an array of its values. Texts are as in the row; blank texts and
+    ``invoker_identity``: JSON in canonical form (:func:`exporter.input.json_reader.raw_json`). ``unknown_columns``: the
+    columns with content that this version does not know, as a JSON object in the order of their names; and by path the
+    members of objects that no document has, each with an array of its values. Texts are as in the row; blank texts and
     sentinels are removed when facts are built.
 
     A row of AGGREGATE_ACCESS_HISTORY has ``calls``, the number of queries that it stands for, and ``interval_end``
@@ -239,7 +239,7 @@ def columns_of(text: str) -> dict[str, Raw]:
 
 
 def texts_of(text: str) -> dict[str, str | None]:
-    """The same with each value as text (:func:`exporter.rows.raw.text_of`); None for null."""
+    """The same with each value as text (:func:`exporter.input.json_reader.text_of`); None for null."""
     try:
         return {name: str(value) if isinstance(value, int) else value for name, value in _decode_plain(text).items()}
     except msgspec.ValidationError:
@@ -250,8 +250,9 @@ _in_column: Final = re.compile(rf"(?:{'|'.join(STRUCTURED)})(?:\[\]|\.)").match
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is the path of a member of a structured column (:func:`exporter.rows.fits.unknown_members`). A row
-    that filters or pseudonyms changed has these members as columns of this name.
+    """Whether a name is the path of a member of a structured column
+    (:func:`exporter.input.documented_form.unknown_members`). A row that filters or pseudonyms changed has these members
+    as columns of this name.
     """
     return _in_column(name) is not None
 

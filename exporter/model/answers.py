@@ -12,9 +12,10 @@ from msgspec import Struct, field
 
 SettingOfQuery = tuple[str, str | None, str, str | None, tuple[str, ...], tuple[str | None, ...]]
 """A setting: its change, column, property, element, and the names of the element; no names if it is unset. Last the
-value by each name (of a tag); empty if none has one. Grants are
-settings too (:func:`exporter.queries.grants.held_as`). Their names are the key of the granted object, and the places of
-the revokes that also end the grant (:func:`exporter.queries.grants.places`)."""
+value by each name (of a tag); empty if none has one. Grants are settings too
+(:func:`exporter.model.grants.setting_of_grant`). Their names are the key of the granted object, and the places of the
+revokes that also end the grant (:func:`exporter.model.grants.places`).
+"""
 Carried = tuple[str, SettingOfQuery, SettingOfQuery]
 """A setting that follows its renamed column: the query that made it, the setting before and after."""
 Spelled = tuple[str, str | None, str | None]

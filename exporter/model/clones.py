@@ -149,7 +149,7 @@ class Copies:
         """The state for the next day."""
         return self._moments, [one for _, one in sorted(self._copies.items())]
 
-    def hear(
+    def add(
         self, profile: Profile, passed: tuple[int, str], events: Iterable[Event] | None, copies: Iterable[Copy]
     ) -> None:
         """Record the clones that may still bring tables (None if that is no news), and the tables that they brought.

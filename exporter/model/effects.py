@@ -25,7 +25,7 @@ DROPS: Final = ("DROP", "UNDROP")
 """Operations that remove an object and restore it."""
 SettingKey = tuple[str, str | None, str, str]
 """Change key, column (None: the object itself), property, key of the tag or policy. For a grant, the last two are the
-result of :func:`exporter.queries.grants.held_as`."""
+result of :func:`exporter.model.grants.setting_of_grant`."""
 
 
 class Effect(Struct, frozen=True, gc=False):

@@ -122,7 +122,7 @@ class Setting(Struct, frozen=True, gc=False):
 class Grant(Struct, frozen=True, gc=False):
     """A grant or, with ``is_revoked``, a revoke. ``privilege``: in upper case; it holds on ``thing``, or on all objects
     of the domain ``on_all`` in ``thing``. None: ``thing`` itself is granted (a role, or a share to an account).
-    ``grantee``: None in a revoke means all accounts. A revoked privilege can be :data:`exporter.queries.grants.ANY`.
+    ``grantee``: None in a revoke means all accounts. A revoked privilege can be :data:`exporter.model.grants.ANY`.
     """
 
     privilege: str | None

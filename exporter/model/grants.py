@@ -88,7 +88,7 @@ def is_of_several(revoked: str) -> bool:
 
 
 def takes_back(revoked: str, held: str, covered: Iterable[str]) -> bool:
-    """Whether a revoke ends a grant (both as property names of :func:`held_as`). ``covered``: the result of
+    """Whether a revoke ends a grant (both as property names of :func:`setting_of_grant`). ``covered``: the result of
     :func:`places` for the grant. The privilege must be the same or all, the object the same or covered by an ON ALL.
     """
     one, other = _parts(revoked), _parts(held)

@@ -139,7 +139,7 @@ KNOWN_DOMAINS: Final = frozenset(
         *("PRIVACY POLICY", "FEATURE POLICY", "STORAGE LIFECYCLE POLICY"),
     }
 )
-"""In normal form (:func:`exporter.queries.identifiers.normal_domain`)."""
+"""In normal form (:func:`exporter.model.identifiers.normal_domain`)."""
 LONGEST: Final = 80
 """Longest name in the results, in characters."""
 _ARRAYS: Final = tuple(zip(STRUCTURED[:6], documents.Document.__struct_fields__[:6], strict=True))

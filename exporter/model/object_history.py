@@ -1,4 +1,4 @@
-"""The story of an object: it receives the mentions of the object in order of time and answers the queries.
+"""The version history of an object: it receives the mentions of the object in order of time and answers the queries.
 
 One PROV entity per table would be invalid: two writes would generate it twice, and an INSERT from a table into itself
 would derive it from itself. So a query makes a new version of an object if it writes, creates, replaces or restores it,
@@ -10,7 +10,7 @@ query does not read what it writes itself.
 A version that writes some columns leaves the others unchanged. So columns have their own versions, one for each version
 of the object that wrote the column, in a chain that begins when the object is created.
 
-The state of a story is bounded by its object (its columns, names, settings), not by the number of mentions.
+The state of a version history is bounded by its object (its columns, names, settings), not by the number of mentions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
 
 class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
     """The mention of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
-    :class:`exporter.queries.effects.Effect`. ``renamed``: former names of columns; ``carries``: their renames.
+    :class:`exporter.model.effects.Effect`. ``renamed``: former names of columns; ``carries``: their renames.
     ``written``: columns, and whether they are new. ``lost``: columns that are dropped.
     """
 
@@ -75,7 +75,7 @@ class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
 
 
 class ObjectAnswer(Struct, array_like=True, gc=False):
-    """One answer of an object to a query, a part of :class:`exporter.things.answers.Answers`."""
+    """One answer of an object to a query, a part of :class:`exporter.model.answers.Answers`."""
 
     object_key: str
     state: str | None = None
@@ -89,7 +89,7 @@ class ObjectAnswer(Struct, array_like=True, gc=False):
 
 
 class SavedHistory(Struct, array_like=True, gc=False):
-    """The state of a story at the end of a day, from which the next day continues."""
+    """The state of a version history at the end of a day, from which the next day continues."""
 
     first: str | None
     made: Requester | None
@@ -114,8 +114,8 @@ class SavedHistory(Struct, array_like=True, gc=False):
 
 
 class VersionHistory:
-    """The story of the object ``key``. Pass :class:`Started` and :class:`Ended` in order of time, then call
-    :meth:`told`.
+    """The version history of the object ``key``. Pass :class:`UseAtStart` and :class:`UseAtEnd` in order of time, then
+    call :meth:`told`.
     """
 
     def __init__(self, key: str) -> None:
@@ -139,41 +139,41 @@ class VersionHistory:
 
     # --- the start of a query -----------------------------------------------------------------------------------------
 
-    def starts(self, asker: Requester, at: int, said: UseAtStart) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    def starts(self, requester: Requester, at: int, said: UseAtStart) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Answers to this query, and later answers to earlier ones. ``at``: its start (microseconds since 1970)."""
-        self._first = self._first or asker.query_id
+        self._first = self._first or requester.query_id
         if said.names:
-            self._names.hear(at, said.names)
+            self._names.add(at, said.names)
         for setting in said.settings:
-            yield from self._tell(self._holding.set(asker, at, setting))
+            yield from self._tell(self._holding.set(requester, at, setting))
         if said.reads or said.columns:
             state = self._touched(self._in_force())
             columns = {column: self._column(column) for column in said.columns}
-            yield asker, ObjectAnswer(self.key, state, columns or None, life=self._life)
+            yield requester, ObjectAnswer(self.key, state, columns or None, life=self._life)
         if said.shows is not None:
-            self._sources.sees(said.shows, asker.query_id, at, self._in_force())
+            self._sources.sees(said.shows, requester.query_id, at, self._in_force())
 
     def _tell(self, over: Iterable[Over]) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Answers to the queries whose settings have ended."""
-        for asker, setting, until in over:
-            yield asker, ObjectAnswer(self.key, settings=[(setting, until)])
+        for requester, setting, until in over:
+            yield requester, ObjectAnswer(self.key, settings=[(setting, until)])
 
     # --- the end of a query -------------------------------------------------------------------------------------------
 
-    def ends(self, asker: Requester, at: int, done: UseAtEnd) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    def ends(self, requester: Requester, at: int, done: UseAtEnd) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """The same for its changes: columns are renamed, the object is dropped, a version is made, columns written."""
-        self._first = self._first or asker.query_id
+        self._first = self._first or requester.query_id
         columns = {column: self._column(column) for column in done.renamed}
         self._life += _begins_anew(done, is_dropped=self._dropped is not None)
         if columns:
             self._touched(self._in_force())
         yield from self._tell(self._holding.lose(done.lost, at))
-        over, carried = self._holding.rename(asker, at, done.carries)
+        over, carried = self._holding.rename(requester, at, done.carries)
         yield from self._tell(over)
         if carried:
-            yield asker, ObjectAnswer(self.key, carried=carried)
+            yield requester, ObjectAnswer(self.key, carried=carried)
         if done.drops:
-            yield from self._drop(asker, at)
+            yield from self._drop(requester, at)
         prior = None
         if done.makes:
             yield from self._next(Ending(until=at))
@@ -181,40 +181,40 @@ class VersionHistory:
                 self._sources.ends(at, creates=True)
             elif self._dropped is not None:
                 self._sources.is_restored()
-            yield from self._tell(self._holding.make(asker, at, creates=done.creates))
+            yield from self._tell(self._holding.make(requester, at, creates=done.creates))
             anew = done.creates or done.empties
             prior = None if anew else self._touched(self._last_made or self._initial())
-            self._make(asker, anew=anew)
+            self._make(requester, anew=anew)
         self._lost.update(done.renamed, done.lost)
         priors = {}
         for column, is_new in done.written:
             self._lost.discard(column)
-            is_kept = not (is_new or self._last_created == asker.query_id)
-            before = self._write(asker.query_id, column, is_kept=is_kept)
+            is_kept = not (is_new or self._last_created == requester.query_id)
+            before = self._write(requester.query_id, column, is_kept=is_kept)
             if is_kept:
                 priors[column] = before
         if columns or prior or priors:
-            yield asker, ObjectAnswer(self.key, None, columns or None, prior, priors or None)
+            yield requester, ObjectAnswer(self.key, None, columns or None, prior, priors or None)
 
-    def _drop(self, asker: Requester, at: int) -> Iterator[tuple[Requester, ObjectAnswer]]:
-        self._holding.drop(asker, at)
+    def _drop(self, requester: Requester, at: int) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        self._holding.drop(requester, at)
         self._sources.ends(at)
         state = self._touched(self._in_force())
-        yield from self._next(Ending(at, asker.query_id, at))
+        yield from self._next(Ending(at, requester.query_id, at))
         if not state.startswith("version/"):
-            self._unrecorded[state] = Ending(None, asker.query_id, at)
-        self._made, self._dropped = None, asker.query_id
+            self._unrecorded[state] = Ending(None, requester.query_id, at)
+        self._made, self._dropped = None, requester.query_id
 
     def _next(self, ending: Ending) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """The answer to the query that made the version in force: how it ended."""
         if self._made is not None:
             yield self._made, ObjectAnswer(self.key, ending=ending)
 
-    def _make(self, asker: Requester, *, anew: bool) -> None:
-        self._made, self._dropped = asker, None
-        self._last_made = _version(asker.query_id)
+    def _make(self, requester: Requester, *, anew: bool) -> None:
+        self._made, self._dropped = requester, None
+        self._last_made = _version(requester.query_id)
         if anew:
-            self._last_created = asker.query_id
+            self._last_created = requester.query_id
             self._columns = {}
             self._lost = set()
 
@@ -278,8 +278,8 @@ class VersionHistory:
         unwritten = {(column, self._chain()) for column in columns if column not in self._columns}
         return list(self.copies.inferred(self._taken, unwritten | self._unrecorded_columns))
 
-    def chapter(self) -> SavedHistory:
-        """The present state of the story, from which :meth:`going_on` continues."""
+    def saved_history(self) -> SavedHistory:
+        """The present state of the version history, from which :meth:`continued` continues."""
         return SavedHistory(
             self._first,
             self._made,
@@ -299,13 +299,13 @@ class VersionHistory:
             self._sources.created,
         )
 
-    def going_on(self, before: SavedHistory) -> None:
+    def continued(self, before: SavedHistory) -> None:
         """Continue from a chapter. To be called before any mention."""
         self._first, self._made, self._dropped = before.first, before.made, before.dropped
         self._last_made, self._last_created, self._columns = before.last_made, before.last_created, before.columns
         self._holding = SettingsInForce(before.held, before.drops)
         for element, drops in before.drops_of_elements.items():
-            self._holding.hear(element, drops, before.taken_elements.get(element))
+            self._holding.add(element, drops, before.taken_elements.get(element))
         self._taken = before.taken
         self._unrecorded, self._unrecorded_columns = before.unrecorded, set(before.unrecorded_columns)
         self._names = Names(before.names)
@@ -315,7 +315,7 @@ class VersionHistory:
 
     def hears_of(self, element: str, drops: list[Drop], taken: Take | None) -> None:
         """Record when a tag or policy that is set on the object was dropped, and who took its name."""
-        self._holding.hear(element, drops, taken)
+        self._holding.add(element, drops, taken)
 
     def is_taken(self, take: Take | None) -> None:
         """Record who took the object's name after all that is known of it; None if that is not so any more."""
@@ -338,7 +338,7 @@ class VersionHistory:
         return self._initial(), _by_take(self._taken)
 
     def told(self, seen: dict[str, tuple[int, int]]) -> ObjectHistory:
-        """The result of the story. ``seen``: name -> first and last time it was seen on the object."""
+        """The result of the version history. ``seen``: name -> first and last time it was seen on the object."""
         taken = None if self._taken is None else self._taken[0]
         return ObjectHistory(
             self._names.told(seen, taken, None if self._dropped is None else self._holding.dropped),

@@ -31,7 +31,9 @@ SettingKey = tuple[str | None, str, str | None]
 
 
 class Requester(NamedTuple):
-    """A query that mentions an object. ``address``: where its answers are sent; the story does not interpret it."""
+    """A query that mentions an object. ``address``: where its answers are sent; the version history does not interpret
+    it.
+    """
 
     query_id: str
     address: str
@@ -40,7 +42,7 @@ class Requester(NamedTuple):
 class SettingInForce(NamedTuple):
     """A setting in force: the query that made it, the setting, its time (microseconds since 1970)."""
 
-    asker: Requester
+    requester: Requester
     said: SettingOfQuery
     since: int
 
@@ -64,19 +66,19 @@ class SettingsInForce:
         """
         return list(self._held.values()), self._drops, self._of_elements, self._taken
 
-    def hear(self, element: str, drops: Iterable[Drop], taken: Take | None = None) -> None:
+    def add(self, element: str, drops: Iterable[Drop], taken: Take | None = None) -> None:
         """Record all known drops and UNDROPs of a tag or policy, in order of time, and who took its name."""
         self._of_elements[element] = list(drops)
         self._taken.pop(element, None)
         if taken is not None:
             self._taken[element] = taken
 
-    def set(self, asker: Requester, at: int, setting: SettingOfQuery) -> Iterator[Over]:
+    def set(self, requester: Requester, at: int, setting: SettingOfQuery) -> Iterator[Over]:
         """Apply a setting. Gives the settings that it ends."""
         for key in self._replaced(setting):
             yield self._end(key, at)
         if setting[4]:
-            self._held[setting[1:4]] = SettingInForce(asker, setting, at)
+            self._held[setting[1:4]] = SettingInForce(requester, setting, at)
 
     def _replaced(self, setting: SettingOfQuery) -> list[SettingKey]:
         """The settings that this one replaces; several if all privileges, or grants on all objects, are revoked."""
@@ -91,7 +93,7 @@ class SettingsInForce:
         for key in [key for key in self._held if key[0] in lost]:
             yield self._end(key, at)
 
-    def rename(self, asker: Requester, at: int, renames: Iterable[Rename]) -> tuple[list[Over], list[Carried]]:
+    def rename(self, requester: Requester, at: int, renames: Iterable[Rename]) -> tuple[list[Over], list[Carried]]:
         """Apply the rename of columns: their settings end, and hold from then on under the new names. Gives both. What
         does not hold because its tag or policy is dropped is not carried.
         """
@@ -104,24 +106,24 @@ class SettingsInForce:
         for held, (_, new, change) in zip(before, kept, strict=True):
             said: SettingOfQuery = (change, new, *held.said[2:])
             over += [self._end(key, at) for key in [said[1:4]] if key in self._held]
-            self._held[said[1:4]] = SettingInForce(asker, said, at)
-            carried.append((held.asker.query_id, held.said, said))
+            self._held[said[1:4]] = SettingInForce(requester, said, at)
+            carried.append((held.requester.query_id, held.said, said))
         return over, carried
 
-    def drop(self, asker: Requester, at: int) -> None:
+    def drop(self, requester: Requester, at: int) -> None:
         """Record that the object is dropped."""
-        self._drops.append((at, asker.query_id, "DROP"))
+        self._drops.append((at, requester.query_id, "DROP"))
 
     @property
     def dropped(self) -> int | None:
         """When the object was dropped last, None if it was not dropped since its last version."""
         return self._drops[-1][0] if self._drops else None
 
-    def make(self, asker: Requester, at: int, *, creates: bool) -> Iterator[Over]:
+    def make(self, requester: Requester, at: int, *, creates: bool) -> Iterator[Over]:
         """Apply a new version after a drop. If it is created anew, gives the former settings, which end."""
         if creates and self._drops:
             for key, held in list(self._held.items()):
-                if held.asker != asker and _dropped(self._drops, held.since, at) is not None:
+                if held.requester != requester and _dropped(self._drops, held.since, at) is not None:
                     yield self._end(key, at)
         self._drops = []
 
@@ -129,17 +131,17 @@ class SettingsInForce:
         """The settings that do not hold now because of a drop, but may hold again after an UNDROP; or because another
         object took the name of this one (``taken``), or of the tag or policy, but may hold if that one is shown again.
         """
-        for asker, said, since in self._held.values():
+        for requester, said, since in self._held.values():
             takes = (taken, self._taken.get(said[3] or ""))
             ends = [self._dropped(said, since), *(take[0] for take in takes if take is not None and take[0] >= since)]
             until = min((end for end in ends if end is not None), default=None)
             if until is not None:
-                yield asker, said, until
+                yield requester, said, until
 
     def _end(self, key: SettingKey, at: int) -> Over:
-        asker, said, since = self._held.pop(key)
+        requester, said, since = self._held.pop(key)
         until = self._dropped(said, since, at)
-        return asker, said, at if until is None else until
+        return requester, said, at if until is None else until
 
     def _dropped(self, said: SettingOfQuery, since: int, until: int | None = None) -> int | None:
         """When the setting ended because the object or its tag or policy was dropped; None if it did not."""
@@ -179,7 +181,7 @@ class Names:
             return max((after, name) for name, after in self._pending.items())[1], self._at
         return (self._held[-1][0], self._held[-1][2]) if self._held else None
 
-    def hear(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
+    def add(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
         if at != self._at:
             self._settle()
             self._at = at
@@ -242,7 +244,7 @@ NEVER: Final = -(1 << 62)
 
 
 class Event(NamedTuple):
-    """A schema or database is made, dropped, restored or renamed (:class:`exporter.queries.clones.Remade`) by a query:
+    """A schema or database is made, dropped, restored or renamed (:class:`exporter.model.clones.Remade`) by a query:
     its end, id and start (microseconds since 1970). Events sort by their end.
     """
 
@@ -256,7 +258,7 @@ class Event(NamedTuple):
 
 
 class Profile(Struct, gc=False):
-    """The attributes of an object in all rows, independent of order (:class:`Life` has what depends on time).
+    """The attributes of an object in all rows, independent of order (:class:`ObjectHistory` has what depends on time).
 
     Sets of all values in the rows: ``domains``, ``signatures``, ``data_types``, ``stage_kinds``, ``locations``,
     ``accounts`` (the row's accountName). ``names``: name -> first and last time it was seen on the object (microseconds

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 Named = tuple[tuple[str, ...], tuple[str | None, ...]]
-"""The names and the values of an element, the last parts of :data:`exporter.things.holding.Said`."""
+"""The names and the values of an element, the last parts of :data:`exporter.model.object_state.Said`."""
 
 
 def uses_in_time(facts: QueryFacts) -> list[tuple[str, UseAtStart, UseAtEnd | None]]:

@@ -42,7 +42,7 @@ Values = dict[AttributeValue, None] | tuple[()]
 
 
 class ObjectUse(Struct, gc=False):
-    """What one query says about an object: the fields of :class:`exporter.things.lives.Profile`, without times.
+    """What one query says about an object: the fields of :class:`exporter.model.object_state.Profile`, without times.
     ``changes``: whether the query writes or changes the object; ``effect``: what it does to it.
     """
 
@@ -121,7 +121,7 @@ def _made(content: Content) -> ObjectUses:
     return ObjectUses(each, names, _around(names))
 
 
-def _done(content: Content, said: _Each) -> None:
+def _done(content: Content, said: _UsesByKey) -> None:
     for key, one in remade(content):
         said[key].remade = _with(said[key].remade, one)
     for key, effect in effects(content).items():

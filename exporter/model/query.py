@@ -54,7 +54,7 @@ _IDENTITY: Final = ("name", "signature", "data_type", "account")
 
 
 def content_of(content: bytes) -> Content:
-    """What the statement of one row did. ``content``: :attr:`exporter.rows.row.Row.content`. Rows share the result.
+    """What the statement of one row did. ``content``: :attr:`exporter.input.row.Row.content`. Rows share the result.
 
     Raises msgspec.DecodeError if the content does not have the documented form.
     """

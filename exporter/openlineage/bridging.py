@@ -2,7 +2,7 @@
 
 :func:`step_of` is what one query does to helpers. :class:`Helpers` receives the steps of an account in the order of
 their ends, and says for each query which helpers its event leaves out, and what it has in their place (a
-:class:`exporter.things.answers.Bridge`).
+:class:`exporter.model.answers.Bridge`).
 
 A helper is bridged from its CREATE or REPLACE on record to its DROP, RENAME or SWAP. Each query that fills it adds the
 sources of its columns; a query that reads it gets those that were there at its start. If the row of a query that fills

@@ -151,12 +151,12 @@ _NO_FATE: Final = (0, "", "", "", "")
 
 
 class DatasetProfile(Struct, gc=False):
-    """What objects give for the dataset that they are. ``is_seen``: whether rows show it under its name;
-    ``is_shown``: whether one of its objects is no helper; ``columns``:
-    of all its objects; ``things``: the objects by key; ``left``: object key -> whether the object was renamed and then
-    seen under another name; ``fate``: the latest :data:`exporter.things.lives.Fate` of all its objects, with namespace
-    and name of the former dataset; ``holder``: when its object was last seen under the name, and the object's key, of
-    the object that had it last; ``comment``: this object's, empty for none. The others: see :data:`DatasetKey`.
+    """What objects give for the dataset that they are. ``is_seen``: whether rows show it under its name; ``is_shown``:
+    whether one of its objects is no helper; ``columns``: of all its objects; ``things``: the objects by key; ``left``:
+    object key -> whether the object was renamed and then seen under another name; ``fate``: the latest
+    :data:`exporter.model.object_state.Fate` of all its objects, with namespace and name of the former dataset;
+    ``holder``: when its object was last seen under the name, and the object's key, of the object that had it last;
+    ``comment``: this object's, empty for none. The others: see :data:`DatasetKey`.
     """
 
     account: str
@@ -177,7 +177,7 @@ class DatasetProfile(Struct, gc=False):
         """What all objects of this dataset have in common."""
         return self.account, self.namespace, self.name, self.is_dataset
 
-    def hear(self, other: DatasetProfile) -> None:
+    def add(self, other: DatasetProfile) -> None:
         """Adds what other objects give for the same dataset; the order does not matter."""
         self.is_seen |= other.is_seen
         self.is_shown |= other.is_shown

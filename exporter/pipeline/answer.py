@@ -81,59 +81,61 @@ _read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
 
 def answer(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The answers and nodes of things. Messages for other receivers pass through."""
-    saying, around = NodeWriter(job), ToObjects(job)
+    node_writer, around = NodeWriter(job), ToObjects(job)
     for to, key, group in by_key(messages):
         if to == OBJECT:
-            yield from _object(key, group, job, saying, around)
+            yield from _object(key, group, job, node_writer, around)
         elif to in THINGS:
             every = dict.fromkeys(group)
             if job.day:
                 yield from map(snapshot, every)
             said = list(_NODES[to](key, iter(every), job))
-            yield from saying.of_thing(to, key, said)
+            yield from node_writer.of_thing(to, key, said)
         else:
             yield from group
-    yield saying.tally.message()
+    yield node_writer.tally.message()
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
 
 
 def _object(
-    key: str, group: Iterator[Message], job: ExportJob, saying: NodeWriter, around: ToObjects
+    key: str, group: Iterator[Message], job: ExportJob, node_writer: NodeWriter, around: ToObjects
 ) -> Iterator[Message]:
     account, object_key = parts(key)
-    story, heard = VersionHistory(object_key), _Received()
+    version_history, heard = VersionHistory(object_key), _Received()
     for message in group:
         if rank(message) == MENTION:
-            heard.pass_clones(story, message)
-            yield from heard.replies(job, saying.tally)
-            for told in _answers(account, _told(story, message)):
+            heard.pass_clones(version_history, message)
+            yield from heard.replies(job, node_writer.tally)
+            for told in _answers(account, _told(version_history, message)):
                 yield later(told) if is_later(told.key, job.day) else told
         else:
-            heard.hear(message, story)
-    heard.pass_clones(story, None)
-    yield from heard.replies(job, saying.tally)
+            heard.add(message, version_history)
+    heard.pass_clones(version_history, None)
+    yield from heard.replies(job, node_writer.tally)
     profile = heard.known.profile
-    life = story.told(profile.names)
+    life = version_history.told(profile.names)
     life.same_names = sorted(heard.same_names)
     life.is_helper = helpers.is_helper(profile, job.openlineage)
     iris = Iris(account, job.account, job.base)
-    over, taken = list(story.over()), story.taken_state()
+    over, taken = list(version_history.over()), version_history.taken_state()
     if taken is not None and not job.day:
         life.unrecorded[taken[0]] = taken[1]
-    said = list(nodes.of_object(profile, life, iris)) if saying.is_asked else []
-    copied = list(copies(profile, story.inferred(profile.columns), iris))
+    said = list(nodes.of_object(profile, life, iris)) if node_writer.is_asked else []
+    copied = list(copies(profile, version_history.inferred(profile.columns), iris))
     if job.day:
-        passing = list(chain.from_iterable(ended(asker.query_id, [one], iris) for asker, one in over))
+        passing = list(chain.from_iterable(ended(requester.query_id, [one], iris) for requester, one in over))
         if taken is not None:
             passing += unrecorded(object_key, ObjectHistory(unrecorded=dict([taken])), iris)
         passing += copied
-        yield from _of_day(key, said, passing, heard, _Before(story.chapter(), profile, life.same_names), saying)
+        yield from _of_day(
+            key, said, passing, heard, _Before(version_history.saved_history(), profile, life.same_names), node_writer
+        )
     else:
         yield from _answers(account, over)
         said += copied
-        yield from saying.of_thing(OBJECT, key, said)
+        yield from node_writer.of_thing(OBJECT, key, said)
     yield from around.of_object(key, said)
     if job.catalog:
         yield from of_object(entry(profile, life))
@@ -148,13 +150,13 @@ def _answers(account: str, told: Iterable[tuple[Requester, ObjectAnswer]]) -> It
 
 
 def _of_day(  # noqa: PLR0913, PLR0917 - the state and nodes of an object
-    key: str, said: list[Node], over: list[Node], heard: _Heard, now: _Before, saying: NodeWriter
+    key: str, said: list[Node], over: list[Node], heard: _Received, now: _Before, node_writer: NodeWriter
 ) -> Iterator[Message]:
     """The nodes of an object on a day. Lasting statements are written once. Statements that may change are kept in the
     snapshot and written on the last day. ``over``: ends of settings by a drop, which an UNDROP may revert.
     """
-    refused, last, passing = saying.of_day(OBJECT, key, *nodes.lasting(said))
-    passing += saying.more(over)
+    refused, last, passing = node_writer.of_day(OBJECT, key, *nodes.lasting(said))
+    passing += node_writer.more(over)
     yield from refused
     now.said = blake2b(b"".join(one.body for one in last), digest_size=16).digest()
     if now.said != heard.said:
@@ -164,15 +166,15 @@ def _of_day(  # noqa: PLR0913, PLR0917 - the state and nodes of an object
     yield snapshot(Message(OBJECT, key, order(BEFORE), encode(now)))
 
 
-def _told(story: VersionHistory, message: Message) -> Iterator[tuple[Requester, ObjectAnswer]]:
+def _told(version_history: VersionHistory, message: Message) -> Iterator[tuple[Requester, ObjectAnswer]]:
     started, ended = _read_mention(message.body)
     at, query = time_and_query(message.order)
-    asker = Requester(*asked(query))
-    story.passed = at, asker.query_id
+    requester = Requester(*asked(query))
+    version_history.passed = at, requester.query_id
     if started is not None:
-        yield from story.starts(asker, at, started)
+        yield from version_history.starts(requester, at, started)
     if ended is not None:
-        yield from story.ends(asker, at, ended)
+        yield from version_history.ends(requester, at, ended)
 
 
 def _take(decoded: list[int | str] | None) -> Take | None:
@@ -183,7 +185,7 @@ def _take(decoded: list[int | str] | None) -> Take | None:
 class _Before(Struct, array_like=True, gc=False):
     """The state of an object at the end of the day before. ``said``: a digest of the nodes that were written."""
 
-    chapter: SavedHistory
+    saved_history: SavedHistory
     profile: Profile
     same_names: list[str]
     said: bytes = b""
@@ -205,11 +207,11 @@ class _Received:
         self.clones: list[Event] | None = None
         self.copies: list[Copy] = []
 
-    def hear(self, message: Message, story: VersionHistory) -> None:
+    def add(self, message: Message, version_history: VersionHistory) -> None:
         what = rank(message)
         if what == BEFORE:
             before = _read_before(message.body)
-            story.going_on(before.chapter)
+            version_history.continued(before.saved_history)
             self.known = Known(before.profile, set(), set())
             self.same_names.update(before.same_names)
             self.said = before.said
@@ -222,29 +224,29 @@ class _Received:
             self.same_names.update(decode(message.body))
         elif what == DROPS:
             element, drops, taken = decode(message.body)
-            story.hears_of(element, [tuple(one) for one in drops], _take(taken))
+            version_history.hears_of(element, [tuple(one) for one in drops], _take(taken))
         elif what == TAKEN:
-            story.is_taken(_take(decode(message.body)))
+            version_history.is_taken(_take(decode(message.body)))
         elif what == CLONES:
             self.clones = [*(self.clones or ()), *_read_events(message.body)]
         elif what == COPIES:
             self.copies.append(read_copy(message.body))
 
-    def pass_clones(self, story: VersionHistory, before: Message | None) -> None:
-        """Let the story pass by the CLONEs that began before a mention; by all if None."""
+    def pass_clones(self, version_history: VersionHistory, before: Message | None) -> None:
+        """Let the version history pass by the CLONEs that began before a mention; by all if None."""
         if self.clones is not None or self.copies:
-            story.copies.hear(self.known.profile, story.passed, self.clones, self.copies)
+            version_history.copies.add(self.known.profile, version_history.passed, self.clones, self.copies)
             self.clones, self.copies = None, []
-        if story.copies.due:
+        if version_history.copies.due:
             if before is None:
-                story.passes(None)
+                version_history.passes(None)
             else:
                 at, query = time_and_query(before.order)
-                story.passes((at, asked(query)[0]))
+                version_history.passes((at, asked(query)[0]))
 
     def replies(self, job: ExportJob, tally: Tally) -> Iterator[Message]:
-        """Send the dataset for each spelling of the object to each home with queries that mention it, once."""
-        if self._replied or not job.events or not (self.known.homes or self.known.parents):
+        """Send the dataset for each spelling of the object to each bucket with queries that mention it, once."""
+        if self._replied or not job.events or not (self.known.buckets or self.known.parents):
             return
         self._replied = True
         profile = self.known.profile
@@ -258,9 +260,9 @@ class _Received:
             tally.count("helpers")
         body = encode((profile.key, told, signs))
         account = profile.account
-        for home in sorted(self.known.homes):
-            named = Message(NAMED_FOR_QUERY, within(account, home), order(0, job.until), body)
-            yield later(named) if is_later(home, job.day) else named
+        for bucket in sorted(self.known.buckets):
+            named = Message(NAMED_FOR_QUERY, within(account, bucket), order(0, job.until), body)
+            yield later(named) if is_later(bucket, job.day) else named
         for parent in sorted(self.known.parents):
             yield Message(NAMED_FOR_PARENT, parent, b"", body)
 

@@ -2,8 +2,8 @@
 
 A query that only reads is validated as with ``--reads full``, and its events and facts are the same. Its nodes are not
 written: it sends its reads to the days instead (:class:`Sharing`), which add them up in a separate round
-(:func:`by_day`). The day of a query is that of its start in UTC, as in an update. A query that writes keeps its nodes,
-and sends only what its runs share to the days: patterns of accesses and derivations, settings.
+(:func:`daily_reads`). The day of a query is that of its start in UTC, as in an update. A query that writes keeps its
+nodes, and sends only what its runs share to the days: patterns of accesses and derivations, settings.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Sharing:
         """Whether a statement only reads, so that its reads are added up by day."""
         return only_reads(content)
 
-    def hear(self, told: QueryContext) -> Iterator[Message]:
+    def add(self, told: QueryContext) -> Iterator[Message]:
         """Add the reads of a query. Gives messages if there are many reads in memory."""
         day, user, history = day_of(told.start), told.facts.user_name, told.facts.history
         role = role_of(history.role_name, history.role_type)
@@ -131,7 +131,7 @@ def to_days(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 def daily_reads(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The nodes of the reads of a day, and the nodes that queries share."""
-    saying = NodeWriter(job, daily_in)
+    node_writer = NodeWriter(job, daily_in)
     for to, key, group in by_key(messages):
         if to == READ:
             _, read = _read(next(group).body)
@@ -140,12 +140,12 @@ def daily_reads(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
             nodes = list(daily.of_read(key, read))
         else:
             nodes = [_node(*decode(next(group).body))]
-        results = saying.checked(nodes)
+        results = node_writer.checked(nodes)
         if refusal(results) is not None:
-            saying.tally.count(REFUSED)
-        yield from saying.results(results)
-        yield from saying.texts(nodes)
-    yield saying.tally.message()
+            node_writer.tally.count(REFUSED)
+        yield from node_writer.results(results)
+        yield from node_writer.texts(nodes)
+    yield node_writer.tally.message()
 
 
 def _node(iri: str, name: str, values: dict[str, Any]) -> Node:

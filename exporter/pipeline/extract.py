@@ -33,13 +33,13 @@ from exporter.pipeline.messages import (
     AGENT,
     FACTS_OF,
     HEIR,
-    HELD,
     MENTION,
     OBJECT,
     ORGANIZATION,
     PARENT,
     PARENT_JOB,
     PROFILE,
+    QUARANTINED,
     QUERY,
     STATEMENT,
     USER,
@@ -139,7 +139,7 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
 def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Quarantined queries -> messages to them, their parents and roots for the repeated round."""
     for message in messages:
-        if message.to == HELD:
+        if message.to == QUARANTINED:
             account, query_id, relatives, reason, _ = decode(message.body)
             yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
             for relative in relatives:
@@ -156,7 +156,7 @@ def quarantine_query(facts: QueryFacts, reason: str) -> Message:
     """The message that quarantines a query. The rounds are then repeated without it, so it is in neither output."""
     relatives = [one for one in (facts.parent_query_id, facts.root_query_id) if one is not None]
     body = facts.account, facts.query_id, relatives, reason, day_of(facts.start)
-    return Message(HELD, within(facts.account, facts.query_id), b"", encode(body))
+    return Message(QUARANTINED, within(facts.account, facts.query_id), b"", encode(body))
 
 
 class People:
@@ -166,7 +166,7 @@ class People:
         self._messages: set[Message] = set()
         self._known: set[tuple[str | None, ...]] = set()
 
-    def hear(self, facts: QueryFacts) -> None:
+    def add(self, facts: QueryFacts) -> None:
         """Add those of a query. Most are known from earlier queries, so they are looked up first."""
         who = facts.account, facts.user_name, facts.organization_name, facts.account_locator
         if who not in self._known or facts.content.agents:
@@ -349,7 +349,7 @@ class _Extractor:
         events = [event for _, event in remade(facts.content)]
         self.tally.count("clones", any(event.source for event in events))
         self.tally.count("ends", any(event.operation in {*ENDS, RESTORES} for event in events))
-        self._people.hear(facts)
+        self._people.add(facts)
         at = bucket(address)
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(account, object_key, at, parent)
@@ -365,7 +365,7 @@ class _Extractor:
         if known is None:
             self._known[account, object_key] = known = Known(self._profiles[account, object_key], set(), set())
         if at is not None:
-            known.homes.add(at)
+            known.buckets.add(at)
         if parent is not None and not known.parents:
             known.parents.add(parent)
 

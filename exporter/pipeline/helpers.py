@@ -61,7 +61,7 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         name = facts = bridge = None
         for message in group:
             if to == NAMED_FOR_PARENT:
-                spellings.hear(key, message.body)
+                spellings.add(key, message.body)
             elif rank(message) == FACTS_OF:
                 facts = read_told(message.body).facts()
             elif rank(message) == PARENT_BRIDGE:
@@ -87,7 +87,7 @@ def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
     for to, key, group in by_key(messages):
         for message in group:
             if to == NAMED_FOR_QUERY:
-                spellings.hear(key, message.body, open_bucket(key))
+                spellings.add(key, message.body, open_bucket(key))
             elif to == WRITTEN and rank(message) == FACTS_OF:
                 told = read_told(message.body)
                 facts = told.facts()

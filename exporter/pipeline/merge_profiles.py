@@ -67,22 +67,22 @@ _read: Final = msgspec.msgpack.Decoder(tuple[str, list[Named], Signs | None]).de
 
 
 class Spellings:
-    """The datasets of a partition, by account and spelling, apart for each home of queries of earlier days."""
+    """The datasets of a partition, by account and spelling, apart for each bucket of queries of earlier days."""
 
     def __init__(self) -> None:
         self._datasets: dict[tuple[str, str], dict[Spelled, Dataset]] = {}
 
-    def hear(self, key: str, body: bytes, home: str = "") -> None:
-        """Add the datasets that an object sends. ``key``: a key of its account; ``home``: as in :meth:`of`."""
+    def add(self, key: str, body: bytes, bucket: str = "") -> None:
+        """Add the datasets that an object sends. ``key``: a key of its account; ``bucket``: as in :meth:`of`."""
         account, _ = parts(key)
         object_key, told, signs = _read(body)
-        of_account = self.of(account, home)
+        of_account = self.of(account, bucket)
         for name, owner, namespace, dataset, facets in told:
             of_account[object_key, name, owner] = Dataset(namespace, dataset, facets, signs)
 
-    def of(self, account: str, home: str = "") -> dict[Spelled, Dataset]:
-        """The datasets of an account by spelling; ``home``: of a query that started on an earlier day."""
-        return self._datasets.setdefault((account, home), {})
+    def of(self, account: str, bucket: str = "") -> dict[Spelled, Dataset]:
+        """The datasets of an account by spelling; ``bucket``: of a query that started on an earlier day."""
+        return self._datasets.setdefault((account, bucket), {})
 
 
 _NAMELESS, _HAS_ID = range(2)
@@ -116,7 +116,7 @@ def _together(each: Iterator[Known]) -> Known:
     whole = next(each)
     for one in each:
         merge(whole.profile, one.profile)
-        whole.homes |= one.homes
+        whole.buckets |= one.buckets
         whole.parents |= one.parents
     return whole
 
@@ -192,7 +192,7 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, tally: Tally) -
     before = _read_dataset(bodies[0])[1] if not each[0][0] else None
     dataset = each[0][1]
     for _, one in each[1:]:
-        dataset.hear(one)
+        dataset.add(one)
     if job.day:
         yield snapshot(Message(DATASET, key, order(0), encode((_NOBODY, dataset))))
     facets = facets_for_runs(dataset, job.openlineage)

@@ -10,8 +10,8 @@ Messages that several steps read: their ranks in the order of a key, and the bod
 Addresses that group the queries of one statement, so that they are written one after the other and what they share
 is made once.
 
-An address consists of a home and a shelf. A home is processed by one worker in the round that writes. A shelf has the
-queries of one statement.
+An address consists of a bucket and a statement key. A bucket is processed by one worker in the round that writes. A
+statement key has the queries of one statement.
 """
 
 from __future__ import annotations
@@ -74,10 +74,12 @@ CATALOG: Final = "catalog"
 ENTRY: Final = "entry"  # an entry or a remark for the catalog
 FACTS: Final = "facts"
 PLACE: Final = "aside-0"  # the number of records in each block of a file, keyed by the file
-ASIDE: Final = "aside-1"  # a quarantined row, keyed by its file
+QUARANTINED_ROWS: Final = "aside-1"  # a quarantined row, keyed by its file
 UNKNOWN: Final = "aside-2"  # what is not understood in the rows of a file, with the first place
 QUARANTINE: Final = "quarantine"  # the same with its line or row number
-HELD: Final = "held"  # a query to be quarantined: account, id, parent and root, reason, the day on which it started
+QUARANTINED: Final = (
+    "held"  # a query to be quarantined: account, id, parent and root, reason, the day on which it started
+)
 JOB: Final = "job"  # the name of the job of a query that has to do with helpers, for its children on other days
 SNAPSHOT: Final = "snapshot"  # the state of a thing, which it receives first on the next day
 OPEN: Final = "open"  # a message for a later day, because its query has not ended
@@ -130,9 +132,9 @@ encode: Final[Callable[[Any], bytes]] = msgspec.msgpack.Encoder().encode
 decode: Final[Callable[[bytes], Any]] = msgspec.msgpack.Decoder().decode
 
 
-HOME_END: Final = "\0"
-"""Ends the home, the first part of a key. Keys with the same home are in one partition, so that a message to a home
-reaches all of them. First a query's home is its id; when it is written, it is the home of its statement
+BUCKET_END: Final = "\0"
+"""Ends the home, the first part of a key. Keys with the same bucket are in one partition, so that a message to a bucket
+reaches all of them. First a query's home is its id; when it is written, it is the bucket of its statement
 (:mod:`exporter.pipeline.messages`).
 """
 
@@ -140,13 +142,13 @@ reaches all of them. First a query's home is its id; when it is written, it is t
 @lru_cache(maxsize=50_000)
 def within(account: str, key: str) -> str:
     """A key within an account. Its home is the one of ``key``; different pairs give different keys."""
-    return f"{key}{HOME_END}{account}{HOME_END}{len(account)}"
+    return f"{key}{BUCKET_END}{account}{BUCKET_END}{len(account)}"
 
 
 @lru_cache(maxsize=50_000)
 def parts(key: str) -> tuple[str, str]:
     """Account and key from a result of :func:`within`."""
-    rest, _, length = key.rpartition(HOME_END)
+    rest, _, length = key.rpartition(BUCKET_END)
     start = len(rest) - int(length)
     return rest[start:], rest[: start - 1]
 
@@ -189,12 +191,12 @@ class QueryRecord(Struct, array_like=True, gc=False):
 
 
 class Known(Struct, array_like=True, gc=False):
-    """What a partition knows about an object. ``homes``: the homes of queries that mention it and need its dataset.
+    """What a partition knows about an object. ``buckets``: the homes of queries that mention it and need its dataset.
     ``parents``: for each partition that names jobs of parents that mention it, the key of one query.
     """
 
     profile: Profile
-    homes: set[str]
+    buckets: set[str]
     parents: set[str]
 
 
@@ -204,10 +206,10 @@ read_known: Final = msgspec.msgpack.Decoder(Known).decode
 
 
 _MOST: Final = 500
-"""Most queries of one statement from one partition at one home; a very frequent statement gets several homes."""
+"""Most queries of one statement from one partition at one bucket; a very frequent statement gets several buckets."""
 _SHELF: Final = 12
-"""Hexadecimal digits of a shelf. The four digits before it are the home: there are at most 65,536, because objects send
-a message to each.
+"""Hexadecimal digits of a statement key. The four digits before it are the home: there are at most 65,536, because
+objects send a message to each.
 """
 _OPEN: Final = "!"
 
@@ -229,42 +231,42 @@ class Addresses:
 
 
 def is_later(address: str, day: str) -> bool:
-    """Whether an address, a home or a key belongs to a day after ``day``."""
+    """Whether an address, a bucket or a key belongs to a day after ``day``."""
     return address.startswith(_OPEN) and address[1 : 1 + len(day)] > day > ""
 
 
 def open_bucket(key: str) -> str:
-    """The home of a key, if its query started on an earlier day of an update than it ended; otherwise empty."""
-    return key.partition(HOME_END)[0] if key.startswith(_OPEN) else ""
+    """The bucket of a key, if its query started on an earlier day of an update than it ended; otherwise empty."""
+    return key.partition(BUCKET_END)[0] if key.startswith(_OPEN) else ""
 
 
 def bucket(address: str) -> str:
-    """The home of an address."""
+    """The bucket of an address."""
     return address[:-_SHELF]
 
 
 def written_at(address: str, account: str, query_id: str) -> str:
     """The key of a query at an address."""
-    return f"{address[:-_SHELF]}{HOME_END}{address[-_SHELF:]}{within(account, query_id)}"
+    return f"{address[:-_SHELF]}{BUCKET_END}{address[-_SHELF:]}{within(account, query_id)}"
 
 
 def written_of(key: str) -> tuple[str, str]:
     """The account and the query id of a key that :func:`written_at` made."""
     account, rest = parts(key)
-    return account, rest.partition(HOME_END)[2][_SHELF:]
+    return account, rest.partition(BUCKET_END)[2][_SHELF:]
 
 
 def statement_of(key: str) -> str:
     """The part of a key from :func:`written_at` that is equal for queries of one statement: the address."""
-    return key[: key.index(HOME_END) + 1 + _SHELF]
+    return key[: key.index(BUCKET_END) + 1 + _SHELF]
 
 
 def asking(query_id: str, address: str) -> str:
     """A query id with the address for answers, as one text that sorts by query id."""
-    return f"{query_id}{HOME_END}{address}"
+    return f"{query_id}{BUCKET_END}{address}"
 
 
 def asked(text: str) -> tuple[str, str]:
     """The query id and the address of a text from :func:`asking`."""
-    query_id, _, address = text.rpartition(HOME_END)
+    query_id, _, address = text.rpartition(BUCKET_END)
     return query_id, address

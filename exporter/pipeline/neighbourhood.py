@@ -19,8 +19,8 @@ from exporter.graph.vocabulary import OBJECT as THE_OBJECT
 from exporter.pipeline.extract import count_start
 from exporter.pipeline.messages import (
     AROUND,
-    HELD,
     OBJECT,
+    QUARANTINED,
     REFUSED,
     RESULT,
     Message,
@@ -85,7 +85,7 @@ class Sent(Struct, array_like=True, gc=False):
 class Asked(Struct, array_like=True, frozen=True, order=True, gc=False):
     """A request of an object (by IRI) for the nodes in one ring of its surroundings."""
 
-    asker: str
+    requester: str
     ring: str
 
 
@@ -180,8 +180,8 @@ def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
             if asked and rank(message) == IS_OWN:
                 of = named(_read_sent(message.body).of)
                 for one in sorted(asked):
-                    if one.asker != iri and around.needs(of, one.ring):
-                        yield Message(AROUND, one.asker, order(IS_OTHER), message.body)
+                    if one.requester != iri and around.needs(of, one.ring):
+                        yield Message(AROUND, one.requester, order(IS_OTHER), message.body)
 
 
 def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -219,4 +219,4 @@ def _held(results: list[Result], sources: dict[str, set[NodeOwner]], tally: Tall
             tally.count("held")
             count_start(tally, source.day, job)
             body = source.account, source.query_id, source.relatives, reason, source.day
-            yield Message(HELD, within(source.account, source.query_id), b"", encode(body))
+            yield Message(QUARANTINED, within(source.account, source.query_id), b"", encode(body))

@@ -135,7 +135,7 @@ class Counts:
 
     @classmethod
     def of(cls, tallies: Iterable[Mapping[str, Any]]) -> Counts:
-        """The sums of the tallies from :class:`exporter.steps.tallies.Tally`."""
+        """The sums of the tallies from :class:`exporter.pipeline.outcome.Tally`."""
         counts = cls()
         for tally in tallies:
             numbers = {name: value for name, value in tally.items() if isinstance(value, int) and name not in _OWN}

@@ -14,11 +14,11 @@ import orjson
 from exporter.model.profiles import keys
 from exporter.pipeline.extract import people, quarantine_query
 from exporter.pipeline.messages import (
-    ASIDE,
-    HELD,
     OBJECT,
     PLACE,
     QUARANTINE,
+    QUARANTINED,
+    QUARANTINED_ROWS,
     REFUSED,
     STATEMENT,
     UNKNOWN,
@@ -74,7 +74,7 @@ def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Mess
             if message.order:
                 account, query_id, relatives, _, day = decode(message.body)
                 tally.count("held")
-                yield Message(HELD, message.key, b"", encode((account, query_id, relatives, reason, day)))
+                yield Message(QUARANTINED, message.key, b"", encode((account, query_id, relatives, reason, day)))
     yield tally.message()
 
 
@@ -96,7 +96,7 @@ def number(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
                 for what, count, (block, index, unit) in decode(message.body):
                     at = before.get((label, int(block)), 0) + index
                     tally.unknown.add(what, count, (file, at, unit))
-            elif message.to == ASIDE:
+            elif message.to == QUARANTINED_ROWS:
                 block, index, unit, reason, text, is_aggregate = decode(message.body)
                 line = {"file": file, unit: before.get((label, block), 0) + index, "reason": reason, "as_it_came": text}
                 tally.count("quarantined", run == job.run)

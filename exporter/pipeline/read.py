@@ -22,7 +22,7 @@ from exporter.input.times import parse_time
 from exporter.model.identifiers import named
 from exporter.model.incomplete import not_understood
 from exporter.model.query import account_of
-from exporter.pipeline.messages import ASIDE, PLACE, QUERY, TALLY, UNKNOWN, Message, encode, order
+from exporter.pipeline.messages import PLACE, QUARANTINED_ROWS, QUERY, TALLY, UNKNOWN, Message, encode, order
 from exporter.pipeline.outcome import Unknown
 from exporter.privacy import known_users
 from exporter.privacy.excluded_objects import named_stages, taken
@@ -367,7 +367,7 @@ def quarantined_row(place: Place, reason: str, text: str, *, is_aggregate: bool)
     """The message that puts a row into the quarantine. ``is_aggregate``: whether it is of AGGREGATE_ACCESS_HISTORY."""
     file, block, number, unit = place
     told = block, number, unit, reason, _writable(shortened(text)), is_aggregate
-    return Message(ASIDE, file, order(1, block, f"{number:012}"), encode(told))
+    return Message(QUARANTINED_ROWS, file, order(1, block, f"{number:012}"), encode(told))
 
 
 def _row(row: Row, place: Place, text: str, job: ExportJob) -> Iterator[Message]:

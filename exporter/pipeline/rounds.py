@@ -32,20 +32,20 @@ from exporter.pipeline.helpers import bridge_helpers, name_jobs, trace_helpers
 from exporter.pipeline.merge_profiles import merge_profiles, resolve_datasets, resolve_names
 from exporter.pipeline.messages import (
     AROUND,
-    ASIDE,
     CLONED,
     CLONED_FROM,
     CONTAINED,
     DATASET,
     ELEMENT,
     ENTRY,
-    HELD,
     NAME,
     NAMED_FOR_PARENT,
     NAMED_FOR_QUERY,
     PARENT,
     PLACE,
     PROFILE,
+    QUARANTINED,
+    QUARANTINED_ROWS,
     READ,
     REFUSED,
     RESULT,
@@ -81,27 +81,27 @@ Messages = TypeVar("Messages")
 class Engine(Protocol[Messages]):
     """Passes messages between steps without interpreting them."""
 
-    def met(self, messages: Sequence[Messages], step: Step, job: ExportJob) -> Messages:
-        """Run the step on these messages, in parts that are sorted by receiver, key and order. A home is in one part,
+    def shuffle(self, messages: Sequence[Messages], step: Step, job: ExportJob) -> Messages:
+        """Run the step on these messages, in parts that are sorted by receiver, key and order. A bucket is in one part,
         the same one in all rounds (:data:`exporter.messages.HOME_END`).
         """
 
     def together(self, messages: Sequence[Messages], step: Step, job: ExportJob) -> Messages:
         """Run the step once on all of these messages, sorted. They must fit in one partition."""
 
-    def each(self, messages: Messages, step: Step, job: ExportJob) -> Messages:
+    def map(self, messages: Messages, step: Step, job: ExportJob) -> Messages:
         """Run the step on these messages in any order."""
 
-    def only(self, messages: Messages, to: Sequence[str]) -> Messages:
+    def filter(self, messages: Messages, to: Sequence[str]) -> Messages:
         """The messages to these receivers."""
 
-    def kept(self, messages: Messages, name: str) -> Messages:
+    def persist(self, messages: Messages, name: str) -> Messages:
         """The messages, computed and stored under a name, because several steps read them."""
 
     def output(self, step: Step) -> Step:
         """The step with its texts joined into pieces as this engine needs them for files."""
 
-    def stored(self, messages: Sequence[Messages], name: str) -> Messages:
+    def write_texts(self, messages: Sequence[Messages], name: str) -> Messages:
         """The messages, computed, with texts written to files under a name. The other messages are kept."""
 
     def counts(self, messages: Messages) -> Counts:
@@ -192,30 +192,30 @@ def export(
     refused: dict[str, int] = {}
     for turn in range(TURNS):
         with watch.stage("read"):
-            told = engine.kept(engine.met([*read, *holds], extract, job), f"{job.day}told-{turn}")
+            told = engine.persist(engine.shuffle([*read, *holds], extract, job), f"{job.day}told-{turn}")
             counts = engine.counts(told)
         watch.counted("rows", counts["rows"])
         if counts["held"]:
-            holds.append(engine.each(engine.only(told, [HELD]), exclude_quarantined, job))
+            holds.append(engine.map(engine.filter(told, [QUARANTINED]), exclude_quarantined, job))
             continue
         clones = bool(counts["clones"]) or (before is not None and before.has_clones)
         ends = bool(counts["ends"])
         known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex, clones=clones, ends=ends)
         with watch.stage("answer"):
-            answered = engine.kept(_answered(engine, told, known, before), f"{job.day}answered-{turn}")
+            answered = engine.persist(_answered(engine, told, known, before), f"{job.day}answered-{turn}")
             counts.join(engine.counts(answered))
         heard = _with_bridges(engine, [told, answered], known, counts, turn, watch, before)
         with watch.stage("write"):
-            stored = engine.stored(_outputs(engine, heard, known, counts, before), f"{job.day}{OUTPUTS}-{turn}")
+            stored = engine.write_texts(_outputs(engine, heard, known, counts, before), f"{job.day}{OUTPUTS}-{turn}")
             counts.join(engine.counts(stored))
         for what in ("nodes", "events"):
             watch.counted(what, counts[what])
         made = [answered, stored]
         if needs_neighbourhoods(job) and not (counts["held"] or counts["refused"]):
             with watch.stage("surround"):
-                made.append(engine.kept(_surrounded(engine, made, known), f"{job.day}surrounded-{turn}"))
+                made.append(engine.persist(_surrounded(engine, made, known), f"{job.day}surrounded-{turn}"))
                 counts.join(engine.counts(made[-1]))
-        results += [engine.only(one, [RESULT]) for one in made]
+        results += [engine.filter(one, [RESULT]) for one in made]
         for shape, times in counts.violations().items():
             refused[shape] = refused.get(shape, 0) + times
         if not (counts["held"] or counts["refused"]):
@@ -225,8 +225,8 @@ def export(
                     texts |= _by_day(engine, stored, known, turn, counts, results)
             outputs, names = list(texts.values()), list(texts)
             return Exported(outputs, names, results, counts, refused, [*heard, stored], quarantined)
-        quarantined += [engine.only(one, [HELD]) for one in made[1:]]
-        holds += [engine.each(one, exclude_quarantined, job) for one in quarantined[1 - len(made) :]]
+        quarantined += [engine.filter(one, [QUARANTINED]) for one in made[1:]]
+        holds += [engine.map(one, exclude_quarantined, job) for one in quarantined[1 - len(made) :]]
         if before is not None and (started := _started(counts)) is not None:
             return Exported([], [], results, counts, refused, [], quarantined, started)
         if counts["refused"]:
@@ -261,9 +261,11 @@ def _outputs(
     told, answered, *_ = heard
     due = [before.due] if before else []
     written = _written(engine, [*heard, *due], job, has_parents=bool(counts["parents"]))
-    outputs = [written, engine.each(engine.only(answered, texts_of(job)), engine.output(_as_it_is), job)]
+    outputs = [written, engine.map(engine.filter(answered, texts_of(job)), engine.output(_as_it_is), job)]
     if counts["aside"] or counts["unreadable"] or counts["not_understood"]:
-        outputs.append(engine.met([engine.only(told, [PLACE, ASIDE, UNKNOWN])], engine.output(number), job))
+        outputs.append(
+            engine.shuffle([engine.filter(told, [PLACE, QUARANTINED_ROWS, UNKNOWN])], engine.output(number), job)
+        )
     return outputs
 
 
@@ -271,8 +273,8 @@ def _catalogue(engine: Engine[Messages], answered: Messages, stored: Messages, j
     """The catalog, if it is wanted, by the name under which it is stored."""
     if not job.catalog:
         return {}
-    told = [engine.only(one, [ENTRY]) for one in (answered, stored)]
-    return {"catalog": engine.stored([engine.together(told, engine.output(catalogue), job)], "catalog")}
+    told = [engine.filter(one, [ENTRY]) for one in (answered, stored)]
+    return {"catalog": engine.write_texts([engine.together(told, engine.output(catalogue), job)], "catalog")}
 
 
 def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it extends
@@ -284,8 +286,8 @@ def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it exte
     and UsageError is raised.
     """
     name = f"{job.day}days-{turn}"
-    heard = engine.each(engine.only(stored, [READ, SHARED]), to_days, job)
-    made = engine.stored([engine.met([heard], engine.output(daily_reads), job)], name)
+    heard = engine.map(engine.filter(stored, [READ, SHARED]), to_days, job)
+    made = engine.write_texts([engine.shuffle([heard], engine.output(daily_reads), job)], name)
     told = engine.counts(made)
     if told[REFUSED_DAYS]:
         raise UsageError(
@@ -293,7 +295,7 @@ def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it exte
             "behind them are not known. Give such a shape sh:severity sh:Warning, or export with --reads full"
         )
     counts.join(told)
-    results.append(engine.only(made, [RESULT]))
+    results.append(engine.filter(made, [RESULT]))
     return {name: made}
 
 
@@ -305,29 +307,29 @@ def _answered(engine: Engine[Messages], told: Messages, job: ExportJob, before: 
     """The answers of things: attributes of objects are merged; names reply to them, then datasets and elements (what an
     object is that loses its name); then things receive their mentions in order of time.
     """
-    profiles, things = [engine.only(told, [PROFILE])], [engine.only(told, THINGS)]
+    profiles, things = [engine.filter(told, [PROFILE])], [engine.filter(told, THINGS)]
     if before is None:
-        gathered = engine.met(profiles, merge_profiles, job)
+        gathered = engine.shuffle(profiles, merge_profiles, job)
         if job.ends:
-            gathered = engine.met([gathered], end, job)
+            gathered = engine.shuffle([gathered], end, job)
         if job.clones:
-            gathered = engine.met([engine.met([gathered], clones_into, job)], clones_from, job)
-        named = engine.met([gathered], resolve_names, job)
-        settled = engine.met([named], resolve_datasets, job)
-        return engine.met([*things, settled], answer, job)
+            gathered = engine.shuffle([engine.shuffle([gathered], clones_into, job)], clones_from, job)
+        named = engine.shuffle([gathered], resolve_names, job)
+        settled = engine.shuffle([named], resolve_datasets, job)
+        return engine.shuffle([*things, settled], answer, job)
     known = [before.knew(profiles)]
-    gathered = engine.kept(engine.met([*profiles, *known], merge_profiles, job), f"{job.day}gathered")
+    gathered = engine.persist(engine.shuffle([*profiles, *known], merge_profiles, job), f"{job.day}gathered")
     ending = [(CONTAINED, end)] if job.ends else []
     cloning = [(CLONED, clones_into), (CLONED_FROM, clones_from)] if job.clones else []
     for what, step in (*ending, *cloning):
         of_databases = before.happened([gathered], [what])
-        gathered = engine.kept(engine.met([gathered, of_databases], step, job), f"{job.day}{what}")
-    names = engine.only(before.knew([gathered]), [NAME])
-    named = engine.kept(engine.met([gathered, names], resolve_names, job), f"{job.day}named")
-    others = engine.only(before.knew([named]), [DATASET, ELEMENT])
-    settled = engine.kept(engine.met([named, others], resolve_datasets, job), f"{job.day}settled")
-    things += [settled, engine.only(before.due, THINGS)]
-    return engine.met([*things, before.knew(things)], answer, job)
+        gathered = engine.persist(engine.shuffle([gathered, of_databases], step, job), f"{job.day}{what}")
+    names = engine.filter(before.knew([gathered]), [NAME])
+    named = engine.persist(engine.shuffle([gathered, names], resolve_names, job), f"{job.day}named")
+    others = engine.filter(before.knew([named]), [DATASET, ELEMENT])
+    settled = engine.persist(engine.shuffle([named, others], resolve_datasets, job), f"{job.day}settled")
+    things += [settled, engine.filter(before.due, THINGS)]
+    return engine.shuffle([*things, before.knew(things)], answer, job)
 
 
 def _with_bridges(  # noqa: PLR0913, PLR0917 - what a stage needs
@@ -346,39 +348,41 @@ def _with_bridges(  # noqa: PLR0913, PLR0917 - what a stage needs
         return heard
     with watch.stage("bridge"):
         due = [before.due] if before else []
-        steps = engine.met([engine.only(one, [WRITTEN, NAMED_FOR_QUERY]) for one in (*heard, *due)], trace_helpers, job)
+        steps = engine.shuffle(
+            [engine.filter(one, [WRITTEN, NAMED_FOR_QUERY]) for one in (*heard, *due)], trace_helpers, job
+        )
         if before is not None:
-            steps = engine.kept(steps, f"{job.day}steps")
-            bridged = engine.met([steps, before.knew([steps])], bridge_helpers, job)
+            steps = engine.persist(steps, f"{job.day}steps")
+            bridged = engine.shuffle([steps, before.knew([steps])], bridge_helpers, job)
         else:
-            bridged = engine.met([steps], bridge_helpers, job)
-        return [*heard, engine.kept(bridged, f"{job.day}bridged-{turn}")]
+            bridged = engine.shuffle([steps], bridge_helpers, job)
+        return [*heard, engine.persist(bridged, f"{job.day}bridged-{turn}")]
 
 
 def _written(engine: Engine[Messages], each: Sequence[Messages], job: ExportJob, *, has_parents: bool) -> Messages:
     """The written queries: parents send their job names to their children, then each query is complete."""
-    heard = [engine.only(one, [WRITTEN, NAMED_FOR_QUERY]) for one in each]
+    heard = [engine.filter(one, [WRITTEN, NAMED_FOR_QUERY]) for one in each]
     if has_parents:
-        of_parents = [engine.only(one, [PARENT, NAMED_FOR_PARENT]) for one in each]
-        heard.append(engine.met(of_parents, name_jobs, job))
-    return engine.met(heard, engine.output(write), job)
+        of_parents = [engine.filter(one, [PARENT, NAMED_FOR_PARENT]) for one in each]
+        heard.append(engine.shuffle(of_parents, name_jobs, job))
+    return engine.shuffle(heard, engine.output(write), job)
 
 
 def _surrounded(engine: Engine[Messages], made: Sequence[Messages], job: ExportJob) -> Messages:
     """The results of shapes that need the surroundings of objects: nodes are sent to these objects and validated."""
-    delivered = [engine.each(engine.only(one, [AROUND]), deliver, job) for one in made]
+    delivered = [engine.map(engine.filter(one, [AROUND]), deliver, job) for one in made]
     if looks_at_others(job):
-        delivered = [engine.met(delivered, share_nodes, job)]
-    return engine.met(delivered, validate_neighbourhoods, job)
+        delivered = [engine.shuffle(delivered, share_nodes, job)]
+    return engine.shuffle(delivered, validate_neighbourhoods, job)
 
 
 def _of_things(
     engine: Engine[Messages], told: Messages, made: Sequence[Messages], job: ExportJob, turn: int
 ) -> Messages:
     """The messages that quarantine the queries that mention things with a refused node."""
-    mentions = engine.each(engine.only(told, [WRITTEN]), name_users_of_objects, job)
-    refused = [engine.only(one, [REFUSED]) for one in made]
-    accused = engine.kept(engine.met([*refused, mentions], quarantine_users, job), f"accused-{turn}")
+    mentions = engine.map(engine.filter(told, [WRITTEN]), name_users_of_objects, job)
+    refused = [engine.filter(one, [REFUSED]) for one in made]
+    accused = engine.persist(engine.shuffle([*refused, mentions], quarantine_users, job), f"accused-{turn}")
     if not engine.counts(accused)["held"]:
         raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
-    return engine.each(engine.only(accused, [HELD]), exclude_quarantined, job)
+    return engine.map(engine.filter(accused, [QUARANTINED]), exclude_quarantined, job)

@@ -31,10 +31,10 @@ from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.facts import History
 from exporter.pipeline.messages import (
-    HELD,
     JOB,
     OBJECT,
     OPEN,
+    QUARANTINED,
     QUERY,
     SNAPSHOT,
     Message,
@@ -218,7 +218,7 @@ def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
     name of its job, if it has to do with helpers.
     """
     for message in messages:
-        if message.to == HELD:
+        if message.to == QUARANTINED:
             account, query_id, _, reason, day = decode(message.body)
             if day == job.day:
                 yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))

@@ -73,7 +73,7 @@ def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     for to, key, group, recurs in _looking_ahead(messages):
         if to == NAMED_FOR_QUERY:
             for message in group:
-                spellings.hear(key, message.body, open_bucket(key))
+                spellings.add(key, message.body, open_bucket(key))
         elif to == WRITTEN:
             if job.day and rank(group[0]) == ANSWER:
                 yield from writer.ended(key, [_read_answer(message.body) for message in group])
@@ -84,7 +84,7 @@ def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         else:
             yield from group
     yield from writer.sharing.messages() if writer.sharing else ()
-    yield writer.saying.tally.message()
+    yield writer.node_writer.tally.message()
 
 
 def _looking_ahead(messages: Iterable[Message]) -> Iterator[tuple[str, str, list[Message], bool]]:
@@ -146,10 +146,10 @@ class _Writer:
 
     def __init__(self, job: ExportJob) -> None:
         self._job = job
-        self.saying, self._around = NodeWriter(job), ToObjects(job)
+        self.node_writer, self._around = NodeWriter(job), ToObjects(job)
         # A user's shapes may depend on anything in a node, so with them every node is made and validated.
         made = sharing_nodes if job.daily else statement_nodes
-        self._recurring = None if job.in_order or job.shapes else recurring_of(job, made, self.saying.rendered)
+        self._recurring = None if job.in_order or job.shapes else recurring_of(job, made, self.node_writer.rendered)
         self.sharing = Sharing() if job.daily else None
         self._iris: dict[str, Iris] = {}
 
@@ -157,52 +157,52 @@ class _Writer:
         """A query's nodes and events, or the reason why it is quarantined. ``new``: how many of its rows are counted;
         ``recurs``: whether its statement is written again next.
         """
-        saying, job = self.saying, self._job
+        node_writer, job = self.node_writer, self._job
         told = QueryContext(facts, answers, self._of(facts.account))
-        results, texts = self._nodes(told, recurs=recurs) if saying.is_asked else ([], ())
-        yield from saying.results(results)
+        results, texts = self._nodes(told, recurs=recurs) if node_writer.is_asked else ([], ())
+        yield from node_writer.results(results)
         events = self._events(facts, answers) if job.events else []
         reason = refusal(results) or _fault(events)
         if reason is not None:
-            saying.tally.count("held")
-            count_start(saying.tally, day_of(facts.start), job)
+            node_writer.tally.count("held")
+            count_start(node_writer.tally, day_of(facts.start), job)
             yield quarantine_query(facts, reason)
             return
-        saying.tally.written(facts, new)
+        node_writer.tally.written(facts, new)
         yield from texts
-        saying.tally.count("events", len(events))
+        node_writer.tally.count("events", len(events))
         for event in events:
             yield Message(EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
         if job.day and answers.bridge not in (None, _NO_BRIDGE):
             name = name_of(facts, answers.datasets, job.openlineage, answers.bridge)
-            saying.tally.count(JOBS)
+            node_writer.tally.count(JOBS)
             yield Message(JOB, "", b"", encode((facts.account, facts.query_id, name)))
         yield from self._more(facts, answers)
 
     def ended(self, key: str, told: list[ObjectAnswer]) -> Iterator[Message]:
         """The ends of versions and settings that a query of an earlier day made."""
         account, query_id = written_of(key)
-        yield from self.saying.more(list(ended(query_id, told, self._of(account))))
+        yield from self.node_writer.more(list(ended(query_id, told, self._of(account))))
 
     def _nodes(self, told: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
         """The results of validating a query's nodes, and their texts."""
-        saying = self.saying
+        node_writer = self.node_writer
         known = self._recurring.filled(told) if self._recurring else None
         if known:
             nodes, settings = self._of_run(told, known.links)
-            return saying.checked(nodes + settings), self._texts(told, nodes, settings, known.texts, known.nodes)
+            return node_writer.checked(nodes + settings), self._texts(told, nodes, settings, known.texts, known.nodes)
         of_statement, links = statement_nodes(told)
         nodes, settings = list(run_nodes(told, links)), list[Node]()
         whole = nodes + of_statement
-        results = saying.checked(whole)
+        results = node_writer.checked(whole)
         if self.sharing and not self.sharing.is_by_day(told.content):
             of_statement, links = without_shared(of_statement, links, told)
             nodes, settings = self._of_run(told, links)
-            results += [one for one in saying.checked(nodes + settings + of_statement) if one not in results]
+            results += [one for one in node_writer.checked(nodes + settings + of_statement) if one not in results]
         if self._recurring is None:
             texts_of = self._texts(told, nodes + of_statement, settings)
             return results, chain(texts_of, self._around.of_query(told.facts, whole))
-        texts = saying.rendered(of_statement)
+        texts = node_writer.rendered(of_statement)
         if recurs and not results:
             self._recurring.met(told, texts, links)
         return results, self._texts(told, nodes, settings, texts, len(of_statement))
@@ -219,12 +219,12 @@ class _Writer:
         ``settings`` are sent to the days.
         """
         if self.sharing and self.sharing.is_by_day(told.content):
-            yield from self.sharing.hear(told)
+            yield from self.sharing.add(told)
             return
         if self.sharing:
             self.sharing.note(told, settings)
-        yield from self.saying.texts(nodes)
-        yield from self.saying.joined(list(texts), number)
+        yield from self.node_writer.texts(nodes)
+        yield from self.node_writer.joined(list(texts), number)
 
     def _of(self, account: str) -> Iris:
         iris = self._iris.get(account)

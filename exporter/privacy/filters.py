@@ -101,7 +101,7 @@ def database_and_schema(
 ) -> tuple[str | None, str | None]:
     """The database and the schema of an object; None if it is in none, or if its name does not give it.
 
-    ``domain``: a result of :func:`exporter.queries.identifiers.normal_domain`.
+    ``domain``: a result of :func:`exporter.model.identifiers.normal_domain`.
     """
     if name is None or domain in _IN_NO_DATABASE or (stage_kind or "").strip(" ").lower() == "user":
         return None, None
@@ -116,7 +116,7 @@ def database_and_schema(
 def stored_identifier(part: str) -> str:
     """An identifier as Snowflake stores it: letter case counts only in quotes.
 
-    >>> stored("jsmith"), stored('"jsmith"'), stored("j@example.com")
+    >>> stored_identifier("jsmith"), stored_identifier('"jsmith"'), stored_identifier("j@example.com")
     ('JSMITH', 'jsmith', 'j@example.com')
     """
     if len(part) > 1 and part[0] == part[-1] == '"':
@@ -185,7 +185,7 @@ class Filters:
         return None if user_name is None or not self.of_users else _user(self, user_name)
 
     def object(self, domain: str | None, name: str | None, stage_kind: str | None = None) -> str | None:
-        """Why an object is left out; None if it is kept. ``domain``: as in :func:`place_of`."""
+        """Why an object is left out; None if it is kept. ``domain``: as in :func:`database_and_schema`."""
         return _object(self, domain, name, stage_kind)
 
     def in_database(self, domain: str | None, name: str | None, stage_kind: str | None = None) -> bool:

@@ -1,8 +1,8 @@
 """Which parts of a row Snowflake wrote itself. Everything else is text of users, in which names are replaced.
 
-A :class:`Place` is an object or array of a row's JSON. It gives each member of the documented structure, so a member is
-known by where it is and not by its name alone: the ``type`` of a join is Snowflake's word, the ``type`` in a query tag,
-in ``additional_properties`` or in a comment is a user's.
+A :class:`JsonContainer` is an object or array of a row's JSON. It gives each member of the documented structure, so a
+member is known by where it is and not by its name alone: the ``type`` of a join is Snowflake's word, the ``type`` in a
+query tag, in ``additional_properties`` or in a comment is a user's.
 
 Sources: view, "Columns", "The fields in the JSON array", "object_modified_by_ddl"; behaviour changes 2178 and 2179 (for
 the four forms of properties see :mod:`exporter.input.properties`).

@@ -56,7 +56,7 @@ def drop(world: Warehouse) -> None:
 
 
 def history(seed: int, statements: int) -> tuple[list[Json], list[Json]]:
-    """As :func:`tests.graph.ask.dense_histories.history`."""
+    """As :func:`tests.ask.dense_histories.history`."""
     world = dense.Warehouse.build(Random(f"shares {seed}"))
     world.things["V"].append(dense.Thing("V", 32, "DB.S.V2", over=1))
     of_views = (*(dense.select,) * 3, *(dense.insert,) * 3, *(dense.review,) * 3, dense.join)

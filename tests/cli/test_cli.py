@@ -139,11 +139,12 @@ def test_the_program_is_named_so_that_a_shell_finds_it(
 
 _SLOW = """
 import sys, time
-from exporter import cli, pipeline
+from exporter import cli
+from exporter.engines import export as job
 def slow(*_):
     print("begun", flush=True)
     time.sleep(60)
-pipeline.export = slow
+job.export = slow
 sys.exit(cli.main())
 """
 

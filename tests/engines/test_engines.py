@@ -22,7 +22,7 @@ from exporter.graph.writers import FORMATS
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import HOME_END, RESULT, Message, is_text
+from exporter.pipeline.messages import BUCKET_END, RESULT, Message, is_text
 from exporter.pipeline.read import Record, read
 from exporter.system import files as compressed
 from tests import exports, golden
@@ -131,34 +131,34 @@ def test_the_order_of_the_records_changes_no_byte(
 
 
 class InParts(LocalEngine):
-    """Messages meet as they do on Spark: in parts by the home of their keys, the same ones in all rounds, some of them
-    empty; those that are equal but for their bodies in any order. What has no keys comes in any order.
+    """Messages meet as they do on Spark: in parts by the bucket of their keys, the same ones in all rounds, some of
+    them empty; those that are equal but for their bodies in any order. What has no keys comes in any order.
     """
 
     def __init__(self, random: Random, parts: int) -> None:
         self._random = random
         self._parts = parts
-        self._homes: dict[str, int] = {}
+        self._buckets: dict[str, int] = {}
 
-    def met(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
+    def shuffle(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
         parts: list[list[Message]] = [[] for _ in range(self._parts)]
         for message in self._shuffled(chain.from_iterable(messages)):
-            home = message.key.split(HOME_END)[0]
-            parts[self._homes.setdefault(home, self._random.randrange(self._parts))].append(message)
+            bucket = message.key.split(BUCKET_END)[0]
+            parts[self._buckets.setdefault(bucket, self._random.randrange(self._parts))].append(message)
         in_order = [sorted(part, key=lambda one: one[:3]) for part in parts]
         return [one for part in in_order for one in step(part, job)]
 
     def together(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
         return list(step(sorted(self._shuffled(chain.from_iterable(messages)), key=lambda one: one[:3]), job))
 
-    def each(self, messages: list[Message], step: Step, job: ExportJob) -> list[Message]:
+    def map(self, messages: list[Message], step: Step, job: ExportJob) -> list[Message]:
         mixed = self._shuffled(messages)
         parts = [mixed[number :: self._parts] for number in range(self._parts)]
         return [one for part in parts for one in step(part, job)]
 
-    def stored(self, messages: Sequence[list[Message]], name: str) -> list[Message]:
+    def write_texts(self, messages: Sequence[list[Message]], name: str) -> list[Message]:
         """What is no text loses its key, and its order."""
-        every = super().stored(messages, name)
+        every = super().write_texts(messages, name)
         return [one if is_text(one.to) else one._replace(key="", order=b"") for one in every]
 
     def _shuffled(self, messages: Iterable[Message]) -> list[Message]:
@@ -382,7 +382,7 @@ def test_a_small_input_on_spark_is_the_local_export_to_the_byte(
         plans.extend(str(one._jdf.queryExecution().executedPlan().toString()) for one in messages)
         return stored(engine, messages, name)
 
-    monkeypatch.setattr(on_spark.SparkEngine, "stored", noted)
+    monkeypatch.setattr(on_spark.SparkEngine, "write_texts", noted)
     assert spark
     given_ = ["--query-history", str(COMPANY / "query_history.csv"), *ALL_OUTPUTS]
     for engine in ("spark", "local"):

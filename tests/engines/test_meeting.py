@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from exporter.engines.spark import SCHEMA, SparkEngine
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import HOME_END, NAMED_FOR_PARENT, PARENT, WRITTEN, Message, order
+from exporter.pipeline.messages import BUCKET_END, NAMED_FOR_PARENT, PARENT, WRITTEN, Message, order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-HOMES = [f"home-{number}" for number in range(8)]
+BUCKETS = [f"home-{number}" for number in range(8)]
 
 
 def test_a_partition_has_whole_homes_in_the_order_of_receiver_key_and_order(
@@ -27,9 +27,9 @@ def test_a_partition_has_whole_homes_in_the_order_of_receiver_key_and_order(
     """Across its homes, too: an object tells its names to one parent of a partition, for all parents in it."""
     random = Random(1)
     told = [
-        Message(to, f"{home}{HOME_END}{rest}", order(random.randrange(3), random.randrange(9)), b"")
+        Message(to, f"{bucket}{BUCKET_END}{rest}", order(random.randrange(3), random.randrange(9)), b"")
         for to in (PARENT, NAMED_FOR_PARENT, WRITTEN)
-        for home in HOMES
+        for bucket in BUCKETS
         for rest in ("b", "a")
     ]
     random.shuffle(told)
@@ -47,6 +47,6 @@ def test_a_partition_has_whole_homes_in_the_order_of_receiver_key_and_order(
 
     assert len(parts) > 1
     assert all(part == sorted(part) for part in parts.values())
-    homes = [{key.split(HOME_END)[0] for _, key, _ in part} for part in parts.values()]
-    assert sorted(home for each in homes for home in each) == HOMES
+    buckets = [{key.split(BUCKET_END)[0] for _, key, _ in part} for part in parts.values()]
+    assert sorted(bucket for each in buckets for bucket in each) == BUCKETS
     assert sum(map(len, parts.values())) == len(told)

@@ -243,7 +243,7 @@ def test_a_server_that_is_not_there_is_not_asked_for_a_session(
     sessions: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPARK_REMOTE", "sc://no.such.host.invalid")
-    monkeypatch.setattr(session.connect, "getproxies", dict)
+    monkeypatch.setattr(session, "getproxies", dict)
     sessions.failure = RuntimeError("asked")
     with pytest.raises(UsageError, match=r"no server listens at no\.such\.host\.invalid:15002"):
         session.start(0)

@@ -186,7 +186,7 @@ def test_an_interrupted_fetch_says_what_it_leaves(
         raise KeyboardInterrupt
 
     snowflake.put(ACCESS_HISTORY, of_yesterday(3))
-    monkeypatch.setattr("exporter.fetch.files.write", interrupted)
+    monkeypatch.setattr("exporter.fetch.state.write_day", interrupted)
     code, out, err = run()
     assert (code, out) == (130, "")
     kept = f"the days that are complete are in {tmp_path / 'rows'}, and the next fetch continues after them"

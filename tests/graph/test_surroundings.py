@@ -218,7 +218,7 @@ def test_rules_that_never_end_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each version is to come after one on record: the first does not, and without it the next is the first."""
-    monkeypatch.setattr("exporter.engine.rounds.TURNS", 5)
+    monkeypatch.setattr("exporter.pipeline.rounds.TURNS", 5)
     written = [row(f"q{at}", f"0{at}:00:00", objects_modified=[{**TABLE, "columns": [COLUMN]}]) for at in range(9)]
     rule = """my:AfterAnother a sh:PropertyShape ; sh:targetSubjectsOf ah:priorVersion ;
         sh:path ( ah:priorVersion prov:wasGeneratedBy ) ; sh:minCount 1 ."""

@@ -85,7 +85,7 @@ def gathered(*objects: Profile) -> dict[Any, DatasetProfile]:
     found: dict[Any, DatasetProfile] = {}
     for one in objects:
         for told in profiles_of(one, SETTINGS):
-            found.setdefault(told.key, DatasetProfile(*told.key)).hear(told)
+            found.setdefault(told.key, DatasetProfile(*told.key)).add(told)
     return found
 
 
@@ -103,7 +103,7 @@ def test_objects_of_one_name_are_one_dataset_in_whatever_order_they_tell() -> No
     assert len(made) == 1
     left, right = gathered(FIRST, SECOND), gathered(THIRD)
     key = ("ORG-ACC", OWN, "D.S.T", True)
-    left[key].hear(right[key])
+    left[key].add(right[key])
     assert left[key] == gathered(THIRD, FIRST, SECOND)[key]
 
 
@@ -124,7 +124,7 @@ def test_what_is_told_of_a_dataset_is_told_again_by_what_an_object_keeps() -> No
     """An object is told of in several datasets, and none of them may change what another has."""
     one = profile(names=("D.S.T", "D.S.U"), columns=("A",))
     datasets_ = {told.name: told for told in profiles_of(one, SETTINGS)}
-    datasets_["D.S.T"].hear(DatasetProfile("ORG-ACC", OWN, "D.S.T", True, columns={"X"}))
+    datasets_["D.S.T"].add(DatasetProfile("ORG-ACC", OWN, "D.S.T", True, columns={"X"}))
     assert (datasets_["D.S.U"].columns, set(one.columns)) == ({"A"}, {"A"})
 
 

@@ -449,9 +449,9 @@ class Counting(local.LocalEngine):
     def __init__(self) -> None:
         self.steps: list[str] = []
 
-    def met(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
+    def shuffle(self, messages: Sequence[list[Message]], step: Step, job: ExportJob) -> list[Message]:
         self.steps.append(step.__name__)
-        return super().met(messages, step, job)
+        return super().shuffle(messages, step, job)
 
 
 def test_without_helpers_there_are_no_further_rounds() -> None:
@@ -461,7 +461,7 @@ def test_without_helpers_there_are_no_further_rounds() -> None:
         engine, job = Counting(), ExportJob(exports.ACCOUNT, "urn:tests/")
         rounds.export(engine, [list(read([Record("rows", 0, "line", text) for text in texts], job))], job)
         found.append(engine.steps)
-    assert [one for one in found[1] if one not in found[0]] == ["follow", "bridge"]
+    assert [one for one in found[1] if one not in found[0]] == ["trace_helpers", "bridge_helpers"]
     assert len(found[1]) == len(found[0]) + 2
 
 

@@ -47,7 +47,7 @@ def term_of(value: Value, range_: str, base: str) -> Term:
 
 
 class NodeGraph:
-    """The triples of one node (:class:`exporter.graph.shapes.data.Data`). For other nodes, the class is derived from
+    """The triples of one node (:class:`exporter.graph.shapes.model.Data`). For other nodes, the class is derived from
     the IRI.
     """
 

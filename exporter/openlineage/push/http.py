@@ -32,7 +32,7 @@ from urllib3.exceptions import (
     NewConnectionError,
     ProtocolError,
     SSLError,
-    TimeoutError,
+    TimeoutError,  # noqa: A004 - urllib3's own
 )
 
 from exporter import __version__

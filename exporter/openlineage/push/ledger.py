@@ -2,9 +2,9 @@
 
 A line is a sign and an event's fingerprint: ``>`` it is being sent, ``+`` it was taken, ``-`` it was not taken. For
 backends that keep what each event of a run said, ``=`` and the id of a run whose end was taken, and ``@`` with that run
-and its job (:func:`place`). However the process ends, at most the last line is incomplete, and its event is sent again.
-The file is flushed to disk once a second and at the end; what a failing machine loses of the last second is also sent
-again.
+and its job (:func:`run_and_job`). However the process ends, at most the last line is incomplete, and its event is sent
+again. The file is flushed to disk once a second and at the end; what a failing machine loses of the last second is also
+sent again.
 
 The fingerprint depends on an event's content alone, so delivered events are recognized in later exports too: an export
 that replaces a folder passes the ledger on to the new one (:mod:`exporter.engines.places`).
@@ -93,7 +93,7 @@ class Ledger:
         return (run for sign, run in self._lines() if sign == ENDED)
 
     def places(self) -> Iterator[str]:
-        """The runs whose end was taken, each with the jobs that it was sent with (:func:`place`)."""
+        """The runs whose end was taken, each with the jobs that it was sent with (:func:`run_and_job`)."""
         return (mark for sign, mark in self._lines() if sign == PLACED)
 
     def _is_open(self, mark: str) -> bool:
