@@ -52,13 +52,13 @@ def spelled(account: str) -> str:
     if account == UNNAMED_ACCOUNT:
         return account
     plain = _host.sub("", _scheme.sub("", account.strip().lower()))
-    if found := _by_name(plain) or _page(plain) or _by_name_in_sql(plain):
+    if match := _by_name(plain) or _page(plain) or _by_name_in_sql(plain):
         # In addresses the underscores of an account name are written as hyphens; the name itself has no hyphen.
-        return f"{found[1]}-{found[2].replace('-', '_')}".upper()
-    if found := _by_locator(plain):
-        region = found["region"]
-        place = f".{region}.{found['cloud'] or _cloud(region)}" if region else ""
-        return f"{found['locator']}{found['compliance'] or ''}{place}"
+        return f"{match[1]}-{match[2].replace('-', '_')}".upper()
+    if match := _by_locator(plain):
+        region = match["region"]
+        place = f".{region}.{match['cloud'] or _cloud(region)}" if region else ""
+        return f"{match['locator']}{match['compliance'] or ''}{place}"
     raise UsageError(
         f"account: {account!r} is not an account identifier. Give ORG-ACCOUNT, such as MYORG-MYACCOUNT ({HOW}), or a "
         "locator with its region, such as xy12345.us-east-2.aws"
@@ -147,15 +147,15 @@ class Settings:
             raise UsageError(
                 f"base: {self.base!r} must be an IRI that ends in / and does not begin like a storage location"
             )
-        for key, given, known in (
+        for key, texts, known in (
             ("outputs", self.outputs, OUTPUTS),
             ("graph_format", self.graph_format, GRAPH_FORMATS),
             ("engine", (self.engine,), ENGINES),
             ("reads", (self.reads,), READS),
             ("compress", (self.compress,), COMPRESSIONS),
         ):
-            wrong = [name for name in given if name not in known]
-            if wrong or not given:
+            wrong = [name for name in texts if name not in known]
+            if wrong or not texts:
                 raise UsageError(f"{key}: {', '.join(wrong) or 'none'} is not one of {', '.join(known)}")
         if self.min_rows is not None and self.min_rows < 0:
             raise UsageError(f"min_rows: {self.min_rows} is not a number of rows; give 0 or more")

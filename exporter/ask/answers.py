@@ -118,13 +118,13 @@ _MEANT: Final = "SELECT DISTINCT ?object ?match_name ?from ?to ?at ?until WHERE 
 def with_objects(question: str, query: str) -> str:
     """The query of a shipped question with the columns for pages. In each group, the objects are one cell."""
     columns = _OBJECTS.get(question, {})
-    found = _SELECT.search(query)
-    if not columns or found is None:
+    match = _SELECT.search(query)
+    if not columns or match is None:
         return query
     is_grouped = re.search(r"^GROUP BY ", query, re.MULTILINE) is not None
     each = '(GROUP_CONCAT(DISTINCT STR(?{0}); separator=" ") AS ?{1})' if is_grouped else "(?{0} AS ?{1})"
     more = " ".join(each.format(variable, column) for column, variable in columns.items())
-    return f"{query[: found.end(1)]} {more}{query[found.end(1) :]}"
+    return f"{query[: match.end(1)]} {more}{query[match.end(1) :]}"
 
 
 def merged(columns: Sequence[str], rows: Iterable[Row], most: int | None) -> list[Row]:

@@ -134,10 +134,11 @@ _NO_DATA: Final = ("View", "Materialized view", "Stream", "Function", "Procedure
 
 
 def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer and what they mean
-    store: Store, question: Question, given: Given, found: Answer, things: Collection[str], ask: Asks
+    store: Store, question: Question, given: Given, answer: Answer, things: Collection[str], ask: Asks
 ) -> list[str]:
-    """The notes on the answer ``found``, none where nothing is known to be missing. ``things``: the IRIs of the objects
-    that the parameters mean at any time; ``ask``: the rows of the question with other parameters, at most so many.
+    """The notes on the answer ``answer``, none where nothing is known to be missing. ``things``: the IRIs of the
+    objects that the parameters mean at any time; ``ask``: the rows of the question with other parameters, at most so
+    many.
     """
     name = question.name
     about = {*things, *values_of(given, "object")} if question.path.parent != queries_dir() else set(things)
@@ -146,12 +147,12 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         notes += by_day.notes_by_day(store, name, given, things)
         notes += short_queries.notes_on_short_queries(store, name, given)
         notes += unrecorded.notes(store, name, given)
-        notes += looking.without_ids(store, given, found, things)
-        notes += views.notes_on_views(store, name, given, found, things)
+        notes += looking.without_ids(store, given, answer, things)
+        notes += views.notes_on_views(store, name, given, answer, things)
     elif not name.startswith("page-"):
         return notes
-    notes += unrecorded.of_containers(store, name, given, found, about)
-    if not found.rows:
+    notes += unrecorded.of_containers(store, name, given, answer, about)
+    if not answer.rows:
         notes += _emptied(store, name, given, things)
         notes += _by_id(store, question, given, things, ask)
         notes += _of_policies(store, name, given, things)
@@ -168,13 +169,13 @@ def left_out(graph: Path) -> list[str]:
     settings, report = _told(graph / manifest.NAME).get("settings"), _told(graph / "report.json")
     notes = []
     if isinstance(settings, dict):
-        said = [f"{name} {settings[name]}" for name in ("since", "until") if settings.get(name)]
+        texts = [f"{name} {settings[name]}" for name in ("since", "until") if settings.get(name)]
         if settings.get("filter"):
-            said.append("[filter]")
+            texts.append("[filter]")
         if settings.get("forget_before"):
-            said.append(f"forget_before {settings['forget_before']}")
-        if said:
-            what = " and ".join(said)
+            texts.append(f"forget_before {settings['forget_before']}")
+        if texts:
+            what = " and ".join(texts)
             notes.append(f"The settings of this export leave out rows or objects: {what}. Answers lack them.")
     if isinstance(report.get("quarantined"), int) and report["quarantined"]:
         notes.append(
@@ -212,10 +213,10 @@ def period(store: Store) -> tuple[str, str] | None:
 def _outside(store: Store, question: Question, given: Given) -> Iterator[str]:
     """A note if a time is before the first day on record or after the last one."""
     asked = [
-        (one.name, value)
-        for one in question.parameters
-        if one.kind == "time" and one.name in _TIMES
-        for value in values_of(given, one.name)
+        (parameter.name, value)
+        for parameter in question.parameters
+        if parameter.kind == "time" and parameter.name in _TIMES
+        for value in values_of(given, parameter.name)
     ]
     known = period(store) if asked else None
     if known is None:
@@ -255,7 +256,7 @@ def _by_id(
     """For an empty answer by name: the rows that there are by the ids of what had the name. The name counts only as
     long as an object had it, the id always.
     """
-    takes = {one.name for one in question.parameters}
+    takes = {parameter.name for parameter in question.parameters}
     if not {"object_name", "object_id"} <= takes or "object_name" not in given or "object_id" in given:
         return
     known = Known(store)
@@ -266,15 +267,15 @@ def _by_id(
         }
         if "domain" in takes:
             sharper["domain"] = [turn[1]]
-        said = f"object_id={turn[0]}" + (f" domain={turn[1]}" if "domain" in takes and turn[1] != "Table" else "")
+        text = f"object_id={turn[0]}" + (f" domain={turn[1]}" if "domain" in takes and turn[1] != "Table" else "")
         was = f"its names: {turn[2]}"
         if question.name not in _QUICK:
-            yield f"Ask by {said}, too: {was}."
+            yield f"Ask by {text}, too: {was}."
             continue
         rows = len(ask(sharper, _MOST).rows)
         if rows:
             many = f"{rows:,} {'row' if rows == 1 else 'rows'}" if rows < _MOST else f"{_MOST:,} rows or more"
-            yield f"As {said} it has {many}; {was}."
+            yield f"As {text} it has {many}; {was}."
 
 
 def _renamed(known: Known, things: Iterable[str]) -> Iterator[tuple[str, str, str]]:
@@ -282,10 +283,11 @@ def _renamed(known: Known, things: Iterable[str]) -> Iterator[tuple[str, str, st
     for thing in sorted(things):
         names = known.names_of(thing)
         if names and names[0].ident and (len(names) > 1 or names[-1].until is not None):
-            told = ", ".join(
-                f"{one.name} from {one.since}" + (f" until {one.until}" if one.until else "") for one in names[-_SHOWN:]
+            text = ", ".join(
+                f"{name.name} from {name.since}" + (f" until {name.until}" if name.until else "")
+                for name in names[-_SHOWN:]
             )
-            yield names[0].ident, names[0].domain, told
+            yield names[0].ident, names[0].domain, text
 
 
 # --- what cannot be known ---------------------------------------------------------------------------------------------
@@ -316,7 +318,7 @@ def _of_kind(store: Store, question: str, thing: str) -> Iterator[str]:
 
 def _emptied(store: Store, question: str, given: Given, things: Collection[str]) -> Iterator[str]:
     """For an empty answer about what an object held at a time: the last statement before that took its data away."""
-    times = [instant("at", one) for one in values_of(given, "at")] if question in views.UPWARD else []
+    times = [instant("at", value) for value in values_of(given, "at")] if question in views.UPWARD else []
     for thing in sorted(things) if times else ():
         answer = store.query(_EMPTIED.replace("@thing@", str(NamedNode(thing))))
         done = sorted(
@@ -342,7 +344,7 @@ def _of_policies(store: Store, question: str, given: Given, things: Collection[s
             "Rows record grants to shares, and shares that are open to accounts: what roles may do, and what was "
             f"granted before {first}, is not on record."
         )
-    columns = [match_name(one) for one in values_of(given, "column_name")]
+    columns = [match_name(value) for value in values_of(given, "column_name")]
     for thing in sorted(things):
         name = min(_values(store, thing, "rdfs:label"), default=thing)
         if question == "unmasked-reads" and not _is_masked(store, thing, columns):
@@ -365,14 +367,14 @@ def _is_masked(store: Store, thing: str, columns: list[str]) -> bool:
 
 def _holds(store: Store, question: str, thing: str, columns: list[str]) -> bool:
     """The answer of an ASK about the columns of a thing; about any of its columns if none are given."""
-    values = " ".join(str(Literal(one)) for one in columns) or "UNDEF"
+    values = " ".join(str(Literal(column)) for column in columns) or "UNDEF"
     return bool(store.query(question.replace("@thing@", f"<{thing}>").replace("@columns@", values)))
 
 
 def _has_tag(store: Store, thing: str) -> bool:
     settings = store.quads_for_pattern(None, NamedNode(full("ah:settingOn")), NamedNode(thing))
     kind, tag = NamedNode(full("rdf:type")), NamedNode(full("ah:TagSetting"))
-    return any(any(store.quads_for_pattern(one.subject, kind, tag)) for one in settings)
+    return any(any(store.quads_for_pattern(setting.subject, kind, tag)) for setting in settings)
 
 
 def _shared(store: Store, question: str, things: Collection[str]) -> Iterator[str]:
@@ -382,7 +384,7 @@ def _shared(store: Store, question: str, things: Collection[str]) -> Iterator[st
     to_share, granted = NamedNode(full("ah:grantedTo")), NamedNode(full("ah:grantedObject"))
     for thing in sorted(things):
         grants = (quad.subject for quad in store.quads_for_pattern(None, granted, NamedNode(thing)))
-        if any(any(store.quads_for_pattern(one, to_share, Literal("SHARE"))) for one in grants):
+        if any(any(store.quads_for_pattern(grant, to_share, Literal("SHARE"))) for grant in grants):
             name = min(_values(store, thing, "rdfs:label"), default=thing)
             yield f"{name} was granted to a share: reads in other accounts are in their own ACCESS_HISTORY alone."
 
@@ -414,8 +416,8 @@ def _is_asked_for(store: Store, query: str, given: Given) -> bool:
     if ids and not set(ids) & set(_values(store, query, "ah:queryId")):
         return False
     times = [_instant(time) for time in _values(store, query, "prov:startedAtTime")]
-    since = [instant("since", one) for one in values_of(given, "since")]
-    until = [instant("until", one) for one in (*values_of(given, "until"), *values_of(given, "at"))]
+    since = [instant("since", value) for value in values_of(given, "since")]
+    until = [instant("until", text) for text in (*values_of(given, "until"), *values_of(given, "at"))]
     return not times or ((not since or max(times) >= min(since)) and (not until or min(times) <= max(until)))
 
 

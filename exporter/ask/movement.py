@@ -184,7 +184,9 @@ class Movement:
             later.append(version)
             version = prior
         chain, number = self._places[version]
-        self._places.update({one: (chain, number + count) for count, one in enumerate(reversed(later), start=1)})
+        self._places.update(
+            {named_node: (chain, number + count) for count, named_node in enumerate(reversed(later), start=1)}
+        )
         return self._places[later[0] if later else version]
 
     def _select(self, text: str, own: Given) -> QuerySolutions:

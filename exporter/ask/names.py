@@ -90,7 +90,7 @@ class Known:
     def turns(self, name: str) -> list[Turn]:
         """Every object that had the name, once for each period in which it had it, ordered by the start."""
         named = self._subjects("ah:matchName", Literal(match_name(name)))
-        return sorted((turn for one in named for turn in self._turns(one)), key=lambda turn: turn.order)
+        return sorted((turn for named_node in named for turn in self._turns(named_node)), key=lambda turn: turn.order)
 
     def names_of(self, iri: str) -> list[Turn]:
         """All names that an object had, ordered by when it got them."""
@@ -141,7 +141,7 @@ class Known:
 
     def columns(self, things: Iterable[str]) -> set[str]:
         """The names of the objects' columns."""
-        columns = [one for thing in things for one in self._subjects("ah:columnOf", NamedNode(thing))]
+        columns = [subject for thing in things for subject in self._subjects("ah:columnOf", NamedNode(thing))]
         return {name for column in columns if (name := self._text(column, "ah:columnName"))}
 
     def has_user(self, name: str) -> bool:
@@ -150,7 +150,7 @@ class Known:
             stored = name.removeprefix('"').removesuffix('"').replace('""', '"')
             return bool(self._subjects("ah:userName", Literal(stored)))
         named = self._subjects("ah:matchName", Literal(match_name(name)))
-        return any(self._text(one, "ah:userName") is not None for one in named)
+        return any(self._text(named_node, "ah:userName") is not None for named_node in named)
 
     def has_query(self, ident: str) -> bool:
         """Whether the graph has a query with the id: one with a row, or one that another names as its parent."""
@@ -188,25 +188,25 @@ def _plain(kind: str) -> str:
 
 def nearest(name: str, every: Iterable[str]) -> list[str]:
     """The names that are most similar to ``name``; names with the same last part come first."""
-    wanted, by_match = match_name(name), {match_name(one): one for one in every}
+    wanted, by_match = match_name(name), {match_name(text): text for text in every}
     last = f".{wanted.rpartition('.')[2]}"
-    same_end = sorted(one for one in by_match if one.endswith(last) and one != wanted)
+    same_end = sorted(text for text in by_match if text.endswith(last) and text != wanted)
     near = get_close_matches(wanted, _alike(wanted, by_match), n=NEAREST)
     if same_end and near and near[0] in same_end:
         same_end, near = near, same_end
-    return [by_match[one] for one in dict.fromkeys([*same_end, *near])][:NEAREST]
+    return [by_match[text] for text in dict.fromkeys([*same_end, *near])][:NEAREST]
 
 
 def _alike(wanted: str, names: Collection[str]) -> list[str]:
     """All of the names if they are few. Of many, those next to the wanted one when sorted by beginning and by end."""
     if len(names) <= _MANY:
         return sorted(names)
-    forward, backward = sorted(names), sorted(one[::-1] for one in names)
+    forward, backward = sorted(names), sorted(name[::-1] for name in names)
     beginning, end = bisect_left(forward, wanted), bisect_left(backward, wanted[::-1])
     half = _MANY // 4
-    found = forward[max(0, beginning - half) : beginning + half]
-    found += [one[::-1] for one in backward[max(0, end - half) : end + half]]
-    return sorted(set(found))
+    texts = forward[max(0, beginning - half) : beginning + half]
+    texts += [text[::-1] for text in backward[max(0, end - half) : end + half]]
+    return sorted(set(texts))
 
 
 _SHOWN: Final = 20
@@ -321,7 +321,7 @@ def _look_up_objects(
     by_name = {name: _of_name(known, name, kinds, idents, looked) for name in names}
     if not kinds and not idents:
         _choose(domain, by_name, looked)
-    return {turn.iri for found in by_name.values() for turn in found}
+    return {turn.iri for turns in by_name.values() for turn in turns}
 
 
 def _of_name(known: Known, name: str, kinds: list[str], idents: list[str], looked: Looked) -> list[Turn]:
@@ -353,15 +353,15 @@ def _of_id(known: Known, ident: str, kinds: list[str], looked: Looked) -> list[T
     if not things:
         looked.notes.append(_none("object with the id", ident, known.every("ah:objectId")))
         return []
-    found = [turn for turn in things if not kinds or any(known.is_of_kind(turn.iri, kind) for kind in kinds)]
-    if not found:
+    turns = [turn for turn in things if not kinds or any(known.is_of_kind(turn.iri, kind) for kind in kinds)]
+    if not turns:
         looked.notes.append(
             f"There is no {' or '.join(kinds)} with the id {ident}. Give the kind with --param domain=KIND:"
             + _listed(things)
         )
-    elif not kinds and len(found) > 1:
-        raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(found)}")
-    return found
+    elif not kinds and len(turns) > 1:
+        raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(turns)}")
+    return turns
 
 
 def _choose(domain: Parameter | None, by_name: dict[str, list[Turn]], looked: Looked) -> None:
@@ -372,7 +372,7 @@ def _choose(domain: Parameter | None, by_name: dict[str, list[Turn]], looked: Lo
         if domain is None or len(_spaces(found)) < 2:
             continue
         others = set().union(*(_spaces(turns) for other, turns in by_name.items() if other != name))
-        is_enough = domain.default in _spaces(found) and all(one == domain.default for one in others)
+        is_enough = domain.default in _spaces(found) and all(other == domain.default for other in others)
         if is_enough and domain.default != "Table":
             looked.given[domain.name] = [str(domain.default)]
             looked.notes.append(
@@ -385,9 +385,9 @@ def _choose(domain: Parameter | None, by_name: dict[str, list[Turn]], looked: Lo
         )
 
 
-def _spaces(found: Iterable[Turn]) -> set[str]:
+def _spaces(turns: Iterable[Turn]) -> set[str]:
     """The kinds of things, of those that a name can mean alone; tables and views are one."""
-    return {("Table" if turn.domain in _ONE_SPACE else turn.domain) for turn in found if not _is_aside(turn)}
+    return {("Table" if turn.domain in _ONE_SPACE else turn.domain) for turn in turns if not _is_aside(turn)}
 
 
 def _is_aside(turn: Turn) -> bool:
@@ -407,13 +407,13 @@ def _listed(turns: Iterable[Turn]) -> str:
 # --- names that changed -----------------------------------------------------------------------------------------------
 
 
-def _renamed(known: Known, name: str, found: list[Turn], given: Given) -> Iterator[str]:
+def _renamed(known: Known, name: str, turns: list[Turn], given: Given) -> Iterator[str]:
     """Notes on objects that had the name and have another now, and on names that no object had at the time ``at``."""
     for at in values_of(given, "at"):
-        if not any(_holds(turn, instant("at", at)) for turn in found):
-            yield f"No object was called {name} at {at}. There is:{_listed(found)}"
-    gone = {turn.iri: turn for turn in found if turn.until is not None}
-    for iri in {turn.iri for turn in found if turn.until is None}:
+        if not any(_holds(turn, instant("at", at)) for turn in turns):
+            yield f"No object was called {name} at {at}. There is:{_listed(turns)}"
+    gone = {turn.iri: turn for turn in turns if turn.until is not None}
+    for iri in {turn.iri for turn in turns if turn.until is None}:
         gone.pop(iri, None)
     lines = [
         f"{turn.thing} had the name {name} until {turn.until}, and is called {present.name} now."
@@ -421,7 +421,7 @@ def _renamed(known: Known, name: str, found: list[Turn], given: Given) -> Iterat
         for present in known.names_of(iri)
         if present.until is None  # none of an object that was dropped, or whose name another one took
     ]
-    lines += _dropped(known, name, found, given)
+    lines += _dropped(known, name, turns, given)
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:
         yield f"The same is true of {len(lines) - _SHOWN} more objects."
@@ -432,7 +432,7 @@ def _dropped(known: Known, name: str, found: list[Turn], given: Given) -> Iterat
     for account in sorted({turn.account for turn in found}):
         turns = [turn for turn in found if turn.account == account]
         last, names = turns[-1], known.names_of(turns[-1].iri)
-        former = dict.fromkeys(one.name for one in names[:-1])
+        former = dict.fromkeys(name.name for name in names[:-1])
         is_dropped = last.until is not None and names[-1] == last  # its last name, and nobody took it
         if is_dropped and former and not any(_has_at_last(turn, given) for turn in turns):
             yield (
@@ -444,7 +444,7 @@ def _dropped(known: Known, name: str, found: list[Turn], given: Given) -> Iterat
 def _has_at_last(turn: Turn, given: Given) -> bool:
     """Whether the object has the name at ``at``, before ``until``, or at the end of the record."""
     since, until = (instant("validFrom", time) if time else None for time in (turn.since, turn.until))
-    ends = [instant("until", one) for one in values_of(given, "until")]
+    ends = [instant("until", value) for value in values_of(given, "until")]
     if "at" in given or not ends:
         return until is None or any(_holds(turn, instant("at", at)) for at in values_of(given, "at"))
     return any(since is not None and since < end and (until is None or end <= until) for end in ends)
@@ -458,20 +458,20 @@ def _holds(turn: Turn, time: datetime) -> bool:
 # --- changes of objects without an id ---------------------------------------------------------------------------------
 
 
-def without_ids(store: Store, given: Given, found: Answer, things: Collection[str]) -> list[str]:
+def without_ids(store: Store, given: Given, answer: Answer, things: Collection[str]) -> list[str]:
     """A note on each DROP, UNDROP, RENAME and SWAP whose row gives no id of the object, and which the answer therefore
     does not count for an object with an id that had the name then. ``things``: the IRIs of the objects that are asked
-    for; those that the answer ``found`` names are looked up, too. A RENAME without an id is followed to the new name.
+    for; those that the answer ``answer`` names are looked up, too. A RENAME without an id is followed to the new name.
     """
     if next(store.quads_for_pattern(None, NamedNode(full(_SAME_NAME)), None), None) is None:
         return []
     known = Known(store)
-    places = [place for place, column in enumerate(found.columns) if column.endswith("_name")]
-    named = {row[place] for row in islice(found.rows, _MOST_NAMES) for place in places}
+    places = [place for place, column in enumerate(answer.columns) if column.endswith("_name")]
+    named = {row[place] for row in islice(answer.rows, _MOST_NAMES) for place in places}
     accounts = {turn.account for thing in things for turn in known.names_of(thing)}
     turns = (turn for name in named if name for turn in known.turns(name))
     about = {*things, *(turn.iri for turn in turns if not accounts or turn.account in accounts)}
-    ends = [instant("at", one) for name in ("at", "until") for one in values_of(given, name)]
+    ends = [instant("at", value) for name in ("at", "until") for value in values_of(given, name)]
     said: dict[tuple[datetime, str], str] = {}
     concerned: dict[str, str] = {}
     for thing in sorted(_with_id(store, known, about)):
@@ -500,7 +500,7 @@ def _with_id(store: Store, known: Known, about: Iterable[str]) -> set[str]:
     """Of the objects, those with an id; for one without, those with an id that share its name, or a name that it was
     renamed from.
     """
-    same_name, found = NamedNode(full(_SAME_NAME)), set[str]()
+    same_name, texts = NamedNode(full(_SAME_NAME)), set[str]()
     waiting, seen = list(about), set[str]()
     while waiting:
         thing = waiting.pop()
@@ -509,16 +509,16 @@ def _with_id(store: Store, known: Known, about: Iterable[str]) -> set[str]:
         seen.add(thing)
         names = known.names_of(thing)
         if names and names[0].ident:
-            found.add(thing)
+            texts.add(thing)
             continue
         same = store.quads_for_pattern(NamedNode(thing), same_name, None)
-        found.update(one.object.value for one in same if isinstance(one.object, NamedNode))
+        texts.update(quad.object.value for quad in same if isinstance(quad.object, NamedNode))
         for turn in names:
             renames = store.quads_for_pattern(None, NamedNode(full("ah:newName")), Literal(turn.name))
             for rename in renames:
                 changed = store.quads_for_pattern(rename.subject, NamedNode(full("ah:changedObject")), None)
-                waiting += [one.object.value for one in changed if isinstance(one.object, NamedNode)]
-    return found
+                waiting += [quad.object.value for quad in changed if isinstance(quad.object, NamedNode)]
+    return texts
 
 
 def _unapplied(store: Store, known: Known, thing: str) -> Iterator[QuerySolution]:
@@ -529,10 +529,10 @@ def _unapplied(store: Store, known: Known, thing: str) -> Iterator[QuerySolution
     names = known.names_of(thing)
     turns = [(match_name(turn.name), *_period(turn)) for turn in names]
     places = {(turn.account, turn.domain) for turn in names}
-    fresh, seen = {one.subject.value for one in linked if isinstance(one.subject, NamedNode)}, set[str]()
+    fresh, seen = {quad.subject.value for quad in linked if isinstance(quad.subject, NamedNode)}, set[str]()
     while fresh:
         seen |= fresh
-        text = _WITHOUT_ID.replace("@nameless@", " ".join(str(NamedNode(one)) for one in sorted(fresh)))
+        text = _WITHOUT_ID.replace("@nameless@", " ".join(str(NamedNode(text)) for text in sorted(fresh)))
         answer = store.query(text)
         fresh = set()
         for row in answer if isinstance(answer, QuerySolutions) else ():

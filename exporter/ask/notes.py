@@ -193,11 +193,11 @@ def _of_aggregated(question: str) -> list[str]:
 def _hybrid(store: Store, given: Mapping[str, str | Iterable[str]]) -> Iterator[str]:
     """The names of the hybrid tables that a question is about; of all, if it is about no certain object."""
     known = Known(store)
-    names = [one for name in OBJECTS for one in _each(given.get(name, ()))]
-    ids = [one for name in IDS for one in _each(given.get(name, ()))]
+    names = [text for name in OBJECTS for text in _each(given.get(name, ()))]
+    ids = [text for name in IDS for text in _each(given.get(name, ()))]
     if names or ids:
         turns = [turn for name in names for turn in known.turns(name)] + [
-            turn for one in ids for turn in known.of_id(one)
+            turn for text in ids for turn in known.of_id(text)
         ]
         found = {turn.iri: turn.name or turn.thing for turn in turns}
         yield from (name for iri, name in found.items() if known.is_of_kind(iri, "HybridTable"))
@@ -275,19 +275,19 @@ class _Behind(NamedTuple):
     possible: set[str]
 
 
-def notes_on_views(store: Store, question: str, given: Given, found: Answer, things: Collection[str]) -> list[str]:
+def notes_on_views(store: Store, question: str, given: Given, answer: Answer, things: Collection[str]) -> list[str]:
     """Notes for a person who asked the shipped question about views, streams, or objects that may be behind some.
     ``things``: the IRIs of the objects that the parameters mean at any time.
     """
     if question not in _OF_DATA:
         return []
-    unknown = _unknown_streams(store, given, found, things)
+    unknown = _unknown_streams(store, given, answer, things)
     if question in UPWARD:
         held = _held(Known(store), sorted(things), given)
-        columns = [match_name(one) for one in values_of(given, "column_name")]
+        columns = [match_name(value) for value in values_of(given, "column_name")]
         return [*_upward(store, held, columns, _period(given)), *unknown]
     if question in DOWNWARD:
-        answered = _answered(store, question, found, things)
+        answered = _answered(store, question, answer, things)
         return [*_downward(store, things, answered, _period(given)), *unknown]
     return [*unknown]
 
@@ -295,20 +295,20 @@ def notes_on_views(store: Store, question: str, given: Given, found: Answer, thi
 def behind(store: Store, thing: str) -> str | None:
     """What rows show to be behind a view or stream at any time, as a sentence without its end; None if they do not."""
     found = _reached(store, {thing}, _VIEW, _Period(None, None))
-    told = [f"Behind it, as rows show: {_listed(store, found.certain)}"] if found.certain else []
-    told += [f"Possibly behind it: {_listed(store, found.possible)}"] if found.possible else []
-    return f"{'. '.join(told)}. Ask for these" if told else None
+    texts = [f"Behind it, as rows show: {_listed(store, found.certain)}"] if found.certain else []
+    texts += [f"Possibly behind it: {_listed(store, found.possible)}"] if found.possible else []
+    return f"{'. '.join(texts)}. Ask for these" if texts else None
 
 
 def _period(given: Given) -> _Period:
-    at, since, until = ([instant(name, one) for one in values_of(given, name)] for name in ("at", "since", "until"))
+    at, since, until = ([instant(name, value) for value in values_of(given, name)] for name in ("at", "since", "until"))
     return _Period(min([*at, *since], default=None), max([*at, *until], default=None))
 
 
 def _held(known: Known, things: Iterable[str], given: Given) -> list[str]:
     """Of the things, those that had a name that is asked for at the time ``at``; all where either is not given."""
-    names = {match_name(one) for one in values_of(given, "object_name")}
-    times = [instant("at", one) for one in values_of(given, "at")]
+    names = {match_name(value) for value in values_of(given, "object_name")}
+    times = [instant("at", value) for value in values_of(given, "at")]
     return [
         thing
         for thing in things
@@ -333,7 +333,9 @@ def _upward(store: Store, things: Iterable[str], columns: Sequence[str], period:
         if not found.certain and not found.possible:
             yield f"{name}: no row shows what is behind this {_kind(store, thing)}. Its data may come from anywhere."
             continue
-        unknown = [one for one in columns if not _shows_column(store, thing, one, period)] if found.certain else []
+        unknown = (
+            [column for column in columns if not _shows_column(store, thing, column, period)] if found.certain else []
+        )
         if unknown:
             yield (
                 f"Rows show what is behind {name} ({_listed(store, found.certain)}), but not what is behind its column "
@@ -376,11 +378,11 @@ def _downward(store: Store, things: Collection[str], answered: Collection[str], 
         )
 
 
-def _answered(store: Store, question: str, found: Answer, things: Collection[str]) -> set[str]:
+def _answered(store: Store, question: str, answer: Answer, things: Collection[str]) -> set[str]:
     """The objects of the same accounts that have a name in the answer."""
     known = Known(store)
     accounts = {turn.account for thing in things for turn in known.names_of(thing)}
-    names = {row[found.columns.index(DOWNWARD[question])] for row in islice(found.rows, _MOST)}
+    names = {row[answer.columns.index(DOWNWARD[question])] for row in islice(answer.rows, _MOST)}
     turns = (turn for name in names if name for turn in known.turns(name))
     return {turn.iri for turn in turns if turn.account in accounts}
 
@@ -415,7 +417,7 @@ def _unknown_streams(store: Store, given: Given, found: Answer, things: Collecti
     """A note on queries that read or write what is asked for, or are in the answer, and whose rows name a stream by
     ``$SYS_VIEW_<number>`` alone, so that it is unknown (``docs/input.md``).
     """
-    since = min((instant("since", one) for one in values_of(given, "since")), default=None)
+    since = min((instant("since", value) for value in values_of(given, "since")), default=None)
     until = _period(given).until
     cells = {cell for row in islice(found.rows, _MOST) for cell in row if cell}
     queries = dict[str, str]()
@@ -437,8 +439,8 @@ def _unknown_streams(store: Store, given: Given, found: Answer, things: Collecti
 
 
 def _text(store: Store, thing: str, term: str) -> str | None:
-    found = store.quads_for_pattern(NamedNode(thing), NamedNode(full(term)), None)
-    return min((str(quad.object.value) for quad in found), default=None)  # type: ignore[union-attr]  # a literal
+    quads = store.quads_for_pattern(NamedNode(thing), NamedNode(full(term)), None)
+    return min((str(quad.object.value) for quad in quads), default=None)  # type: ignore[union-attr]  # a literal
 
 
 def _name(store: Store, thing: str) -> str:

@@ -55,14 +55,14 @@ def error_message(error: SyntaxError) -> str:
     >>> error_message(SyntaxError('error at 2:10: expected one of ",", ".", "}", [0 ..= 9]'))
     'error at 2:10: expected one of ",", ".", "}"'
     """
-    found = _expected(str(error.msg))
-    if found is None:
+    match = _expected(str(error.msg))
+    if match is None:
         return str(error.msg).splitlines()[0]
-    each = [item.strip() for item in _ITEM.findall(found["what"])]
+    each = [item.strip() for item in _ITEM.findall(match["what"])]
     words = [item for item in each if _is_words(item)]
     signs = [item for item in each if item and not item.startswith("[")]
     what = ". ".join(words) or (f"expected one of {', '.join(signs[:_MOST])}" if signs else "")
-    return f"{found['where']}: {what}" if what else found["where"]
+    return f"{match['where']}: {what}" if what else match["where"]
 
 
 LONGEST: Final = 1 << 20
@@ -110,9 +110,9 @@ def refuse(query: str, name: str) -> None:
 def _words(query: str) -> Iterator[str]:
     """The words that may be keywords, in upper case."""
     prefixes = {name.upper() for name in _prefixes(query)}
-    for found in _TOKEN.finditer(query):
-        words = [word.upper() for word in _word(found["words"] or "")]
-        if found["local"] is None:
+    for match in _TOKEN.finditer(query):
+        words = [word.upper() for word in _word(match["words"] or "")]
+        if match["local"] is None:
             yield from words
         elif words and words[-1] not in prefixes:
             yield words[-1]  # the engine reads SERVICE:x as a keyword and a name
@@ -167,14 +167,14 @@ def declared(text: str) -> tuple[Parameter, ...]:
     """The parameters that the comments of a question declare, in order."""
     return tuple(
         Parameter(
-            name=found["name"],
-            text=found["text"],
-            kind=found["kind"] or "text",
-            required=not found["optional"] and found["default"] is None and found["instead"] is None,
-            default=found["default"],
-            instead=found["instead"],
+            name=match["name"],
+            text=match["text"],
+            kind=match["kind"] or "text",
+            required=not match["optional"] and match["default"] is None and match["instead"] is None,
+            default=match["default"],
+            instead=match["instead"],
         )
-        for found in _DECLARATION.finditer(text)
+        for match in _DECLARATION.finditer(text)
     )
 
 
@@ -200,7 +200,7 @@ def _check_order(times: AbstractSet[str], given: Given) -> None:
     """``since`` after ``until`` is a mistake: no row could match."""
     if not {"since", "until"} <= times & given.keys():
         return
-    since, until = (sorted(instant(name, one) for one in values_of(given, name)) for name in ("since", "until"))
+    since, until = (sorted(instant(name, text) for text in values_of(given, name)) for name in ("since", "until"))
     if since and until and since[0] > until[-1]:
         raise UsageError(
             f"since={_in_utc(since[0])} is after until={_in_utc(until[-1])}, so no time lies between them: "
@@ -225,7 +225,7 @@ def bind(text: str, parameters: Sequence[Parameter], given: Given) -> str:
 
 def _bind_one(text: str, parameter: Parameter, literal: str) -> str:
     place = re.compile(_PLACE.format(name=re.escape(parameter.name)), re.MULTILINE)
-    bound, places = place.subn(lambda found: f"{found[1]}{literal}{found[2]}", text)
+    bound, places = place.subn(lambda match: f"{match[1]}{literal}{match[2]}", text)
     if not places:
         raise UsageError(
             f"The parameter {parameter.name} is declared but has no place in the question: "

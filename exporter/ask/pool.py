@@ -171,9 +171,9 @@ class Pool:
             if asked in self._kept:
                 self._kept.move_to_end(asked)
                 return self._kept[asked]
-        told = self._told(asked, NamedAnswer)
-        found = Answer(told.columns, told.rows, told.notes)
-        if len(told.rows) <= _MOST_ROWS_KEPT:
+        named_answer = self._told(asked, NamedAnswer)
+        found = Answer(named_answer.columns, named_answer.rows, named_answer.notes)
+        if len(named_answer.rows) <= _MOST_ROWS_KEPT:
             with self._lock:
                 self._kept[asked] = found
                 if len(self._kept) > _MOST_KEPT:

@@ -63,7 +63,7 @@ def main() -> None:
     if first is None:
         return
     opened = msgspec.msgpack.decode(first, type=Opened)
-    known = {one.name: one for one in (*questions(), *questions(Path(os.fsdecode(opened.questions))))}
+    known = {question.name: question for question in (*questions(), *questions(Path(os.fsdecode(opened.questions))))}
     folder = Path(os.fsdecode(opened.store))
     store = Store.read_only(str(folder))
     confine(opened.memory, folder)
@@ -93,8 +93,8 @@ def _found(store: Store, question: Question, asked: Named) -> NamedAnswer:
     params = {name: list(values) for name, values in asked.params}
     if not asked.thing:
         check_all(question, params)
-    found = ask(store, question, params, asked.rows, of_page=asked.of_page, thing=asked.thing)
-    return NamedAnswer(found.columns, found.rows, found.notes)
+    answer = ask(store, question, params, asked.rows, of_page=asked.of_page, thing=asked.thing)
+    return NamedAnswer(answer.columns, answer.rows, answer.notes)
 
 
 def _result(store: Store, asked: Written) -> Result:

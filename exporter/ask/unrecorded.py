@@ -268,17 +268,17 @@ def _brought(store: Store, given: Mapping[str, str | Sequence[str]]) -> list[str
     """That no row records what is set on a clone from the beginning, for clones that are asked for by then."""
     every = sorted({(row[3], *row[1:3]) for text in (_CLONES, _INFERRED, _MADE) for row in _rows(store, text)})
     asked = _asked(store, given) if every else set()
-    by_then = [instant("at", one) for one in values_of(given, "at")]
-    found = [
+    by_then = [instant("at", value) for value in values_of(given, "at")]
+    texts = [
         f"{target} from {source} at {time}"
         for time, target, source in every
         if not any(datetime.fromisoformat(time) > one for one in by_then)
         and (not asked or any(f"{name}.".startswith(f"{match_name(target)}.") for name in asked))
     ]
-    if not found:
+    if not texts:
         return []
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    known = f"{', '.join(found[:_SHOWN])}{more}"
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    known = f"{', '.join(texts[:_SHOWN])}{more}"
     return [f"{_UNSET} later: {known}. Ask for the source, too."]
 
 
@@ -332,9 +332,9 @@ class _Event(NamedTuple):
 
     def counterpart(self, name: str) -> str:
         """The name that an object has after the event, or had before; empty if there is none."""
-        for one, other in ((self.name, self.other), (self.other, self.name)):
-            if one and other and name.startswith(f"{match_name(one)}."):
-                return match_name(other) + name.removeprefix(match_name(one))
+        for text, other in ((self.name, self.other), (self.other, self.name)):
+            if text and other and name.startswith(f"{match_name(text)}."):
+                return match_name(other) + name.removeprefix(match_name(text))
         return ""
 
     def is_reverted_by(self, undrop: _Event) -> bool:
@@ -356,13 +356,13 @@ def of_containers(
     store: Store,
     question: str,
     given: Mapping[str, str | Sequence[str]],
-    found: Answer,
+    answer: Answer,
     things: Collection[str],
 ) -> list[str]:
     """A note for each schema or database with objects that are asked for (``things``: their IRIs) or in the answer, if
     it was dropped, replaced, renamed or swapped by the time that is asked for.
     """
-    by_then = [instant(name, one) for name in ("at", "until") for one in values_of(given, name)]
+    by_then = [instant(name, value) for name in ("at", "until") for value in values_of(given, name)]
     events = _events(store, max(by_then, default=None))
     if not events:
         return []
@@ -371,14 +371,14 @@ def of_containers(
     for thing in things:
         for turn in known.names_of(thing):
             asked.setdefault(match_name(turn.name), []).append(turn)
-    answered = set[str]() if question.startswith(_AS_IT_WAS) else _within(found, events)
+    answered = set[str]() if question.startswith(_AS_IT_WAS) else _within(answer, events)
     turns = {**{name: known.turns(name) for name in sorted(answered)}, **asked}
     told = []
     for event in events:
-        inside = tuple(f"{match_name(one)}." for one in (event.name, event.other) if one)
+        inside = tuple(f"{match_name(text)}." for text in (event.name, event.other) if text)
         concerned = [name for name in turns if name.startswith(inside)]
         others = {name: event.counterpart(name) for name in concerned if name in asked}
-        also = {one: other for one, other in others.items() if other and event.is_of(known.turns(other))}
+        also = {text: other for text, other in others.items() if other and event.is_of(known.turns(other))}
         names = sorted(name for name in concerned if name in also or event.is_of(turns[name]))
         if names:
             ask = sorted({others[name] for name in names if others.get(name)} - set(asked))
@@ -395,7 +395,7 @@ def _events(store: Store, until: datetime | None) -> list[_Event]:
     though it has a change for each side.
     """
     answer = store.query(_OF_CONTAINERS)
-    found: dict[tuple[str, frozenset[str]], _Event] = {}
+    events: dict[tuple[str, frozenset[str]], _Event] = {}
     restored: list[_Event] = []
     for row in answer if isinstance(answer, QuerySolutions) else ():
         name, at, query_id = row["name"].value, row["time"].value, row["query_id"].value
@@ -408,19 +408,24 @@ def _events(store: Store, until: datetime | None) -> list[_Event]:
             restored.append(event)
             continue
         key = query_id, frozenset((done, name, event.other))
-        found[key] = min(event, found.get(key, event))
+        events[key] = min(event, events.get(key, event))
     for event in sorted(restored):
-        dropped = [key for key, one in found.items() if one.is_reverted_by(event)]
+        dropped = [key for key, one in events.items() if one.is_reverted_by(event)]
         if dropped:
-            del found[max(dropped, key=lambda key: found[key])]
-    return sorted(found.values())
+            del events[max(dropped, key=lambda key: events[key])]
+    return sorted(events.values())
 
 
-def _within(found: Answer, events: Iterable[_Event]) -> set[str]:
+def _within(answer: Answer, events: Iterable[_Event]) -> set[str]:
     """The names in an answer that are in schemas or databases to which something happened."""
-    inside = tuple({f"{match_name(one)}." for event in events for one in (event.name, event.other) if one})
-    cells = {cell for row in found.rows for cell in row if cell}
-    return {name for cell in cells for one in _between_names(cell) if (name := match_name(one)).startswith(inside)}
+    inside = tuple({f"{match_name(text)}." for event in events for text in (event.name, event.other) if text})
+    cells = {cell for row in answer.rows for cell in row if cell}
+    return {
+        name
+        for cell in cells
+        for between_name in _between_names(cell)
+        if (name := match_name(between_name)).startswith(inside)
+    }
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -100,8 +100,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"exporter {VERSIONS}")
     parser.set_defaults(command=partial(_without_command, parser), left="", is_watched=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for one in (fetch, export, validate, push, query, queries, serve, quarantine, log):
-        one.add(commands)
+    for module_type in (fetch, export, validate, push, query, queries, serve, quarantine, log):
+        module_type.add(commands)
     help_.add(commands, parser)
     return parser
 

@@ -204,12 +204,12 @@ def _filled(value: Any, environ: Mapping[str, str], where: str) -> Any:
 
     def put(match: re.Match[str]) -> str:
         name, default = match.group(1), match.group(2)
-        found = environ.get(name, default)
-        if found is None:
+        text = environ.get(name, default)
+        if text is None:
             raise UsageError(
                 f"{where}the environment variable {name} is not set; set it, or write ${{{name}:-default}}"
             )
-        return found
+        return text
 
     return _VARIABLE.sub(put, value)
 

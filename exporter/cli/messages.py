@@ -37,12 +37,12 @@ def fault(error: Exception, left: str) -> str:
     """
     around = faults.words(error, f"{left}, and existing output is unchanged" if left else "there is no result")
     first = (str(error).splitlines() or [""])[0][:300]
-    told = visible(around or f"a fault of the program{left and f', {left}'}: {type(error).__name__}: {first}")
+    text = visible(around or f"a fault of the program{left and f', {left}'}: {type(error).__name__}: {first}")
     log = sys.modules.get("exporter.engines.session")  # loaded only if Spark was used
     said = log.log_hint() if log else ""
     if said:
-        told += f"\n{said}"
-    return told if around else f"{told}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
+        text += f"\n{said}"
+    return text if around else f"{text}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
 
 
 def advice(settings: Settings) -> list[str]:
@@ -67,17 +67,17 @@ def summary(report: Report, settings: Settings) -> str:
     lines = [f"  {name:<12}{value}".rstrip() for name, value in rows]
     written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
     end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
-    told = [*_skipped(report), *lines, *_not_understood(report), *_shapes(report), "", *end]
-    return "\n".join(map(visible, told))
+    texts = [*_skipped(report), *lines, *_not_understood(report), *_shapes(report), "", *end]
+    return "\n".join(map(visible, texts))
 
 
-def counted(number: int, one: str, several: str) -> str:
+def counted(number: int, text: str, several: str) -> str:
     """The number with its word.
 
     >>> counted(1, "query", "queries"), counted(1200, "query", "queries")
     ('1 query', '1,200 queries')
     """
-    return f"{number:,} {one if number == 1 else several}"
+    return f"{number:,} {text if number == 1 else several}"
 
 
 def _of_rows(report: Report) -> str:
@@ -91,10 +91,10 @@ def _left_out(report: Report) -> list[tuple[str, str]]:
     if report.filtered is None:
         return []
     rows: dict[str, int] = report.filtered["rows"]
-    told = [f"{name} {number:,}" for name, number in rows.items() if number]
+    texts = [f"{name} {number:,}" for name, number in rows.items() if number]
     reduced = report.filtered["reduced"]
-    told += [f"objects removed from {counted(reduced, 'more row', 'more rows')}"] if reduced else []
-    return [("filtered", f"{sum(rows.values()):>{_WIDTH},}   {', '.join(told) or 'nothing'}")]
+    texts += [f"objects removed from {counted(reduced, 'more row', 'more rows')}"] if reduced else []
+    return [("filtered", f"{sum(rows.values()):>{_WIDTH},}   {', '.join(texts) or 'nothing'}")]
 
 
 def _days(report: Report) -> list[tuple[str, str]]:
@@ -102,10 +102,10 @@ def _days(report: Report) -> list[tuple[str, str]]:
     if report.made is None:
         return []
     new = {day: rows for day, rows in (report.new or {}).items() if rows}
-    told = ", ".join(f"{day} ({rows:,} new)" for day, rows in list(new.items())[:3]) + (" …" if len(new) > 3 else "")
+    text = ", ".join(f"{day} ({rows:,} new)" for day, rows in list(new.items())[:3]) + (" …" if len(new) > 3 else "")
     others = len(report.made) - len(new)
     after = f"; {counted(others, 'later day', 'later days')}" if others else ""
-    made = [("days made", f"{len(report.made):>{_WIDTH},}   {told or 'nothing is new'}{after}")]
+    made = [("days made", f"{len(report.made):>{_WIDTH},}   {text or 'nothing is new'}{after}")]
     return [*_forgotten(report), *made]
 
 
@@ -198,8 +198,8 @@ def program() -> str:
 
 def _found(started: Path) -> str:
     """The name of a program if a shell finds this same program by it, otherwise its path."""
-    found = shutil.which(started.name)
-    is_same = found is not None and Path(found).absolute() == started.absolute()
+    text = shutil.which(started.name)
+    is_same = text is not None and Path(text).absolute() == started.absolute()
     return started.name if is_same else shlex.quote(str(started))
 
 
@@ -209,17 +209,18 @@ def listed(questions: Sequence[Question], *, as_json: bool) -> str:
         return json.dumps(
             [
                 {
-                    "name": one.name,
-                    "asks": one.asks,
-                    "parameters": [str(p) for p in one.parameters],
-                    "columns": one.columns,
+                    "name": question.name,
+                    "asks": question.asks,
+                    "parameters": [str(p) for p in question.parameters],
+                    "columns": question.columns,
                 }
-                for one in questions
+                for question in questions
             ],
             indent=1,
         )
     return "\n".join(
-        f"{one.name}\n    {one.asks}\n    {_parameters(one)}\n    -> {', '.join(one.columns)}" for one in questions
+        f"{question.name}\n    {question.asks}\n    {_parameters(question)}\n    -> {', '.join(question.columns)}"
+        for question in questions
     )
 
 

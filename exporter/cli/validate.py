@@ -103,7 +103,7 @@ def check(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) 
 
 
 def _as_json(results: list[Result]) -> str:
-    told = [{name: getattr(one, name) for name in _SHOWN} for one in results]
+    told = [{name: getattr(result, name) for name in _SHOWN} for result in results]
     return json.dumps({"conforms": not results, "violations": violations(results), "results": told}, indent=1)
 
 
@@ -114,9 +114,9 @@ def _as_text(results: list[Result]) -> str:
         lines.append(f"Results: {len(results)}, of which violations: {violations(results)}")
     for focus, found in groupby(results, key=lambda one: one.focus):
         lines += ["", focus]
-        for one in found:
-            lines.append(f"  {one.severity}: {one.message}")
-            lines.append(f"    shape {one.shape}")
-            lines += [f"    path {one.path}"] * (one.path is not None)
-            lines += [f"    value {one.value or '(empty)'}"] * (one.value is not None)
+        for result in found:
+            lines.append(f"  {result.severity}: {result.message}")
+            lines.append(f"    shape {result.shape}")
+            lines += [f"    path {result.path}"] * (result.path is not None)
+            lines += [f"    value {result.value or '(empty)'}"] * (result.value is not None)
     return "\n".join(map(visible, lines))

@@ -112,15 +112,15 @@ def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> 
         _write(folder / UPDATE, _updates(removed, added) if removed or added else [_part([])])
     if job.events:
         known = set(_lines(changed.before(new, "events")))
-        lines = [one for one in _lines(changed.after(new, "events")) if one not in known]
+        lines = [line for line in _lines(changed.after(new, "events")) if line not in known]
         _write(folder / EVENTS, _packed(lines) or [_part([])])
     new.take_changes(str(folder), changed.number)
 
 
-def _triples(folders: list[str], said: list[Message], of: Syntax) -> set[str]:
+def _triples(folders: list[str], messages: list[Message], of: Syntax) -> set[str]:
     texts = list(_texts(folders, of))
-    texts += [message.body.decode() for message in said if message.to == of.to]
-    return {one for text in texts for one in triples(parts_of(text, of.ending), of.ending, of.opening)}
+    texts += [message.body.decode() for message in messages if message.to == of.to]
+    return {triple for text in texts for triple in triples(parts_of(text, of.ending), of.ending, of.opening)}
 
 
 def _texts(folders: list[str], of: Syntax) -> Iterator[str]:
@@ -131,13 +131,13 @@ def _texts(folders: list[str], of: Syntax) -> Iterator[str]:
 
 def _said_still(gone: set[str], folders: list[str], of: Syntax) -> set[str]:
     """Of removed triples, those that other days still say. Only the parts of their files about the same are parsed."""
-    asked = {one for one in gone if not _is_said_once(one)}
+    asked = {text for text in gone if not _is_said_once(text)}
     about = subjects(asked, of.base)
-    found = set[str]()
+    texts = set[str]()
     for text in _texts(folders, of) if asked else ():
         parts = [part for part in parts_of(text, of.ending) if subject_of(part) in about]
-        found.update(triples(parts, of.ending, of.opening))
-    return asked & found
+        texts.update(triples(parts, of.ending, of.opening))
+    return asked & texts
 
 
 def _lines(folders: list[str]) -> list[str]:

@@ -56,13 +56,13 @@ _LITTLE: Final = 64 << 20
 _PACKED: Final = 10
 
 
-def run(given: ExportInput, job: ExportJob, new: Publication, progress: Progress, engine: str) -> Outcome:
+def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: Progress, engine: str) -> Outcome:
     """Make all outputs of the job in the folder of ``new``. ``engine``: ``local`` or ``spark``. Raises UsageError if
     PySpark is not installed.
     """
-    if _is_here(given, job, new, engine):
+    if _is_here(export_input, job, new, engine):
         with progress.stage("export"):
-            return _locally(given, job, new)
+            return _locally(export_input, job, new)
     try:
         from exporter.engines import on_spark  # noqa: PLC0415 - the local engine does not wait for Spark
     except ModuleNotFoundError as error:
@@ -72,26 +72,26 @@ def run(given: ExportInput, job: ExportJob, new: Publication, progress: Progress
             "PySpark is not in this Python's environment. Install it (pip install 'pyspark>=4.0,<5'), or start the "
             "program with the spark-submit of a platform that has its own, or give --engine local"
         ) from None
-    return on_spark.run(given, job, new, progress)
+    return on_spark.run(export_input, job, new, progress)
 
 
-def _is_here(given: ExportInput, job: ExportJob, new: Publication, engine: str) -> bool:
+def _is_here(export_input: ExportInput, job: ExportJob, new: Publication, engine: str) -> bool:
     """Whether the local engine is used: if it was chosen, or for a small update of small days, for which starting Spark
     would take longer than the work.
     """
     if engine == LOCAL:
         return True
-    came = given.came.size
-    of_day = _PACKED * given.left.bytes // max(1, len(given.left.days))
-    return bool(job.run) and came is not None and not new.is_uri and max(came, of_day) < _LITTLE
+    number = export_input.came.size
+    of_day = _PACKED * export_input.left.bytes // max(1, len(export_input.left.days))
+    return bool(job.run) and number is not None and not new.is_uri and max(number, of_day) < _LITTLE
 
 
-def _locally(given: ExportInput, job: ExportJob, new: Publication) -> Outcome:
+def _locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
     if users.are_hidden(job):
-        job = users.knowing(job, users.user_names(_records(given.came), job), new)
+        job = users.knowing(job, users.user_names(_records(export_input.came), job), new)
     if job.run:
-        return _updated(given, job, new)
-    made = _taken(local.run(_records(given.came), job), job, new)
+        return _updated(export_input, job, new)
+    made = _taken(local.run(_records(export_input.came), job), job, new)
     for table in FACTS if job.facts else ():
         from exporter.engines import state  # noqa: PLC0415 - slow to import, and seldom asked for
 
@@ -99,23 +99,23 @@ def _locally(given: ExportInput, job: ExportJob, new: Publication) -> Outcome:
     return made
 
 
-def _updated(given: ExportInput, job: ExportJob, new: Publication) -> Outcome:
+def _updated(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
     from exporter.engines.state import LocalStore  # noqa: PLC0415 - as above
 
     local.seldom_collected()
-    rows = list(read(_records(given.came), job))
-    made = updates.update(local.LocalEngine(), LocalStore(new, job), rows, job, given, NoProgress())
+    rows = list(read(_records(export_input.came), job))
+    made = updates.update(local.LocalEngine(), LocalStore(new, job), rows, job, export_input, NoProgress())
     results = results_of(message.body for part in made.results for message in part)
     return Outcome(made.counts, made.refused, results, made.days, made.new, made.made)
 
 
-def _records(came: InputOfViews) -> Iterator[Record]:
-    for view, found in came.views.items():
+def _records(input_of_views: InputOfViews) -> Iterator[Record]:
+    for view, inputs in input_of_views.views.items():
         is_history, is_aggregate = view == QUERY_HISTORY, view == AGGREGATE_ACCESS_HISTORY
-        for source in found.sources:
-            for one in records(source, REQUIRED[view]):
-                is_record = one.is_record or is_history
-                yield Record(one.file, 0, one.unit, one.text, is_history, is_record, is_aggregate)
+        for source in inputs.sources:
+            for record in records(source, REQUIRED[view]):
+                is_record = record.is_record or is_history
+                yield Record(record.file, 0, record.unit, record.text, is_history, is_record, is_aggregate)
 
 
 def _taken(messages: Iterable[Message], job: ExportJob, new: Publication) -> Outcome:
@@ -150,11 +150,11 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
     place = place_of(settings.out, int(settings.mode, 8))
     apart = Apart(settings.out, place.paths)
     is_inside = apart.holds(os.curdir)
-    came = _came(settings, apart)
-    for view, found in came.views.items():
-        find.check_files(found.sources, view)
+    input_of_views = _came(settings, apart)
+    for view, inputs in input_of_views.views.items():
+        find.check_files(inputs.sources, view)
     with place.held():
-        report = _published(settings, job, place, came, progress)
+        report = _published(settings, job, place, input_of_views, progress)
     for note in place.notes:
         say(note)
     if not settings.dry_run:
@@ -178,15 +178,17 @@ def _came(settings: Settings, apart: Apart) -> find.InputOfViews:
     )
 
 
-def _published(settings: Settings, job: ExportJob, place: Place, came: find.InputOfViews, progress: Progress) -> Report:
+def _published(
+    settings: Settings, job: ExportJob, place: Place, input_of_views: find.InputOfViews, progress: Progress
+) -> Report:
     new = Publication(place, replace=settings.replace, update=settings.update, force=settings.force)
     left = earlier(place, settings) if settings.update and not settings.replace else Earlier()
     job = replace(job, run=left.run if settings.update else 0)
     with new:
-        outcome = run(ExportInput(came, left, settings.changes), job, new, progress, settings.engine)
-        report = summarise(settings, came.skipped, left, outcome, new, progress)
+        outcome = run(ExportInput(input_of_views, left, settings.changes), job, new, progress, settings.engine)
+        report = summarise(settings, input_of_views.skipped, left, outcome, new, progress)
         check_account(report)
-        guard.refuse_too_few_rows(settings, report, new, came.named)
+        guard.refuse_too_few_rows(settings, report, new, input_of_views.named)
         if not settings.dry_run:
             new.publish(report.manifest(settings))
     return report

@@ -234,7 +234,7 @@ def stale(there: Iterable[str], old: Iterable[Json], files: Iterable[Json]) -> l
 def paths(files: Iterable[Json]) -> set[str]:
     """The paths of an export's files, with those of the copies that people and scripts look for by name."""
     files = list(files)
-    return {one["path"] for one in files} | set(copies(files).values())
+    return {file["path"] for file in files} | set(copies(files).values())
 
 
 _DIGITS: Final = 12
@@ -330,9 +330,9 @@ class HadoopPlace:
             )
         self._files.make(self._out)
         self._files.set_mode(self._out, self._mode)
-        for one in files:
-            path = one["path"]
-            if (path, one["sha256"]) not in known or path not in there:
+        for file in files:
+            path = file["path"]
+            if (path, file["sha256"]) not in known or path not in there:
                 self.delete(self.inside(path))  # a copy under the plain name, which the manifest does not list
                 self.move(f"{folder}/{manifest.plain(path)}", self.inside(path))
         self._files.put(text, self.inside(manifest.NAME), f"{folder}/{manifest.NAME}.new")

@@ -65,11 +65,11 @@ def _unsplit(spark: SparkSession, largest: int) -> Iterator[None]:
             spark.conf.set(name, value)
         yield
     finally:
-        for name, told in before.items():
-            if told is None:
+        for name, text in before.items():
+            if text is None:
                 spark.conf.unset(name)
             else:
-                spark.conf.set(name, told)
+                spark.conf.set(name, text)
 
 
 def _sums(sizes: Mapping[str, int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

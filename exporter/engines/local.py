@@ -61,7 +61,7 @@ def knowing(job: ExportJob, names: Iterable[str], new: Publication) -> ExportJob
     before = new.text_before(FILE) if job.run else None
     screen = job.screen.knowing(names, (before or "").split())
     if job.run:
-        new.text(FILE, "".join(f"{one}\n" for one in screen.pseudonyms()))
+        new.text(FILE, "".join(f"{pseudonym}\n" for pseudonym in screen.pseudonyms()))
     return replace(job, screen=screen)
 
 
@@ -120,7 +120,7 @@ def run(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     """
     seldom_collected()
     made = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None))
-    yield from pieces(sorted(one for part in made.outputs for one in part if is_text(one.to)), job)
+    yield from pieces(sorted(message for part in made.outputs for message in part if is_text(message.to)), job)
     for results in made.results:
         yield from results
     yield numbers(made.counts, made.refused)

@@ -44,22 +44,22 @@ _PARTITIONS: Final = 10_000
 """Most partitions: the parts of an exchange are the partitions before it times the partitions after it."""
 
 
-def run(given: ExportInput, job: ExportJob, new: Publication, progress: Progress) -> Outcome:
+def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: Progress) -> Outcome:
     """Make all outputs of the job in the folder of ``new``."""
-    came = given.came
+    input_of_views = export_input.came
     with progress.stage("session"):
-        spark = session.start(came.size)
+        spark = session.start(input_of_views.size)
         progress.watch(spark)
         workers.check(spark, new)
-    size = came.size if came.size is not None else size_of(spark, came.sources)
+    size = input_of_views.size if input_of_views.size is not None else size_of(spark, input_of_views.sources)
     job = replace(job, in_order=session.is_small(size) and not job.run)
     engine = SparkEngine(spark, uri(new.work), _partitions(spark, size), compress=job.compress)
-    rows = _records(spark, came)
+    rows = _records(spark, input_of_views)
     if users.are_hidden(job):
         with progress.stage("names"):
             job = users.knowing(job, _user_names(rows, job), new)
     if job.run:
-        return _in_days(engine, _read(job, rows), given, replace(job, screen=None), new, progress)
+        return _in_days(engine, _read(job, rows), export_input, replace(job, screen=None), new, progress)
     if job.in_order:
         with progress.stage("export"):
             made, stored = _alone(engine, rows, job)
@@ -71,27 +71,29 @@ def run(given: ExportInput, job: ExportJob, new: Publication, progress: Progress
     return made
 
 
-def _records(spark: SparkSession, came: find.InputOfViews) -> DataFrame:
-    found = [records(spark, source, view) for view, inputs in came.views.items() for source in inputs.sources]
-    if not found:  # rows are only removed
+def _records(spark: SparkSession, input_of_views: find.InputOfViews) -> DataFrame:
+    data_frames = [
+        records(spark, source, view) for view, inputs in input_of_views.views.items() for source in inputs.sources
+    ]
+    if not data_frames:  # rows are only removed
         return spark.createDataFrame([], COLUMNS)
-    return reduce(lambda one, other: one.unionByName(other), found)
+    return reduce(lambda data_frame, other: data_frame.unionByName(other), data_frames)
 
 
 def _partitions(spark: SparkSession, size: int | None) -> int:
     if size is None:
-        told = spark.conf.get("spark.sql.shuffle.partitions") or ""
-        return int(told) if told.isdigit() else 200  # on Databricks it can be "auto"
+        text = spark.conf.get("spark.sql.shuffle.partitions") or ""
+        return int(text) if text.isdigit() else 200  # on Databricks it can be "auto"
     # A multiple of the number of cores, so that no core is idle while others process the last partitions.
     cores = session.cores(spark)
     return min(max(1, -(-size // (_PARTITION * cores))) * cores, _PARTITIONS)
 
 
-def _alone(engine: SparkEngine, came: DataFrame, job: ExportJob) -> tuple[Outcome, list[str]]:
+def _alone(engine: SparkEngine, data_frame: DataFrame, job: ExportJob) -> tuple[Outcome, list[str]]:
     """Run the local engine in one task. Returns the outcome and the names under which texts are stored."""
-    stored = engine.write_texts([came.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
-    told = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
-    bodies = {to: [bytes(row["body"]) for row in told if row["to"] == to] for to in (RESULT, TALLY)}
+    stored = engine.write_texts([data_frame.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
+    rows = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
+    bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (RESULT, TALLY)}
     return outcome(bodies[TALLY][0], bodies[RESULT]), [rounds.OUTPUTS]
 
 
@@ -105,9 +107,14 @@ def _in_rounds(engine: SparkEngine, read: DataFrame, job: ExportJob, progress: P
 
 
 def _in_days(  # noqa: PLR0913, PLR0917 - as days.update
-    engine: SparkEngine, read: DataFrame, given: ExportInput, job: ExportJob, new: Publication, progress: Progress
+    engine: SparkEngine,
+    read: DataFrame,
+    export_input: ExportInput,
+    job: ExportJob,
+    new: Publication,
+    progress: Progress,
 ) -> Outcome:
-    made = updates.update(engine, SparkStore(engine.spark, new, job), read, job, given, progress)
+    made = updates.update(engine, SparkStore(engine.spark, new, job), read, job, export_input, progress)
     return Outcome(made.counts, made.refused, _results(made.results), made.days, made.new, made.made)
 
 
@@ -116,8 +123,8 @@ def _results(each: list[DataFrame]) -> list[Result]:
     return results_of(map(bytes, found))
 
 
-def _read(job: ExportJob, came: DataFrame) -> DataFrame:
-    return came.mapInArrow(partial(_rows, job), SCHEMA)
+def _read(job: ExportJob, data_frame: DataFrame) -> DataFrame:
+    return data_frame.mapInArrow(partial(_rows, job), SCHEMA)
 
 
 def _rows(job: ExportJob, batches: Batches) -> Batches:
@@ -126,9 +133,9 @@ def _rows(job: ExportJob, batches: Batches) -> Batches:
     exclude_caches_from_collection()
 
 
-def _user_names(came: DataFrame, job: ExportJob) -> list[str]:
+def _user_names(data_frame: DataFrame, job: ExportJob) -> list[str]:
     """The user names in all records. They are sent to all workers, since an account has few users."""
-    names = came.mapInArrow(partial(_told_names, job), "name binary").distinct().collect()
+    names = data_frame.mapInArrow(partial(_told_names, job), "name binary").distinct().collect()
     return [bytes(row["name"]).decode("utf-8", "surrogatepass") for row in names]
 
 

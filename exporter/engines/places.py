@@ -191,11 +191,11 @@ class LocalPlace:
             path.unlink()
             return
         _carry_ledgers(path, self._out)
-        found = manifest.compared_here(path) if path.is_dir() else None
-        if found is None:  # a work folder
+        compared = manifest.compared_here(path) if path.is_dir() else None
+        if compared is None:  # a work folder
             shutil.rmtree(path, ignore_errors=True)
             return
-        there, stay = manifest.sizes(path), {*found.others, *found.changed}
+        there, stay = manifest.sizes(path), {*compared.others, *compared.changed}
         _remove_files(path, stay)
         left = [name for name in manifest.sizes(path) if name in stay or name not in there]
         if any(not name.rpartition("/")[2].startswith(_OF_NFS) for name in left):

@@ -46,17 +46,19 @@ def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_
     """
     is_document, is_record = source.form == formats.JSON_DOCUMENT, F.lit(True)
     if source.form in (formats.NDJSON, formats.JSON_DOCUMENT):
-        came = _found(source, lambda: spark.read.text(_uris(source), wholetext=is_document))
+        data_frame = _found(source, lambda: spark.read.text(_uris(source), wholetext=is_document))
         text = F.col("value")
     else:
         _refuse_wide(source, len(source.columns or source.types))
-        came = _found(source, lambda: _csv(spark, source) if source.form == formats.CSV else _typed(spark, source))
-        check_columns(_named(came), source, REQUIRED[view])
-        text = F.to_json(F.struct(*[_as_json(came, name).alias(name) for name in _named(came)]))
+        data_frame = _found(
+            source, lambda: _csv(spark, source) if source.form == formats.CSV else _typed(spark, source)
+        )
+        check_columns(_named(data_frame), source, REQUIRED[view])
+        text = F.to_json(F.struct(*[_as_json(data_frame, name).alias(name) for name in _named(data_frame)]))
         if source.form == formats.CSV:
             is_record, text = F.col(_REST).isNull(), F.coalesce(F.col(_REST), text)
         text = F.when(is_record, F.replace(text, F.lit(REPLACED), F.lit(DAMAGE))).otherwise(text)
-    return came.select(
+    return data_frame.select(
         *_place(source),
         F.lit("line" if source.form == formats.NDJSON else "row").alias("unit"),
         text.cast("binary").alias("text"),
@@ -95,8 +97,8 @@ def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:
             if path is None:
                 path = paths[file] = _path(file)
             decoded = text.decode("utf-8", NOT_UTF8).removeprefix("\ufeff")
-            for one in rows_of_document(decoded) if is_document else (decoded,):
-                yield Record(path, block, unit, one, *said)
+            for row in rows_of_document(decoded) if is_document else (decoded,):
+                yield Record(path, block, unit, row, *said)
 
 
 def _path(url: str) -> str:
@@ -161,13 +163,13 @@ def _found(source: formats.InputFiles, read: Callable[[], DataFrame]) -> DataFra
     columns are requested.
     """
     try:
-        came = read()
-        _ = came.columns
+        data_frame = read()
+        _ = data_frame.columns
     except AnalysisException as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         what = "there is no such file, folder or table" if source.form == formats.TABLE else first_line
         raise UsageError(f"{', '.join(source.paths[:3])}: {what}") from None
-    return came
+    return data_frame
 
 
 def _named(table: DataFrame) -> list[str]:

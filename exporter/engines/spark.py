@@ -66,8 +66,8 @@ def _version(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _cause(error: Exception) -> str:
     lines = str(error).splitlines()
-    found = [line[line.index(cause) :] for line in lines for cause in _CAUSES if cause in line]
-    return found[-1] if found else session.cause(error)
+    texts = [line[line.index(cause) :] for line in lines for cause in _CAUSES if cause in line]
+    return texts[-1] if texts else session.cause(error)
 
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class SparkEngine:
 
 
 def _union(messages: Sequence[DataFrame]) -> DataFrame:
-    return reduce(lambda one, other: one.unionByName(other), messages)
+    return reduce(lambda data_frame, other: data_frame.unionByName(other), messages)
 
 
 def _in_order(messages: DataFrame, step: Step, job: ExportJob) -> DataFrame:

@@ -103,48 +103,48 @@ class LocalStore:
         return (self._state / name).is_dir()
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
-        return [one for name, heard in product(names, to) for one in self._read(self._state, name, heard)]
+        return [message for name, text in product(names, to) for message in self._read(self._state, name, text)]
 
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
-        keys = {one.key for one in chain.from_iterable(others)}
-        return [one for name, heard in product(names, to) for one in self._read(self._state, name, heard, keys)]
+        keys = {message.key for message in chain.from_iterable(others)}
+        return [message for name, text in product(names, to) for message in self._read(self._state, name, text, keys)]
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
         return self._latest(self._state, names, to)
 
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
         keys: dict[str, set[str]] = {one: set() for one in to}
-        for one in chain.from_iterable(others):
-            if one.to in keys:
-                keys[one.to].add(one.key)
-        found: list[Message] = []
-        for name, heard in product(reversed(names), to):
-            if keys[heard]:
-                known = self._read(self._state, name, heard, keys[heard])
-                keys[heard] -= {one.key for one in known}
-                found += known
-        return found
+        for message in chain.from_iterable(others):
+            if message.to in keys:
+                keys[message.to].add(message.key)
+        messages: list[Message] = []
+        for name, text in product(reversed(names), to):
+            if keys[text]:
+                known = self._read(self._state, name, text, keys[text])
+                keys[text] -= {one.key for one in known}
+                messages += known
+        return messages
 
     def _latest(self, state: Path, names: Sequence[str], to: Sequence[str]) -> list[Message]:
         found: dict[tuple[str, str], list[Message]] = {}
         for name in names:
             of_name: dict[tuple[str, str], list[Message]] = {}
-            for message in chain.from_iterable(self._read(state, name, heard) for heard in to):
+            for message in chain.from_iterable(self._read(state, name, text) for text in to):
                 of_name.setdefault(message[:2], []).append(message)
             found |= of_name
         return list(chain.from_iterable(found.values()))
 
     @staticmethod
     def _read(state: Path, name: str, to: str, keys: set[str] | None = None) -> list[Message]:
-        found: list[Message] = []
+        messages: list[Message] = []
         wanted = None if keys is None else pa.array(sorted(keys), pa.string())
         for path in sorted((state / name / f"{_TO}{quote(to, safe='')}").glob("*.parquet")):
             # The files are small and many: threads and buffers would cost more than reading them.
             for batch in parquet.ParquetFile(path, pre_buffer=False).iter_batches(use_threads=False):
                 kept = batch if wanted is None else batch.filter(pc.is_in(batch.column("key"), value_set=wanted))
-                rows = zip(*(kept.column(one).to_pylist() for one in _SCHEMA.names), strict=True)
-                found += [Message(to, *row) for row in rows]
-        return found
+                rows = zip(*(kept.column(name).to_pylist() for name in _SCHEMA.names), strict=True)
+                messages += [Message(to, *row) for row in rows]
+        return messages
 
     def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
         number = 1 if self._job.forgets else self._new.numbered(FOLDER) + 1
@@ -156,9 +156,9 @@ class LocalStore:
         before, after = self._latest(Path(self._new.before("state")), said, to), self.latest(now, to)
         # Only texts that differ are compared: on most days most things are not mentioned.
         same = {*before} & {*after}
-        differ = [[one for one in each if one not in same] for each in (before, after)]
+        differ = [[message for message in each if message not in same] for each in (before, after)]
         changes.write(Changed(number, days, sorted({*every} - {*days}), *differ), self._job, self._new)
 
     def publish(self, messages: list[Message], name: str, day: str) -> None:  # noqa: ARG002 - they are in memory
-        texts = pieces(sorted(one for one in messages if is_text(one.to)), self._job)
+        texts = pieces(sorted(message for message in messages if is_text(message.to)), self._job)
         write_texts(texts, self._new, self._job, day)

@@ -119,8 +119,8 @@ class SparkStore:
         # All folders in one reading: a union of one for each would be a plan that grows with the days.
         every = self._spark.read.schema(_IN_FILES).option("recursiveFileLookup", "true").parquet(*paths)
         # Spark reads only the files whose paths pass the filter.
-        found = every.filter(_part_of_path(2).isin(list(to)))
-        return found.select(_part_of_path(2).alias("to"), *_COLUMNS[1:], _part_of_path(1).alias("name"))
+        data_frame = every.filter(_part_of_path(2).isin(list(to)))
+        return data_frame.select(_part_of_path(2).alias("to"), *_COLUMNS[1:], _part_of_path(1).alias("name"))
 
     def _path(self, name: str) -> str:
         return f"{self._new.folder}/state/{name}"
@@ -131,7 +131,7 @@ def _part_of_path(number: int) -> Column:
 
 
 def _all(each: Sequence[DataFrame]) -> DataFrame:
-    return reduce(lambda one, other: one.unionByName(other), each)
+    return reduce(lambda data_frame, other: data_frame.unionByName(other), each)
 
 
 if TYPE_CHECKING:
@@ -181,11 +181,15 @@ def _parts(spark: SparkSession, folders: list[str], separator: str, ending: str)
         spark.read.option("pathGlobFilter", names).text(uri(folder), lineSep=separator).select("value")
         for folder in folders
     ]
-    return reduce(lambda one, other: one.unionByName(other), each) if each else spark.createDataFrame([], _LINE)
+    return (
+        reduce(lambda data_frame, other: data_frame.unionByName(other), each)
+        if each
+        else spark.createDataFrame([], _LINE)
+    )
 
 
-def _triples(spark: SparkSession, folders: list[str], said: DataFrame, of: Syntax) -> DataFrame:
-    texts = said.filter(F.col("to") == of.to).select(F.col("body").cast("string").alias("value"))
+def _triples(spark: SparkSession, folders: list[str], data_frame: DataFrame, of: Syntax) -> DataFrame:
+    texts = data_frame.filter(F.col("to") == of.to).select(F.col("body").cast("string").alias("value"))
     parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending).unionByName(texts)
     return parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
 
@@ -198,8 +202,8 @@ def _said_no_more(spark: SparkSession, gone: DataFrame, folders: list[str], of: 
     about = asked.mapInArrow(partial(_subjects, of.base), _LINE).distinct()
     parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending)
     near = parts.join(about, F.substring_index(parts["value"], " ", 1) == about["value"], "left_semi")
-    said = near.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
-    return gone.join(said, "value", "left_anti")
+    data_frame = near.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
+    return gone.join(data_frame, "value", "left_anti")
 
 
 def _subjects(base: str, batches: Batches) -> Batches:

@@ -146,11 +146,11 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     store: Store[Messages],
     read: Messages,
     job: ExportJob,
-    given: ExportInput,
+    export_input: ExportInput,
     watch: ProgressListener,
 ) -> Updated[Messages]:
     """Add the messages of the first step (``read``) to DIR."""
-    left = given.left.days
+    left = export_input.left.days
     done: Updated[Messages] = Updated(days=dict(left))
     with watch.stage("date"):
         read = engine.persist(read, "read")
@@ -169,7 +169,7 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
         said = store.latest(_named("things", done.days), texts_of(job))
         stored = engine.write_texts([engine.map(said, engine.output(_as_they_are), job)], THINGS_DAY)
         store.publish(stored, THINGS_DAY, THINGS_DAY)
-    if given.changes:
+    if export_input.changes:
         again = sorted({*done.made, *(day for day in left if day not in before)})
         with watch.stage("changes"):
             store.changes(again, _named("things", left), _named("things", done.days), texts_of(job))
@@ -203,7 +203,7 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
         else:
             # The folders of the day's messages are written again.
             name = f"{day}late-{turns}"
-            results = [engine.persist(one, f"{name}-results-{at}") for at, one in enumerate(made[day].results)]
+            results = [engine.persist(result, f"{name}-results-{at}") for at, result in enumerate(made[day].results)]
             done.add_results(results, made[day].refused)
             late += [engine.persist(one, f"{name}-{at}") for at, one in enumerate(made[day].quarantined)]
             todo.add(day)
@@ -211,10 +211,10 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
             turns += 1
             if turns > rounds.TURNS:
                 raise rounds.endless(made[day].refused, job)
-            again = [one for one in done.days if one >= earlier]
+            again = [day for day in done.days if day >= earlier]
             store.drop(path for one in again for path in _paths(one))
-            for one in again:
-                del done.days[one]
+            for text in again:
+                del done.days[text]
             todo.update(again)
     for day in sorted(made):
         done.counts.join(made[day].counts)
@@ -279,7 +279,7 @@ class _Day(Generic[Messages]):
         there is none. ``every``: the days that have rows.
         """
         engine, store, day, job = self._engine, self._store, self._day, self._job
-        store_before = [one for one in sorted(done.days) if one < day]
+        store_before = [text for text in sorted(done.days) if text < day]
         due_now = engine.map(store.load(_named("open", store_before[-1:]), _DUE), due, job)
         due_now = engine.persist(due_now, f"{day}due")
         things = _named("things", store_before)
@@ -320,8 +320,8 @@ class _Day(Generic[Messages]):
         for outputs, name in zip(made.outputs, made.names, strict=True):
             store.publish(outputs, name, f"day={day}")
         open_days = {name.removeprefix(OPEN_DAY) for name in made.counts.numbers if name.startswith(OPEN_DAY)}
-        earlier = {later for one, each in done.days.items() if one < day for later in each}
-        done.days[day] = sorted(one for one in open_days | earlier if one > day)
+        earlier = {later for text, each in done.days.items() if text < day for later in each}
+        done.days[day] = sorted(text for text in open_days | earlier if text > day)
         return made, self._compared(made)
 
     def _compared(self, made: rounds.Exported[Messages]) -> str | None:
@@ -343,7 +343,7 @@ class _Day(Generic[Messages]):
         store.drop([f"state/{name}"])
         if now:
             store.save(now, name)
-        days = [one for one in engine.counts(compared).numbers if one.startswith(EARLIER)]
+        days = [text for text in engine.counts(compared).numbers if text.startswith(EARLIER)]
         return min(days).removeprefix(EARLIER) if days else None
 
     def _runs(self) -> list[str]:
@@ -352,7 +352,7 @@ class _Day(Generic[Messages]):
     def _heard(self, every: Sequence[str]) -> list[Messages]:
         """The rows of the day, the rows of parents on other days, and the lines of QUERY_HISTORY for both."""
         engine, job = self._engine, self._job
-        runs, others_days = self._runs(), [one for one in every if one != self._day]
+        runs, others_days = self._runs(), [text for text in every if text != self._day]
         own = engine.persist(engine.map(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
         asked = engine.map(own, asks_for_context, job)
         others = self._store.load_of(runs, others_days, [asked])

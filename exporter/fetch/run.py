@@ -321,7 +321,7 @@ class _Fetch:
         files.clean(self.wanted.out, view.folder)
         there = self.session.columns(snowflake.columns_sql(self.wanted.schema, view))
         asked = snowflake.asked_for(view, there, query_text=self.wanted.query_text)
-        missing = [name for name in view.columns if name.lower() not in {one.lower() for one in there}]
+        missing = [name for name in view.columns if name.lower() not in {text.lower() for text in there}]
         needed = [name for name in missing if name in view.required]
         if needed:
             raise UsageError(

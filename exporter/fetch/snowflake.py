@@ -99,9 +99,9 @@ def _is_of_network(error: OSError) -> bool:
     return below or isinstance(error, ConnectionError | TimeoutError)
 
 
-def _silent(doing: str, said: str) -> ExporterError:
+def _silent(doing: str, text: str) -> ExporterError:
     return ExporterError(
-        f"{doing}: Snowflake does not answer: {said}. Look at the network, a proxy (https_proxy) and the name of the "
+        f"{doing}: Snowflake does not answer: {text}. Look at the network, a proxy (https_proxy) and the name of the "
         "account in the connection, and start it again"
     )
 
@@ -122,16 +122,16 @@ def unread(file: str) -> Iterator[None]:
 
 def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
     number = getattr(error, "errno", None) or -1
-    said = _said(error)
+    text = _said(error)
     is_network = type(error).__name__ in {"OperationalError", "InterfaceError"} or number in _NETWORK
     if number in _BY_NUMBER:
-        return UsageError(f"{doing}: Snowflake says: {said}. What to do: {_BY_NUMBER[number].format(grant=grant)}")
-    if is_network and not any(word in said.lower() for word in _REFUSED):
-        return _silent(doing, said)
+        return UsageError(f"{doing}: Snowflake says: {text}. What to do: {_BY_NUMBER[number].format(grant=grant)}")
+    if is_network and not any(word in text.lower() for word in _REFUSED):
+        return _silent(doing, text)
     if number in _NETWORK or 390000 <= number < 400000:
-        helps = next(helps for mark, helps in _LOGIN.items() if mark in said.lower())
-        return UsageError(f"{doing}: Snowflake refuses the login: {said}. What to do: {helps}")
-    return UsageError(f"{doing}: Snowflake says: {said}")
+        helps = next(helps for mark, helps in _LOGIN.items() if mark in text.lower())
+        return UsageError(f"{doing}: Snowflake refuses the login: {text}. What to do: {helps}")
+    return UsageError(f"{doing}: Snowflake says: {text}")
 
 
 def _said(error: Exception) -> str:
@@ -178,8 +178,8 @@ class SnowflakeSession:
                 organization, account = cursor.execute(_OWN).fetchone()
             except ProgrammingError:
                 organization, account = None, None
-        told = str(getattr(self._connection, "account", None) or "")
-        return spelled(f"{organization}-{account}" if organization and account else told)
+        text = str(getattr(self._connection, "account", None) or "")
+        return spelled(f"{organization}-{account}" if organization and account else text)
 
     @contextmanager
     def _asked(self, sql: str, parameters: Mapping[str, str] | None = None) -> Iterator[Any]:
@@ -226,9 +226,9 @@ def _warnings_told() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for one in caught:
-        if not issubclass(one.category, FutureWarning | DeprecationWarning):
-            sys.stderr.write(f"exporter: {' '.join(str(one.message).split())}\n")
+    for warning_message in caught:
+        if not issubclass(warning_message.category, FutureWarning | DeprecationWarning):
+            sys.stderr.write(f"exporter: {' '.join(str(warning_message.message).split())}\n")
 
 
 def _chosen(name: str | None) -> tuple[str, Mapping[str, Any]]:

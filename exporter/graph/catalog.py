@@ -269,7 +269,7 @@ def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Ite
         "dcat:dataset": alone,
         "dcat:themeTaxonomy": [iris.path(tag) for tag in tags],
     }
-    more = {term: tuple(sorted(set(found))) for term, found in lists.items() if found}
+    more = {term: tuple(sorted(set(texts))) for term, texts in lists.items() if texts}
     yield Node(CATALOG, iris.path("catalog"), CATALOG.types, {**texts, **more})
     for name, iri in sorted(schemas.items()):
         values: Values = {
@@ -283,8 +283,8 @@ def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Ite
 
 def _schema(one: Entry) -> str | None:
     """``DB.SCHEMA`` of a name of three parts; None for every other name."""
-    found = _in_schema(canonical_name(one.title))
-    return found[1] if found else None
+    match = _in_schema(canonical_name(one.title))
+    return match[1] if match else None
 
 
 def _dataset(one: Entry, remark: Remark, iris: Iris) -> Iterator[Node]:
@@ -328,8 +328,8 @@ def _column(one: Entry, name: str, ids: tuple[str, ...], remark: Remark, iris: I
 
 def _themes(term: str, column: str | None, remark: Remark, iris: Iris) -> Values:
     """The themes from tags that are set on a column, or on the object itself where ``column`` is None."""
-    found = {_concept(tag, value, iris) for on, tag, value in remark.themes if on == column}
-    return {term: tuple(sorted(found))} if found else {}
+    texts = {_concept(tag, value, iris) for on, tag, value in remark.themes if on == column}
+    return {term: tuple(sorted(texts))} if texts else {}
 
 
 def documents(catalog: Iterable[Node], tags: Iterable[Node], base: str) -> Iterator[tuple[str, str]]:

@@ -101,8 +101,8 @@ def organization_of(account: str) -> str | None:
     """``ORG-ACCOUNT`` -> ``ORG``: the name of an organization has no hyphen. None for a locator
     (``ab12345.eu-west-1``) and for other names that contain no organization.
     """
-    found = None if account == UNNAMED_ACCOUNT else _organization(account)
-    return found[1] if found else None
+    match = None if account == UNNAMED_ACCOUNT else _organization(account)
+    return match[1] if match else None
 
 
 @lru_cache(maxsize=1_000)

@@ -48,7 +48,9 @@ def shapes() -> Graph:
 
 def terms(graph: Graph, kind: URIRef) -> list[URIRef]:
     """The terms of one kind that the vocabulary defines, by name."""
-    return sorted(one for one in graph.subjects(RDF.type, kind) if isinstance(one, URIRef) and one.startswith(AH))
+    return sorted(
+        subject for subject in graph.subjects(RDF.type, kind) if isinstance(subject, URIRef) and subject.startswith(AH)
+    )
 
 
 def page() -> str:
@@ -109,9 +111,9 @@ def _term(parent: Element, term: URIRef, ontology: Graph, aligned: Graph) -> Non
     facts = {
         "Is a": (*ontology.objects(term, RDFS.subClassOf), *ontology.objects(term, RDFS.subPropertyOf)),
         "Kinds of it": (*ontology.subjects(RDFS.subClassOf, term), *ontology.subjects(RDFS.subPropertyOf, term)),
-        "Property of": [one for predicate in _DOMAINS for one in ontology.objects(term, predicate)],
+        "Property of": [node for predicate in _DOMAINS for node in ontology.objects(term, predicate)],
         "Its values are": ontology.objects(term, RDFS.range),
-        "Properties": [one for predicate in _DOMAINS for one in ontology.subjects(predicate, term)],
+        "Properties": [subject for predicate in _DOMAINS for subject in ontology.subjects(predicate, term)],
         "Value of": ontology.subjects(RDFS.range, term),
         "In other vocabularies": aligned.objects(term),
         "Shapes": [*shapes().subjects(SH.targetClass, term), *shapes().subjects(SH.path, term)],
@@ -124,11 +126,11 @@ def _term(parent: Element, term: URIRef, ontology: Graph, aligned: Graph) -> Non
 
 
 def _described(parent: Element, name: str, things: Iterable[Node], ontology: Graph) -> None:
-    found = sorted(set(things), key=str)
-    if found:
+    nodes = sorted(set(things), key=str)
+    if nodes:
         _text(parent, "dt", name)
         place = SubElement(parent, "dd")
-        for thing in found:
+        for thing in nodes:
             _link(place, thing, ontology)
 
 

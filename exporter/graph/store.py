@@ -48,13 +48,13 @@ def graph_files(graph: Path) -> list[Path]:
         return [graph]
     folder = graph / "graph" if (graph / "graph").is_dir() else graph
     by_format = [compressed.find_files(folder, ending) for ending in FORMATS]
-    files = next((found for found in by_format if found), [])
+    files = next((paths for paths in by_format if paths), [])
     if not files:
         raise UsageError(
             f"{folder} holds no Turtle files (*.ttl). Give the folder that export wrote, or a folder or file of Turtle."
         )
-    told = graph / "export.ttl"  # what the graph is, beside it
-    return [*files, told] if folder != graph and told.is_file() else files
+    path = graph / "export.ttl"  # what the graph is, beside it
+    return [*files, path] if folder != graph and path.is_file() else files
 
 
 def _load_file(store: Store, path: Path) -> None:

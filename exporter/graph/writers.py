@@ -68,11 +68,11 @@ _encode: Final = msgspec.json.Encoder().encode
 def context_of(classes: Iterable[NodeClass], prefixes: Mapping[str, str]) -> Context:
     """A context with the local name of each property, and the type of values that are not plain text."""
     terms: Context = {"@version": 1.1, **prefixes, "id": "@id", "type": "@type"}
-    for one in (one for node_class in classes for one in node_class.properties):
-        short = one.term.split(":")[1]
-        is_taken = short in terms and _iri(terms[short]) != one.term
-        typed = {"@id": one.term, "@type": one.range if one.is_literal else "@id"}
-        terms[one.term if is_taken else short] = one.term if one.range == "xsd:string" else typed
+    for predicate in (one for node_class in classes for one in node_class.properties):
+        short = predicate.term.split(":")[1]
+        is_taken = short in terms and _iri(terms[short]) != predicate.term
+        typed = {"@id": predicate.term, "@type": predicate.range if predicate.is_literal else "@id"}
+        terms[predicate.term if is_taken else short] = predicate.term if predicate.range == "xsd:string" else typed
     return terms
 
 
@@ -99,13 +99,13 @@ def _jsonld(
     of_class = pieces[node.of]
     whole: dict[str, Any] = {"id": node.iri if "://" in node.iri else base + node.iri, "type": node.types}
     for term, values in node.values.items():
-        name, one = of_class[term]
+        name, predicate = of_class[term]
         shown: tuple[Any, ...] | list[Any] = values
-        if not one.is_literal:
+        if not predicate.is_literal:
             shown = [value if "://" in value else base + value for value in values]  # type: ignore[operator]
-        elif one.range == "xsd:dateTime":
+        elif predicate.range == "xsd:dateTime":
             shown = [iso(value) for value in values]  # type: ignore[arg-type]
-        whole[name] = shown if one.many else shown[0]
+        whole[name] = shown if predicate.many else shown[0]
     return _encode(whole).decode()
 
 
@@ -151,11 +151,11 @@ _AFTER: Final = {
 @lru_cache(maxsize=1_000)
 def _ntriples_pieces(of: NodeClass) -> dict[str, tuple[str, str]]:
     """By term, the text between subject and value, and how values are written."""
-    return {one.term: (f"> <{full(one.term)}> ", _written(one)) for one in of.properties}
+    return {predicate.term: (f"> <{full(predicate.term)}> ", _written(predicate)) for predicate in of.properties}
 
 
-def _written(one: Property) -> str:
-    return one.range if one.is_literal else _IRI
+def _written(predicate: Property) -> str:
+    return predicate.range if predicate.is_literal else _IRI
 
 
 if TYPE_CHECKING:
@@ -190,17 +190,17 @@ def _types(types: tuple[str, ...]) -> str:
 @lru_cache(maxsize=1_000)
 def _turtle_pieces(of: NodeClass) -> dict[str, tuple[str, str, str, Texts | None]]:
     """By term, the text before, between and after its values, and how they are written (None: unchanged)."""
-    return {one.term: _piece(one) for one in of.properties}
+    return {predicate.term: _piece(predicate) for predicate in of.properties}
 
 
-def _piece(one: Property) -> tuple[str, str, str, Texts | None]:
-    if not one.is_literal:
-        return f"{one.term} <", "> , <", ">", None
-    if one.range == "xsd:string":
-        return f'{one.term} "', '" , "', '"', _strings
-    if one.range == "xsd:dateTime":
-        return f'{one.term} "', '"^^xsd:dateTime , "', '"^^xsd:dateTime', _times
-    return f"{one.term} ", " , ", "", _truths if one.range == "xsd:boolean" else _numbers
+def _piece(predicate: Property) -> tuple[str, str, str, Texts | None]:
+    if not predicate.is_literal:
+        return f"{predicate.term} <", "> , <", ">", None
+    if predicate.range == "xsd:string":
+        return f'{predicate.term} "', '" , "', '"', _strings
+    if predicate.range == "xsd:dateTime":
+        return f'{predicate.term} "', '"^^xsd:dateTime , "', '"^^xsd:dateTime', _times
+    return f"{predicate.term} ", " , ", "", _truths if predicate.range == "xsd:boolean" else _numbers
 
 
 def _strings(values: tuple[Any, ...]) -> list[str]:
@@ -310,7 +310,7 @@ def triples(parts: Iterable[str], ending: str, opening: str) -> Iterator[str]:
 def subjects(lines: Iterable[str], base: str) -> set[str]:
     """The subjects of triples as a part of a file begins with them: whole, and in Turtle relative to the base."""
     whole = {line.partition(" ")[0] for line in lines}
-    return whole | {f"<{one[len(base) + 1 :]}" for one in whole if base and one.startswith(f"<{base}")}
+    return whole | {f"<{text[len(base) + 1 :]}" for text in whole if base and text.startswith(f"<{base}")}
 
 
 def subject_of(part: str) -> str:

@@ -85,8 +85,8 @@ def row_of(texts: Mapping[str, str | None], content: bytes, unknown: str | None)
 
 
 def _calls(text: str) -> int | None:
-    found = _number(text.strip(" "))
-    number = int(found[1]) if found else 0
+    match = _number(text.strip(" "))
+    number = int(match[1]) if match else 0
     return number if 0 < number < _MOST else None
 
 

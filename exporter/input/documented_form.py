@@ -292,10 +292,10 @@ def _is_known(content: bytes) -> bool:
 def _collected(content: bytes) -> dict[str, str]:
     found: dict[str, set[str]] = {}
     for name, kind, value in zip(STRUCTURED, COLUMNS, _decode_columns(content), strict=True):
-        for path, one in _unknown(name, kind, bytes(value)):
-            said = json_reader.spelt(json_reader.parse(one.decode()))
-            if said not in _EMPTY:
-                found.setdefault(path, set()).add(said)
+        for path, data in _unknown(name, kind, bytes(value)):
+            text = json_reader.spelt(json_reader.parse(data.decode()))
+            if text not in _EMPTY:
+                found.setdefault(path, set()).add(text)
     return {path: f"[{','.join(sorted(found[path]))}]" for path in sorted(found)}
 
 

@@ -81,10 +81,10 @@ class _Reader:
         """The next field."""
         if not self.text.startswith('"', self.at):
             return self._to_end() or None
-        found = _QUOTED.match(self.text, self.at)
-        assert found is not None
-        self.at = found.end()
-        inner = found[1].replace('""', '"')
+        match = _QUOTED.match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
+        inner = match[1].replace('""', '"')
         inner = inner.replace("\r\n", "\n") if self.line_end == "\r\n" else inner
         if self.at == len(self.text):
             return inner or '"'
@@ -105,9 +105,9 @@ class _Reader:
 
     def _end(self) -> int:
         """The offset at which the current field ends: the next delimiter, line end or end of file."""
-        found = self.field_end.search(self.text, self.at)
-        assert found is not None
-        return found.start()
+        match = self.field_end.search(self.text, self.at)
+        assert match is not None
+        return match.start()
 
 
 def _without_line_end(text: str) -> str:
@@ -273,5 +273,5 @@ def json_text(record: Mapping[str, Any]) -> str:
     return _CONTROL.sub(_in_capitals, text) if "\\u00" in text else text
 
 
-def _in_capitals(found: re.Match[str]) -> str:
-    return found[0] if found[0] == "\\\\" else f"\\u{found[0][2:].upper()}"
+def _in_capitals(match: re.Match[str]) -> str:
+    return match[0] if match[0] == "\\\\" else f"\\u{match[0][2:].upper()}"

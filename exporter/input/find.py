@@ -74,13 +74,13 @@ def _files(name: str, skipped: list[str], is_rows: IsRows, apart: Apart | None) 
             raise UsageError(f"{name}: is a pipe or a device, not a file; write the rows to a file first")
         return [path]
     matches = sorted(matching(name))
-    in_dir = {one for one in matches if apart is not None and apart.holds(one)}  # folders of DIR may have no rows
+    in_dir = {match for match in matches if apart is not None and apart.holds(match)}  # folders of DIR may have no rows
     if apart is not None and in_dir and len(in_dir) == len(matches):
         raise apart.refused(name)
     skipped.extend(sorted(in_dir))
-    found = [Path(one) for one in matches if one not in in_dir]
-    skipped.extend(str(one) for one in found if not (one.is_dir() or one.is_file()))
-    every = [file for one in found for file in (_in_folder(one, skipped, is_rows) if one.is_dir() else [one])]
+    paths = [Path(match) for match in matches if match not in in_dir]
+    skipped.extend(str(path) for path in paths if not (path.is_dir() or path.is_file()))
+    every = [file for path in paths for file in (_in_folder(path, skipped, is_rows) if path.is_dir() else [path])]
     there = [file for file in every if file.is_file()]
     if not there:
         what = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
@@ -152,7 +152,7 @@ class Apart:
         above = os.path.dirname(real)  # noqa: PTH120 - called for each file
         if above not in self._known:
             folders = (Path(above), *Path(above).parents)
-            self._known[above] = any(_identity(str(one)) == self._here for one in folders)
+            self._known[above] = any(_identity(str(folder)) == self._here for folder in folders)
         return self._known[above] or _identity(real) == self._here
 
     def check(self, name: str) -> None:
@@ -212,10 +212,10 @@ def _before_magic(name: str) -> str:
 
 def _parts(uri: str) -> list[str]:
     """A URI in one spelling: scheme and machine in lower case, without ``..`` and repeated slashes, in parts."""
-    found = _URI.fullmatch(_S3.sub("s3://", uri))
-    assert found is not None, "checked by is_remote"
-    host, _, path = found[2].partition("/")
-    return [found[1].lower(), host.lower(), *[part for part in posixpath.normpath(f"/{path}").split("/") if part]]
+    match = _URI.fullmatch(_S3.sub("s3://", uri))
+    assert match is not None, "checked by is_remote"
+    host, _, path = match[2].partition("/")
+    return [match[1].lower(), host.lower(), *[part for part in posixpath.normpath(f"/{path}").split("/") if part]]
 
 
 ACCESS_HISTORY: Final = "ACCESS_HISTORY"
@@ -247,15 +247,15 @@ def check_names(names: Collection[str], where: str, view: str) -> None:
     """Raise UsageError if the columns are those of another view. ``names``: in lower case. ``where``: the file or
     table, for the message. ``view``: the one that it is given as.
     """
-    found = _view_of(names)
-    if found is None or found == view:
+    text = _view_of(names)
+    if text is None or text == view:
         return
-    if found not in GIVEN:
+    if text not in GIVEN:
         raise UsageError(
-            f"{where}: these are rows of {found}, which do not say what was accessed; "
+            f"{where}: these are rows of {text}, which do not say what was accessed; "
             f"give rows of {AGGREGATE_ACCESS_HISTORY} {GIVEN[AGGREGATE_ACCESS_HISTORY]}"
         )
-    raise UsageError(f"{where}: these are rows of {found}, not of {view}; give them {GIVEN[found]}")
+    raise UsageError(f"{where}: these are rows of {text}, not of {view}; give them {GIVEN[text]}")
 
 
 def _view_of(names: Collection[str]) -> str | None:
@@ -297,7 +297,7 @@ class Inputs:
     @property
     def named(self) -> str:
         """The first three paths that were found, for a message."""
-        paths = [path for one in self.sources for path in one.paths]
+        paths = [path for source in self.sources for path in source.paths]
         return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
@@ -318,12 +318,14 @@ class InputOfViews:
     def views(self) -> dict[str, Inputs]:
         """The input by view."""
         found = {ACCESS_HISTORY: self.rows, QUERY_HISTORY: self.history, AGGREGATE_ACCESS_HISTORY: self.aggregates}
-        return {view: one for view, one in found.items() if one is not None}
+        return {view: inputs for view, inputs in found.items() if inputs is not None}
 
     @property
     def named(self) -> str:
         """The first paths of what rows are exported from, for a message."""
-        return ", ".join(one.named for one in (self.rows, self.aggregates) if one is not None and one.sources)
+        return ", ".join(
+            inputs.named for inputs in (self.rows, self.aggregates) if inputs is not None and inputs.sources
+        )
 
     @property
     def skipped(self) -> tuple[str, ...]:
@@ -338,13 +340,13 @@ class InputOfViews:
     @property
     def sources(self) -> tuple[InputFiles, ...]:
         """The sources of all views."""
-        return tuple(source for one in self.views.values() for source in one.sources)
+        return tuple(source for view in self.views.values() for source in view.sources)
 
 
 def size(*found: Inputs | None) -> int | None:
     """Estimated bytes of text in all inputs. An input that is None counts as 0. None if the size of one is unknown."""
-    sizes = [one.size for one in found if one is not None]
-    known = [one for one in sizes if one is not None]
+    sizes = [inputs.size for inputs in found if inputs is not None]
+    known = [number for number in sizes if number is not None]
     return sum(known) if len(known) == len(sizes) else None
 
 
@@ -371,8 +373,8 @@ def find(names: Iterable[str], apart: Apart | None = None, view: str = ACCESS_HI
             sources.append(InputFiles(TABLE, (name,)))
             size = None
             continue
-        found = files(local(name), skipped, lambda path: form_by_name(path.name) is not None, apart)
-        for path in found:
+        paths = files(local(name), skipped, lambda path: form_by_name(path.name) is not None, apart)
+        for path in paths:
             real = os.path.realpath(path)
             if real in taken:
                 continue

@@ -237,7 +237,7 @@ def settings_of_inputs(inputs: Sequence[str]) -> dict[str, Any]:
     the only input, it also gives QUERY_HISTORY, AGGREGATE_ACCESS_HISTORY and the account. Raises UsageError if it has
     no rows yet.
     """
-    settings: dict[str, Any] = {"inputs": tuple(_rows(one) if _is_fetched(one) else one for one in inputs)}
+    settings: dict[str, Any] = {"inputs": tuple(_rows(text) if _is_fetched(text) else text for text in inputs)}
     if len(inputs) == 1 and _is_fetched(inputs[0]):
         folder = Path(local(inputs[0]))
         account = _account(folder / STATE)

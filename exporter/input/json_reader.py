@@ -43,25 +43,25 @@ def raw_json(text: str | bytes) -> str:
         return _patiently(text)
     if "\\u" in compact or "\\/" in compact:
         return _patiently(compact)
-    return compact if compact.isascii() else _BEYOND.sub(lambda found: escaped(found[0]), compact)
+    return compact if compact.isascii() else _BEYOND.sub(lambda match: escaped(match[0]), compact)
 
 
 def raw_text(value: bytes | Raw) -> str | None:
     """A JSON value for a column that is kept as JSON, in canonical form. None for null; a string gives its content."""
-    found = bytes(value)
-    if found == _NULL:
+    data = bytes(value)
+    if data == _NULL:
         return None
-    return raw_json(_decode_text(found) if found.startswith(b'"') else found)
+    return raw_json(_decode_text(data) if data.startswith(b'"') else data)
 
 
 def text_of(value: bytes | Raw) -> str | None:
     """A JSON value for a text column. None for null; a string gives its content, a number its digits, an array or
     object its JSON in canonical form.
     """
-    found = bytes(value)
-    if found == _NULL:
+    data = bytes(value)
+    if data == _NULL:
         return None
-    return _decode_text(found) if found.startswith(b'"') else raw_json(found)
+    return _decode_text(data) if data.startswith(b'"') else raw_json(data)
 
 
 def _patiently(text: str) -> str:
@@ -93,7 +93,7 @@ class Members(list[Member]):
 
     def last(self) -> dict[str, Value]:
         """The values by name; if a name is repeated, its last value."""
-        return {one.name: one.value for one in self}
+        return {member.name: member.value for member in self}
 
 
 Value: TypeAlias = "bool | str | Number | Elements | Members | None"
@@ -214,13 +214,13 @@ class _Reader:
         return True
 
     def _token(self) -> tuple[str, str]:
-        found = _TOKEN.match(self.text, self.at)
-        if found is None:
+        match = _TOKEN.match(self.text, self.at)
+        if match is None:
             raise NotJsonError(f"no JSON at character {self.at}")
-        self.at = found.end()
-        kind = found.lastgroup
+        self.at = match.end()
+        kind = match.lastgroup
         assert kind is not None
-        return kind, found[kind]
+        return kind, match[kind]
 
 
 _OPENED: Final = Elements()
@@ -238,8 +238,8 @@ def _unquoted(kind: str, text: str) -> str:
         raise NotJsonError(str(error)) from None
 
 
-def _in_double_quotes(found: re.Match[str]) -> str:
-    return {"\\'": "'", '"': '\\"'}.get(found[0], found[0])
+def _in_double_quotes(match: re.Match[str]) -> str:
+    return {"\\'": "'", '"': '\\"'}.get(match[0], match[0])
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -302,8 +302,8 @@ def quoted(text: str) -> str:
     return '"' + (_ESCAPED.sub(_escape, text) if _ESCAPED.search(text) else text) + '"'
 
 
-def _escape(found: re.Match[str]) -> str:
-    return _SHORT.get(found[0]) or escaped(found[0])
+def _escape(match: re.Match[str]) -> str:
+    return _SHORT.get(match[0]) or escaped(match[0])
 
 
 def escaped(character: str) -> str:

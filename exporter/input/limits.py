@@ -69,7 +69,7 @@ def long_names(row: Row) -> list[str]:
     found = [(name, len(text)) for name, text in texts.items() if isinstance(text, str) and len(text) > LONGEST_NAME]
     document = decode(row.content)
     found += [(place, len(text)) for place, text in _texts("", document) if len(text) > LONGEST_NAME]
-    longest = {name: max(size for one, size in found if one == name) for name, _ in found}
+    longest = {name: max(size for text, size in found if text == name) for name, _ in found}
     return [f"{name} has {size:,} characters; at most {LONGEST_NAME:,} are allowed" for name, size in longest.items()]
 
 

@@ -66,7 +66,7 @@ MEMBERS_OF_GRANT: Final = (
     *("SECURABLE_OBJECT_SCOPE", "SECURABLE_OBJECT_SCOPE_DOMAIN"),
 )
 """The members of ``grant`` and ``revoke`` as the documents write them."""
-_MEMBERS: Final = {one.replace("_", ""): one for one in MEMBERS_OF_GRANT}
+_MEMBERS: Final = {text.replace("_", ""): text for text in MEMBERS_OF_GRANT}
 NULL: Final = '{"value":null}'
 """The value of the setting of a property that is null, in the form in which rows gave it first."""
 _OF_USERS: Final = frozenset({"comment", "policyBody", "manifest"})
@@ -133,13 +133,13 @@ def _as_object(properties: Json, reader: _Reader) -> Json:
     """The documents give properties the type ARRAY: then the members of its elements are the properties."""
     if not properties.startswith("["):
         return properties
-    given = [bytes(one).decode() for one in _elements(properties)]
-    if any(not one.startswith("{") for one in given):
+    texts = [bytes(element).decode() for element in _elements(properties)]
+    if any(not text.startswith("{") for text in texts):
         reader.note("properties")
-    each = [_members(one) for one in given if one.startswith("{")]
-    if any(one.keys() == {_NAME} and not bytes(one[_NAME]).startswith(b"{") for one in each):
+    each = [_members(text) for text in texts if text.startswith("{")]
+    if any(raws.keys() == {_NAME} and not bytes(raws[_NAME]).startswith(b"{") for raws in each):
         reader.note(f"[].{_NAME}")  # a new name, or an element of which nothing but the name is said
-    return _object((name, bytes(raw).decode()) for one in each for name, raw in one.items())
+    return _object((name, bytes(raw).decode()) for raws in each for name, raw in raws.items())
 
 
 def meaning(normal: Json | None) -> Json:
@@ -147,10 +147,10 @@ def meaning(normal: Json | None) -> Json:
     if normal is None or not normal.startswith("{"):
         return normal or "{}"
     try:
-        given = _members(normal)
+        raws = _members(normal)
     except (msgspec.DecodeError, RecursionError):
         return normal
-    return _object((name, meaning(bytes(given[name]).decode())) for name in sorted(given))
+    return _object((name, meaning(bytes(raws[name]).decode())) for name in sorted(raws))
 
 
 def member_of_grant(name: str) -> str:
@@ -220,8 +220,8 @@ class _Reader:
 
     def _operation(self, value: Json, into: Properties, path: str) -> Json:
         bare = _unwrapped(value)
-        into.atoms[_OPERATION] = said = _text(bare)
-        if said is not None and said != TRUNCATED and said.strip(" ").upper() not in KNOWN_SUB_OPERATIONS:
+        into.atoms[_OPERATION] = text = _text(bare)
+        if text is not None and text != TRUNCATED and text.strip(" ").upper() not in KNOWN_SUB_OPERATIONS:
             self.note(f"{path}{_OPERATION}")
         return bare
 
@@ -261,9 +261,9 @@ class _Reader:
         if bare in {"{}", "[]"}:
             into.atoms[name] = "{}"
             return "{}"
-        said = _text(bare)
-        if said is not None and said != TRUNCATED:
-            into.atoms[name] = said
+        text = _text(bare)
+        if text is not None and text != TRUNCATED:
+            into.atoms[name] = text
             self.note(here)
         return bare
 
@@ -282,33 +282,33 @@ class _Reader:
                 self.note(here)
                 return self._of_array(name, f"[{bare}]", here)
             return inside or None
-        are_objects = [one.startswith("{") for one in inside.values()]
-        has_elements = any(_is_element(one) for one in inside.values())
+        are_objects = [text.startswith("{") for text in inside.values()]
+        has_elements = any(_is_element(text) for text in inside.values())
         is_wrapped = _VALUE in inside and not _is_element(inside[_VALUE])
         return inside if (has_elements or (inside and all(are_objects))) and not is_wrapped else None
 
     def _of_array(self, name: str, value: Json, here: str) -> dict[str, Json] | None:
         """The elements of an array by their names. Elements of the same name are merged."""
-        given = [bytes(one).decode() for one in _elements(value)]
-        named = [one.startswith("{") and f'"{_NAME}"' in one and _NAME in _members(one) for one in given]
-        if not _is_compound_name(name) and (_is_atomic_name(name) or not given or not all(named)):
+        texts = [bytes(element).decode() for element in _elements(value)]
+        named = [one.startswith("{") and f'"{_NAME}"' in one and _NAME in _members(one) for one in texts]
+        if not _is_compound_name(name) and (_is_atomic_name(name) or not texts or not all(named)):
             if any(named) and not _is_atomic_name(name):
                 self.note(here)
             return None
         found: dict[str, dict[str, Json]] = {}
-        for one in given:
-            element = self._element_of_array(one, name, here)
+        for text in texts:
+            element = self._element_of_array(text, name, here)
             if element is not None:
                 self._merge(found.setdefault(element[0], {}), element[1], here)
-        return {key: _object(members.items()) for key, members in found.items()} or ({} if given else None)
+        return {key: _object(members.items()) for key, members in found.items()} or ({} if texts else None)
 
     def _element_of_array(self, value: Json, name: str, here: str) -> tuple[str, dict[str, Json]] | None:
         """The name of an element and its other members; None if it has no name."""
         if not value.startswith("{"):
-            said = _text(value)
-            if said is not None and said != TRUNCATED:
+            text = _text(value)
+            if text is not None and text != TRUNCATED:
                 self.note(f"{here}[]")
-            return (said, {}) if said is not None and said != TRUNCATED and value.startswith('"') else None
+            return (text, {}) if text is not None and text != TRUNCATED and value.startswith('"') else None
         pairs = _pairs(value)
         names = [one for key, one in pairs if key == _NAME]
         own = _text(_unwrapped(names[0])) if names else None
@@ -324,7 +324,7 @@ class _Reader:
             before = into.get(name)
             if before is not None and before != value:
                 if before[0] == value[0] and value[0] in "[{":
-                    joined = ",".join(one for one in (before[1:-1], value[1:-1]) if one)
+                    joined = ",".join(text for text in (before[1:-1], value[1:-1]) if text)
                     into[name] = f"{value[0]}{joined}{value[-1]}"
                     continue
                 self.note(f"{here}[].{name}")
@@ -378,8 +378,8 @@ def _pairs(value: Json) -> list[tuple[str, Json]]:
     """The members of an object; also those whose name is repeated, if that is ``objectName``."""
     if value.count(f'"{_NAME}"') > 1:
         parsed = json_reader.parse(value)
-        if isinstance(parsed, json_reader.Members) and sum(one.name == _NAME for one in parsed) > 1:
-            return [(one.name, json_reader.spelt(one.value)) for one in parsed]
+        if isinstance(parsed, json_reader.Members) and sum(member.name == _NAME for member in parsed) > 1:
+            return [(member.name, json_reader.spelt(member.value)) for member in parsed]
     return [(name, bytes(raw).decode()) for name, raw in _members(value).items()]
 
 

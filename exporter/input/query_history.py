@@ -85,8 +85,8 @@ def latest(histories: Iterable[History]) -> History:
     return max(histories, key=_order)
 
 
-def _order(one: History) -> tuple[tuple[bool, str | int | None], ...]:
-    return tuple((value is not None, value) for value in (getattr(one, name) for name in _IN_ORDER))
+def _order(history: History) -> tuple[tuple[bool, str | int | None], ...]:
+    return tuple((value is not None, value) for value in (getattr(history, name) for name in _IN_ORDER))
 
 
 def _texts(line: str) -> dict[str, str | None] | None:
@@ -104,7 +104,7 @@ def _texts_patiently(line: str) -> dict[str, str | None] | None:
     members = documented_form.members_of(line.removeprefix("\ufeff"))
     if members is None:
         return None
-    named = ((lower_name(one.name), one.value) for one in members)
+    named = ((lower_name(member.name), member.value) for member in members)
     return {name: value if is_damaged(value) else plain_text(value) for name, value in named if name in _KNOWN}  # type: ignore[misc] # a text is damaged
 
 
@@ -118,10 +118,10 @@ def _value(name: str, text: str) -> str | int | None:
 
 def _whole(text: str) -> int | None:
     """The integer part of a number; None if the text is not a number or does not fit in 64 bits."""
-    found = _NUMBER.fullmatch(text.strip(_CONTROLS))
-    if found is None or len(text) > _LONGEST:
+    match = _NUMBER.fullmatch(text.strip(_CONTROLS))
+    if match is None or len(text) > _LONGEST:
         return None
-    digits = found[1]
+    digits = match[1]
     if not digits.lstrip("+-").isdecimal():
         number = float(digits)
         digits = str(int(number)) if isfinite(number) else _TOO_LARGE

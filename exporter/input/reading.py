@@ -97,7 +97,7 @@ def read_row(text: str, *, is_aggregate: bool = False) -> Row | Unreadable | Non
     row = read_line(text)
     if isinstance(row, Row):
         return row if (row.calls is not None) == is_aggregate else Unreadable((_OF_OTHER[is_aggregate],))
-    if is_aggregate and row is not None and any(one.startswith(_OF_ROWS) for one in row.problems):
+    if is_aggregate and row is not None and any(problem.startswith(_OF_ROWS) for problem in row.problems):
         return Unreadable((_NO_CALLS if _NO_ID in row.problems else _OF_OTHER[True],))
     return row
 
@@ -165,18 +165,18 @@ def _read_again(text: str) -> Row | Unreadable | None:
 def _read_by_name(text: str) -> Row | Unreadable | None:
     """Read names in any letter case and arrays as text; None if this reader cannot read the line."""
     try:
-        given = columns_of(text)
-        columns = {known: value for name, value in given.items() if (known := lower_name(name)) in _KNOWN}
+        raws = columns_of(text)
+        columns = {known: value for name, value in raws.items() if (known := lower_name(name)) in _KNOWN}
         structured = [bytes(columns.get(name, _ABSENT)) for name in STRUCTURED]
         content = b"[%b]" % b",".join([_opened(value) for value in structured])
     except NOT_DECODED:
         return None
     if not fits(content):
         return None
-    others = {lower_name(name): text_of(value) for name, value in given.items() if lower_name(name) not in _KNOWN}
+    others = {lower_name(name): text_of(value) for name, value in raws.items() if lower_name(name) not in _KNOWN}
     is_text = any(value.startswith(b'"') for value in structured)
     texts = {name: text_of(columns[name]) for name in _READ if name in columns}
-    is_own = ("query_id" in given or "calls" in given) and not is_text
+    is_own = ("query_id" in raws or "calls" in raws) and not is_text
     return _finished(_said(texts, is_own=is_own), content, others)
 
 
@@ -231,7 +231,7 @@ def _read_patiently(text: str) -> Row | Unreadable:
     given = documented_form.members_or_reason(text)
     if isinstance(given, str):
         return Unreadable((given,))
-    columns = {lower_name(one.name): one.value for one in given}
+    columns = {lower_name(member.name): member.value for member in given}
     content = documented_form.content_of(columns)
     damaged = [name for name in _READ if is_damaged(columns.get(name))]
     if any(map(is_damaged, columns)):  # it may be the name of a column that is read
@@ -270,7 +270,7 @@ def _finished(texts: Mapping[str, str | None], content: bytes, others: Mapping[s
         "user_name is missing" if not user.strip(" ") else None,
         *(f"{name} cannot be an id of Snowflake's" for name in _IDS if aggregates.is_id(texts.get(name))),
     ]
-    found = tuple(one for one in problems if one)
+    found = tuple(problem for problem in problems if problem)
     if found or start is None:
         return Unreadable(found)
     kept = (None if (text := texts.get(name)) is None else raw_json(text) for name in _KEPT)
@@ -286,11 +286,11 @@ def _without_foreign(content: bytes) -> tuple[bytes, dict[str, str | None]]:
     """
     columns = _decode_rows(content)
     agents = STRUCTURED.index("agents_info")
-    given = bytes(columns[agents])
-    if given == _NULL:
+    data = bytes(columns[agents])
+    if data == _NULL:
         return content, {}
     columns[agents] = Raw(_NULL)
-    return msgspec.json.encode(columns), {STRUCTURED[agents]: given.decode()}
+    return msgspec.json.encode(columns), {STRUCTURED[agents]: data.decode()}
 
 
 # --- JSON documents --------------------------------------------------------------------------------------------------

@@ -81,9 +81,9 @@ def zone_offset(text: str, local: int) -> int | None:
 
 
 def _offset(text: str) -> int | None:
-    found = _ANY.fullmatch(text)
-    assert found
-    sign, hours, minutes, seconds = found[1], int(found[2]), int(found[3] or 0), int(found[4] or 0)
+    match = _ANY.fullmatch(text)
+    assert match
+    sign, hours, minutes, seconds = match[1], int(match[2]), int(match[3] or 0), int(match[4] or 0)
     total = hours * 3600 + minutes * 60 + seconds
     if minutes > 59 or seconds > 59 or total > _LARGEST:
         return None

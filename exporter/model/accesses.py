@@ -67,10 +67,10 @@ def derivations(target: Thing, columns: Iterable[SourcedColumnDocument | None] |
 
 def _derived(target: Thing, column: str, source_type: str, *spellings: Sources) -> Iterator[Derivation]:
     for documents in spellings:
-        for one in documents or ():
-            thing = None if one is None else source(one)
-            if one is not None and thing is not None:
-                yield Derivation(target.key, target.name, column, source_type, thing, known_text(one.column_name))
+        for document in documents or ():
+            thing = None if document is None else source(document)
+            if document is not None and thing is not None:
+                yield Derivation(target.key, target.name, column, source_type, thing, known_text(document.column_name))
 
 
 def derivations_once(facts: Iterable[Derivation]) -> tuple[Derivation, ...]:
@@ -82,9 +82,9 @@ def _derivation_key(fact: Derivation) -> Key:
     return fact.target_key, fact.target_column, fact.source_type, fact.source.key, fact.source_column or ""
 
 
-def _merged_derivation(one: Derivation, other: Derivation) -> Derivation:
-    name = one_of(one.target_name, other.target_name)
-    return replace(one, target_name=name, source=both(one.source, other.source))
+def _merged_derivation(derivation: Derivation, other: Derivation) -> Derivation:
+    name = one_of(derivation.target_name, other.target_name)
+    return replace(derivation, target_name=name, source=both(derivation.source, other.source))
 
 
 Objects = Iterable[ReadDocument | None] | None
@@ -93,8 +93,8 @@ Objects = Iterable[ReadDocument | None] | None
 def accesses(direct: Objects, base: Objects, provider_base: Objects) -> Iterator[Access]:
     """The objects that were read; repetitions in the row are kept."""
     for access, documents in (("DIRECT", direct), ("BASE", base), ("PROVIDER_BASE", provider_base)):
-        for one, thing in objects_of_array(documents):
-            yield Access(access, thing, known_columns(one.columns))
+        for read_document, thing in objects_of_array(documents):
+            yield Access(access, thing, known_columns(read_document.columns))
 
 
 def accesses_once(facts: Iterable[Access]) -> tuple[Access, ...]:
@@ -106,8 +106,8 @@ def _access_key(fact: Access) -> Key:
     return fact.access, fact.thing.key
 
 
-def _one_access(one: Access, other: Access) -> Access:
-    return Access(one.access, both(one.thing, other.thing), joined_columns(one.columns, other.columns))
+def _one_access(access: Access, other: Access) -> Access:
+    return Access(access.access, both(access.thing, other.thing), joined_columns(access.columns, other.columns))
 
 
 def writes_once(facts: Iterable[Write]) -> tuple[Write, ...]:
@@ -119,14 +119,14 @@ def _write_key(fact: Write) -> Key:
     return (fact.thing.key,)
 
 
-def _one_write(one: Write, other: Write) -> Write:
-    return Write(both(one.thing, other.thing), joined_columns(one.columns, other.columns))
+def _one_write(write: Write, other: Write) -> Write:
+    return Write(both(write.thing, other.thing), joined_columns(write.columns, other.columns))
 
 
 def joins(direct: Iterable[DirectDocument | None] | None) -> Iterator[Join]:
     """The joins of objects that the query names itself; repetitions in the row are kept."""
-    for one, left in objects_of_array(direct):
-        for document in one.join_objects or ():
+    for direct_document, left in objects_of_array(direct):
+        for document in direct_document.join_objects or ():
             if document is not None:
                 yield from _join(left, document)
 
@@ -148,8 +148,8 @@ def _join_key(fact: Join) -> Key:
     return fact.left.key, fact.join_type or "", fact.right.key
 
 
-def _one_join(one: Join, other: Join) -> Join:
-    return Join(both(one.left, other.left), one.join_type, both(one.right, other.right))
+def _one_join(join: Join, other: Join) -> Join:
+    return Join(both(join.left, other.left), join.join_type, both(join.right, other.right))
 
 
 Policies = list[PolicyDocument | None] | None
@@ -159,9 +159,9 @@ def policies(documents: Iterable[GuardedDocument | None] | None, *, provider: bo
     """The policies enforced on each object and its columns; repetitions in the row are kept. ``provider``: they belong
     to the account that shares the object.
     """
-    for one, thing in objects_of_array(documents):
-        yield from _enforced(thing, None, None, one.policies, provider=provider)
-        for column in one.columns or ():
+    for guarded_document, thing in objects_of_array(documents):
+        yield from _enforced(thing, None, None, guarded_document.policies, provider=provider)
+        for column in guarded_document.columns or ():
             if column is not None:
                 ident = column_id(column.column_id)
                 yield from _enforced(thing, known_text(column.column_name), ident, column.policies, provider=provider)
@@ -170,12 +170,12 @@ def policies(documents: Iterable[GuardedDocument | None] | None, *, provider: bo
 def _enforced(
     thing: Thing, column: str | None, ident: str | None, documents: Policies, *, provider: bool
 ) -> Iterator[PolicyReference]:
-    for one in documents or ():
-        if one is not None:
-            kind = policy_kind(one.policy_kind)
-            key = key_of(kind, one.policy_id, one.policy_name)
+    for document in documents or ():
+        if document is not None:
+            kind = policy_kind(document.policy_kind)
+            key = key_of(kind, document.policy_id, document.policy_name)
             if key is not None:
-                number, name = usable_id(text(one.policy_id)), known_text(one.policy_name)
+                number, name = usable_id(text(document.policy_id)), known_text(document.policy_name)
                 yield PolicyReference(thing, column, ident, key, kind, number, name, provider)
 
 
@@ -193,14 +193,14 @@ def _reference_key(fact: PolicyReference) -> Key:
     return fact.protected.key, fact.column_name or "", fact.policy_key, "provider" if fact.provider else ""
 
 
-def _merged_reference(one: PolicyReference, other: PolicyReference) -> PolicyReference:
+def _merged_reference(policy_reference: PolicyReference, other: PolicyReference) -> PolicyReference:
     return replace(
-        one,
-        protected=both(one.protected, other.protected),
-        column_id=one_of(one.column_id, other.column_id),
-        policy_kind=min(one.policy_kind, other.policy_kind),
-        policy_id=one_of(one.policy_id, other.policy_id),
-        policy_name=one_of(one.policy_name, other.policy_name),
+        policy_reference,
+        protected=both(policy_reference.protected, other.protected),
+        column_id=one_of(policy_reference.column_id, other.column_id),
+        policy_kind=min(policy_reference.policy_kind, other.policy_kind),
+        policy_id=one_of(policy_reference.policy_id, other.policy_id),
+        policy_name=one_of(policy_reference.policy_name, other.policy_name),
     )
 
 
@@ -215,7 +215,11 @@ def only_reads(content: Content) -> bool:
     that ran a procedure has child queries, so both are excluded.
     """
     does_more = content.writes or content.changes or content.derivations or content.incomplete
-    return bool(content.accesses) and not does_more and all(one.thing.kind != "procedure" for one in content.accesses)
+    return (
+        bool(content.accesses)
+        and not does_more
+        and all(access.thing.kind != "procedure" for access in content.accesses)
+    )
 
 
 class Alike(NamedTuple):
@@ -243,7 +247,7 @@ def reads(content: Content) -> list[Alike]:
     for reference in content.policies:
         policies.setdefault(reference.protected.key, []).append(reference)
     keys = sorted(accesses.keys() | policies.keys())
-    return [one for key in keys for one in _of_object(key, accesses.get(key, []), policies.get(key, []))]
+    return [alike for key in keys for alike in _of_object(key, accesses.get(key, []), policies.get(key, []))]
 
 
 def accessed(content: Content) -> list[Alike]:
@@ -254,28 +258,36 @@ def accessed(content: Content) -> list[Alike]:
     for access in content.accesses:
         columns = tuple(sorted({column.name for column in access.columns}))
         ways.setdefault((access.thing.key, access.thing.name, columns), set()).add(access.access)
-    found = (
+    alikes = (
         Alike(key, () if name is None else (name,), tuple(sorted(each)), columns)
         for (key, name, columns), each in ways.items()
     )
-    return sorted(found)
+    return sorted(alikes)
 
 
 def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]) -> Iterator[Alike]:
-    on_object = [one for one in policies if one.column_name is None]
+    on_object = [policy for policy in policies if policy.column_name is None]
     found: dict[tuple[How, frozenset[Rule]], list[tuple[str, list[PolicyReference]]]] = {}
     columns = _columns(accesses)
     for column, how in columns.items():
-        on_column = [one for one in policies if one.column_name == column]
-        rules = frozenset((one.policy_key, one.policy_kind, one.policy_name, one.provider) for one in on_column)
+        on_column = [policy for policy in policies if policy.column_name == column]
+        rules = frozenset(
+            (
+                policy_reference.policy_key,
+                policy_reference.policy_kind,
+                policy_reference.policy_name,
+                policy_reference.provider,
+            )
+            for policy_reference in on_column
+        )
         found.setdefault((how, rules), []).append((column, on_column))
     for (how, _), alike in found.items():
-        enforced = [*on_object, *(one for _, on_column in alike for one in on_column)]
+        enforced = [*on_object, *(policy_reference for _, on_column in alike for policy_reference in on_column)]
         yield _alike(key, how, [column for column, _ in alike], enforced)
-    bare = frozenset((one.access, one.thing.name) for one in accesses if not one.columns)
+    bare = frozenset((access.access, access.thing.name) for access in accesses if not access.columns)
     if bare:
         yield _alike(key, bare, [], on_object)
-    others = [one for one in policies if one.column_name is not None and one.column_name not in columns]
+    others = [policy for policy in policies if policy.column_name is not None and policy.column_name not in columns]
     if others or (on_object and not accesses):
         yield _alike(key, frozenset(), [], [*others, *(() if accesses else on_object)])
 

@@ -54,11 +54,11 @@ def remade(content: Content) -> Iterator[tuple[str, Remade]]:
         kind = change.thing.kind
         if kind not in KINDS:
             continue
-        given = [name for name in (change.new_name, change.swap_name) if name is not None]
-        if change.operation not in {*CREATES, *DROPS} and not given:
+        texts = [name for name in (change.new_name, change.swap_name) if name is not None]
+        if change.operation not in {*CREATES, *DROPS} and not texts:
             continue
         source = _source(change, content) if change.operation in CREATES else ""
-        for name in (change.thing.name, *given):
+        for name in (change.thing.name, *texts):
             if name is not None and len(parts_of(name)) == KINDS[kind]:
                 target = canonical_name(name)
                 is_clone = source != target and name == change.thing.name
@@ -80,7 +80,7 @@ def _source(change: Change, content: Content) -> str:
 def schema_and_database(name: str) -> tuple[str, ...]:
     """The canonical names of the schema and the database of a table; empty if its name is not qualified."""
     every = containers(COPIED, name)
-    return tuple([canonical_name(one.name) for one in every if one.name is not None])
+    return tuple([canonical_name(thing.name) for thing in every if thing.name is not None])
 
 
 def database(container: str) -> str:
@@ -142,12 +142,12 @@ class Copies:
 
     def __init__(self, moments: Mapping[str, Moment] | None = None, copies: Iterable[Copy] = ()) -> None:
         self._moments = dict(moments or {})
-        self._copies = {(_key(one.event), one.key): one for one in copies}
+        self._copies = {(_key(copy.event), copy.key): copy for copy in copies}
         self.due: list[Event] = []
 
     def kept(self) -> tuple[dict[str, Moment], list[Copy]]:
         """The state for the next day."""
-        return self._moments, [one for _, one in sorted(self._copies.items())]
+        return self._moments, [copy for _, copy in sorted(self._copies.items())]
 
     def add(
         self, profile: Profile, passed: tuple[int, str], events: Iterable[Event] | None, copies: Iterable[Copy]
@@ -155,15 +155,15 @@ class Copies:
         """Record the clones that may still bring tables (None if that is no news), and the tables that they brought.
         ``passed``: time and query of the last mention of the table so far; its state before is not known any more.
         """
-        for one in copies:
-            self._copies[_key(one.event), one.key] = one
+        for copy in copies:
+            self._copies[_key(copy.event), copy.key] = copy
         due = {*(events or ()), *(one.event for one in self._copies.values())}
         if events is not None:
             keys = set(map(_key, due))
-            self._moments = {key: one for key, one in self._moments.items() if key in keys}
+            self._moments = {key: moment for key, moment in self._moments.items() if key in keys}
         begun = max(profile.first[:2], passed)
-        known = [one for one in due if _key(one) not in self._moments and begun < (one.start, one.query_id)]
-        self.due = sorted(known, key=lambda one: (one.start, one.query_id, one.change_key))
+        known = [event for event in due if _key(event) not in self._moments and begun < (event.start, event.query_id)]
+        self.due = sorted(known, key=lambda event: (event.start, event.query_id, event.change_key))
 
     def pass_by(self, before: tuple[int, str] | None) -> Iterator[Event]:
         """The clones that began before a time and query; all if None."""

@@ -90,13 +90,13 @@ def _of_group(place: SettingTarget, properties: Properties, without: frozenset[s
 
 
 def _of_columns(place: SettingTarget, columns: Mapping[str, Element]) -> Iterator[Setting]:
-    for name, one in columns.items():
+    for name, element in columns.items():
         if known_text(name) is None:
             continue
         column = SettingTarget(place.change_key, place.object_key, name)
-        yield _of_element(column, COLUMNS, name, one)
-        if one.inside is not None:
-            yield from _of_group(column, one.inside, KNOWN_OF_ELEMENT)
+        yield _of_element(column, COLUMNS, name, element)
+        if element.inside is not None:
+            yield from _of_group(column, element.inside, KNOWN_OF_ELEMENT)
 
 
 def _of_element(place: SettingTarget, name: str, element: str, one: Element) -> Setting:
@@ -169,24 +169,24 @@ def _change(thing: Thing, operation: str, properties: str | None) -> Change:
     )
 
 
-def _value(given: Properties, name: str) -> str | None:
+def _value(properties: Properties, name: str) -> str | None:
     """The value of an atomic property; None for a compound one and for a blank or truncated value."""
-    return known_text(given.atoms.get(name))
+    return known_text(properties.atoms.get(name))
 
 
-def _source(given: Properties) -> tuple[str, str, str]:
+def _source(properties: Properties) -> tuple[str, str, str]:
     """The names of the properties with domain, id and name of the source of a CLONE or LIKE; empty if missing."""
     ends: dict[str, str] = {}
-    for name in given.atoms:
+    for name in properties.atoms:
         end = is_of_source(name)
         if end is not None:
             ends.setdefault(end[1].lower(), name)
     return ends.get("domain", ""), ends.get("id", ""), ends.get("name", "")
 
 
-def _other(thing: Thing, given: Properties, names: tuple[str, str, str]) -> tuple[str | None, ...]:
+def _other(thing: Thing, properties: Properties, names: tuple[str, str, str]) -> tuple[str | None, ...]:
     """Key, domain, id and name of the other object of a change. Without a domain it has that of ``thing``."""
-    domain, ident, name = (_value(given, one) for one in names)
+    domain, ident, name = (_value(properties, name) for name in names)
     if ident is None and name is None:
         return None, None, None, None
     normal = normal_domain(domain or thing.domain)
@@ -198,8 +198,8 @@ def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
     properties makes their keys different.
     """
     every = once(facts, _says, _one)
-    alike = Counter((one.thing.key, one.operation) for one in every)
-    keyed = [one if alike[one.thing.key, one.operation] == 1 else _told_apart(one) for one in every]
+    alike = Counter((change.thing.key, change.operation) for change in every)
+    keyed = [change if alike[change.thing.key, change.operation] == 1 else _told_apart(change) for change in every]
     return tuple(sorted(keyed, key=attrgetter("change_key")))
 
 
@@ -207,8 +207,8 @@ def _says(fact: Change) -> Key:
     return fact.thing.key, fact.operation, meaning(fact.normal)
 
 
-def _one(one: Change, other: Change) -> Change:
-    return replace(min(one, other, key=_rank), thing=both(one.thing, other.thing))
+def _one(change: Change, other: Change) -> Change:
+    return replace(min(change, other, key=_rank), thing=both(change.thing, other.thing))
 
 
 def _rank(fact: Change) -> Key:
@@ -218,5 +218,5 @@ def _rank(fact: Change) -> Key:
 
 def _told_apart(change: Change) -> Change:
     key = f"{change.change_key}/{sha256((change.normal or '').encode()).hexdigest()[:16]}"
-    settled = tuple([replace(one, change_key=key) for one in change.settings])
+    settled = tuple([replace(setting, change_key=key) for setting in change.settings])
     return replace(change, change_key=key, settings=settled)

@@ -165,9 +165,17 @@ def rows_of(facts: QueryFacts) -> Iterator[tuple[str, Fact]]:
         yield "accesses", query | {"access": access.access} | _object(access.thing) | _columns(access.columns)
     for write in content.writes:
         yield "writes", query | _object(write.thing) | _columns(write.columns)
-    for one in content.derivations:
-        target = {"target_key": one.target_key, "target_name": one.target_name, "target_column": one.target_column}
-        source = {"source_type": one.source_type} | _object(one.source) | {"source_column": one.source_column}
+    for derivation in content.derivations:
+        target = {
+            "target_key": derivation.target_key,
+            "target_name": derivation.target_name,
+            "target_column": derivation.target_column,
+        }
+        source = (
+            {"source_type": derivation.source_type}
+            | _object(derivation.source)
+            | {"source_column": derivation.source_column}
+        )
         yield "derivations", query | target | source
     for policy in content.policies:
         yield "policy_references", query | _object(policy.protected) | _but(asdict(policy), "protected")
@@ -183,7 +191,7 @@ def _query(facts: QueryFacts) -> Fact:
 
 def _query_row(facts: QueryFacts, query: Fact) -> Fact:
     more = {name: getattr(facts, name) for name in QUERIES if hasattr(facts, name)}
-    told = {"agents": [asdict(one) for one in facts.content.agents], "incomplete": list(facts.content.incomplete)}
+    told = {"agents": [asdict(agent) for agent in facts.content.agents], "incomplete": list(facts.content.incomplete)}
     told["unknown_columns"] = list(facts.unknown_columns)
     ran = asdict(facts.history)
     row = query | more | told | ran | {"end_time": None if ran["end_time"] is None else utc(ran["end_time"])}
@@ -232,7 +240,7 @@ def _left(thing: Thing) -> Fact:
 
 
 def _columns(columns: tuple[Column, ...]) -> Fact:
-    return {"columns": [{"column_name": one.name, "column_id": one.column_id} for one in columns]}
+    return {"columns": [{"column_name": column.name, "column_id": column.column_id} for column in columns]}
 
 
 def rows_of_object(profile: Profile, life: ObjectHistory) -> Iterator[tuple[str, Fact]]:

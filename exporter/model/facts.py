@@ -264,7 +264,7 @@ def beyond(content: Content) -> str | None:
     named = len(set(_named(content)))
     if named > OBJECTS:
         return f"the query names {named:,} objects, more than {OBJECTS:,}"
-    reads = len({one.thing.key for one in content.accesses})  # an object can be both direct and base
+    reads = len({access.thing.key for access in content.accesses})  # an object can be both direct and base
     if reads * writes > PAIRS:
         return f"the query reads {reads:,} objects and writes {writes:,}, more than {PAIRS:,} pairs of them"
     return None
@@ -272,10 +272,10 @@ def beyond(content: Content) -> str | None:
 
 def _named(content: Content) -> Iterator[str]:
     """The keys of all objects that are read, written or otherwise named."""
-    yield from (one.thing.key for one in content.accesses)
-    yield from (one.thing.key for one in content.writes)
-    yield from (one.source.key for one in content.derivations)
+    yield from (access.thing.key for access in content.accesses)
+    yield from (write.thing.key for write in content.writes)
+    yield from (derivation.source.key for derivation in content.derivations)
     for policy in content.policies:
         yield policy.protected.key
         yield policy.policy_key
-    yield from (one.right.key for one in content.joins)
+    yield from (join.right.key for join in content.joins)

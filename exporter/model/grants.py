@@ -91,11 +91,11 @@ def takes_back(revoked: str, held: str, covered: Iterable[str]) -> bool:
     """Whether a revoke ends a grant (both as property names of :func:`setting_of_grant`). ``covered``: the result of
     :func:`places` for the grant. The privilege must be the same or all, the object the same or covered by an ON ALL.
     """
-    one, other = _parts(revoked), _parts(held)
-    if one is None or other is None:
+    match, other = _parts(revoked), _parts(held)
+    if match is None or other is None:
         return _is_like(revoked, held)
-    is_of = _is_like(one["privilege"], other["privilege"]) and one["grantee"] == other["grantee"]
-    return is_of and (one["place"] == other["place"] or one["place"] in covered)
+    is_of = _is_like(match["privilege"], other["privilege"]) and match["grantee"] == other["grantee"]
+    return is_of and (match["place"] == other["place"] or match["place"] in covered)
 
 
 def _is_like(revoked: str, held: str) -> bool:
@@ -112,7 +112,7 @@ def json_grants(text: str) -> list[dict[str, Raw]]:
     """The JSON members of each grant in a property's value by their documented names; empty if the value is not such
     JSON.
     """
-    return [_documented(one) for one in _given(text)]
+    return [_documented(raws) for raws in _given(text)]
 
 
 def _given(text: str) -> list[dict[str, Raw]]:
@@ -123,14 +123,14 @@ def _given(text: str) -> list[dict[str, Raw]]:
     return [one or {} for one in (found if isinstance(found, list) else [found])]
 
 
-def _documented(given: dict[str, Raw]) -> dict[str, Raw]:
+def _documented(raws: dict[str, Raw]) -> dict[str, Raw]:
     """The members by their documented names, also if they are in another letter case. Of several spellings the
     documented one counts, or none.
     """
-    spellings = Counter(map(member_of_grant, given))
+    spellings = Counter(map(member_of_grant, raws))
     return {
         member_of_grant(name): raw
-        for name, raw in given.items()
+        for name, raw in raws.items()
         if name in MEMBERS_OF_GRANT or spellings[member_of_grant(name)] == 1
     }
 
@@ -141,8 +141,8 @@ def unknown_forms(changed: Thing, properties: Properties) -> Iterator[str]:
         text = known_text(properties.atoms.get(name))
         if text is None or text in {"{}", "[]"} or TRUNCATED in text:
             continue
-        unknown = [f"{name}.{one}" for each in _given(text) for one in _unknown_members(each)]
-        is_told = any(one for each in json_grants(text) for one in _of_one(changed, each, is_revoked=False))
+        unknown = [f"{name}.{unknown_member}" for each in _given(text) for unknown_member in _unknown_members(each)]
+        is_told = any(grant for each in json_grants(text) for grant in _of_one(changed, each, is_revoked=False))
         yield from unknown or ([] if is_told else [name])
     for name in _ACCOUNTS:
         given = known_text(properties.atoms.get(name))
@@ -150,9 +150,9 @@ def unknown_forms(changed: Thing, properties: Properties) -> Iterator[str]:
             yield name
 
 
-def _unknown_members(given: dict[str, Raw]) -> Iterator[str]:
+def _unknown_members(raws: dict[str, Raw]) -> Iterator[str]:
     """The members that the documents do not have, or that have a value of another type."""
-    for name, raw in given.items():
+    for name, raw in raws.items():
         value = bytes(raw)
         is_id = name == "SECURABLE_OBJECT_ID" and value[:1] not in b"{[tf"
         is_known = value.startswith(b'"') or is_id or (name in _SEVERAL and _is_of_names(value))
@@ -163,7 +163,7 @@ def _unknown_members(given: dict[str, Raw]) -> Iterator[str]:
 def _is_of_names(value: bytes) -> bool:
     """Whether the value is a JSON array of strings."""
     try:
-        return value.startswith(b"[") and all(bytes(one).startswith(b'"') for one in _several(value))
+        return value.startswith(b"[") and all(bytes(raw).startswith(b'"') for raw in _several(value))
     except (msgspec.DecodeError, RecursionError):
         return False
 
@@ -172,9 +172,9 @@ def _names(raw: Raw | None) -> list[str]:
     """The names in a JSON array, or the one name that is given as a string."""
     if raw is None:
         return []
-    given = bytes(raw)
-    each = _several(given) if given.startswith(b"[") else [raw]
-    names = [known_text(as_text(one)) for one in each if bytes(one).startswith(b'"')]
+    data = bytes(raw)
+    each = _several(data) if data.startswith(b"[") else [raw]
+    names = [known_text(as_text(raw)) for raw in each if bytes(raw).startswith(b'"')]
     return [name for name in names if name is not None]
 
 
@@ -183,21 +183,23 @@ def _names(raw: Raw | None) -> list[str]:
 
 def _told(changed: Thing, properties: Properties) -> Iterator[Grant]:
     for name in ("grant", "revoke"):
-        for told in json_grants(properties.atoms.get(name) or ""):
-            yield from _of_one(changed, told, is_revoked=name == "revoke")
+        for json_grant in json_grants(properties.atoms.get(name) or ""):
+            yield from _of_one(changed, json_grant, is_revoked=name == "revoke")
 
 
-def _of_one(changed: Thing, told: dict[str, Raw], *, is_revoked: bool) -> Iterator[Grant]:
-    thing, on_all = _securable(told)
-    roles = [role for role in map(_role, _names(told.get("ROLES"))) if role is not None]
-    privileges = [one for one in map(_spelled, _names(told.get("PRIVILEGES"))) if one is not None]
+def _of_one(changed: Thing, raws: dict[str, Raw], *, is_revoked: bool) -> Iterator[Grant]:
+    thing, on_all = _securable(raws)
+    roles = [role for role in map(_role, _names(raws.get("ROLES"))) if role is not None]
+    privileges = [text for text in map(_spelled, _names(raws.get("PRIVILEGES"))) if text is not None]
     if changed.kind in _GRANTEES:
         if thing is not None:
-            yield from (_grant(one, thing, on_all, changed, is_revoked=is_revoked) for one in privileges)
+            yield from (_grant(privilege, thing, on_all, changed, is_revoked=is_revoked) for privilege in privileges)
         yield from (Grant(None, role, None, changed, is_revoked) for role in roles)
     else:
         for role in roles:
-            yield from (_grant(one, thing or changed, on_all, role, is_revoked=is_revoked) for one in privileges)
+            yield from (
+                _grant(privilege, thing or changed, on_all, role, is_revoked=is_revoked) for privilege in privileges
+            )
 
 
 def _grant(privilege: str, thing: Thing, on_all: str | None, grantee: Thing, *, is_revoked: bool) -> Grant:
@@ -206,13 +208,13 @@ def _grant(privilege: str, thing: Thing, on_all: str | None, grantee: Thing, *, 
     return Grant(ANY if every else privilege, thing, on_all, grantee, is_revoked)
 
 
-def _securable(told: dict[str, Raw]) -> tuple[Thing | None, str | None]:
+def _securable(raws: dict[str, Raw]) -> tuple[Thing | None, str | None]:
     """The object on which a privilege is granted and None; or a schema or database, and the domain of all objects in it
     on which it is granted.
     """
 
     def field(name: str) -> str | None:
-        raw = told.get(f"SECURABLE_OBJECT_{name}")
+        raw = raws.get(f"SECURABLE_OBJECT_{name}")
         is_text = raw is not None and (bytes(raw).startswith(b'"') or name == "ID")
         return as_text(raw) if raw is not None and is_text else None
 
@@ -241,24 +243,24 @@ def _to_accounts(changed: Thing, properties: Properties) -> Iterator[Grant]:
     if changed.kind != "share":
         return
     for name, is_revoked in _ACCOUNTS.items():
-        given = properties.atoms.get(name)
-        if given is None:
+        text = properties.atoms.get(name)
+        if text is None:
             continue
         if name == "accountsToSet":
             yield Grant(None, changed, None, None, is_revoked=True)
-        for account in _listed(given):
+        for account in _listed(text):
             thing = thing_of("ACCOUNT", None, account)
             if thing is not None:
                 yield Grant(None, changed, None, thing, is_revoked)
 
 
-def _listed(given: str) -> list[str]:
+def _listed(text: str) -> list[str]:
     """The accounts in a JSON array; any other text is one account, except an object."""
-    if given.startswith("{"):
+    if text.startswith("{"):
         return []
-    if not given.startswith("["):
-        return [given]
+    if not text.startswith("["):
+        return [text]
     try:
-        return _names(Raw(given.encode()))
+        return _names(Raw(text.encode()))
     except msgspec.DecodeError:
         return []

@@ -94,8 +94,8 @@ def _kind_of_its_own(domain: str) -> str:
 
 def usable_id(text: str | None) -> str | None:
     """The id as digits if it is a positive number (``66564.0`` is 66564); None for 0, -1, names and None."""
-    found = _id(text) if text else None
-    return found[1] if found else None
+    match = _id(text) if text else None
+    return match[1] if match else None
 
 
 def id_as_name(text: str | None) -> str | None:
@@ -115,8 +115,8 @@ def system_view(name: str) -> str | None:
     >>> system_view("$SYS_VIEW_7"), system_view('D.S."$sys_view_7"'), system_view("SYS_VIEW_7")
     ('$SYS_VIEW_7', '$SYS_VIEW_7', None)
     """
-    found = _is_system_view(name) if name.endswith(_LAST_OF_SYSTEM_VIEWS) else None
-    return found[2].upper() if found else None
+    match = _is_system_view(name) if name.endswith(_LAST_OF_SYSTEM_VIEWS) else None
+    return match[2].upper() if match else None
 
 
 def is_qualified(name: str) -> bool:

@@ -66,7 +66,7 @@ def _every(document: Document, properties: str | None, *, may_be_cut: bool) -> I
                 yield f"{name} {TRUNCATED}"
             if _says_nothing_somewhere(objects):
                 yield f"{name} UNNAMED"
-    if any(one is None or _is_nobody(one) for one in document.agents or ()):
+    if any(agent is None or _is_nobody(agent) for agent in document.agents or ()):
         yield "agents_info UNNAMED"
     change = document.change
     if change is not None:
@@ -198,10 +198,15 @@ def _of_object(one: Any, name: str) -> Iterator[str]:
                 yield from _domain(None if source is None else source.object_domain)
 
 
-def _identifies_nothing(one: documents.ObjectDocument) -> bool:
+def _identifies_nothing(object_document: documents.ObjectDocument) -> bool:
     """Whether the object has an id, but no kind, name or location, so that nothing says what it is."""
-    ident, domain = known_text(one.object_id), normal_domain(text(one.object_domain))
-    is_named = domain is not None or known_text(one.object_name) or known_text(one.location) or one.locations
+    ident, domain = known_text(object_document.object_id), normal_domain(text(object_document.object_domain))
+    is_named = (
+        domain is not None
+        or known_text(object_document.object_name)
+        or known_text(object_document.location)
+        or object_document.locations
+    )
     return ident not in {None, "0", "-1"} and not is_named
 
 

@@ -139,19 +139,21 @@ class VersionHistory:
 
     # --- the start of a query -----------------------------------------------------------------------------------------
 
-    def starts(self, requester: Requester, at: int, said: UseAtStart) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    def starts(
+        self, requester: Requester, at: int, use_at_start: UseAtStart
+    ) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Answers to this query, and later answers to earlier ones. ``at``: its start (microseconds since 1970)."""
         self._first = self._first or requester.query_id
-        if said.names:
-            self._names.add(at, said.names)
-        for setting in said.settings:
+        if use_at_start.names:
+            self._names.add(at, use_at_start.names)
+        for setting in use_at_start.settings:
             yield from self._tell(self._holding.set(requester, at, setting))
-        if said.reads or said.columns:
+        if use_at_start.reads or use_at_start.columns:
             state = self._touched(self._in_force())
-            columns = {column: self._column(column) for column in said.columns}
+            columns = {column: self._column(column) for column in use_at_start.columns}
             yield requester, ObjectAnswer(self.key, state, columns or None, life=self._life)
-        if said.shows is not None:
-            self._sources.sees(said.shows, requester.query_id, at, self._in_force())
+        if use_at_start.shows is not None:
+            self._sources.sees(use_at_start.shows, requester.query_id, at, self._in_force())
 
     def _tell(self, over: Iterable[Over]) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Answers to the queries whose settings have ended."""

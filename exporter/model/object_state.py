@@ -55,7 +55,7 @@ class SettingsInForce:
     """The settings of one object. ``drops``: its drops since its last version."""
 
     def __init__(self, held: Iterable[SettingInForce] = (), drops: Iterable[Drop] = ()) -> None:
-        self._held = {one.said[1:4]: one for one in held}
+        self._held = {setting_in_force.said[1:4]: setting_in_force for setting_in_force in held}
         self._drops = list(drops)
         self._of_elements: dict[str, list[Drop]] = {}
         self._taken: dict[str, Take] = {}
@@ -85,7 +85,7 @@ class SettingsInForce:
         key, names = setting[1:4], setting[4]
         if names or not is_of_several(key[1]):
             return [key] if key in self._held else []
-        return [one for one, held in self._held.items() if takes_back(key[1], one[1], held.said[4])]
+        return [texts for texts, held in self._held.items() if takes_back(key[1], texts[1], held.said[4])]
 
     def lose(self, columns: Iterable[str], at: int) -> Iterator[Over]:
         """Apply the drop of columns. Gives the settings that it ends."""
@@ -146,17 +146,17 @@ class SettingsInForce:
     def _dropped(self, said: SettingOfQuery, since: int, until: int | None = None) -> int | None:
         """When the setting ended because the object or its tag or policy was dropped; None if it did not."""
         drops = self._drops, self._of_elements.get(said[3] or "", ())
-        ends = [end for end in (_dropped(one, since, until) for one in drops) if end is not None]
+        ends = [end for end in (_dropped(drop, since, until) for drop in drops) if end is not None]
         return min(ends, default=None)
 
 
 def _dropped(drops: Iterable[Drop], since: int, until: int | None = None) -> int | None:
     """The time of a drop between ``since`` and ``until`` that no UNDROP reverted by then; None if there is none."""
-    found: int | None = None
+    number: int | None = None
     for at, _, operation in drops:
         if since <= at and (until is None or at <= until):
-            found = None if operation == "UNDROP" else at if found is None else found
-    return found
+            number = None if operation == "UNDROP" else at if number is None else number
+    return number
 
 
 class Names:

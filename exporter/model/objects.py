@@ -99,39 +99,45 @@ def objects_of_array(documents: Iterable[Document | None] | None) -> Iterator[tu
     """The objects of an array, each with its thing. An element with several ``locations`` gives several objects. An
     element that identifies nothing is left out.
     """
-    for one in documents or ():
-        if one is not None:
-            for place in one.locations or (one.location,):
+    for document in documents or ():
+        if document is not None:
+            for place in document.locations or (document.location,):
                 thing = thing_of(
-                    one.object_domain,
-                    one.object_id,
-                    one.object_name,
-                    one.argument_signature,
-                    one.data_type,
-                    one.stage_kind,
+                    document.object_domain,
+                    document.object_id,
+                    document.object_name,
+                    document.argument_signature,
+                    document.data_type,
+                    document.stage_kind,
                     place,
-                    one.account_name,
+                    document.account_name,
                 )
                 if thing is not None:
-                    yield one, thing
+                    yield document, thing
 
 
-def source(one: SourceDocument) -> Thing | None:
+def source(source_document: SourceDocument) -> Thing | None:
     """The object whose column is the source, or the function or procedure that is the source itself."""
-    return thing_of(one.object_domain, one.object_id, one.object_name, one.argument_signature, one.data_type)
+    return thing_of(
+        source_document.object_domain,
+        source_document.object_id,
+        source_document.object_name,
+        source_document.argument_signature,
+        source_document.data_type,
+    )
 
 
-def partner(one: JoinedDocument) -> Thing | None:
+def partner(joined_document: JoinedDocument) -> Thing | None:
     """The other side of a join."""
     return thing_of(
-        one.object_domain,
-        one.object_id,
-        one.object_name,
-        one.argument_signature,
-        one.data_type,
+        joined_document.object_domain,
+        joined_document.object_id,
+        joined_document.object_name,
+        joined_document.argument_signature,
+        joined_document.data_type,
         None,
-        one.location,
-        one.account_name,
+        joined_document.location,
+        joined_document.account_name,
     )
 
 
@@ -147,9 +153,9 @@ def known_columns(
     """The columns that have a name, each once and sorted, with their ids if given."""
     if not documents:
         return ()
-    every = [_column(one.column_name, one.column_id) for one in documents if one is not None]
-    columns = [one for one in every if one is not None]
-    by_name = {one.name: one for one in columns}
+    every = [_column(document.column_name, document.column_id) for document in documents if document is not None]
+    columns = [column for column in every if column is not None]
+    by_name = {column.name: column for column in columns}
     if len(by_name) < len(columns):  # a name occurs several times, perhaps with different ids
         return tuple(sorted(set(columns), key=_column_rank))
     return tuple([by_name[name] for name in sorted(by_name)])
@@ -161,31 +167,31 @@ def _column(name: Text, ident: Text) -> Column | None:
     return None if known is None else Column(known, column_id(ident))
 
 
-def joined_columns(one: tuple[Column, ...], other: tuple[Column, ...]) -> tuple[Column, ...]:
+def joined_columns(columns: tuple[Column, ...], other: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns of both, each once and sorted."""
-    return one if one == other else tuple(sorted({*one, *other}, key=_column_rank))
+    return columns if columns == other else tuple(sorted({*columns, *other}, key=_column_rank))
 
 
 def _column_rank(column: Column) -> Key:
     return column.name, column.column_id or ""
 
 
-def both(one: Thing, other: Thing) -> Thing:
+def both(thing: Thing, other: Thing) -> Thing:
     """Two descriptions of the same thing as one."""
-    if one is other:
-        return one
-    first = min(one, other, key=_kind_rank)
+    if thing is other:
+        return thing
+    first = min(thing, other, key=_kind_rank)
     return Thing(
         first.key,
         first.kind,
         first.domain,
-        one_of(one.object_id, other.object_id),
-        one_of(one.name, other.name),
-        one_of(one.signature, other.signature),
-        one_of(one.data_type, other.data_type),
-        one_of(one.stage_kind, other.stage_kind),
-        one_of(one.location, other.location),
-        one_of(one.account, other.account),
+        one_of(thing.object_id, other.object_id),
+        one_of(thing.name, other.name),
+        one_of(thing.signature, other.signature),
+        one_of(thing.data_type, other.data_type),
+        one_of(thing.stage_kind, other.stage_kind),
+        one_of(thing.location, other.location),
+        one_of(thing.account, other.account),
     )
 
 
@@ -227,8 +233,10 @@ def containers(kind: str, name: str) -> tuple[Thing, ...]:
     if kind in _OF_ACCOUNTS or len(parts) != (2 if kind in _OF_DATABASES else 3):
         return ()
     names = (".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
-    found = (thing_of("SCHEMA" if len(parts_of(one)) > 1 else "DATABASE", None, canonical_name(one)) for one in names)
-    return tuple(one for one in found if one is not None)
+    things = (
+        thing_of("SCHEMA" if len(parts_of(name)) > 1 else "DATABASE", None, canonical_name(name)) for name in names
+    )
+    return tuple(thing for thing in things if thing is not None)
 
 
 def runs_in(history: History) -> Iterator[Thing]:

@@ -82,7 +82,7 @@ def object_uses(content: Content) -> ObjectUses:
     if known is not None:
         return known
     made = _made(content)
-    is_wide = sum(len(one.columns) for one in made.said.values()) > _WIDE
+    is_wide = sum(len(object_use.columns) for object_use in made.said.values()) > _WIDE
     return made if is_wide else _recent.keep(content, made)
 
 
@@ -96,14 +96,14 @@ def sightings(facts: QueryFacts) -> Mapping[str, Names]:
 
 
 def _made(content: Content) -> ObjectUses:
-    said = _UsesByKey()
+    uses_by_key = _UsesByKey()
     for thing in chain(objects(content), _beside(content)):
-        _describe(said[thing.key], thing)
-    _columns(content, said)
+        _describe(uses_by_key[thing.key], thing)
+    _columns(content, uses_by_key)
     for write in content.writes:
-        said[write.thing.key].changes = True
+        uses_by_key[write.thing.key].changes = True
     for change in content.changes:
-        of_thing = said[change.thing.key]
+        of_thing = uses_by_key[change.thing.key]
         of_thing.changes = True
         if change.operation in CREATES and change.thing.object_id and change.thing.kind not in ROUTINE_KINDS:
             of_thing.takes = _with(of_thing.takes, change.thing.name)
@@ -115,18 +115,18 @@ def _made(content: Content) -> ObjectUses:
         for setting in change.settings:
             _column_of(setting, of_thing)
             of_thing.elements = _with(of_thing.elements, setting.element_key)
-    _done(content, said)
-    each = {key: said[key] for key in sorted(said)}
-    names = {key: _names(one) for key, one in each.items() if one.names or one.given}
+    _done(content, uses_by_key)
+    each = {key: uses_by_key[key] for key in sorted(uses_by_key)}
+    names = {key: _names(object_use) for key, object_use in each.items() if object_use.names or object_use.given}
     return ObjectUses(each, names, _around(names))
 
 
-def _done(content: Content, said: _UsesByKey) -> None:
+def _done(content: Content, uses_by_key: _UsesByKey) -> None:
     for key, one in remade(content):
-        said[key].remade = _with(said[key].remade, one)
+        uses_by_key[key].remade = _with(uses_by_key[key].remade, one)
     for key, effect in effects(content).items():
-        if key in said:
-            said[key].effect = effect
+        if key in uses_by_key:
+            uses_by_key[key].effect = effect
 
 
 def _around(names: Mapping[str, Names]) -> tuple[Thing, ...]:
@@ -134,14 +134,14 @@ def _around(names: Mapping[str, Names]) -> tuple[Thing, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
-def _names(said: ObjectUse) -> Names:
-    return tuple(sorted([(int(name in said.given), name) for name in {*said.names, *said.given}]))
+def _names(object_use: ObjectUse) -> Names:
+    return tuple(sorted([(int(name in object_use.given), name) for name in {*object_use.names, *object_use.given}]))
 
 
 class _UsesByKey(dict[str, ObjectUse]):
     def __missing__(self, key: str) -> ObjectUse:
-        self[key] = said = ObjectUse()
-        return said
+        self[key] = object_use = ObjectUse()
+        return object_use
 
 
 def _beside(content: Content) -> Iterator[Thing]:
@@ -154,7 +154,7 @@ def _beside(content: Content) -> Iterator[Thing]:
         if change.source_key is not None:
             yield _thing(change.source_key, change.source_domain, change.source_id, change.source_name)
         for grant in change.grants:
-            yield from (one for one in (grant.thing, grant.grantee) if one is not None and one != change.thing)
+            yield from (thing for thing in (grant.thing, grant.grantee) if thing is not None and thing != change.thing)
         for setting in change.settings:
             if setting.element_key is not None:
                 domain = setting.element_key.split("/", 1)[0].replace("-", " ").upper()
@@ -165,20 +165,20 @@ def _thing(key: str, domain: str | None, object_id: str | None, name: str | None
     return Thing(key, key.split("/", 1)[0], domain, object_id, name)
 
 
-def _describe(said: ObjectUse, thing: Thing) -> None:
-    said.object_id = thing.object_id or said.object_id
-    said.domains = _with(said.domains, thing.domain)
-    said.names = _with(said.names, thing.name)
+def _describe(object_use: ObjectUse, thing: Thing) -> None:
+    object_use.object_id = thing.object_id or object_use.object_id
+    object_use.domains = _with(object_use.domains, thing.domain)
+    object_use.names = _with(object_use.names, thing.name)
     if thing.signature is not None:
-        said.signatures = _with(said.signatures, thing.signature)
+        object_use.signatures = _with(object_use.signatures, thing.signature)
     if thing.data_type is not None:
-        said.data_types = _with(said.data_types, thing.data_type)
+        object_use.data_types = _with(object_use.data_types, thing.data_type)
     if thing.stage_kind is not None:
-        said.stage_kinds = _with(said.stage_kinds, thing.stage_kind)
+        object_use.stage_kinds = _with(object_use.stage_kinds, thing.stage_kind)
     if thing.location is not None:
-        said.locations = _with(said.locations, thing.location)
+        object_use.locations = _with(object_use.locations, thing.location)
     if thing.account is not None:
-        said.accounts = _with(said.accounts, thing.account)
+        object_use.accounts = _with(object_use.accounts, thing.account)
 
 
 def _with(values: Values[AttributeValue], value: AttributeValue | None) -> Values[AttributeValue]:
@@ -190,41 +190,43 @@ def _with(values: Values[AttributeValue], value: AttributeValue | None) -> Value
     return {value: None}
 
 
-def _columns(content: Content, said: _UsesByKey) -> None:
+def _columns(content: Content, uses_by_key: _UsesByKey) -> None:
     """Add the columns that are read, written, protected, or a source or target of a derivation."""
     shown: Iterator[Access | Write] = chain(content.accesses, content.writes)
     for one in shown:
-        columns = said[one.thing.key].columns
+        columns = uses_by_key[one.thing.key].columns
         for name, column_id in [(column.name, column.column_id) for column in one.columns]:
             if column_id is None:
                 columns.setdefault(name, ())
             else:
                 columns[name] = _with(columns.get(name, ()), column_id)
     for derivation in content.derivations:
-        _column(said[derivation.target_key], derivation.target_column, None)
-        _column(said[derivation.source.key], derivation.source_column, None)
+        _column(uses_by_key[derivation.target_key], derivation.target_column, None)
+        _column(uses_by_key[derivation.source.key], derivation.source_column, None)
     for policy in content.policies:
-        _column(said[policy.protected.key], policy.column_name, policy.column_id)
+        _column(uses_by_key[policy.protected.key], policy.column_name, policy.column_id)
 
 
-def _column(said: ObjectUse, name: str | None, column_id: str | None) -> None:
+def _column(object_use: ObjectUse, name: str | None, column_id: str | None) -> None:
     if name is not None:
-        said.columns[name] = _with(said.columns.get(name, ()), column_id)
+        object_use.columns[name] = _with(object_use.columns.get(name, ()), column_id)
 
 
-def _column_of(setting: Setting, said: ObjectUse) -> None:
-    _column(said, setting.column_name, setting.element_id if setting.property == "columns" else None)
+def _column_of(setting: Setting, object_use: ObjectUse) -> None:
+    _column(object_use, setting.column_name, setting.element_id if setting.property == "columns" else None)
     if is_rename(setting) and setting.column_name is not None and setting.value is not None:
-        said.renamed_from[setting.value] = _with(said.renamed_from.get(setting.value, ()), setting.column_name)
+        object_use.renamed_from[setting.value] = _with(
+            object_use.renamed_from.get(setting.value, ()), setting.column_name
+        )
 
 
-def _new_names(change: Change, said: ObjectUse) -> None:
+def _new_names(change: Change, object_use: ObjectUse) -> None:
     """Add a name given by RENAME or SWAP. ``given`` is only for objects with an id: others are identified by name."""
     if change.new_name is not None:
-        former = said.old_names.get(change.new_name, ())
-        said.old_names[change.new_name] = dict.fromkeys((*former, change.thing.name))
+        former = object_use.old_names.get(change.new_name, ())
+        object_use.old_names[change.new_name] = dict.fromkeys((*former, change.thing.name))
     if change.thing.object_id is not None:
-        said.given = _with(_with(said.given, change.new_name), change.swap_name)
+        object_use.given = _with(_with(object_use.given, change.new_name), change.swap_name)
 
 
 _recent: Final[Recent[ObjectUses]] = Recent(_CONTENTS)
@@ -241,39 +243,39 @@ def add(
     for them only times are added.
     """
     told, account = object_uses(facts.content), facts.account
-    said = told.said
+    uses = told.said
     is_known = learned is not None and learned.get(facts.content) == account
     seen = facts.start, facts.start
-    for key, one in said.items():
+    for key, object_use in uses.items():
         profile = profiles.get((account, key))
         if profile is None:
             profiles[account, key] = profile = Profile(account, key)
         if not is_known:
-            _learn(profile, one)
-        for name in one.names:
+            _learn(profile, object_use)
+        for name in object_use.names:
             _see(profile.names, name, seen)
-        for drop in one.drops:
+        for drop in object_use.drops:
             profile.drops.add((facts.end, facts.query_id, drop))
-        for name in one.takes:
+        for name in object_use.takes:
             profile.takes.add((facts.end, facts.query_id, name))
-        shown = (facts.end if one.changes else facts.start), facts.query_id
+        shown = (facts.end if object_use.changes else facts.start), facts.query_id
         profile.shown = max(profile.shown, shown)
-        _time(profile, one, facts)
+        _time(profile, object_use, facts)
         for after, name in told.names.get(key, ()):
             profile.called = max(profile.called, (facts.start, after, name))
     for thing in chain(told.around, runs_in(facts.history)):
         _stand_by(profiles, account, thing, seen)
     if learned is not None and not is_known:
         learned.keep(facts.content, account)
-    return tuple(said)
+    return tuple(uses)
 
 
-def _time(profile: Profile, one: ObjectUse, facts: QueryFacts) -> None:
+def _time(profile: Profile, object_use: ObjectUse, facts: QueryFacts) -> None:
     """Add when the query names, changes and makes the object."""
-    for told in one.remade:
+    for told in object_use.remade:
         profile.remade.add(Event(facts.end, facts.query_id, facts.start, *told))
-    effect = one.effect
-    if one.names:
+    effect = object_use.effect
+    if object_use.names:
         profile.first = min(profile.first, (facts.start, facts.query_id, effect.creates))
     if effect.makes or effect.drops:
         profile.changed = _earliest(profile.changed, facts.end)
@@ -295,34 +297,34 @@ def _stand_by(profiles: dict[tuple[str, str], Profile], account: str, thing: Thi
 
 def keys(facts: QueryFacts) -> Iterator[str]:
     """The keys of all objects that a query mentions, including schemas, databases, role and warehouse; each once."""
-    told = object_uses(facts.content)
-    yield from dict.fromkeys(chain(told.said, (thing.key for thing in chain(told.around, runs_in(facts.history)))))
+    uses = object_uses(facts.content)
+    yield from dict.fromkeys(chain(uses.said, (thing.key for thing in chain(uses.around, runs_in(facts.history)))))
 
 
-def merge(one: Profile, other: Profile) -> None:
-    """Merge ``other`` into ``one``, two profiles of the same object. The result does not depend on order or grouping.
-    ``other`` is not changed.
+def merge(profile: Profile, other: Profile) -> None:
+    """Merge ``other`` into ``profile``, two profiles of the same object. The result does not depend on order or
+    grouping. ``other`` is not changed.
     """
-    _learn(one, other)
-    one.drops.update(other.drops)
-    one.signs.update(other.signs)
-    one.made, one.temporary = _earliest(one.made, other.made), _earliest(one.temporary, other.temporary)
-    one.unclear |= other.unclear
-    one.takes.update(other.takes)
-    one.remade.update(other.remade)
-    one.first, one.made_first = min(one.first, other.first), min(one.made_first, other.made_first)
-    one.changed = _earliest(one.changed, other.changed)
-    one.shown, one.called = max(one.shown, other.shown), max(one.called, other.called)
+    _learn(profile, other)
+    profile.drops.update(other.drops)
+    profile.signs.update(other.signs)
+    profile.made, profile.temporary = _earliest(profile.made, other.made), _earliest(profile.temporary, other.temporary)
+    profile.unclear |= other.unclear
+    profile.takes.update(other.takes)
+    profile.remade.update(other.remade)
+    profile.first, profile.made_first = min(profile.first, other.first), min(profile.made_first, other.made_first)
+    profile.changed = _earliest(profile.changed, other.changed)
+    profile.shown, profile.called = max(profile.shown, other.shown), max(profile.called, other.called)
     for name, seen in other.names.items():
-        _see(one.names, name, seen)
+        _see(profile.names, name, seen)
     for name, fate in other.fates.items():
-        one.fates[name] = max(one.fates.get(name, fate), fate)
+        profile.fates[name] = max(profile.fates.get(name, fate), fate)
     if other.comment is not None:
-        one.comment = max(one.comment or other.comment, other.comment)
+        profile.comment = max(profile.comment or other.comment, other.comment)
 
 
-def _earliest(one: int | None, other: int | None) -> int | None:
-    return min([time for time in (one, other) if time is not None], default=None)
+def _earliest(number: int | None, other: int | None) -> int | None:
+    return min([time for time in (number, other) if time is not None], default=None)
 
 
 def _see(names: dict[str, tuple[int, int]], name: str, seen: tuple[int, int]) -> None:
@@ -333,21 +335,21 @@ def _see(names: dict[str, tuple[int, int]], name: str, seen: tuple[int, int]) ->
         names[name] = min(known[0], seen[0]), max(known[1], seen[1])
 
 
-def _learn(one: Profile, other: Profile | ObjectUse) -> None:
+def _learn(profile: Profile, other: Profile | ObjectUse) -> None:
     """Merge everything except values with a time."""
-    one.object_id = one.object_id or other.object_id
-    one.domains.update(other.domains)
-    _join(one.columns, other.columns)
+    profile.object_id = profile.object_id or other.object_id
+    profile.domains.update(other.domains)
+    _join(profile.columns, other.columns)
     if other.given or other.old_names or other.renamed_from:
-        one.given.update(other.given)
-        _join(one.renamed_from, other.renamed_from)
-        _join(one.old_names, other.old_names)
-    one.elements.update(other.elements)
-    one.signatures.update(other.signatures)
-    one.data_types.update(other.data_types)
-    one.stage_kinds.update(other.stage_kinds)
-    one.locations.update(other.locations)
-    one.accounts.update(other.accounts)
+        profile.given.update(other.given)
+        _join(profile.renamed_from, other.renamed_from)
+        _join(profile.old_names, other.old_names)
+    profile.elements.update(other.elements)
+    profile.signatures.update(other.signatures)
+    profile.data_types.update(other.data_types)
+    profile.stage_kinds.update(other.stage_kinds)
+    profile.locations.update(other.locations)
+    profile.accounts.update(other.accounts)
 
 
 def _join(one: dict[str, set[Value]], other: Mapping[str, Collection[Value]]) -> None:

@@ -74,7 +74,7 @@ _kept_long: Final = lru_cache(maxsize=300)(_read)
 
 def _said(document: Document, unknown: list[str], *, may_be_cut: bool) -> Content:
     written = list(objects_of_array(document.modified))
-    derived = chain.from_iterable(derivations(thing, one.columns) for one, thing in written)
+    derived = chain.from_iterable(derivations(thing, written_document.columns) for written_document, thing in written)
     own = policies(document.policies, provider=False)
     of_provider = policies(document.provider_policies, provider=True)
     properties = None if document.change is None else properties_of(document.change)
@@ -82,12 +82,14 @@ def _said(document: Document, unknown: list[str], *, may_be_cut: bool) -> Conten
     return _completed(
         Content(
             accesses=accesses_once(accesses(document.direct, document.base, document.provider_base)),
-            writes=writes_once(Write(thing, known_columns(one.columns)) for one, thing in written),
+            writes=writes_once(
+                Write(thing, known_columns(written_document.columns)) for written_document, thing in written
+            ),
             derivations=derivations_once(derived),
             policies=policies_once(chain(own, of_provider)),
             joins=joins_once(joins(document.direct)),
             changes=() if change is None else (change,),
-            agents=tuple([_agent(one) for one in document.agents or ()]),
+            agents=tuple([_agent(agent) for agent in document.agents or ()]),
             incomplete=tuple(sorted((*incomplete(document, properties, may_be_cut=may_be_cut), *unknown))),
         )
     )
@@ -103,20 +105,20 @@ def merged(contents: Sequence[Content]) -> Content:
     """The contents of several rows of one query as one, in any order. Of the lists of agents the greatest is kept."""
     return _completed(
         Content(
-            accesses=accesses_once(chain.from_iterable(one.accesses for one in contents)),
-            writes=writes_once(chain.from_iterable(one.writes for one in contents)),
-            derivations=derivations_once(chain.from_iterable(one.derivations for one in contents)),
-            policies=policies_once(chain.from_iterable(one.policies for one in contents)),
-            joins=joins_once(chain.from_iterable(one.joins for one in contents)),
-            changes=changes_once(chain.from_iterable(one.changes for one in contents)),
-            agents=max((one.agents for one in contents), key=_agents_rank),
-            incomplete=tuple(sorted({place for one in contents for place in one.incomplete})),
+            accesses=accesses_once(chain.from_iterable(content.accesses for content in contents)),
+            writes=writes_once(chain.from_iterable(content.writes for content in contents)),
+            derivations=derivations_once(chain.from_iterable(content.derivations for content in contents)),
+            policies=policies_once(chain.from_iterable(content.policies for content in contents)),
+            joins=joins_once(chain.from_iterable(content.joins for content in contents)),
+            changes=changes_once(chain.from_iterable(content.changes for content in contents)),
+            agents=max((content.agents for content in contents), key=_agents_rank),
+            incomplete=tuple(sorted({place for content in contents for place in content.incomplete})),
         )
     )
 
 
 def _agents_rank(agents: tuple[Agent, ...]) -> list[tuple[str, str, str]]:
-    return [(one.agent_type or "", one.agent_id or "", one.agent_name or "") for one in agents]
+    return [(agent.agent_type or "", agent.agent_id or "", agent.agent_name or "") for agent in agents]
 
 
 def objects(content: Content) -> Iterator[Thing]:
@@ -145,33 +147,43 @@ def _completed(content: Content) -> Content:
             known[thing.key] = both(other, thing)
             differ = True
     rules: dict[str, str | None] = {}
-    for one in content.policies:
-        rules[one.policy_key] = one_of(rules.get(one.policy_key), one.policy_name)
-    if not differ and all(one.policy_name is not None or rules[one.policy_key] is None for one in content.policies):
+    for policy in content.policies:
+        rules[policy.policy_key] = one_of(rules.get(policy.policy_key), policy.policy_name)
+    if not differ and all(
+        policy_reference.policy_name is not None or rules[policy_reference.policy_key] is None
+        for policy_reference in content.policies
+    ):
         return content
 
     def whole(thing: Thing) -> Thing:
         return _filled(thing, known[thing.key])
 
-    def target(one: Derivation) -> str | None:
-        name = one.target_name
-        return known[one.target_key].name if name is None and one.target_key in known else name
+    def target(derivation: Derivation) -> str | None:
+        name = derivation.target_name
+        return known[derivation.target_key].name if name is None and derivation.target_key in known else name
 
     return replace(
         content,
-        accesses=tuple([replace(one, thing=whole(one.thing)) for one in content.accesses]),
-        writes=tuple([replace(one, thing=whole(one.thing)) for one in content.writes]),
+        accesses=tuple([replace(access, thing=whole(access.thing)) for access in content.accesses]),
+        writes=tuple([replace(write, thing=whole(write.thing)) for write in content.writes]),
         derivations=tuple(
-            [replace(one, target_name=target(one), source=whole(one.source)) for one in content.derivations]
+            [
+                replace(derivation, target_name=target(derivation), source=whole(derivation.source))
+                for derivation in content.derivations
+            ]
         ),
         policies=tuple(
             [
-                replace(one, protected=whole(one.protected), policy_name=one.policy_name or rules[one.policy_key])
-                for one in content.policies
+                replace(
+                    policy_reference,
+                    protected=whole(policy_reference.protected),
+                    policy_name=policy_reference.policy_name or rules[policy_reference.policy_key],
+                )
+                for policy_reference in content.policies
             ]
         ),
-        joins=tuple([replace(one, left=whole(one.left), right=whole(one.right)) for one in content.joins]),
-        changes=tuple([replace(one, thing=whole(one.thing)) for one in content.changes]),
+        joins=tuple([replace(join, left=whole(join.left), right=whole(join.right)) for join in content.joins]),
+        changes=tuple([replace(change, thing=whole(change.thing)) for change in content.changes]),
     )
 
 
@@ -269,7 +281,7 @@ def _with_history(content: Content, history: History) -> Content:
     contents by identity.
     """
     if any(change.new_name is not None for change in content.changes):
-        changes = tuple([replace(one, new_name=_new_name(one, history)) for one in content.changes])
+        changes = tuple([replace(change, new_name=_new_name(change, history)) for change in content.changes])
         content = content if changes == content.changes else replace(content, changes=changes)
     if not content.writes or (history.query_type or "").upper() != _TRUNCATE:
         return content

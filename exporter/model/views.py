@@ -120,14 +120,14 @@ def _streams(document: Document) -> dict[Thing, set[str]] | None:
     (truncated, or removed by a filter), because it may be a further stream.
     """
     streams: dict[str, tuple[Thing, set[str]]] = {}
-    for one in document.direct or ():
-        things = [] if one is None else [thing for _, thing in objects_of_array([one])]
-        if not things and (one is None or _system_view(one) is None):
+    for direct_document in document.direct or ():
+        things = [] if direct_document is None else [thing for _, thing in objects_of_array([direct_document])]
+        if not things and (direct_document is None or _system_view(direct_document) is None):
             return None
         for thing in things:
-            if thing.kind == "stream" and one is not None:
+            if thing.kind == "stream" and direct_document is not None:
                 _, listed = streams.setdefault(thing.key, (thing, set()))
-                listed.update(column.name for column in known_columns(one.columns))
+                listed.update(column.name for column in known_columns(direct_document.columns))
     return dict(streams.values())
 
 
@@ -156,13 +156,13 @@ def _named_elements(document: Document) -> Iterator[tuple[str, Named]]:
         yield "object_modified_by_ddl", document.change
 
 
-def _inside(one: ReadDocument | WrittenDocument | GuardedDocument) -> Iterator[Named]:
+def _inside(written_document: ReadDocument | WrittenDocument | GuardedDocument) -> Iterator[Named]:
     """The other sides of joins, and the sources of columns."""
-    for join in getattr(one, "join_objects", None) or ():
+    for join in getattr(written_document, "join_objects", None) or ():
         if join is not None:
             yield from (side for side in (join.node, join.join_object) if side is not None)
-    if isinstance(one, WrittenDocument):
-        for column in one.columns or ():
+    if isinstance(written_document, WrittenDocument):
+        for column in written_document.columns or ():
             if column is not None:
                 given = chain.from_iterable(getattr(column, name) or () for name in _SOURCES)
                 yield from (source for source in given if source is not None)
@@ -193,11 +193,15 @@ class Shown(Struct, array_like=True, frozen=True, gc=False):
 
 def shown(content: Content) -> dict[str, Shown]:
     """Key of a view or stream that the query names -> what the query shows of it, sorted; only those with sources."""
-    views = {one.key for one in _read_directly(content) if one.kind in VIEW_KINDS}
+    views = {thing.key for thing in _read_directly(content) if thing.kind in VIEW_KINDS}
     if not views:
         return {}
-    bases = {one.thing.key: one.thing.name for one in content.accesses if one.access == "BASE" and _is_data(one.thing)}
-    named = {one.key for one in _read_directly(content)}
+    bases = {
+        access.thing.key: access.thing.name
+        for access in content.accesses
+        if access.access == "BASE" and _is_data(access.thing)
+    }
+    named = {thing.key for thing in _read_directly(content)}
     is_cut = any(place.startswith(_DIRECT) for place in content.incomplete)
     certain: dict[str, dict[Pair, str | None]] = {view: {} for view in views}
     possible: dict[str, dict[Pair, str | None]] = {view: {} for view in views}
@@ -209,8 +213,8 @@ def shown(content: Content) -> dict[str, Shown]:
         for key, name in bases.items():
             if key != view:
                 (certain if alone else possible)[view][key, None, None] = name
-    found = {view: _one(certain[view], possible[view], alone=alone) for view in sorted(views)}
-    return {view: one for view, one in found.items() if one.certain or one.possible}
+    showns = {view: _one(certain[view], possible[view], alone=alone) for view in sorted(views)}
+    return {view: one for view, one in showns.items() if one.certain or one.possible}
 
 
 def _one(certain: dict[Pair, str | None], possible: dict[Pair, str | None], *, alone: bool) -> Shown:
@@ -228,27 +232,27 @@ def _is_data(thing: Thing) -> bool:
 
 def _read_directly(content: Content) -> Iterator[Thing]:
     """What the query reads itself: also sources of columns and partners of joins that are not listed as read."""
-    yield from (one.thing for one in content.accesses if one.access == "DIRECT")
-    yield from (one.source for one in content.derivations if one.source_type == "DIRECT")
-    yield from (one.right for one in content.joins)
+    yield from (access.thing for access in content.accesses if access.access == "DIRECT")
+    yield from (derivation.source for derivation in content.derivations if derivation.source_type == "DIRECT")
+    yield from (join.right for join in content.joins)
 
 
 def _of_columns(content: Content, views: set[str]) -> Iterator[tuple[str, Pair, str | None, bool]]:
     """View, pair, name of the source, and whether it is certain, from the sources of each written column."""
     written: dict[tuple[str, str], tuple[list[Derivation], list[Derivation]]] = {}
-    for one in content.derivations:
-        of_column = written.setdefault((one.target_key, one.target_column), ([], []))
-        of_column[one.source_type == "BASE"].append(one)
+    for derivation in content.derivations:
+        of_column = written.setdefault((derivation.target_key, derivation.target_column), ([], []))
+        of_column[derivation.source_type == "BASE"].append(derivation)
     is_cut = any(place.startswith(_WRITTEN) for place in content.incomplete)
     is_wide = sum(len(direct) * len(base) for direct, base in written.values() if len(direct) > 1) > _PAIRS
     for direct, base in written.values():
         is_certain = len(direct) == 1 and not is_cut
-        for one in direct if is_certain or not is_wide else ():
-            if one.source.key in views and one.source_column is not None:
+        for derivation in direct if is_certain or not is_wide else ():
+            if derivation.source.key in views and derivation.source_column is not None:
                 for source in base:
-                    if source.source.key != one.source.key and _is_data(source.source):
-                        pair = source.source.key, one.source_column, source.source_column
-                        yield one.source.key, pair, source.source.name, is_certain
+                    if source.source.key != derivation.source.key and _is_data(source.source):
+                        pair = source.source.key, derivation.source_column, source.source_column
+                        yield derivation.source.key, pair, source.source.name, is_certain
 
 
 class Definition(Struct, array_like=True, gc=False):
@@ -278,7 +282,11 @@ class Sources:
         the order of time.
         """
         if not self.definitions or self.definitions[-1].until is not None:
-            begun = [time for time in (self.created, *(one.until for one in self.definitions[-1:])) if time is not None]
+            begun = [
+                time
+                for time in (self.created, *(definition.until for definition in self.definitions[-1:]))
+                if time is not None
+            ]
             self.definitions.append(Definition(state, since=max(begun, default=None)))
         now = self.definitions[-1]
         for known, pairs in ((now.certain, shown.certain), (now.possible, shown.possible)):
@@ -305,14 +313,16 @@ class Sources:
         """The sources of all definitions, each once, sorted within a definition. ``taken``: when another view took the
         name for good, which ends the last definition.
         """
-        for one in self.definitions:
-            until = taken if one.until is None else one.until
-            for source in sorted(one.certain.keys() | one.possible.keys()):
-                sight = one.certain.get(source) or one.possible[source]
-                if source in one.certain or one.alone is None or sight.last > one.alone:
+        for definition in self.definitions:
+            until = taken if definition.until is None else definition.until
+            for source in sorted(definition.certain.keys() | definition.possible.keys()):
+                sight = definition.certain.get(source) or definition.possible[source]
+                if source in definition.certain or definition.alone is None or sight.last > definition.alone:
                     key, view_column, source_column = _pair(source)
-                    certain = source in one.certain
-                    yield ViewSource(one.state, key, view_column, source_column, certain, sight, one.since, until)
+                    certain = source in definition.certain
+                    yield ViewSource(
+                        definition.state, key, view_column, source_column, certain, sight, definition.since, until
+                    )
 
 
 def _text(pair: Pair) -> str:

@@ -113,16 +113,19 @@ class Step(Struct, array_like=True, frozen=True, gc=False):
 def step_of(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings) -> tuple[Step, list[Mark]] | None:
     """What the query does to helpers, and its marks; None if it has to do with none."""
     content = facts.content
-    found: dict[str, Thing] = {}
-    touched = [*(one.thing for one in content.accesses), *(one.source for one in content.derivations)]
-    touched += [*(one.thing for one in content.writes), *(one.thing for one in content.changes)]
+    things: dict[str, Thing] = {}
+    touched = [
+        *(access.thing for access in content.accesses),
+        *(derivation.source for derivation in content.derivations),
+    ]
+    touched += [*(write.thing for write in content.writes), *(change.thing for change in content.changes)]
     for thing in touched:
         if is_candidate(thing, dataset_of(thing, datasets), facts.start, settings):
-            found[thing.key] = thing
-    if not found and not any(_named_by(facts, datasets, settings)):
+            things[thing.key] = thing
+    if not things and not any(_named_by(facts, datasets, settings)):
         return None
     told = gathered(content, datasets, with_base(settings))
-    return _Query(facts, datasets, settings, told, found).step()
+    return _Query(facts, datasets, settings, told, things).step()
 
 
 def _named_by(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings) -> Iterator[bool]:
@@ -146,8 +149,11 @@ class _Query:
         self._facts, self._datasets, self._settings = facts, datasets, settings
         self._told, self._found = told, found
         content = facts.content
-        self._reads = [*(one.thing for one in content.accesses), *(one.source for one in content.derivations)]
-        self._writes = [*(one.thing for one in content.writes), *(one.thing for one in content.changes)]
+        self._reads = [
+            *(access.thing for access in content.accesses),
+            *(derivation.source for derivation in content.derivations),
+        ]
+        self._writes = [*(write.thing for write in content.writes), *(change.thing for change in content.changes)]
         self._several = {*self._shared(self._reads), *self._shared(self._writes)}
 
     def _shared(self, things: list[Thing]) -> Iterator[Ref]:
@@ -171,7 +177,7 @@ class _Query:
             read,
             sorted(self._created(), key=lambda one: one.ref),
             fills,
-            self._known(one.thing for one in facts.content.changes),
+            self._known(change.thing for change in facts.content.changes),
             self._known(dropped(facts)),
             sorted(self._moved()),
             self._facets(fills),
@@ -183,9 +189,9 @@ class _Query:
 
     def _known(self, things: Iterable[Thing]) -> list[Ref]:
         """The helpers among the things, one for each name: a row may give the id in one place and not in another."""
-        refs = sorted({self._ref(one) for one in things if one.key in self._found} - self._several)
-        with_id = {one[:2] for one in refs if _has_id(one)}
-        return [one for one in refs if _has_id(one) or one[:2] not in with_id]
+        refs = sorted({self._ref(thing) for thing in things if thing.key in self._found} - self._several)
+        with_id = {ref[:2] for ref in refs if _has_id(ref)}
+        return [ref for ref in refs if _has_id(ref) or ref[:2] not in with_id]
 
     def _created(self) -> Iterator[Created]:
         facts = self._facts
@@ -194,12 +200,12 @@ class _Query:
                 dataset = dataset_of(thing, self._datasets)
                 is_sure = facts.history.is_temporary or is_named(dataset.name, self._settings.helpers)
                 windows = dataset.signs.windows if dataset.signs else ()
-                window = next((one.start for one in windows if one.start == facts.start), -1)
+                window = next((window.start for window in windows if window.start == facts.start), -1)
                 yield Created((*_identity(dataset), thing.key), thing.kind == "view", is_sure, window)
 
     def _fills(self) -> Iterator[Fill]:
         told = self._told
-        filled = {one[:2]: one for one in self._known(one.thing for one in self._facts.content.writes)}
+        filled = {texts[:2]: texts for texts in self._known(write.thing for write in self._facts.content.writes)}
         for output in told.outputs:
             if output.name in filled:
                 columns: dict[str, list[Source]] = {}
@@ -209,7 +215,7 @@ class _Query:
                 sources = {one[:2] for each in columns.values() for one in each}
                 inputs = told.input_names() if len(told.outputs) == 1 or not sources else sorted(sources)
                 adds = any(way.columns for way in output.ways)
-                by_column = {one: sorted(set(columns[one])) for one in sorted(columns)}
+                by_column = {column: sorted(set(columns[column])) for column in sorted(columns)}
                 empties = self._facts.content.truncates
                 yield Fill(filled[output.name], by_column, inputs if adds else [], adds, empties)
 
@@ -228,7 +234,7 @@ class _Query:
 
     def _facets(self, fills: list[Fill]) -> list[tuple[str, str, bytes]]:
         wanted = {name for fill in fills for name in fill.inputs}
-        found = {_identity(one): one.facets for one in self._datasets_of() if _identity(one) in wanted}
+        found = {_identity(dataset): dataset.facets for dataset in self._datasets_of() if _identity(dataset) in wanted}
         return [(*name, found[name]) for name in sorted(found)]
 
     def _datasets_of(self) -> Iterator[Dataset]:
@@ -245,10 +251,10 @@ class _Query:
         for ref in (*step.read, *(fill.ref for fill in step.fills)):
             yield NAMED, ref, step.end // DAY
         has_base = any(one.access == "BASE" for one in facts.content.accesses)
-        is_cut = any(one.startswith("base_objects_accessed") for one in facts.content.incomplete)
-        for one in facts.content.accesses:
-            if one.thing.key in self._found and one.thing.kind == "view" and (is_cut or not has_base):
-                yield UNCLEAR, self._ref(one.thing), step.end // DAY
+        is_cut = any(text.startswith("base_objects_accessed") for text in facts.content.incomplete)
+        for access in facts.content.accesses:
+            if access.thing.key in self._found and access.thing.kind == "view" and (is_cut or not has_base):
+                yield UNCLEAR, self._ref(access.thing), step.end // DAY
         for fill in step.fills:
             if sum(map(len, fill.columns.values())) > MOST_SOURCES or len(fill.inputs) > MOST_SOURCES:
                 yield UNCLEAR, fill.ref, step.end // DAY
@@ -269,16 +275,16 @@ class _Query:
         for thing in self._found.values():
             dataset = dataset_of(thing, self._datasets)
             ref = (*_identity(dataset), thing.key)
-            for one in dataset.signs.windows if dataset.signs else ():
-                if not one.start <= facts.start <= one.end:
+            for window in dataset.signs.windows if dataset.signs else ():
+                if not window.start <= facts.start <= window.end:
                     continue
-                is_own = one.session and one.session == facts.history.session_id
-                if not is_own and not (one.request and one.request == request_of(facts)):
-                    yield STRANGE, ref, one.start
+                is_own = window.session and window.session == facts.history.session_id
+                if not is_own and not (window.request and window.request == request_of(facts)):
+                    yield STRANGE, ref, window.start
                 if ref in step.read:
-                    yield READ, ref, one.start
+                    yield READ, ref, window.start
                 if ref in filled:
-                    yield FILLED, ref, one.start
+                    yield FILLED, ref, window.start
 
 
 def _identity(dataset: Dataset) -> DatasetName:
@@ -404,7 +410,9 @@ class Helpers:
         for (_, to, is_helper), (_, state) in zip(step.moved, before, strict=True):
             name = to[:2]
             if is_helper:
-                is_plain = any(one is not None and one.is_plain for one in (state, former.get(name)))
+                is_plain = any(
+                    helper_state is not None and helper_state.is_plain for helper_state in (state, former.get(name))
+                )
                 self._set(to, step, replace(state or HelperState("other"), is_plain=is_plain))
                 hidden.discard(name) if is_plain else hidden.add(name)
             elif state is not None and state.kind == "table" and state.content.inputs:
@@ -421,9 +429,9 @@ class Helpers:
         if has_id and ref in self._states:
             return ref
         others = [
-            one
-            for one in self._named.get(ref[:2], ())
-            if self._states[one][-1][2] is not None and not (has_id and _has_id(one))
+            texts
+            for texts in self._named.get(ref[:2], ())
+            if self._states[texts][-1][2] is not None and not (has_id and _has_id(texts))
         ]
         if len(others) > 1:
             return None
@@ -506,12 +514,12 @@ def _content(fill: Fill, step: Step, held: ReadFromHelpers) -> Content:
     return Content(columns, [(*name, inputs[name]) for name in sorted(inputs)])
 
 
-def _together(one: Content, other: Content) -> Content:
+def _together(content: Content, other: Content) -> Content:
     columns = {
-        column: sorted({*one.columns.get(column, ()), *other.columns.get(column, ())})
-        for column in sorted({*one.columns, *other.columns})
+        column: sorted({*content.columns.get(column, ()), *other.columns.get(column, ())})
+        for column in sorted({*content.columns, *other.columns})
     }
-    inputs = {(namespace, name): text for namespace, name, text in (*one.inputs, *other.inputs)}
+    inputs = {(namespace, name): text for namespace, name, text in (*content.inputs, *other.inputs)}
     return Content(columns, [(*name, inputs[name]) for name in sorted(inputs)])
 
 

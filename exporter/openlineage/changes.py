@@ -47,12 +47,16 @@ def _order(change: Change, datasets: Datasets) -> tuple[Any, ...]:
 
 
 def _told(change: Change) -> Json:
-    settings = sorted((_setting(one) for one in change.settings if not _is_told_apart(one)), key=_order_of_setting)
-    of_settings = sorted((grants_of(one) for one in change.settings if _is_grant(one)), key=_order_of_grants)
-    grants = [without_none(grant) for one in of_settings for grant in one]
+    settings = sorted(
+        (_setting(setting) for setting in change.settings if not _is_told_apart(setting)), key=_order_of_setting
+    )
+    of_settings = sorted(
+        (grants_of(setting) for setting in change.settings if _is_grant(setting)), key=_order_of_grants
+    )
+    grants = [without_none(grant) for of_setting in of_settings for grant in of_setting]
     told = without_none(_fields(change))
     if settings:
-        told["settings"] = [without_none(one) for one in settings]
+        told["settings"] = [without_none(setting) for setting in settings]
     if grants:
         told["grants"] = grants
     return told
@@ -111,10 +115,13 @@ def _is_grant(setting: Setting) -> bool:
 def tags(content: Content, keys: Collection[str]) -> list[Json]:
     """The tags that are set on the dataset of the objects ``keys``; those on its columns have ``field``."""
     found = {
-        (canonical_name(one.element), one.value or "", one.column_name)
+        (canonical_name(setting.element), setting.value or "", setting.column_name)
         for change in content.changes
-        for one in change.settings
-        if one.object_key in keys and one.property == "tags" and one.element is not None and one.sub_operation != "DROP"
+        for setting in change.settings
+        if setting.object_key in keys
+        and setting.property == "tags"
+        and setting.element is not None
+        and setting.sub_operation != "DROP"
     }
     return [
         without_none({"key": key, "value": value, "source": "SNOWFLAKE", "field": field})
@@ -130,8 +137,8 @@ def grants_of(setting: Setting) -> list[Json]:
     JSON of a grant.
     """
     return [
-        _grant(setting.property.upper(), {name: bytes(value) for name, value in one.items()})
-        for one in json_grants(setting.value or "")
+        _grant(setting.property.upper(), {name: bytes(value) for name, value in json_grant.items()})
+        for json_grant in json_grants(setting.value or "")
     ]
 
 
@@ -147,7 +154,7 @@ def _grant(operation: str, of: dict[str, bytes]) -> Json:
 def _several(value: bytes) -> list[str | None] | None:
     """An array of texts, or a single text, as an array; None for null."""
     if value.startswith(b"["):
-        return [_one(bytes(one)) for one in _elements(value)]
+        return [_one(bytes(element)) for element in _elements(value)]
     text = _one(value)
     return None if text is None else [text]
 

@@ -52,7 +52,7 @@ def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts) -> None
     content = facts.content
     if not content.writes and not content.changes:
         return
-    former = {(one.thing.key, one.new_name): one.thing.name for one in content.changes if is_rename(one)}
+    former = {(change.thing.key, change.new_name): change.thing.name for change in content.changes if is_rename(change)}
     at = max(facts.start, facts.end)
     for one in written(content):
         name = one.thing.name
@@ -74,7 +74,8 @@ def _comment_after(change: Change) -> str | None:
     if change.comment is not None:
         return change.comment
     is_taken = any(
-        one.property == "comment" and one.column_name is None and one.element is None for one in change.settings
+        setting.property == "comment" and setting.column_name is None and setting.element is None
+        for setting in change.settings
     )
     return "" if is_taken or change.operation in {"CREATE", "REPLACE"} else None
 
@@ -205,22 +206,26 @@ class DatasetProfile(Struct, gc=False):
 
 def profiles_of(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProfile]:
     """What an object gives for each dataset that it is under one of its spellings."""
-    thing, found = as_thing(profile), dict[DatasetKey, DatasetProfile]()
+    thing, dataset_profiles = as_thing(profile), dict[DatasetKey, DatasetProfile]()
     spelled = spellings(profile, settings)
-    named = {one.name: one.dataset[1:3] for one in reversed(spelled)}
-    for one in spelled:
-        told = found.get(one.dataset)
-        if told is None:
-            found[one.dataset] = told = DatasetProfile(*one.dataset)
-            told.columns, told.things = set(profile.columns), {profile.key: thing}
-            told.comment = profile.comment[2] if profile.comment else ""
-        told.is_seen |= one.is_seen
-        told.is_shown |= not is_hidden(profile, one.dataset[2], settings)
-        told.left[profile.key] = told.left.get(profile.key, True) and _has_left(profile, one.name)
-        told.holder = max(told.holder, (profile.names.get(one.name or "", (0, 0))[1], profile.key))
-        if fate := profile.fates.get(one.name or ""):
-            told.fate = max(told.fate, (*fate[:3], *named.get(fate[3], ("", ""))))
-    return list(found.values())
+    named = {spelling.name: spelling.dataset[1:3] for spelling in reversed(spelled)}
+    for name_spelling in spelled:
+        dataset_profile = dataset_profiles.get(name_spelling.dataset)
+        if dataset_profile is None:
+            dataset_profiles[name_spelling.dataset] = dataset_profile = DatasetProfile(*name_spelling.dataset)
+            dataset_profile.columns, dataset_profile.things = set(profile.columns), {profile.key: thing}
+            dataset_profile.comment = profile.comment[2] if profile.comment else ""
+        dataset_profile.is_seen |= name_spelling.is_seen
+        dataset_profile.is_shown |= not is_hidden(profile, name_spelling.dataset[2], settings)
+        dataset_profile.left[profile.key] = dataset_profile.left.get(profile.key, True) and _has_left(
+            profile, name_spelling.name
+        )
+        dataset_profile.holder = max(
+            dataset_profile.holder, (profile.names.get(name_spelling.name or "", (0, 0))[1], profile.key)
+        )
+        if fate := profile.fates.get(name_spelling.name or ""):
+            dataset_profile.fate = max(dataset_profile.fate, (*fate[:3], *named.get(fate[3], ("", ""))))
+    return list(dataset_profiles.values())
 
 
 def _has_left(profile: Profile, name: str | None) -> bool:

@@ -47,15 +47,15 @@ def nothing_first(value: Any) -> Any:
     return 1, tuple(map(nothing_first, value)) if isinstance(value, (tuple, list)) else value
 
 
-def together(one: bytes, other: bytes) -> bytes:
+def together(data: bytes, other: bytes) -> bytes:
     """The texts of two JSON objects -> the text of one object with the members of both.
 
     >>> together(b'{"a":1}', b'{"b":2}'), together(b"{}", b'{"b":2}')
     (b'{"a":1,"b":2}', b'{"b":2}')
     """
     if other == b"{}":
-        return one
-    return other if one == b"{}" else one[:-1] + b"," + other[1:]
+        return data
+    return other if data == b"{}" else data[:-1] + b"," + other[1:]
 
 
 _DAY: Final = 86_400_000_000
@@ -216,7 +216,7 @@ def query(query: QueryFacts, producer: str) -> Json:
         "accountName": query.account_name,
         "accountLocator": query.account_locator,
         "accessHistoryRows": query.row_count,
-        "agents": [_agent(one) for one in query.content.agents] or None,
+        "agents": [_agent(agent) for agent in query.content.agents] or None,
     }
     return _facet("accessHistory_query", without_none(told), producer)
 
@@ -387,7 +387,9 @@ def column_lineage(sources: Mapping[str, list[Json]], producer: str) -> Json:
 def lineage(inputs: Iterable[DatasetName], sources: Mapping[str, list[Json]], producer: str) -> Json:
     """The datasets and columns that this dataset was made from (facet ``lineage``)."""
     datasets = [{"type": "DATASET", "namespace": namespace, "name": name} for namespace, name in inputs]
-    by_column = {column: {"inputs": [{"type": "DATASET", **one} for one in told]} for column, told in sources.items()}
+    by_column = {
+        column: {"inputs": [{"type": "DATASET", **one} for one in source]} for column, source in sources.items()
+    }
     return _facet("lineage", {"inputs": datasets, **({"fields": by_column} if by_column else {})}, producer)
 
 

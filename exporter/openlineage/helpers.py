@@ -44,12 +44,12 @@ _LINEAGE: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_
 
 def check(patterns: tuple[str, ...]) -> None:
     """Raises UsageError for a pattern that cannot match a name."""
-    for one in patterns:
-        of_pattern = one.split(".")
+    for pattern in patterns:
+        of_pattern = pattern.split(".")
         if not all(part.strip() for part in of_pattern) or len(of_pattern) > _MOST_PARTS:
             raise UsageError(
-                f"lineage.helpers: {one!r} is no pattern. Give NAME, SCHEMA.NAME or DATABASE.SCHEMA.NAME with * for "
-                "any characters, or off"
+                f"lineage.helpers: {pattern!r} is no pattern. Give NAME, SCHEMA.NAME or DATABASE.SCHEMA.NAME with * "
+                "for any characters, or off"
             )
 
 
@@ -96,7 +96,7 @@ def is_candidate(thing: Thing, dataset: Dataset, start: int, settings: OpenLinea
     if signs is None:
         return False
     is_temporary = signs.temporary is not None and start >= signs.temporary
-    return is_temporary or any(one.start <= start <= one.end for one in signs.windows)
+    return is_temporary or any(window.start <= start <= window.end for window in signs.windows)
 
 
 # --- signs ------------------------------------------------------------------------------------------------------------
@@ -105,15 +105,15 @@ def is_candidate(thing: Thing, dataset: Dataset, start: int, settings: OpenLinea
 def created(facts: QueryFacts) -> Iterator[Thing]:
     """The objects that the query created or replaced, by its DDL or by its ``query_type``."""
     content, kind = facts.content, facts.history.query_type or ""
-    yield from (one.thing for one in content.changes if one.operation in CREATES)
+    yield from (change.thing for change in content.changes if change.operation in CREATES)
     if kind.startswith("CREATE_TABLE") or kind == "CREATE_VIEW":
-        known = {one.thing.key for one in content.changes}
-        yield from (one.thing for one in content.writes if one.thing.key not in known)
+        known = {change.thing.key for change in content.changes}
+        yield from (write.thing for write in content.writes if write.thing.key not in known)
 
 
 def dropped(facts: QueryFacts) -> Iterator[Thing]:
     """The objects that the query dropped."""
-    yield from (one.thing for one in facts.content.changes if one.operation == "DROP")
+    yield from (change.thing for change in facts.content.changes if change.operation == "DROP")
 
 
 def unclear(facts: QueryFacts) -> Iterator[Thing]:
@@ -121,12 +121,12 @@ def unclear(facts: QueryFacts) -> Iterator[Thing]:
     the data is that of a CLONE.
     """
     content = facts.content
-    is_cut = any(one.endswith(TRUNCATED) and one.startswith(_LINEAGE) for one in content.incomplete)
+    is_cut = any(text.endswith(TRUNCATED) and text.startswith(_LINEAGE) for text in content.incomplete)
     clears = content.truncates or (facts.history.query_type or "").upper() == _DELETE
-    for one in content.writes:
-        if is_cut or (not one.columns and not clears):
-            yield one.thing
-    yield from (one.thing for one in content.changes if one.source_key is not None)
+    for write in content.writes:
+        if is_cut or (not write.columns and not clears):
+            yield write.thing
+    yield from (change.thing for change in content.changes if change.source_key is not None)
 
 
 def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts, settings: OpenLineageSettings) -> None:

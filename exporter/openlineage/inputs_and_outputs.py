@@ -266,7 +266,7 @@ def _bridged(told: Gathered, bridge: Bridge) -> Gathered:
         told.content,
         inputs,
         _unlisted(sources, inputs.keys() | behind.keys()),
-        [_arrived(one, moved) for one in told.outputs if one.name not in left_out],
+        [_arrived(output, moved) for output in told.outputs if output.name not in left_out],
         {key: each for key, each in sources.items() if each},
         told.made_by,
         told.routines,
@@ -344,21 +344,27 @@ def _derived(
 ) -> tuple[dict[str, list[Source]], dict[str, list[Derivation]]]:
     sources: dict[str, list[Source]] = {}
     made_by: dict[str, list[Derivation]] = {}
-    for one in shown_derivations(content, settings):
-        if is_routine(one.source):
-            made_by.setdefault(one.target_key, []).append(one)
-        elif one.source_column is not None:
-            dataset = dataset_of(one.source, datasets)
-            source = (one.target_column, dataset.namespace, dataset.name, one.source_column, one.source_type == "BASE")
-            sources.setdefault(one.target_key, []).append(source)
+    for shown_derivation in shown_derivations(content, settings):
+        if is_routine(shown_derivation.source):
+            made_by.setdefault(shown_derivation.target_key, []).append(shown_derivation)
+        elif shown_derivation.source_column is not None:
+            dataset = dataset_of(shown_derivation.source, datasets)
+            source = (
+                shown_derivation.target_column,
+                dataset.namespace,
+                dataset.name,
+                shown_derivation.source_column,
+                shown_derivation.source_type == "BASE",
+            )
+            sources.setdefault(shown_derivation.target_key, []).append(source)
     return {key: sorted(sources[key]) for key in sorted(sources)}, made_by
 
 
 def _unlisted(sources: Mapping[str, list[Source]], inputs: Collection[DatasetName]) -> dict[DatasetName, set[str]]:
     """The sources that are no inputs, in the order of the columns that were written."""
     found: dict[DatasetName, set[str]] = {}
-    for told in sources.values():
-        for _, namespace, name, column, _ in told:
+    for source in sources.values():
+        for _, namespace, name, column, _ in source:
             if (namespace, name) not in inputs:
                 found.setdefault((namespace, name), set()).add(column)
     return found

@@ -64,15 +64,15 @@ def of_statement(told: Gathered, datasets: Datasets) -> Job:
 
 def _renamed(outputs: Sequence[Output]) -> DatasetName | None:
     """The dataset whose rename is all that the statement wrote; None where there is none."""
-    former = [one.name for one in outputs if one.state == "DROP"]
-    is_pair = len(outputs) == 2 and {one.state for one in outputs} == {"DROP", "RENAME"}
+    former = [output.name for output in outputs if output.state == "DROP"]
+    is_pair = len(outputs) == 2 and {output.state for output in outputs} == {"DROP", "RENAME"}
     return former[0] if is_pair and outputs[0].keys == outputs[1].keys else None
 
 
 def _is_swap(told: Gathered) -> bool:
     """Whether two datasets change places, and the statement does nothing else."""
-    names = {one.name for one in told.outputs}
-    is_pair = len(names) == 2 and all(one.state == "ALTER" and not one.is_written for one in told.outputs)
+    names = {output.name for output in told.outputs}
+    is_pair = len(names) == 2 and all(output.state == "ALTER" and not output.is_written for output in told.outputs)
     return is_pair and not told.input_names() and all(change.swap_key is not None for change in told.content.changes)
 
 

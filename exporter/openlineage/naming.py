@@ -113,10 +113,10 @@ def external_dataset(url: str, own: str) -> DatasetName:
     """
     if drive := _drive(url):
         return "file", drive[1]
-    found = _url(url)
-    if found is None:
+    match = _url(url)
+    if match is None:
         return own, url
-    scheme, authority, path = found[1].lower(), found[2], found[3]
+    scheme, authority, path = match[1].lower(), match[2], match[3]
     if scheme == "file":
         return f"file://{authority}" if authority else "file", _path(f"/{path}")
     if scheme == "azure":
@@ -176,7 +176,7 @@ def job_name(job: Job, home: str | None) -> str:
     jobs of several accounts share a namespace. Where the name alone does not say everything that distinguishes the job,
     a short hash of that follows: ``write MART.SALES.FCT_ORDERS from STAGE.ORDERS + 2 [0f1e2d3c4b]``.
     """
-    suffix = "; ".join([one[:_SUFFIX_LENGTH] for one in job.suffixes])
+    suffix = "; ".join([suffix[:_SUFFIX_LENGTH] for suffix in job.suffixes])
     title = _title(job, _first, 1) + (f" ({suffix})" if suffix else "")
     if _says_all(job, home):
         return title
@@ -230,7 +230,7 @@ def _says_all(job: Job, home: str | None) -> bool:
         is_whole = not job.subjects and len(job.inputs) <= most[0] and len(job.outputs) <= most[1]
         return is_whole and all(space == home and _is_plain(name) for space, name in (*job.inputs, *job.outputs))
     # With an operation, a subject without its kind in front would look like a dataset.
-    is_clear = all(_is_plain_subject(one) and (" " in one or not job.verbs) for one in job.subjects)
+    is_clear = all(_is_plain_subject(subject) and (" " in subject or not job.verbs) for subject in job.subjects)
     return len(job.subjects) <= 1 and is_clear
 
 
@@ -242,9 +242,9 @@ def _title(job: Job, shown: Callable[[Sequence[DatasetName], str], str], most: i
     """``shown``: the text for some datasets, given the name of a dataset that was named before; ``most``: subjects to
     show.
     """
-    subjects = _listed([one[:_SHOWN_LENGTH] for one in job.subjects], most)
+    subjects = _listed([subject[:_SHOWN_LENGTH] for subject in job.subjects], most)
     if job.renamed is not None:
-        new = [one for one in job.outputs if one != job.renamed]
+        new = [output for output in job.outputs if output != job.renamed]
         return f"rename {shown([job.renamed], '')} to {shown(new, job.renamed[1])}"
     if _is_swap(job):
         return f"swap {shown(job.outputs[:1], '')} with {shown(job.outputs[1:], job.outputs[0][1])}"
@@ -253,7 +253,7 @@ def _title(job: Job, shown: Callable[[Sequence[DatasetName], str], str], most: i
     verb = job.verbs[0][:_VERB_LENGTH] if job.verbs else "write"
     title = f"{verb} {shown(job.outputs, '') if job.outputs else subjects}"
     # A statement that reads what it writes is better known by what else it reads.
-    inputs = sorted(job.inputs, key=lambda one: one in job.outputs)
+    inputs = sorted(job.inputs, key=lambda texts: texts in job.outputs)
     return f"{title} from {shown(inputs, job.outputs[0][1] if job.outputs else '')}" if inputs else title
 
 

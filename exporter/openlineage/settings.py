@@ -66,7 +66,7 @@ class OpenLineageSettings:
 
     def __post_init__(self) -> None:
         """Raises UsageError for a setting that cannot be used."""
-        texts = {one.name for one in msgspec.structs.fields(History) if one.type == str | None}
+        texts = {field_info.name for field_info in msgspec.structs.fields(History) if field_info.type == str | None}
         unknown = [name for name in self.job_name_from if name not in texts]
         if unknown:
             raise UsageError(f"openlineage.job_name_from: {', '.join(unknown)} is not a text column of QUERY_HISTORY")

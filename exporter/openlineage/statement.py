@@ -62,16 +62,16 @@ def routines_by_column(keys: Collection[str], made_by: Mapping[str, list[Derivat
     """Column -> the routines that made it, for the output that stands for the objects ``keys``."""
     found: dict[str, list[Json]] = {}
     for key in keys:
-        for one in sorted(made_by.get(key, ()), key=_order):
-            called = {**routine(one.source), "sourceType": one.source_type}
-            found.setdefault(one.target_column, []).append(called)
+        for derivation in sorted(made_by.get(key, ()), key=_order):
+            called = {**routine(derivation.source), "sourceType": derivation.source_type}
+            found.setdefault(derivation.target_column, []).append(called)
     return found
 
 
-def _order(one: Derivation) -> Any:
-    thing = one.source
-    told = (thing.name, thing.signature, thing.kind, thing.object_id, thing.data_type)
-    return nothing_first((*told, one.source_type))
+def _order(derivation: Derivation) -> Any:
+    thing = derivation.source
+    texts = (thing.name, thing.signature, thing.kind, thing.object_id, thing.data_type)
+    return nothing_first((*texts, derivation.source_type))
 
 
 def output_text(output: Output, told: Gathered, settings: OpenLineageSettings) -> bytes:
@@ -252,8 +252,8 @@ def _joins(content: Content, datasets: Datasets) -> list[Json]:
 
 
 def _order_of_join(join: Join) -> str:
-    told = (join.left.key, join.left.name, join.join_type, join.right.key, join.right.name)
-    return "\n".join(one for one in told if one is not None)
+    texts = (join.left.key, join.left.name, join.join_type, join.right.key, join.right.name)
+    return "\n".join(text for text in texts if text is not None)
 
 
 def _join(join: Join, datasets: Datasets) -> Json:

@@ -103,20 +103,20 @@ def _object(
     key: str, group: Iterator[Message], job: ExportJob, node_writer: NodeWriter, around: ToObjects
 ) -> Iterator[Message]:
     account, object_key = parts(key)
-    version_history, heard = VersionHistory(object_key), _Received()
+    version_history, received = VersionHistory(object_key), _Received()
     for message in group:
         if rank(message) == MENTION:
-            heard.pass_clones(version_history, message)
-            yield from heard.replies(job, node_writer.tally)
+            received.pass_clones(version_history, message)
+            yield from received.replies(job, node_writer.tally)
             for told in _answers(account, _told(version_history, message)):
                 yield later(told) if is_later(told.key, job.day) else told
         else:
-            heard.add(message, version_history)
-    heard.pass_clones(version_history, None)
-    yield from heard.replies(job, node_writer.tally)
-    profile = heard.known.profile
+            received.add(message, version_history)
+    received.pass_clones(version_history, None)
+    yield from received.replies(job, node_writer.tally)
+    profile = received.known.profile
     life = version_history.told(profile.names)
-    life.same_names = sorted(heard.same_names)
+    life.same_names = sorted(received.same_names)
     life.is_helper = helpers.is_helper(profile, job.openlineage)
     iris = Iris(account, job.account, job.base)
     over, taken = list(version_history.over()), version_history.taken_state()
@@ -125,12 +125,19 @@ def _object(
     said = list(nodes.of_object(profile, life, iris)) if node_writer.is_asked else []
     copied = list(copies(profile, version_history.inferred(profile.columns), iris))
     if job.day:
-        passing = list(chain.from_iterable(ended(requester.query_id, [one], iris) for requester, one in over))
+        passing = list(
+            chain.from_iterable(ended(requester.query_id, [object_answer], iris) for requester, object_answer in over)
+        )
         if taken is not None:
             passing += unrecorded(object_key, ObjectHistory(unrecorded=dict([taken])), iris)
         passing += copied
         yield from _of_day(
-            key, said, passing, heard, _Before(version_history.saved_history(), profile, life.same_names), node_writer
+            key,
+            said,
+            passing,
+            received,
+            _Before(version_history.saved_history(), profile, life.same_names),
+            node_writer,
         )
     else:
         yield from _answers(account, over)
@@ -145,12 +152,12 @@ def _object(
 
 
 def _answers(account: str, told: Iterable[tuple[Requester, ObjectAnswer]]) -> Iterator[Message]:
-    for (query_id, address), one in told:
-        yield Message(WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(one))
+    for (query_id, address), object_answer in told:
+        yield Message(WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(object_answer))
 
 
 def _of_day(  # noqa: PLR0913, PLR0917 - the state and nodes of an object
-    key: str, said: list[Node], over: list[Node], heard: _Received, now: _Before, node_writer: NodeWriter
+    key: str, said: list[Node], over: list[Node], received: _Received, now: _Before, node_writer: NodeWriter
 ) -> Iterator[Message]:
     """The nodes of an object on a day. Lasting statements are written once. Statements that may change are kept in the
     snapshot and written on the last day. ``over``: ends of settings by a drop, which an UNDROP may revert.
@@ -159,10 +166,10 @@ def _of_day(  # noqa: PLR0913, PLR0917 - the state and nodes of an object
     passing += node_writer.more(over)
     yield from refused
     now.said = blake2b(b"".join(one.body for one in last), digest_size=16).digest()
-    if now.said != heard.said:
+    if now.said != received.said:
         yield from last
-    for one in passing:
-        yield snapshot(Message(one.to, refused_key(OBJECT, key), b"", one.body))
+    for message in passing:
+        yield snapshot(Message(message.to, refused_key(OBJECT, key), b"", message.body))
     yield snapshot(Message(OBJECT, key, order(BEFORE), encode(now)))
 
 
@@ -224,7 +231,7 @@ class _Received:
             self.same_names.update(decode(message.body))
         elif what == DROPS:
             element, drops, taken = decode(message.body)
-            version_history.hears_of(element, [tuple(one) for one in drops], _take(taken))
+            version_history.hears_of(element, [tuple(drop) for drop in drops], _take(taken))
         elif what == TAKEN:
             version_history.is_taken(_take(decode(message.body)))
         elif what == CLONES:
@@ -251,8 +258,14 @@ class _Received:
         self._replied = True
         profile = self.known.profile
         told = [
-            (one.name, one.account, one.dataset[1], one.dataset[2], self._datasets[one.dataset])
-            for one in spellings(profile, job.openlineage)
+            (
+                spelling.name,
+                spelling.account,
+                spelling.dataset[1],
+                spelling.dataset[2],
+                self._datasets[spelling.dataset],
+            )
+            for spelling in spellings(profile, job.openlineage)
         ]
         signs = helpers.signs_of(profile) if job.openlineage.helpers else None
         names = {dataset for _, _, _, dataset, _ in told} if profile.kind in helpers.KINDS else ()

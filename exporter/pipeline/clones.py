@@ -84,9 +84,9 @@ def to_databases(profile: Profile, job: ExportJob) -> Iterator[Message]:
     """
     if profile.kind in KINDS:
         for event in sorted(profile.remade):
-            for one in sorted({database(name) for name in (event.target, event.source) if name}):
+            for text in sorted({database(name) for name in (event.target, event.source) if name}):
                 for to in (CLONED, CLONED_FROM):
-                    message = Message(to, within(profile.account, one), order(_EVENT), encode(event))
+                    message = Message(to, within(profile.account, text), order(_EVENT), encode(event))
                     if job.clones:
                         yield message
                     if job.day:
@@ -107,8 +107,8 @@ def _member(profile: Profile) -> Iterator[Message]:
         copy = Copy(profile.key, name, query_id, profile.changed, kept, columns, nobody, "", NEVER)
         key = within(account, database(schema_and_database(name)[-1]))
         yield Message(CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
-    for one in sorted({database(each) for each in member.within}):
-        yield Message(CLONED_FROM, within(account, one), order(_MEMBER, 0, profile.key), encode(member))
+    for text in sorted({database(each) for each in member.within}):
+        yield Message(CLONED_FROM, within(account, text), order(_MEMBER, 0, profile.key), encode(member))
 
 
 def clones_into(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
@@ -129,7 +129,9 @@ def _came(account: str, member: _Member, events: list[Event]) -> Iterator[Messag
     copy = member.copy
     assert copy is not None, "only a table that may be a copy is sent"
     inside = schema_and_database(copy.name)
-    before = [one for one in events if one.target in inside and one.start < member.start and one.end <= member.start]
+    before = [
+        event for event in events if event.target in inside and event.start < member.start and event.end <= member.start
+    ]
     last = max(before, default=None)
     if last is not None and last.source:
         came = replace(copy, event=last, source=in_source(copy.name, last.target, last.source))
@@ -159,22 +161,22 @@ def _tell(account: str, member: _Member, events: list[Event], job: ExportJob) ->
     """The CLONEs of a table's schemas and databases. In an update a CLONE is over on the days after that on which its
     target was made anew: it brings nothing any more.
     """
-    clones = [one for one in events if one.source in member.within]
+    clones = [event for event in events if event.source in member.within]
     if clones:
         began = job.until - _DAY if job.day else NEVER
         over = {
-            one
-            for one in clones
-            if any(later > one and later.target == one.target and later.end < began for later in events)
+            clone
+            for clone in clones
+            if any(later > clone and later.target == clone.target and later.end < began for later in events)
         }
-        told = sorted(one for one in clones if one not in over)
+        told = sorted(clone for clone in clones if clone not in over)
         yield Message(OBJECT, within(account, member.key), order(CLONES), encode(told))
 
 
 def _to_source(account: str, copy: Copy, events: list[Event]) -> Message:
     """The name of the source, with the time since when the schema and database have their names."""
     inside = schema_and_database(copy.source)
-    since = max((one.end for one in events if one.target in inside and one < copy.event), default=NEVER)
+    since = max((event.end for event in events if event.target in inside and event < copy.event), default=NEVER)
     body = encode(replace(copy, since=since))
     return Message(NAME, within(account, f"{COPIED}/{copy.source}"), order(COPY_OF, 0, copy.key), body)
 
@@ -195,18 +197,18 @@ def to_ends(profile: Profile, names: Collection[str], job: ExportJob) -> Iterato
     """Send what ends, restores or renames schemas and databases, and the objects in them, to the databases. ``names``:
     of the object. In an update each day keeps both, since a later DROP needs them.
     """
-    account, told = profile.account, list[Message]()
+    account, messages = profile.account, list[Message]()
     for event in sorted(profile.remade):
         if event.operation != BEGINS:
-            told.append(Message(CONTAINED, within(account, database(event.target)), order(_EVENT), encode(event)))
+            messages.append(Message(CONTAINED, within(account, database(event.target)), order(_EVENT), encode(event)))
     own = sorted({canonical_name(name) for name in names} if profile.object_id is not None else ())
     content = encode(_Content(profile.key, own, profile.shown))
-    for one in sorted({database(place) for name in own for place in _places(profile.kind, name)}):
-        told.append(Message(CONTAINED, within(account, one), order(_MEMBER, 0, profile.key), content))
+    for text in sorted({database(place) for name in own for place in _places(profile.kind, name)}):
+        messages.append(Message(CONTAINED, within(account, text), order(_MEMBER, 0, profile.key), content))
     if job.ends:
-        yield from told
+        yield from messages
     if job.day:
-        yield from map(snapshot, told)
+        yield from map(snapshot, messages)
 
 
 def end(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
@@ -228,13 +230,13 @@ def _read_end(message: Message) -> Event | str:
     return _read_event(message.body) if rank(message) == _EVENT else _read_content(message.body).key
 
 
-def _to_names(account: str, object_key: str, told: list[_Content], events: Iterable[Event]) -> Iterator[Message]:
-    kind, shown = object_key.split("/", 1)[0], max(one.shown for one in told)
-    for name in sorted({name for one in told for name in one.names}):
+def _to_names(account: str, object_key: str, contents: list[_Content], events: Iterable[Event]) -> Iterator[Message]:
+    kind, shown = object_key.split("/", 1)[0], max(content.shown for content in contents)
+    for name in sorted({name for content in contents for name in content.names}):
         places = _places(kind, name)
-        own = sorted(one for one in events if one.target in places)
+        own = sorted(event for event in events if event.target in places)
         if own:
-            ends = _ends(one for one in own if (one.end, one.query_id) >= shown)
+            ends = _ends(event for event in own if (event.end, event.query_id) >= shown)
             key = within(account, f"{kind}/{name}")
             yield Message(NAME, key, order(ENDED, 0, object_key), encode((object_key, ends)))
 
@@ -249,12 +251,12 @@ def _ends(events: Iterable[Event]) -> list[Take]:
             ends.append(event)
         elif event.operation == RESTORES:
             dropped = [one for one in ends if one.target == event.target and one.operation == "DROP"]
-            ends = [one for one in ends if one not in dropped[-1:]]
+            ends = [event for event in ends if event not in dropped[-1:]]
         else:
             break
-    return [(one.end, one.query_id) for one in ends]
+    return [(event.end, event.query_id) for event in ends]
 
 
 def _places(kind: str, name: str) -> list[str]:
     """The canonical names of the schema and the database of an object."""
-    return [canonical_name(one.name) for one in containers(kind, name) if one.name is not None]
+    return [canonical_name(container.name) for container in containers(kind, name) if container.name is not None]

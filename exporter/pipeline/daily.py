@@ -80,27 +80,29 @@ class Sharing:
         for alike, pattern in self._patterns(told):
             key, state = alike.object_key, told.answers.states.get(alike.object_key)
             versions = {told.iris.state(key, state)} if state is not None and alike.ways else set()
-            rules = tuple(sorted({enforced[one] for one in alike.policies}))
+            rules = tuple(sorted({enforced[policy] for policy in alike.policies}))
             life, at = told.answers.lives.get(key, 0), told.start
             count = told.facts.calls or 1
             part = DailyReadPart(None if pattern is None else pattern.iri, rules, life, versions, count, at, at)
             found.setdefault(key, []).append(part)
         return found
 
-    def _patterns(self, told: QueryContext) -> list[tuple[Alike, Node | None]]:
+    def _patterns(self, query_context: QueryContext) -> list[tuple[Alike, Node | None]]:
         """The reads of a statement with their shared nodes, which are noted to be sent."""
-        iris: Iris = told.iris
+        iris: Iris = query_context.iris
         recent = self._alike.setdefault(iris.account, Recent(_CONTENTS))
-        known = recent.get(told.content)
+        known = recent.get(query_context.content)
         if known is None:
-            known = recent.keep(told.content, [(one, daily.pattern(one, iris)) for one in reads(told.content)])
+            known = recent.keep(
+                query_context.content, [(read, daily.pattern(read, iris)) for read in reads(query_context.content)]
+            )
         for _, node in known:
             if node is not None:
                 self._shared[node.iri] = node
         return known
 
-    def _enforced(self, told: QueryContext) -> list[str]:
-        nodes = daily.shared_enforcements(told) if told.content.policies else []
+    def _enforced(self, query_context: QueryContext) -> list[str]:
+        nodes = daily.shared_enforcements(query_context) if query_context.content.policies else []
         self._shared.update({node.iri: node for node in nodes})
         return [node.iri for node in nodes]
 
@@ -110,8 +112,8 @@ class Sharing:
         recent = self._written.setdefault(told.iris.account, Recent(_CONTENTS))
         known = recent.get(told.content)
         if known is None:
-            found = shared_patterns(told.content, told.iris)
-            known = recent.keep(told.content, {node.iri: node for node in found})
+            nodes = shared_patterns(told.content, told.iris)
+            known = recent.keep(told.content, {node.iri: node for node in nodes})
         self._shared.update(known)
 
     def messages(self) -> Iterator[Message]:

@@ -105,7 +105,7 @@ class QueryMessages:
 
 def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[str, QueryMessages], list[History]]:
     """By account, the messages of a query; and its lines of QUERY_HISTORY."""
-    heard: dict[str, QueryMessages] = {}
+    query_messageses: dict[str, QueryMessages] = {}
     lines: list[History] = []
     for message in group:
         what = rank(message)
@@ -113,27 +113,27 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
             place, text = _row(message.body)
             row = read_line(text)
             assert isinstance(row, Row), "a row that was read before"
-            one = heard.setdefault(account_of(row, job.account), QueryMessages())
+            query_messages = query_messageses.setdefault(account_of(row, job.account), QueryMessages())
             if what == ROW:
-                one.rows.append((row, place, text))
+                query_messages.rows.append((row, place, text))
             else:
-                one.context.append(row)
+                query_messages.context.append(row)
         elif what == LINE:
             lines.append(_history(message.body))
         elif what == CHILD:
             account, child, role, wants_name = decode(message.body)
-            heard.setdefault(account, QueryMessages()).children.add((role, child, wants_name))
+            query_messageses.setdefault(account, QueryMessages()).children.add((role, child, wants_name))
         elif what == HOLD:
             account, child, reason = decode(message.body)
-            one = heard.setdefault(account, QueryMessages())
+            query_messages = query_messageses.setdefault(account, QueryMessages())
             if reason is None:
-                one.without.add(child)
+                query_messages.without.add(child)
             else:
-                one.reasons.append(reason)
+                query_messages.reasons.append(reason)
         elif what == JOB_OF:
             account, name = decode(message.body)
-            heard.setdefault(account, QueryMessages()).job = name
-    return heard, lines
+            query_messageses.setdefault(account, QueryMessages()).job = name
+    return query_messageses, lines
 
 
 def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
@@ -154,7 +154,7 @@ def count_start(tally: Tally, day: str, job: ExportJob) -> None:
 
 def quarantine_query(facts: QueryFacts, reason: str) -> Message:
     """The message that quarantines a query. The rounds are then repeated without it, so it is in neither output."""
-    relatives = [one for one in (facts.parent_query_id, facts.root_query_id) if one is not None]
+    relatives = [text for text in (facts.parent_query_id, facts.root_query_id) if text is not None]
     body = facts.account, facts.query_id, relatives, reason, day_of(facts.start)
     return Message(QUARANTINED, within(facts.account, facts.query_id), b"", encode(body))
 
@@ -190,10 +190,10 @@ def people(facts: QueryFacts) -> Iterator[Message]:
 
 def to_owners(profile: Profile) -> Iterator[Message]:
     """The messages of an object to the accounts that own it, and to organizations that no row may belong to."""
-    for one in owners(profile):
-        yield Message(ACCOUNT, one.account, b"", encode(one))
-        if one.organization is not None:
-            yield Message(ORGANIZATION, one.organization, b"", b"")
+    for owner in owners(profile):
+        yield Message(ACCOUNT, owner.account, b"", encode(owner))
+        if owner.organization is not None:
+            yield Message(ORGANIZATION, owner.organization, b"", b"")
 
 
 DISAGREE: Final = "the rows of this query id name different users"
@@ -219,11 +219,11 @@ def extract(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         if to != QUERY:
             yield from group
             continue
-        heard, lines = messages_of_queries(group, job)
+        query_messageses, lines = messages_of_queries(group, job)
         history = latest(lines) if lines else NO_HISTORY
         teller.tally.count("history_doubled", max(len(lines) - 1, 0))
-        for account, one in heard.items():
-            yield from teller.query(account, query_id, one, history)
+        for account, query_messages in query_messageses.items():
+            yield from teller.query(account, query_id, query_messages, history)
     yield from teller.sums()
     yield teller.tally.message()
 
@@ -238,9 +238,9 @@ def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
             yield Message(PARENT, within(facts.account, relative), order(HEIR, 0, facts.query_id), body)
 
 
-def _contradict_or_exceed(told: QueryRecord) -> bool:
+def _contradict_or_exceed(query_record: QueryRecord) -> bool:
     """Whether the query is quarantined because of its rows alone."""
-    return disagree(told.rows) or beyond(told.facts().content) is not None
+    return disagree(query_record.rows) or beyond(query_record.facts().content) is not None
 
 
 class _Extractor:
@@ -257,11 +257,11 @@ class _Extractor:
 
     def query(self, account: str, query_id: str, heard: QueryMessages, history: History) -> Iterator[Message]:
         """The messages of a query; only its quarantined rows if it is quarantined."""
-        children = sorted(one for one in heard.children if one[1] not in heard.without)
+        children = sorted(child for child in heard.children if child[1] not in heard.without)
         if not heard.rows:
-            told = QueryRecord(account, distinct(heard.context), history, 0, 0)
-            if heard.context and not (heard.reasons or _contradict_or_exceed(told)):
-                yield from self._context(told, children, heard.job)
+            query_record = QueryRecord(account, distinct(heard.context), history, 0, 0)
+            if heard.context and not (heard.reasons or _contradict_or_exceed(query_record)):
+                yield from self._context(query_record, children, heard.job)
             elif children:
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
             return
@@ -281,22 +281,24 @@ class _Extractor:
             self.tally.count("held", 1)
             yield quarantine_query(query_facts(account, each, history), CALLS_DISAGREE if is_aggregate else DISAGREE)
         else:
-            told = QueryRecord(account, each, history, new, self._job.run)
-            yield from self._told(told, heard.job, has_heirs=any(wants for _, _, wants in children))
-            if children and self._is_by_day(told):
+            query_record = QueryRecord(account, each, history, new, self._job.run)
+            yield from self._told(query_record, heard.job, has_heirs=any(wants for _, _, wants in children))
+            if children and self._is_by_day(query_record):
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
 
-    def _context(self, told: QueryRecord, children: list[tuple[str, str, bool]], job: str | None) -> Iterator[Message]:
+    def _context(
+        self, query_record: QueryRecord, children: list[tuple[str, str, bool]], job: str | None
+    ) -> Iterator[Message]:
         """A query of another day, for which only its job name is needed, and a node if it has none. ``job``: the name,
         if that day knows it.
         """
-        if children and self._is_by_day(told):
-            yield Message(STATEMENT, within(told.account, told.rows[0].query_id), b"", b"")
+        if children and self._is_by_day(query_record):
+            yield Message(STATEMENT, within(query_record.account, query_record.rows[0].query_id), b"", b"")
         if not self._job.events or not any(wants for _, _, wants in children):
             return
-        facts = told.facts()
+        facts = query_record.facts()
         parent = within(facts.account, facts.query_id)
-        yield self._parent(parent, encode(told), job)
+        yield self._parent(parent, encode(query_record), job)
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(facts.account, object_key, None, parent)
 
@@ -309,9 +311,9 @@ class _Extractor:
             else Message(PARENT, key, order(PARENT_JOB), encode(job))
         )
 
-    def _is_by_day(self, told: QueryRecord) -> bool:
+    def _is_by_day(self, query_record: QueryRecord) -> bool:
         """Whether a query has no node of its own in the graph."""
-        return self._job.daily and only_reads(told.facts().content)
+        return self._job.daily and only_reads(query_record.facts().content)
 
     def _is_new(self, place: Place) -> bool:
         return file_of(place[0])[1] == self._job.run

@@ -89,12 +89,12 @@ def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
             if to == NAMED_FOR_QUERY:
                 spellings.add(key, message.body, open_bucket(key))
             elif to == WRITTEN and rank(message) == FACTS_OF:
-                told = read_told(message.body)
-                facts = told.facts()
-                found = step_of(facts, spellings.of(told.account, open_bucket(key)), job.openlineage)
+                query_record = read_told(message.body)
+                facts = query_record.facts()
+                found = step_of(facts, spellings.of(query_record.account, open_bucket(key)), job.openlineage)
                 if found is not None:
                     step, marks = found
-                    account = within(told.account, HELPERS)
+                    account = within(query_record.account, HELPERS)
                     if marks:
                         yield Message(HELPERS, account, order(MARK, 0, facts.query_id), encode(marks))
                     yield Message(HELPERS, account, order(MENTION, step.end, facts.query_id), encode((key, step)))

@@ -114,10 +114,10 @@ def merge_profiles(messages: Iterable[Message], job: ExportJob) -> Iterator[Mess
 
 def _together(each: Iterator[Known]) -> Known:
     whole = next(each)
-    for one in each:
-        merge(whole.profile, one.profile)
-        whole.buckets |= one.buckets
-        whole.parents |= one.parents
+    for known in each:
+        merge(whole.profile, known.profile)
+        whole.buckets |= known.buckets
+        whole.parents |= known.parents
     return whole
 
 
@@ -191,8 +191,8 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, tally: Tally) -
     each = [_read_dataset(body) for body in bodies]
     before = _read_dataset(bodies[0])[1] if not each[0][0] else None
     dataset = each[0][1]
-    for _, one in each[1:]:
-        dataset.add(one)
+    for _, dataset_profile in each[1:]:
+        dataset.add(dataset_profile)
     if job.day:
         yield snapshot(Message(DATASET, key, order(0), encode((_NOBODY, dataset))))
     facets = facets_for_runs(dataset, job.openlineage)
@@ -268,11 +268,11 @@ def _name(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Messag
             yield Message(OBJECT, within(account, object_key), order(SAME_NAMES), encode(sorted(known)))
 
 
-def _both(one: _Holder, other: _Holder) -> _Holder:
+def _both(holder: _Holder, other: _Holder) -> _Holder:
     """What two messages say of one holder; the later one knows its latest name."""
-    latest = max(one, other, key=lambda each: each.shown)
-    takes = sorted({*one.takes, *other.takes})
-    return _Holder(one.key, latest.shown, latest.is_last, takes, one.taken or other.taken)
+    latest = max(holder, other, key=lambda each: each.shown)
+    takes = sorted({*holder.takes, *other.takes})
+    return _Holder(holder.key, latest.shown, latest.is_last, takes, holder.taken or other.taken)
 
 
 def _taken(account: str, holders: dict[str, _Holder], ends: dict[str, list[Take]]) -> Iterator[Message]:
@@ -282,12 +282,12 @@ def _taken(account: str, holders: dict[str, _Holder], ends: dict[str, list[Take]
     """
     every = sorted((take, one.key) for one in holders.values() for take in one.takes)
     for key in sorted(holders):
-        one = holders[key]
+        holder = holders[key]
         takes = sorted([*every, *((end, "") for end in ends[key])]) if key in ends else every
-        later = (take for take, taker in takes if taker != key and take >= one.shown) if one.is_last else iter(())
+        later = (take for take, taker in takes if taker != key and take >= holder.shown) if holder.is_last else iter(())
         taken = next(later, None)
-        if taken != one.taken:
-            one.taken = taken
+        if taken != holder.taken:
+            holder.taken = taken
             yield Message(OBJECT, within(account, key), order(TAKEN), encode(taken))
             yield Message(ELEMENT, within(account, key), order(_TAKEN), encode(taken))
 
@@ -312,6 +312,6 @@ def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mes
         if take is not None:
             yield snapshot(Message(ELEMENT, key, order(_WAS_TAKEN), encode(take)))
     if drops or take is not None or is_news:
-        told = encode((element, sorted(drops), take))
+        data = encode((element, sorted(drops), take))
         for object_key in objects:
-            yield Message(OBJECT, within(account, object_key), order(DROPS), told)
+            yield Message(OBJECT, within(account, object_key), order(DROPS), data)

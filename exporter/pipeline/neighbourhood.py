@@ -131,7 +131,7 @@ class ToObjects:
     def of_query(self, facts: QueryFacts, nodes: list[Node]) -> Iterator[Message]:
         """The nodes of a query that belong to objects."""
         if self._around:
-            relatives = tuple(one for one in (facts.parent_query_id, facts.root_query_id) if one is not None)
+            relatives = tuple(text for text in (facts.parent_query_id, facts.root_query_id) if text is not None)
             source = NodeOwner("", facts.account, facts.query_id, relatives, day_of(facts.start))
             for node in nodes:
                 iri = object_of(node)

@@ -101,8 +101,8 @@ class Tally:
             self.count("aggregate_exported", rows)
             self.count("aggregate_calls", facts.calls if rows else 0)
         self.count("queries")
-        self.count("truncated", any(one.endswith(TRUNCATED) for one in facts.content.incomplete))
-        self.count("unknown_streams", any(one.endswith(UNKNOWN_STREAM) for one in facts.content.incomplete))
+        self.count("truncated", any(text.endswith(TRUNCATED) for text in facts.content.incomplete))
+        self.count("unknown_streams", any(text.endswith(UNKNOWN_STREAM) for text in facts.content.incomplete))
 
     def result(self, severity: str, shape: str) -> None:
         """Count a result of validation."""
@@ -151,7 +151,7 @@ class Counts:
             self.numbers[name] = self.numbers.get(name, 0) + number
         for account, at in other.begun.items():
             self.begun[account] = min(at, self.begun.get(account, at))
-        self.last = max((one for one in (self.last, other.last) if one is not None), default=None)
+        self.last = max((number for number in (self.last, other.last) if number is not None), default=None)
         self.load ^= other.load
         for entry in other.unknown.entries():
             self.unknown.add(*entry)

@@ -183,7 +183,7 @@ class Screen:
         if lines is None:
             return Seen(row, record.text)
         quoted_by = (problem.partition(": ") for problem in row.problems)
-        hidden = tuple(f"{said}{colon}{lines.text(quotation)}" for said, colon, quotation in quoted_by)
+        hidden = tuple(f"{text}{colon}{lines.text(quotation)}" for text, colon, quotation in quoted_by)
         return Seen(Unreadable(hidden), lines.line(record.text))
 
     # --- lines of QUERY_HISTORY --------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def _with_named_stages(row: Row, text: str) -> tuple[Row, str]:
 def _columns(text: str) -> dict[str, str | None]:
     """The columns with the user and the time of a line; empty if it is not one JSON object."""
     given = documented_form.members_of(text.removeprefix("\ufeff")) or ()
-    return {name: plain_text(one.value) for one in given if (name := lower_name(one.name)) in _OF_FILTERS}
+    return {name: plain_text(member.value) for member in given if (name := lower_name(member.name)) in _OF_FILTERS}
 
 
 _OF_FILTERS: Final = frozenset({"user_name", "query_start_time", "interval_start_time"})
@@ -330,8 +330,8 @@ class _NotUnderstood:
 
     def messages(self) -> Iterator[Message]:
         """To each file: names with their numbers and first places."""
-        for file, found in self._found.items():
-            entries = found.entries()
+        for file, unknown in self._found.items():
+            entries = unknown.entries()
             self.number += len(entries)
             yield Message(UNKNOWN, file, order(2), encode(entries))
 

@@ -64,15 +64,15 @@ class Recurring:
         known = self._of(told.iris.account).templates.get(told.content)
         return known.filled(told) if known else None
 
-    def met(self, told: QueryContext, texts: list[str], links: Links) -> None:
+    def met(self, query_context: QueryContext, texts: list[str], links: Links) -> None:
         """Cache a statement with valid nodes; ``texts`` and ``links``: of them, in this run."""
-        known, content = self._of(told.iris.account), told.content
+        known, content = self._of(query_context.iris.account), query_context.content
         if known.templates.get(content) is not None:
             return
-        marked = _Marked(told)
+        marked = _Marked(query_context)
         nodes, marked_links = self._made(marked.told)
         template = _Template(marked, self._render(nodes), marked_links, len(nodes))
-        again = template.filled(told)
+        again = template.filled(query_context)
         is_right = again is not None and (again.texts, again.links) == (texts, links)
         known.templates.keep(content, template if is_right else False)
 
@@ -85,10 +85,10 @@ class Recurring:
         return known.keep(content, statement(content, datasets, settings)) if made is None else made
 
     def _of(self, account: str) -> _OfAccount:
-        found = self._accounts.get(account)
-        if found is None:
-            found = self._accounts[account] = _OfAccount()
-        return found
+        of_account = self._accounts.get(account)
+        if of_account is None:
+            of_account = self._accounts[account] = _OfAccount()
+        return of_account
 
 
 class _OfAccount:
@@ -178,10 +178,10 @@ def _pieces(text: str, find: re.Pattern[str]) -> tuple[tuple[str, ...], tuple[tu
     pieces: list[str] = []
     holes: list[tuple[int, int]] = []
     at = 0
-    for found in find.finditer(text):
-        pieces += [text[at : found.start()], ""]
-        holes.append((len(pieces) - 1, -1 if found[1] is None else int(found[1])))
-        at = found.end()
+    for match in find.finditer(text):
+        pieces += [text[at : match.start()], ""]
+        holes.append((len(pieces) - 1, -1 if match[1] is None else int(match[1])))
+        at = match.end()
     return (*pieces, text[at:]), tuple(holes)
 
 

@@ -192,10 +192,10 @@ class NodeWriter:
         if self._checks is None:
             return []
         check, base = self._checks.check, self._base
-        found: list[Result] = []
+        results: list[Result] = []
         for node in nodes:
-            found += check(node, base)
-        return found
+            results += check(node, base)
+        return results
 
     def results(self, results: list[Result]) -> Iterator[Message]:
         """The results as messages for the validation report."""
@@ -239,7 +239,10 @@ class NodeWriter:
 
 def refusal(results: list[Result]) -> str | None:
     """Why nodes must not be written; None if they may, with or without warnings."""
-    return min((f"shape {one.shape}: {one.message}" for one in results if one.severity not in ALLOWED), default=None)
+    return min(
+        (f"shape {result.shape}: {result.message}" for result in results if result.severity not in ALLOWED),
+        default=None,
+    )
 
 
 _read: Final = msgspec.msgpack.Decoder(tuple[str, Entry | None, Remark | None]).decode
@@ -270,7 +273,7 @@ def catalogue(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     catalog: list[Node] = []
     tags: list[Node] = []
     for account in sorted(job.begun):
-        of_account = sorted(entries.get(account, ()), key=lambda one: one.key)
+        of_account = sorted(entries.get(account, ()), key=lambda entry: entry.key)
         iris = Iris(account, job.account, job.base)
         catalog += catalog_nodes(of_account, said.get(account, ()), iris)
         tags += tag_nodes(of_account, said.get(account, ()), iris)

@@ -131,10 +131,10 @@ class _Known:
                 self.day = day if what == ROW else self.day
 
 
-def _of_query(query_id: str, heard: list[Message], job: ExportJob, tally: Tally) -> Iterator[Message]:
-    known = _Known(one for one in heard if rank(one) == _INDEXED)
-    rows = list(_new(heard, ROW, known))
-    doubled = sum(rank(one) == ROW for one in heard) - len(rows)
+def _of_query(query_id: str, messages: list[Message], job: ExportJob, tally: Tally) -> Iterator[Message]:
+    known = _Known(message for message in messages if rank(message) == _INDEXED)
+    rows = list(_new(messages, ROW, known))
+    doubled = sum(rank(message) == ROW for message in messages) - len(rows)
     tally.count("duplicates", doubled)
     tally.count("aggregate_duplicates", doubled * is_id(query_id))
     if rows:
@@ -148,19 +148,19 @@ def _of_query(query_id: str, heard: list[Message], job: ExportJob, tally: Tally)
         tally.count(f"{DAY}{known.day or day}", sum(run_of(message) == job.run for message, _ in rows))
         for of_child in sorted(known.children):
             tally.named(f"{DAY}{of_child}")
-    for message, digest in _new(heard, LINE, known):
+    for message, digest in _new(messages, LINE, known):
         yield Message(LINES, query_id, message.order, message.body)
         yield _entry(query_id, LINE, "", digest)
         if known.day is not None:
             tally.named(f"{DAY}{known.day}")
 
 
-def _new(heard: Iterable[Message], what: int, known: _Known) -> Iterator[tuple[Message, bytes]]:
+def _new(messages: Iterable[Message], what: int, known: _Known) -> Iterator[tuple[Message, bytes]]:
     """The messages of rank ``what`` that are not known yet, each once, with their digests."""
-    for message in heard:
+    for message in messages:
         if rank(message) == what:
-            said = _row(message.body)[1].encode("utf-8", "surrogatepass") if what == ROW else message.body
-            digest = blake2b(said, digest_size=16, salt=bytes((what,))).digest()
+            data = _row(message.body)[1].encode("utf-8", "surrogatepass") if what == ROW else message.body
+            digest = blake2b(data, digest_size=16, salt=bytes((what,))).digest()
             if digest not in known.digests:
                 known.digests.add(digest)
                 yield message, digest
@@ -282,17 +282,17 @@ class Asked(NamedTuple):
     others: frozenset[str] = frozenset()
 
 
-def asked_for(given: str, key: Key | None) -> Asked:
+def asked_for(text: str, key: Key | None) -> Asked:
     """What a name means. ``key``: of DIR's pseudonyms. A pseudonym means itself. A text that is no identifier without
     quotes, such as an e-mail address, means the user in any letter case.
     """
-    name = stored_identifier(given)
-    is_exact = given.startswith('"') or stored_identifier(given.lower()) != given.lower()
+    name = stored_identifier(text)
+    is_exact = text.startswith('"') or stored_identifier(text.lower()) != text.lower()
     names = (name,) if is_exact else tuple(dict.fromkeys((name, name.upper(), name.lower())))
     if key is not None:  # users in `keep` have no pseudonym
         others = frozenset() if is_exact else frozenset(map(key.pseudonym, _letter_cases(name)))
-        return Asked(given, (*map(key.pseudonym, names), *names), any_case=not is_exact, others=others)
-    return Asked(given, names, any_case=not is_exact)
+        return Asked(text, (*map(key.pseudonym, names), *names), any_case=not is_exact, others=others)
+    return Asked(text, names, any_case=not is_exact)
 
 
 def _letter_cases(name: str) -> Iterator[str]:
@@ -323,16 +323,16 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
     users, if DIR does not have one of them.
     """
     names = list(counts)
-    found, missing = list[str](), list[str]()
+    texts, missing = list[str](), list[str]()
     for place, one in enumerate(job.forget_asked):
         there = {name.removeprefix(f"{_HAS}{place} ") for name in names if name.startswith(f"{_HAS}{place} ")}
         exact = [user for user in one.spellings if user in there]
         if there:
-            found += exact[:1] or sorted(there)
+            texts += exact[:1] or sorted(there)
         else:
             near = {name.removeprefix(f"{_NEAR}{place} ") for name in names if name.startswith(f"{_NEAR}{place} ")}
-            told = ", ".join(map(typed, _nearest(one, near)))
-            missing.append(f"{one.given} (did you mean {told}?)" if told else one.given)
+            text = ", ".join(map(typed, _nearest(one, near)))
+            missing.append(f"{one.given} (did you mean {text}?)" if text else one.given)
     if missing:
         hidden = any(one.others for one in job.forget_asked)
         unknown = "; with pseudonyms the letter case of other names has to be as in the rows" if hidden else ""
@@ -340,7 +340,7 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
             f"forget_user: DIR has no rows of {'; '.join(missing)}. Nothing was changed. Letter case counts only in "
             f"quotes: jsmith is the user JSMITH, '\"jsmith\"' the user jsmith{unknown}"
         )
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(texts)))
 
 
 def _means(one: Asked, user: str) -> bool:
@@ -367,7 +367,7 @@ def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         heard = list(group)
         each = [row for row in map(_row_of, heard) if row is not None]
         if not each:
-            yield from (one for one in heard if not _is_of_nobody(one, job))
+            yield from (message for message in heard if not _is_of_nobody(message, job))
         elif _is_forgotten(each, job):
             tally.count("forgotten", len(each))
             tally.count("forgotten_queries")

@@ -106,8 +106,8 @@ def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, 
         if what == ANSWER:
             _add(answers, _read_answer(message.body))
         elif what == FACTS_OF:
-            told = read_told(message.body)
-            facts, new = told.facts(), told.new if told.run == run else 0
+            query_record = read_told(message.body)
+            facts, new = query_record.facts(), query_record.new if query_record.run == run else 0
         elif what == BRIDGE:
             answers.bridge = read_bridge(message.body)
         else:
@@ -120,24 +120,24 @@ def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, 
     return facts, answers, new
 
 
-def _add(answers: Answers, told: ObjectAnswer) -> None:
-    key = told.object_key
-    if told.state is not None:
-        answers.states[key] = told.state
-        answers.lives[key] = told.life
-    if told.columns:
-        for column, state in told.columns.items():
+def _add(answers: Answers, object_answer: ObjectAnswer) -> None:
+    key = object_answer.object_key
+    if object_answer.state is not None:
+        answers.states[key] = object_answer.state
+        answers.lives[key] = object_answer.life
+    if object_answer.columns:
+        for column, state in object_answer.columns.items():
             answers.columns[key, column] = state
-    if told.prior is not None:
-        answers.priors[key] = told.prior
-    if told.column_priors:
-        for column, state in told.column_priors.items():
+    if object_answer.prior is not None:
+        answers.priors[key] = object_answer.prior
+    if object_answer.column_priors:
+        for column, state in object_answer.column_priors.items():
             answers.column_priors[key, column] = state
-    if told.ending is not None:
-        answers.endings[key] = told.ending
-    if told.carried:
-        answers.carried[key] = told.carried
-    for setting, until in told.settings or ():
+    if object_answer.ending is not None:
+        answers.endings[key] = object_answer.ending
+    if object_answer.carried:
+        answers.carried[key] = object_answer.carried
+    for setting, until in object_answer.settings or ():
         answers.settings[setting[:4]] = until
 
 
@@ -158,8 +158,8 @@ class _Writer:
         ``recurs``: whether its statement is written again next.
         """
         node_writer, job = self.node_writer, self._job
-        told = QueryContext(facts, answers, self._of(facts.account))
-        results, texts = self._nodes(told, recurs=recurs) if node_writer.is_asked else ([], ())
+        query_context = QueryContext(facts, answers, self._of(facts.account))
+        results, texts = self._nodes(query_context, recurs=recurs) if node_writer.is_asked else ([], ())
         yield from node_writer.results(results)
         events = self._events(facts, answers) if job.events else []
         reason = refusal(results) or _fault(events)
@@ -179,38 +179,42 @@ class _Writer:
             yield Message(JOB, "", b"", encode((facts.account, facts.query_id, name)))
         yield from self._more(facts, answers)
 
-    def ended(self, key: str, told: list[ObjectAnswer]) -> Iterator[Message]:
+    def ended(self, key: str, object_answers: list[ObjectAnswer]) -> Iterator[Message]:
         """The ends of versions and settings that a query of an earlier day made."""
         account, query_id = written_of(key)
-        yield from self.node_writer.more(list(ended(query_id, told, self._of(account))))
+        yield from self.node_writer.more(list(ended(query_id, object_answers, self._of(account))))
 
-    def _nodes(self, told: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
+    def _nodes(self, query_context: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
         """The results of validating a query's nodes, and their texts."""
         node_writer = self.node_writer
-        known = self._recurring.filled(told) if self._recurring else None
+        known = self._recurring.filled(query_context) if self._recurring else None
         if known:
-            nodes, settings = self._of_run(told, known.links)
-            return node_writer.checked(nodes + settings), self._texts(told, nodes, settings, known.texts, known.nodes)
-        of_statement, links = statement_nodes(told)
-        nodes, settings = list(run_nodes(told, links)), list[Node]()
+            nodes, settings = self._of_run(query_context, known.links)
+            return node_writer.checked(nodes + settings), self._texts(
+                query_context, nodes, settings, known.texts, known.nodes
+            )
+        of_statement, links = statement_nodes(query_context)
+        nodes, settings = list(run_nodes(query_context, links)), list[Node]()
         whole = nodes + of_statement
         results = node_writer.checked(whole)
-        if self.sharing and not self.sharing.is_by_day(told.content):
-            of_statement, links = without_shared(of_statement, links, told)
-            nodes, settings = self._of_run(told, links)
-            results += [one for one in node_writer.checked(nodes + settings + of_statement) if one not in results]
+        if self.sharing and not self.sharing.is_by_day(query_context.content):
+            of_statement, links = without_shared(of_statement, links, query_context)
+            nodes, settings = self._of_run(query_context, links)
+            results += [
+                result for result in node_writer.checked(nodes + settings + of_statement) if result not in results
+            ]
         if self._recurring is None:
-            texts_of = self._texts(told, nodes + of_statement, settings)
-            return results, chain(texts_of, self._around.of_query(told.facts, whole))
+            texts_of = self._texts(query_context, nodes + of_statement, settings)
+            return results, chain(texts_of, self._around.of_query(query_context.facts, whole))
         texts = node_writer.rendered(of_statement)
         if recurs and not results:
-            self._recurring.met(told, texts, links)
-        return results, self._texts(told, nodes, settings, texts, len(of_statement))
+            self._recurring.met(query_context, texts, links)
+        return results, self._texts(query_context, nodes, settings, texts, len(of_statement))
 
-    def _of_run(self, told: QueryContext, links: Links) -> tuple[list[Node], list[Node]]:
+    def _of_run(self, query_context: QueryContext, links: Links) -> tuple[list[Node], list[Node]]:
         """The other nodes of a query, and its settings that other runs share."""
-        nodes = list(run_nodes(told, links))
-        return with_shared_settings(nodes, told.iris) if self.sharing else (nodes, [])
+        nodes = list(run_nodes(query_context, links))
+        return with_shared_settings(nodes, query_context.iris) if self.sharing else (nodes, [])
 
     def _texts(
         self, told: QueryContext, nodes: list[Node], settings: list[Node], texts: Sequence[str] = (), number: int = 0
@@ -236,8 +240,8 @@ class _Writer:
         settings = self._job.openlineage
         if self._recurring is None or answers.bridge is not None:
             return run_events(facts, answers, settings)
-        said = self._recurring.statement(facts.content, facts.account, answers.datasets, settings)
-        return events_of(facts, said, answers, settings)
+        statement = self._recurring.statement(facts.content, facts.account, answers.datasets, settings)
+        return events_of(facts, statement, answers, settings)
 
     def _more(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:
         if self._job.catalog:
@@ -249,5 +253,5 @@ class _Writer:
 
 def _fault(events: list[Event]) -> str | None:
     """Why an event is not valid; None if all are."""
-    found = [problem for event in events for problem in datasets.problems(event)]
-    return f"its event is not valid: {'; '.join(dict.fromkeys(found))}" if found else None
+    texts = [problem for event in events for problem in datasets.problems(event)]
+    return f"its event is not valid: {'; '.join(dict.fromkeys(texts))}" if texts else None

@@ -63,8 +63,8 @@ def taken(row: Row, filters: Filters) -> Taken | None:
 def _columns_alone(unknown: str | None) -> str | None:
     """The unknown columns without members of objects: nothing tells which of them are of objects that were removed."""
     there = {} if unknown is None else columns_of(unknown)
-    kept = {name: one for name, one in there.items() if not is_path(name)}
-    return "{" + ",".join(f"{quoted(name)}:{bytes(one).decode()}" for name, one in kept.items()) + "}" if kept else None
+    kept = {name: raw for name, raw in there.items() if not is_path(name)}
+    return "{" + ",".join(f"{quoted(name)}:{bytes(raw).decode()}" for name, raw in kept.items()) + "}" if kept else None
 
 
 def named_stages(row: Row) -> str | None:
@@ -94,7 +94,7 @@ def own_form(row: Row, document: Document) -> str:
         del columns["query_id"]  # it is made from the others
     if row.unknown_columns is not None:
         there = columns_of(row.unknown_columns)  # null: SQL text, of which only the name is kept
-        columns = {**{name: one if bytes(one) != b"null" else _WITHHELD for name, one in there.items()}, **columns}
+        columns = {**{name: raw if bytes(raw) != b"null" else _WITHHELD for name, raw in there.items()}, **columns}
     structured = dict(zip(STRUCTURED, astuple(document), strict=True))
     return msgspec.json.encode({**columns, **times, **structured}).decode()
 
@@ -156,18 +156,18 @@ class _Taker:
 
     # --- whether a thing is left out ---------------------------------------------------------------------------------
 
-    def _is_object_out(self, one: documents.ObjectDocument) -> bool:
-        return self._is_out(one.object_domain, one.object_name, one.stage_kind)
+    def _is_object_out(self, object_document: documents.ObjectDocument) -> bool:
+        return self._is_out(object_document.object_domain, object_document.object_name, object_document.stage_kind)
 
-    def _is_source_out(self, one: documents.SourceDocument) -> bool:
-        return self._is_out(one.object_domain, one.object_name)
+    def _is_source_out(self, source_document: documents.SourceDocument) -> bool:
+        return self._is_out(source_document.object_domain, source_document.object_name)
 
-    def _is_join_out(self, one: documents.JoinDocument) -> bool:
-        sides = [side for side in (one.node, one.join_object) if side is not None]
+    def _is_join_out(self, join_document: documents.JoinDocument) -> bool:
+        sides = [side for side in (join_document.node, join_document.join_object) if side is not None]
         return any(self._is_out(side.object_domain, side.object_name) for side in sides)
 
-    def _is_policy_out(self, one: documents.PolicyDocument) -> bool:
-        return self._is_out(one.policy_kind, one.policy_name)
+    def _is_policy_out(self, policy_document: documents.PolicyDocument) -> bool:
+        return self._is_out(policy_document.policy_kind, policy_document.policy_name)
 
     def _is_change_out(self, document: ChangeDocument) -> bool:
         """Whether a change affects or names an object that is left out. Half of a SWAP would be a false statement."""
@@ -221,9 +221,9 @@ def _names(properties: str | None) -> Iterator[tuple[str | None, str]]:
 def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
     """Names with their domain from a second member: ``SECURABLE_OBJECT_DOMAIN`` and ``SECURABLE_OBJECT_NAME``."""
     domains = {name.lower(): _value(said) for name, said in members.items() if name.lower().endswith("domain")}
-    for name, said in members.items():
+    for name, member in members.items():
         domain = domains.get(f"{name.lower().removesuffix('name')}domain") if name.lower().endswith("name") else None
-        if isinstance(domain, str) and isinstance(value := _value(said), str):
+        if isinstance(domain, str) and isinstance(value := _value(member), str):
             yield normal_domain(domain), value
 
 

@@ -48,8 +48,8 @@ class Pattern(NamedTuple):
     def fits(self, *parts: str | None) -> bool:
         """Whether a name with these parts matches. An unknown part (None) does not match."""
         *before, last = self.parts
-        *given, end = parts
-        if before != given or end is None:
+        *texts, end = parts
+        if before != texts or end is None:
             return False
         return end.startswith(last) if self.is_open else end == last
 
@@ -164,7 +164,7 @@ class Filters:
     def given(self) -> list[str]:
         """The given filters, as names from :data:`REASONS`."""
         chosen = {one.name for one in fields(self) if getattr(self, one.name) not in {None, ()}}
-        return [one for one in REASONS if chosen & {one, f"allow_{one}", f"deny_{one}"}]
+        return [text for text in REASONS if chosen & {text, f"allow_{text}", f"deny_{text}"}]
 
     @property
     def of_users(self) -> bool:
@@ -195,7 +195,7 @@ class Filters:
     def shown(self, hidden: Callable[[str], str]) -> dict[str, Any]:
         """The given filters, for the manifest. ``hidden``: replaces a user's name."""
         lists = {name: list(getattr(self, name)) for name in LISTS if getattr(self, name)}
-        lists |= {name: [hidden(one) for one in texts] for name, texts in lists.items() if name.endswith(USERS)}
+        lists |= {name: [hidden(text) for text in texts] for name, texts in lists.items() if name.endswith(USERS)}
         times = {name: None if (at := getattr(self, name)) is None else iso(at) for name in (SINCE, UNTIL)}
         return {**times, "filter": lists or None}
 

@@ -57,14 +57,14 @@ def names_in_row(row: Row) -> Iterator[str]:
 
 def names_in_unreadable(text: str) -> Iterator[str]:
     """The user names in a line that is a JSON object but not a valid row."""
-    given = documented_form.members_of(text.removeprefix("\ufeff"))
-    for one in given or ():
-        name = lower_name(one.name)
+    members = documented_form.members_of(text.removeprefix("\ufeff"))
+    for member in members or ():
+        name = lower_name(member.name)
         if name == "user_name":
-            yield plain_text(one.value) or ""
+            yield plain_text(member.value) or ""
         elif name == "invoker_identity":
-            yield from _of_invoker(plain_text(one.value) or "")
-    yield from _anywhere(given)
+            yield from _of_invoker(plain_text(member.value) or "")
+    yield from _anywhere(members)
 
 
 def names_in_history(text: str, *, query_text: bool) -> Iterator[str]:
@@ -76,13 +76,13 @@ def names_in_history(text: str, *, query_text: bool) -> Iterator[str]:
 
 
 def _of_text(text: str) -> Iterator[str]:
-    for found in _of_personal_database.finditer(text):
-        yield found[1].replace('""', '"') if found[1] else found[2].upper()
+    for match in _of_personal_database.finditer(text):
+        yield match[1].replace('""', '"') if match[1] else match[2].upper()
 
 
 def _of_sql(text: str) -> Iterator[str]:
-    for found in _of_statement.finditer(text):
-        yield _stored(found[1])
+    for match in _of_statement.finditer(text):
+        yield _stored(match[1])
     yield from _of_text(text)
 
 
@@ -91,8 +91,8 @@ def columns_of_history(line: str) -> dict[str, str | None]:
     try:
         return {lower_name(name): text for name, text in texts_of(line).items()}
     except NOT_DECODED:
-        given = documented_form.members_of(line.removeprefix("\ufeff"))
-        return {lower_name(one.name): plain_text(one.value) for one in given or ()}
+        members = documented_form.members_of(line.removeprefix("\ufeff"))
+        return {lower_name(member.name): plain_text(member.value) for member in members or ()}
 
 
 def _of_invoker(text: str) -> Iterator[str]:
@@ -210,7 +210,7 @@ class Earlier:
         """Start, end and pseudonym of each of these names in a text, in order."""
         if not self.pseudonyms:
             return
-        words = [one.span() for one in _WORD.finditer(text)]
+        words = [match.span() for match in _WORD.finditer(text)]
         number = 0
         while number < len(words):
             for last in range(min(number + _WORDS, len(words)) - 1, number - 1, -1):
@@ -229,9 +229,9 @@ class Earlier:
     def _of(self, spelled: str) -> str | None:
         for one in dict.fromkeys((spelled, _bare(spelled))):
             for name in dict.fromkeys((one.upper(), one, one.lower(), one.title())):
-                found = self.whole(name)
-                if found is not None:
-                    return found
+                text = self.whole(name)
+                if text is not None:
+                    return text
         return None
 
 

@@ -66,48 +66,48 @@ class Lines:
 
     def _line(self, text: str, root: JsonContainer) -> str:
         where, known = Where(text, root, _said), self._known.get
-        return self._strings.sub(lambda found: known(found[0]) or self._string(found, root, where), text)
+        return self._strings.sub(lambda match: known(match[0]) or self._string(match, root, where), text)
 
-    def _string(self, found: re.Match[str], root: JsonContainer, where: Where) -> str:
+    def _string(self, match: re.Match[str], root: JsonContainer, where: Where) -> str:
         """The replacement of a string or member that is not known yet."""
-        given = found[0]
-        name, colon, value = found.groups()
+        text = match[0]
+        name, colon, value = match.groups()
         if name is None:
-            return self._number(given, found.start(), where)
+            return self._number(text, match.start(), where)
         key = None if colon is None else _said(name)
-        if root is ROW and key in OWN_COLUMNS and where.is_outermost(found.start()):
-            return given  # ids and times are new in each row
+        if root is ROW and key in OWN_COLUMNS and where.is_outermost(match.start()):
+            return text  # ids and times are new in each row
         literal = name if colon is None else value
         said = None if literal is None else literal if literal.isdecimal() else _said(literal)
-        made = self._anywhere(found, key, said)
+        made = self._anywhere(match, key, said)
         if made is not None:
-            _remember(self._known, given, given, made)
+            _remember(self._known, text, text, made)
             return made
-        place = where.place(found.start()) if root is not TEXTS else TEXTS
+        place = where.place(match.start()) if root is not TEXTS else TEXTS
         if place is None:
-            return self._told(given, said or "", self._in(said or "", root))
-        placed = given, place, _is_before_object(found)
-        made = self._placed.get(placed) or self._made(found, key, said, place)
-        _remember(self._placed, placed, given, made)
+            return self._told(text, said or "", self._in(said or "", root))
+        placed = text, place, _is_before_object(match)
+        made = self._placed.get(placed) or self._made(match, key, said, place)
+        _remember(self._placed, placed, text, made)
         return made
 
-    def _anywhere(self, found: re.Match[str], key: str | None, said: str | None) -> str | None:
+    def _anywhere(self, match: re.Match[str], key: str | None, text: str | None) -> str | None:
         """The string, or the member, with names replaced, if its place makes no difference; None if it makes one. Most
         strings contain no name at all, so their places are not looked up.
         """
-        if said is not None and _may_be_json(said) and (said.lstrip(_BLANKS)[0] != '"' or _is_json(said)):
+        if text is not None and _may_be_json(text) and (text.lstrip(_BLANKS)[0] != '"' or _is_json(text)):
             return None
         if key in OWN_COLUMNS and self._names.are_hashed:  # a query's ids are new in each row
             return None
         if key is not None and self._names.in_text(key) != key:
             return None
-        now = said if said is None or said in _NOTHING else self._names.in_text(said)
-        if said is None or now is None or now == said:
-            return found[0]
-        is_alike = now == self._names.whole(said) if key == "user_name" else key is not None and not may_be_no_text(key)
-        if not is_alike or system_view(said) is not None:
+        now = text if text is None or text in _NOTHING else self._names.in_text(text)
+        if text is None or now is None or now == text:
+            return match[0]
+        is_alike = now == self._names.whole(text) if key == "user_name" else key is not None and not may_be_no_text(key)
+        if not is_alike or system_view(text) is not None:
             return None
-        return found[0][: found.start(3) - found.start()] + json_reader.quoted(now)
+        return match[0][: match.start(3) - match.start()] + json_reader.quoted(now)
 
     def _made(self, found: re.Match[str], key: str | None, said: str | None, place: JsonContainer) -> str:
         name, colon, value = found.groups()
@@ -139,8 +139,8 @@ class Lines:
         return literal if now == said else json_reader.quoted(now)
 
 
-def _remember(known: dict[Any, str], key: Any, given: str, made: str) -> None:
-    if len(given) <= _LONGEST:
+def _remember(known: dict[Any, str], key: Any, text: str, made: str) -> None:
+    if len(text) <= _LONGEST:
         if len(known) >= _REMEMBERED:
             known.clear()
         known[key] = made
@@ -152,9 +152,9 @@ def lines_of(key: Key, names: frozenset[str], earlier: frozenset[str] = frozense
     return Lines(Names(key, names, earlier))
 
 
-def _is_before_object(found: re.Match[str]) -> bool:
+def _is_before_object(match: re.Match[str]) -> bool:
     """Whether the value of a member is an object."""
-    return found.string.startswith("{", found.end())
+    return match.string.startswith("{", match.end())
 
 
 def _may_be_json(text: str) -> bool:

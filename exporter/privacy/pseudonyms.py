@@ -142,7 +142,7 @@ class Names:
                 self._exact.setdefault(spelled, name)
                 self._add(spelled, name)
         for spellings in self._by_word.values():
-            spellings.sort(key=lambda one: -len(one.text))
+            spellings.sort(key=lambda spelling: -len(spelling.text))
 
     def _add(self, spelled: str, name: str) -> None:
         text = _folded(spelled)
@@ -186,13 +186,13 @@ class Names:
             if plain is None:
                 return text
             decoded, starts = plain
-            text = _replaced(text, ((starts[start], starts[end], one) for start, end, one in named(decoded)))
+            text = _replaced(text, ((starts[start], starts[end], text) for start, end, text in named(decoded)))
         return text
 
     def _found(self, text: str, folded: str) -> Iterator[Found]:
         """Start, end and pseudonym of each name, in order. Pseudonyms made with this key are skipped."""
         at = 0
-        made = {one.start(): one.end() for one in PSEUDONYM.finditer(text) if self._key.made(one[0])}
+        made = {match.start(): match.end() for match in PSEUDONYM.finditer(text) if self._key.made(match[0])}
         for word in _WORD.finditer(folded):
             if word.start() in made:
                 at = made[word.start()]
@@ -212,7 +212,7 @@ class Names:
         ways = [spelled.upper(), spelled]
         if text[start - 1 : start] == '"' == text[end : end + 1]:
             ways.reverse()
-        found = next((self._exact[one] for one in ways if one in self._exact), None)
+        found = next((self._exact[way] for way in ways if way in self._exact), None)
         return self._folded[_folded(spelled)] if found is None else found
 
 
@@ -231,11 +231,11 @@ def _unescaped(text: str) -> tuple[str, list[int]] | None:
     plain: list[str] = []
     starts: list[int] = []
     at = 0
-    for found in _ESCAPES.finditer(text):
-        start, end = found.span()
+    for match in _ESCAPES.finditer(text):
+        start, end = match.span()
         plain += text[at:start]
         starts += range(at, start)
-        for one, offset in _characters(found):
+        for one, offset in _characters(match):
             plain.append(one)
             starts.append(offset)
         at = end
@@ -246,34 +246,34 @@ def _unescaped(text: str) -> tuple[str, list[int]] | None:
     return "".join(plain), starts
 
 
-def _characters(found: re.Match[str]) -> Iterator[tuple[str, int]]:
+def _characters(match: re.Match[str]) -> Iterator[tuple[str, int]]:
     """The characters of an escape or of a sequence of percent-encoded bytes, each with its offset."""
-    if found["letter"]:
-        yield _OF_LETTERS.get(found["letter"], found["letter"]), found.start()
-    elif found["slash"]:
-        yield "\\", found.start()
-    elif found["code"]:
-        codes = re.findall(r"[ux]([0-9a-fA-F]+)", found[0])
+    if match["letter"]:
+        yield _OF_LETTERS.get(match["letter"], match["letter"]), match.start()
+    elif match["slash"]:
+        yield "\\", match.start()
+    elif match["code"]:
+        codes = re.findall(r"[ux]([0-9a-fA-F]+)", match[0])
         pair = b"".join(int(code, 16).to_bytes(2) for code in codes)
-        yield pair.decode("utf-16-be", "replace"), found.start()
+        yield pair.decode("utf-16-be", "replace"), match.start()
     else:
-        bytes_of = [(int(one[0][-2:], 16), found.start() + one.start()) for one in _OF_URL.finditer(found[0])]
-        yield from _of_utf8(bytes_of, found)
+        bytes_of = [(int(one[0][-2:], 16), match.start() + one.start()) for one in _OF_URL.finditer(match[0])]
+        yield from _of_utf8(bytes_of, match)
 
 
-def _of_utf8(given: list[tuple[int, int]], found: re.Match[str]) -> Iterator[tuple[str, int]]:
+def _of_utf8(given: list[tuple[int, int]], match: re.Match[str]) -> Iterator[tuple[str, int]]:
     at = 0
     while at < len(given):
         first, offset = given[at]
         size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
         try:
-            yield bytes(one for one, _ in given[at : at + size]).decode(), offset
+            yield bytes(number for number, _ in given[at : at + size]).decode(), offset
             at += size
         except UnicodeDecodeError:
             at += 1
-            end = given[at][1] if at < len(given) else found.end()
+            end = given[at][1] if at < len(given) else match.end()
             for place in range(offset, end):
-                yield found.string[place], place
+                yield match.string[place], place
 
 
 def _spellings(name: str) -> dict[str, None]:
@@ -284,10 +284,10 @@ def _spellings(name: str) -> dict[str, None]:
         ways |= dict.fromkeys((quote(utf8, safe=""), quote(utf8, safe="@"), quote_plus(utf8)))
         ways |= dict.fromkeys((name.replace('"', '""'), name.replace("'", "''"), name.replace("'", "\\'")))
         for ascii_only in (True, False):
-            for one in [name, name.replace('"', '""'), name.replace("'", "''")]:
+            for text in [name, name.replace('"', '""'), name.replace("'", "''")]:
                 for _ in range(_LEVELS):
-                    one = json.dumps(one, ensure_ascii=ascii_only)[1:-1]  # noqa: PLW2901 # JSON in JSON
-                    ways[one] = None
+                    text = json.dumps(text, ensure_ascii=ascii_only)[1:-1]  # noqa: PLW2901 # JSON in JSON
+                    ways[text] = None
     return ways
 
 

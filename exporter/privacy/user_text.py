@@ -184,17 +184,17 @@ def _column(name: str) -> str:
 
 
 _NOT_COLUMNS: Final = frozenset({"start", "content", "unknown_columns", "interval_end"})
-ROW: Final = _fixed({name: one for name, one in _columns() if name not in _NOT_COLUMNS}, _column)
+ROW: Final = _fixed({name: member for name, member in _columns() if name not in _NOT_COLUMNS}, _column)
 """A row of either view; columns are found in any letter case."""
 OWN_COLUMNS: Final = frozenset(
-    name for name, one in dict(_columns()).items() if one.kind == WORD and name not in _NOT_COLUMNS
+    name for name, member in dict(_columns()).items() if member.kind == WORD and name not in _NOT_COLUMNS
 )
 """The columns with ids, times and accounts: never replaced in a row."""
 _NOT_TEXTS: Final = frozenset(
     {
         *(name.lower() for name in _KINDS),
-        *(name for name, one in _columns() if one.kind != TEXT),
-        *(name.lower() for name, one in _OF_GRANT.items() if one.kind != TEXT),
+        *(name for name, member in _columns() if member.kind != TEXT),
+        *(name.lower() for name, member in _OF_GRANT.items() if member.kind != TEXT),
         *("value", "swaptargetdomain", "swaptargetid", "suboperationtype"),
     }
 )
@@ -225,8 +225,8 @@ class Where:
 
     def place(self, position: int) -> JsonContainer | None:
         """The object or array in which the string at this position is; None if it is the whole text."""
-        for found in _TOKEN.finditer(self._text, self._at, position):
-            self._read(found)
+        for match in _TOKEN.finditer(self._text, self._at, position):
+            self._read(match)
         self._at = position
         return self._open[-1] if self._open else None
 

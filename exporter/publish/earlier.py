@@ -246,7 +246,9 @@ def _query_id(text: str) -> str | None:
 
 def _taken(folder: Path) -> dict[str, int]:
     """Query id -> the last run that accepted a row of the query, for the queries of quarantined rows."""
-    wanted = {one.query_id for one in _set_aside(folder) if one.query_id is not None}
+    wanted = {
+        quarantined_row.query_id for quarantined_row in _set_aside(folder) if quarantined_row.query_id is not None
+    }
     files = sorted((folder / STATE / "rows").glob(f"*/{_DAYS}/*.parquet")) if wanted else []
     found: dict[str, int] = {}
     for path in files:
@@ -274,14 +276,14 @@ def reasons_as_text(found: list[dict[str, Any]], folder: str) -> str:
     """The reasons as text for people, and what to do."""
     if not found:
         return "Nothing was quarantined."
-    told = [_reason(one) for one in found]
+    texts = [_reason(one) for one in found]
     is_done = all(one["rows"] == one["given_again"] for one in found)
     todo = (
         f"The original rows are in {visible(folder)}/quarantine. Correct them and export them again: with --update "
         "they are added to the existing output."
     )
     done = "Rows of all these queries were exported again since; nothing is left to correct."
-    return "\n\n".join([*told, done if is_done else todo])
+    return "\n\n".join([*texts, done if is_done else todo])
 
 
 def _reason(one: dict[str, Any]) -> str:

@@ -42,7 +42,7 @@ def described(folder: Path, before: Path | None = None) -> list[Json]:
     """Path, bytes and sha256 of all files below a folder, sorted. Files that are hard links to files of ``before`` are
     taken from its manifest, so that an update does not read everything.
     """
-    known = {one["path"]: one for one in entries(_text(before) if before else None) or ()}
+    known = {entry["path"]: entry for entry in entries(_text(before) if before else None) or ()}
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
 
     def one(path: Path) -> Json:
@@ -58,7 +58,9 @@ def entries(manifest: str | None) -> list[Json] | None:
     """The files that a manifest lists; None if the text is not a manifest."""
     try:
         files = json.loads(manifest or "")["files"]
-        return [{"path": str(one["path"]), "bytes": int(one["bytes"]), "sha256": str(one["sha256"])} for one in files]
+        return [
+            {"path": str(file["path"]), "bytes": int(file["bytes"]), "sha256": str(file["sha256"])} for file in files
+        ]
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -76,7 +78,7 @@ def of_export(manifest: str | None) -> list[Json] | None:
     if told.get("format") != FORMAT and ("format" in told or not told.keys() >= _BEFORE_FORMAT):
         return None
     files = entries(manifest)
-    return files if files and all(_DIGEST.fullmatch(one["sha256"]) for one in files) else None
+    return files if files and all(_DIGEST.fullmatch(file["sha256"]) for file in files) else None
 
 
 def refuse_in_export(
@@ -87,7 +89,7 @@ def refuse_in_export(
     """
     for folder in above:
         files = of_export(text(f"{folder}/{NAME}"))
-        if files and any(is_there(f"{folder}/{one['path']}") for one in files):
+        if files and any(is_there(f"{folder}/{file['path']}") for file in files):
             raise UsageError(
                 f"{shown}: is in {folder}, the folder of another export, which is replaced as a whole; give a folder "
                 "that is not in it. Nothing was changed"
@@ -115,7 +117,7 @@ def compared(files: list[Json], there: Mapping[str, int], is_same: Callable[[Jso
     """Compare the entries of a manifest with the sizes of the files in its folder (``there``; negative for links, pipes
     and devices). ``is_same``: whether a file of the right size has the right content.
     """
-    named = {one["path"]: one for one in files}
+    named = {file["path"]: file for file in files}
     named |= {name: {**named[path], "path": name} for path, name in copies(files).items()}
     same = {path for path, one in named.items() if there.get(path) == one["bytes"] and is_same(one)}
     others = [path for path in there if path not in named and path != NAME and not _is_of_program(path)]
@@ -182,7 +184,7 @@ def plain(path: str) -> str:
 
 def copies(files: Iterable[Json]) -> dict[str, str]:
     """Path -> plain path, for marked files that people and scripts look for by name (``report.json``)."""
-    marked = [one["path"] for one in files if plain(one["path"]) != one["path"]]
+    marked = [file["path"] for file in files if plain(file["path"]) != file["path"]]
     return {path: plain(path) for path in marked if not path.rpartition("/")[2].startswith(_PART)}
 
 
@@ -229,7 +231,7 @@ def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
     if files is None:
         yield f"{folder / NAME}: is damaged, so the files of the export are not known"
         return
-    told = {one["path"]: (one["bytes"], one["sha256"]) for one in files}
+    told = {file["path"]: (file["bytes"], file["sha256"]) for file in files}
     told |= {name: told[path] for path, name in copies(files).items()}
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for path, (size, digest) in told.items():

@@ -94,8 +94,8 @@ class Publication:
 
     def plain_ones(self, texts: str) -> list[str]:
         """The folders below ``texts`` whose parts are compressed but must not be compressed in DIR."""
-        folders = [one for one in self._place.listed(texts) if _is_plain(one.rpartition("/")[2].removeprefix("to="))]
-        return [one for one in folders if any(part.endswith(compressed.ENDING) for part in self._parts(one))]
+        folders = [text for text in self._place.listed(texts) if _is_plain(text.rpartition("/")[2].removeprefix("to="))]
+        return [folder for folder in folders if any(part.endswith(compressed.ENDING) for part in self._parts(folder))]
 
     def drop_work(self, folder: str) -> None:
         """Remove a temporary folder, given by its full path."""
@@ -121,10 +121,10 @@ class Publication:
         above, _, last = name.rpartition("/")
         if last.endswith("*"):
             paths = self._place.listed(self._place.inside(above)) if self._place.exists() else []
-            found = [path.rpartition("/")[2] for path in paths]
-            for one in found:
-                if one.startswith(last[:-1]):
-                    self._place.carry(f"{above}/{one}", self.folder)
+            texts = [path.rpartition("/")[2] for path in paths]
+            for text in texts:
+                if text.startswith(last[:-1]):
+                    self._place.carry(f"{above}/{text}", self.folder)
         elif self.has_before(name):
             self._place.carry(name, self.folder)
 
@@ -196,32 +196,32 @@ def check(place: Place, *, replace: bool, update: bool = False, force: bool = Fa
     """
     if not place.exists() or place.names() == []:
         return
-    shown, found = place.shown, place.compared()
-    if found is None or not found.is_any:
+    shown, compared = place.shown, place.compared()
+    if compared is None or not compared.is_any:
         raise UsageError(
             f"{shown}: exists and was not made by an export (it has no {manifest.NAME} that fits its files), so it is "
             "not replaced; give another --out"
         )
     if not (replace or update):
         raise UsageError(f"{shown}: exists already; give --replace to replace it by the new output, or another --out")
-    if found.others:
+    if compared.others:
         raise UsageError(
             f"{shown}: has files that no export wrote, and replacing the folder would remove them: "
-            f"{named(found.others)}. Move them to another folder, or give another --out. Nothing was changed"
+            f"{named(compared.others)}. Move them to another folder, or give another --out. Nothing was changed"
         )
-    if found.changed and not (force and replace):
+    if compared.changed and not (force and replace):
         raise UsageError(
-            f"{shown}: files were changed since the export wrote them: {named(found.changed)}. To replace them, give "
-            "all rows with --replace and --force. Nothing was changed"
+            f"{shown}: files were changed since the export wrote them: {named(compared.changed)}. To replace them, "
+            "give all rows with --replace and --force. Nothing was changed"
         )
-    if found.missing and not replace:
+    if compared.missing and not replace:
         raise UsageError(
-            f"{shown}: files of the export are missing: {named(found.missing)}. Restore them, or make the export again "
-            "from all rows, with --update and --replace. Nothing was changed"
+            f"{shown}: files of the export are missing: {named(compared.missing)}. Restore them, or make the export "
+            "again from all rows, with --update and --replace. Nothing was changed"
         )
 
 
 def named(paths: list[str]) -> str:
     """The first paths, for a message; control characters are escaped."""
-    told = ", ".join(visible(path) for path in paths[:_NAMED])
-    return f"{told} and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else told
+    text = ", ".join(visible(path) for path in paths[:_NAMED])
+    return f"{text} and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else text

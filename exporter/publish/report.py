@@ -198,7 +198,7 @@ def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | Non
     if not filters.any:
         return None
     return {
-        "rows": {one: numbers.get(f"{LEFT_OUT}{one}", 0) for one in filters.given},
+        "rows": {text: numbers.get(f"{LEFT_OUT}{text}", 0) for text in filters.given},
         "reduced": numbers.get("reduced", 0),
         "objects": numbers.get("objects_left_out", 0),
         "query_history": numbers.get("history_left_out", 0),
@@ -242,12 +242,12 @@ _REASONS: Final = 3
 """Most reasons in a message, the most frequent first."""
 
 
-def refuse_too_few_rows(settings: Settings, report: Report, new: Publication, came: str) -> None:
-    """Raise UsageError if the export must not be published. ``came``: the input, for messages."""
+def refuse_too_few_rows(settings: Settings, report: Report, new: Publication, text: str) -> None:
+    """Raise UsageError if the export must not be published. ``text``: the input, for messages."""
     if report.rows_in == 0 and report.filtered is not None and not settings.allow_empty:
         left_out = sum(report.filtered["rows"].values())
         raise UsageError(
-            f"the filters leave out all {left_out:,} rows of {came}; {_unchanged(settings)}. Give --allow-empty if "
+            f"the filters leave out all {left_out:,} rows of {text}; {_unchanged(settings)}. Give --allow-empty if "
             "this is intended"
         )
     history = report.query_history
@@ -259,10 +259,10 @@ def refuse_too_few_rows(settings: Settings, report: Report, new: Publication, ca
     if not settings.inputs and not settings.aggregate:  # rows are only removed, so no rows are expected
         return
     if report.rows_in == 0 and not settings.allow_empty:
-        raise UsageError(f"there are no rows in {came}; {_unchanged(settings)}. Give --allow-empty if this is intended")
+        raise UsageError(f"there are no rows in {text}; {_unchanged(settings)}. Give --allow-empty if this is intended")
     # An update in which all rows are known already is not a mistake: there is nothing new.
-    told = report.exported + (report.duplicates if settings.update else 0)
-    if not told and not settings.allow_empty:
+    number = report.exported + (report.duplicates if settings.update else 0)
+    if not number and not settings.allow_empty:
         raise UsageError(
             f"none of the {report.rows_in:,} rows can be exported; {_unchanged(settings)}. {_reasons(new)}"
             "Give --allow-empty to publish anyway, with the quarantined rows"
@@ -316,8 +316,8 @@ def _reasons(new: Publication) -> str:
         counts[reason] += 1
         unit = "line" if "line" in one else "row"
         places.setdefault(reason, f"{one.get('file')}, {unit} {one.get(unit)}")
-    told = [f"{reason} ({places[reason]})" for reason, _ in counts.most_common(_REASONS)]
-    return f"The most frequent reasons: {'; '.join(told)}. " if told else ""
+    texts = [f"{reason} ({places[reason]})" for reason, _ in counts.most_common(_REASONS)]
+    return f"The most frequent reasons: {'; '.join(texts)}. " if texts else ""
 
 
 def _set_aside(new: Publication) -> Iterator[dict[str, Any]]:

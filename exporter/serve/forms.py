@@ -174,7 +174,7 @@ def _hrefs(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str]
     if column in _OBJECTS:
         return [(path, url_for("objects.one", id=path)) for path in _paths(site, row, column)]
     owners = (_paths(site, row, owner) for owner in _COLUMNS.get(column, ()))
-    paths: list[str] = next((found for found in owners if found), [])
+    paths: list[str] = next((owner for owner in owners if owner), [])
     return [(path, url_for("objects.column", id=path, column=text)) for path in paths]
 
 
@@ -275,15 +275,22 @@ def _question(site: Site, name: str) -> Question:
 
 def _params(question: Question) -> dict[str, list[str]]:
     """The parameters in the address; empty fields are left out."""
-    given = {one.name: [value for value in request.args.getlist(one.name) if value] for one in question.parameters}
+    given = {
+        parameter.name: [value for value in request.args.getlist(parameter.name) if value]
+        for parameter in question.parameters
+    }
     return {name: values for name, values in given.items() if values}
 
 
 def _fields(question: Question, params: Mapping[str, list[str]]) -> list[Field]:
-    instead = {one.instead for one in question.parameters}
+    instead = {parameter.instead for parameter in question.parameters}
     return [
-        Field(one, *_input(one, params.get(one.name, [])), one.required and one.name not in instead)
-        for one in question.parameters
+        Field(
+            parameter,
+            *_input(parameter, params.get(parameter.name, [])),
+            parameter.required and parameter.name not in instead,
+        )
+        for parameter in question.parameters
     ]
 
 
@@ -309,7 +316,7 @@ def _solutions(body: bytes) -> Answer:
     if "boolean" in told:
         return Answer(("answer",), [("yes" if told["boolean"] else "no",)])
     columns, bindings = tuple(told["head"]["vars"]), told["results"]["bindings"]
-    rows = [tuple(_value(one.get(column)) for column in columns) for one in bindings[:MOST_ROWS]]
+    rows = [tuple(_value(binding.get(column)) for column in columns) for binding in bindings[:MOST_ROWS]]
     notes = [f"There are {len(bindings):,} rows; these are the first {MOST_ROWS}."] if len(bindings) > MOST_ROWS else []
     return Answer(columns, rows, notes)
 

@@ -81,7 +81,11 @@ def objects(site: Site) -> Blueprint:
         if thing is None:
             return _unknown(site), 404
         columns = [row["column_name"] for row in site.rows("page-columns", {"object": thing.iri}, 10_000)]
-        known = name if name in columns else next((one for one in columns if one and one.upper() == name.upper()), None)
+        known = (
+            name
+            if name in columns
+            else next((column for column in columns if column and column.upper() == name.upper()), None)
+        )
         if known is None:
             return render_template("no_column.html", thing=thing, name=name, columns=columns), 404
         notes, sections = _noted_once(_of_column(site, thing, known), _notes(site, thing))
@@ -95,9 +99,9 @@ def _asked_for(site: Site) -> tuple[SiteObject | None, Table | None]:
     a table of the others. None where there is none.
     """
     if path := request.args.get("id"):
-        found = site.thing(site.iri(path))
-        others = site.namesakes(found) if found else None
-        return found, table(site, others) if others and others.rows else None
+        site_object = site.thing(site.iri(path))
+        others = site.namesakes(site_object) if site_object else None
+        return site_object, table(site, others) if others and others.rows else None
     name = request.args.get("name")
     if not name:
         abort(404)
@@ -108,7 +112,7 @@ def _asked_for(site: Site) -> tuple[SiteObject | None, Table | None]:
 def _notes(site: Site, thing: SiteObject) -> list[str]:
     """What the reader of the page of a hybrid table has to know of its short queries."""
     rows = site.rows("page-short-queries", {"object": thing.iri})
-    return [(COUNTED if one["recorded"] == "true" else MISSING) for one in rows]
+    return [(COUNTED if row["recorded"] == "true" else MISSING) for row in rows]
 
 
 def _unknown(site: Site) -> str:
@@ -149,12 +153,12 @@ def _of_column(site: Site, thing: SiteObject, column: str) -> list[Section]:
         place = answer.columns.index("column_name")
         return Answer(answer.columns, [row for row in answer.rows if row[place] == column])
 
-    came = BEHIND if thing.kind.upper() in VIEWS else "shows where its data came from"
+    text = BEHIND if thing.kind.upper() in VIEWS else "shows where its data came from"
     parts = [
         PagePart("Tags and policies, and when they held", "settings", settings, SETS),
         *_shipped(site, thing, ("Readers", "column-readers", "shows a read of it"), column),
         *_shipped(site, thing, ("Reads in clear", "unmasked-reads", "shows a read without its mask"), column),
-        *_shipped(site, thing, ("Where its data came from", "root-cause", came), column),
+        *_shipped(site, thing, ("Where its data came from", "root-cause", text), column),
         *_shipped(site, thing, ("Where it was copied to", "column-copies", "shows a copy of it"), column),
     ]
     return _sections(site, parts)
@@ -205,11 +209,11 @@ def _noted_once(sections: Sequence[Section], notes: list[str]) -> tuple[list[str
     """The notes of a page, with those that several of its parts have; and the parts without these. A part without rows
     keeps its notes, since they are in the place of the answer.
     """
-    count = Counter(note for one in sections if one.table for note in one.table.notes)
+    count = Counter(note for section in sections if section.table for note in section.table.notes)
     common = [note for note, times in count.items() if times > 1]
     fewer = [
-        one._replace(table=replace(one.table, notes=[note for note in one.table.notes if note not in common]))
-        if one.table and one.table.rows else one
-        for one in sections
+        section._replace(table=replace(section.table, notes=[x for x in section.table.notes if x not in common]))
+        if section.table and section.table.rows else section
+        for section in sections
     ]  # fmt: skip
     return list(dict.fromkeys([*notes, *common])), fewer

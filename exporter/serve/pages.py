@@ -104,15 +104,15 @@ def pages(site: Site) -> Blueprint:
         text = request.args.get("q", "").strip()[:_LONGEST]
         if not text:
             return redirect(url_for("pages.home"))
-        found = site.ask("page-search", {"text": text, "id": text})
-        return render_template("search.html", text=text, groups=list(_by_kind(site, found)), is_cut=is_cut(found))
+        answer = site.ask("page-search", {"text": text, "id": text})
+        return render_template("search.html", text=text, groups=list(_by_kind(site, answer)), is_cut=is_cut(answer))
 
     return routes
 
 
-def _by_kind(site: Site, found: Answer) -> Iterator[tuple[str, Table]]:
+def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
     """The results of a search, grouped by kind; an object appears once, with the names by which it was found."""
-    rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     names: dict[tuple[str | None, ...], list[str]] = defaultdict(list)
     for row in rows:
         if row["kind"] not in ("Column", "User", "Query"):
@@ -259,7 +259,7 @@ def _facts(told: list[dict[str, str | None]]) -> list[tuple[str, Cell]]:
     """The facts of a query other than its text, each with a name for people."""
     known = list(_FACTS)
     found = [(_local(row), row["value"] or "") for row in told if _local(row) not in (_TEXT, _ID)]
-    found.sort(key=lambda one: (known.index(one[0]) if one[0] in known else len(known), one))
+    found.sort(key=lambda texts: (known.index(texts[0]) if texts[0] in known else len(known), texts))
     return [(_FACTS.get(name, _spaced(name)), _fact(name, value)) for name, value in found]
 
 

@@ -183,9 +183,9 @@ def described(triples: Iterator[Triple]) -> Response:
 def _query() -> str:
     """The query of the request, in any of the three forms that the protocol allows."""
     if request.method != "POST":  # GET or HEAD
-        given = request.args
+        multi_dict = request.args
     elif request.mimetype == "application/x-www-form-urlencoded":
-        given = request.form
+        multi_dict = request.form
     elif request.mimetype == "application/sparql-query":
         _refuse_datasets(request.args)
         return _text(request.get_data())
@@ -194,11 +194,11 @@ def _query() -> str:
     else:
         kinds = "application/x-www-form-urlencoded (query=...) or application/sparql-query"
         raise _ProtocolError(f"POST takes {kinds}, and not {request.mimetype or 'a body without a type'}.", 415)
-    if "update" in given:
+    if "update" in multi_dict:
         raise ForbiddenError("This endpoint answers queries only; an update is refused.")
-    _refuse_datasets(given)
+    _refuse_datasets(multi_dict)
     _refuse_datasets(request.args)
-    queries = given.getlist("query")
+    queries = multi_dict.getlist("query")
     if len(queries) != 1:
         raise _ProtocolError(f"Give one query, as the parameter query; there are {len(queries)}.")
     return str(queries[0])

@@ -73,7 +73,7 @@ class Site:
         self._forms = ThreadPoolExecutor(1)  # one process for pages stays free of what forms ask
         self._asked: OrderedDict[tuple[Any, ...], tuple[Future[Answer], float]] = OrderedDict()
         self._lock = Lock()
-        self.questions: Mapping[str, Question] = {one.name: one for one in questions()}
+        self.questions: Mapping[str, Question] = {question.name: question for question in questions()}
 
     def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS, *, of_page: bool = True) -> Answer:
         """The answer to a shipped question, or to one of the pages' own. ``of_page``: with columns for links."""
@@ -83,7 +83,7 @@ class Site:
     def _answered(  # noqa: PLR0913 - a question, and how it is asked
         pool: Pool, question: str, params: Params, rows: int = MOST_ROWS, *, of_page: bool = True, thing: str = ""
     ) -> Answer:
-        values = {name: (given,) if isinstance(given, str) else tuple(given) for name, given in params.items()}
+        values = {name: (param,) if isinstance(param, str) else tuple(param) for name, param in params.items()}
         return pool.answer(question, values, rows, of_page=of_page, thing=thing)
 
     def meant(self, question: str, thing: SiteObject) -> dict[str, str] | None:
@@ -92,7 +92,7 @@ class Site:
         """
         if question not in self.questions:
             return None
-        known = {one.name for one in self.questions[question].parameters}
+        known = {parameter.name for parameter in self.questions[question].parameters}
         domain = {"domain": thing.kind} if "domain" in known else {}
         if thing.id is not None and "object_id" in known:
             return {"object_id": thing.id, **domain}

@@ -72,10 +72,10 @@ def words(error: BaseException, so_far: str) -> str | None:
     """The message for an error of the environment; None for a fault of the program. ``so_far``: the state that the
     failure leaves.
     """
-    found = _found(error)
-    if found is None:
+    texts = _found(error)
+    if texts is None:
         return None
-    what, helps = found
+    what, helps = texts
     where = error.filename if isinstance(error, OSError) and isinstance(error.filename, str) else None
     return f"{f'{where}: ' if where else ''}{what}; {so_far}. To go on, {helps} and start it again"
 
@@ -91,7 +91,7 @@ def _found(error: BaseException) -> tuple[str, str] | None:
         text = str(error)
     except OSError:  # py4j asks Java for the text of its exceptions, but Java has ended
         return _ENDED
-    return next((told for mark, told in _BY_TEXT.items() if mark in text), None)
+    return next((texts for mark, texts in _BY_TEXT.items() if mark in text), None)
 
 
 _WORDS: Final = (
@@ -106,15 +106,15 @@ def report_when_killed() -> Iterator[None]:
 
     Enter the block while there is only one thread, no open file and no lock, because the second process inherits them.
     """
-    said, say = os.pipe()
+    number, say = os.pipe()
     try:
         watcher = os.fork()
     except OSError:  # no further process is possible; the work itself is more important than this message
         watcher = None
     if watcher == 0:
         os.close(say)
-        _wait(said)
-    os.close(said)
+        _wait(number)
+    os.close(number)
     try:
         yield
     finally:

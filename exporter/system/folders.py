@@ -86,23 +86,23 @@ def steady(place: Path, read: Callable[[], _T]) -> _T:
 
 def _identity(place: Path) -> tuple[int, int] | None:
     try:
-        told = place.stat()
+        stat_result = place.stat()
     except OSError:
         return None
-    return told.st_dev, told.st_ino
+    return stat_result.st_dev, stat_result.st_ino
 
 
-def _exchanged(one: Path, other: Path) -> bool:
+def _exchanged(path: Path, other: Path) -> bool:
     """Whether the system has exchanged the two, by renameat2(2), which Python's library does not offer."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:
         return False
-    if rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
+    if rename(_HERE, os.fsencode(path), _HERE, os.fsencode(other), _EXCHANGE) == 0:
         return True
     number = ctypes.get_errno()
     if number in _UNKNOWN:
         return False
-    raise OSError(number, os.strerror(number), str(one), None, str(other))
+    raise OSError(number, os.strerror(number), str(path), None, str(other))
 
 
 _LONGEST: Final = 500

@@ -65,12 +65,12 @@ def message(text: str) -> str:
     return _NOT_INDENTED.sub(_escaped, text)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return ascii(found[0])[1:-1]
+def _escaped(match: re.Match[str]) -> str:
+    return ascii(match[0])[1:-1]
 
 
-def _as_json(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1]
+def _as_json(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
 
 
 class _Guarded:
@@ -223,5 +223,8 @@ class Progress:
         except Exception:  # noqa: BLE001 - if the engine fails, the run itself reports it
             self._tracker = None
             return []
-        done, all_ = sum(one.numCompletedTasks for one in stages if one), sum(one.numTasks for one in stages if one)
+        done, all_ = (
+            sum(stage.numCompletedTasks for stage in stages if stage),
+            sum(stage.numTasks for stage in stages if stage),
+        )
         return [f"{done:,} of {all_:,} tasks"] if all_ else []

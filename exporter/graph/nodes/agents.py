@@ -77,25 +77,25 @@ def of_agent(agent: Agent, names: Iterable[str], iris: Iris) -> Node:
     return Node(SOFTWARE_AGENT, iris.path(agent_path(agent)), SOFTWARE_AGENT.types, values)
 
 
-def associations(told: QueryContext) -> list[Node]:
+def associations(query_context: QueryContext) -> list[Node]:
     """The position of each agent in the chain that led to a query; 1 is the nearest."""
     return [
         Node(
             AGENT_ASSOCIATION,
-            f"{told.query}/association/{position - 1}",
+            f"{query_context.query}/association/{position - 1}",
             AGENT_ASSOCIATION.types,
-            {"prov:agent": (told.iris.path(agent_path(agent)),), "ah:position": (position,)},
+            {"prov:agent": (query_context.iris.path(agent_path(agent)),), "ah:position": (position,)},
         )
-        for position, agent in named_agents(told.content)
+        for position, agent in named_agents(query_context.content)
     ]
 
 
-def user_association(told: QueryContext) -> Node:
+def user_association(query_context: QueryContext) -> Node:
     """The user's association with a query that also has agents. Where some associations are qualified, tools read the
     plain ones as repetitions of these, so the user needs a qualified one too.
     """
-    user = told.iris.user(told.facts.user_name)
-    iri = f"{told.query}/association-of/user/{segment(told.facts.user_name)}"
+    user = query_context.iris.user(query_context.facts.user_name)
+    iri = f"{query_context.query}/association-of/user/{segment(query_context.facts.user_name)}"
     return Node(USER_ASSOCIATION, iri, USER_ASSOCIATION.types, {"prov:agent": (user,)})
 
 
@@ -146,32 +146,36 @@ def _itself(name: str) -> Standing | None:
     """What the name ``ORG.ACCOUNT`` says about an account. None for a name without a dot: it is a locator, which does
     not give the organization (Snowflake, "ALTER SHARE", ADD ACCOUNTS).
     """
-    found = _in_sql(canonical_name(name))
-    return None if found is None else Standing(f"{found[1]}-{found[2]}", found[1])
+    match = _in_sql(canonical_name(name))
+    return None if match is None else Standing(f"{match[1]}-{match[2]}", match[1])
 
 
-def of_account(account: str, said: Iterable[Standing]) -> Node | None:
+def of_account(account: str, standings: Iterable[Standing]) -> Node | None:
     """The node of an account, from all that rows say about it; None where no account was named."""
     iri = account_iri(account)
     if iri is None:
         return None
-    every = list(said)
+    every = list(standings)
     organizations = sorted({one.organization for one in every if one.organization is not None})
-    names = {account.removeprefix(f"{one}-") for one in organizations if account.startswith(f"{one}-")}
+    names = {
+        account.removeprefix(f"{organization}-")
+        for organization in organizations
+        if account.startswith(f"{organization}-")
+    }
     values: Values = {"rdfs:label": (account,)}
     many: dict[str, Iterable[str]] = {
         "ah:accountName": names,
         "ah:accountLocator": {one.locator for one in every if one.locator is not None},
-        "ah:memberOf": {organization_iri(one) for one in organizations},
+        "ah:memberOf": {organization_iri(organization) for organization in organizations},
     }
-    values.update({term: tuple(sorted(found)) for term, found in many.items() if found})
+    values.update({term: tuple(sorted(texts)) for term, texts in many.items() if texts})
     return Node(ACCOUNT, iri, ACCOUNT.types, values)
 
 
 def organizations(facts: QueryFacts) -> tuple[str, ...]:
     """The organizations that a query names: in its row, and in the name of its account."""
     named = facts.organization_name, organization_of(facts.account)
-    return tuple(dict.fromkeys(one for one in named if one is not None))
+    return tuple(dict.fromkeys(text for text in named if text is not None))
 
 
 def of_organization(name: str) -> Node:

@@ -31,52 +31,60 @@ if TYPE_CHECKING:
     from exporter.model.object_history import ObjectAnswer
 
 
-def grants(change: Change, change_iri: str, told: QueryContext) -> list[Node]:
+def grants(change: Change, change_iri: str, query_context: QueryContext) -> list[Node]:
     """``CHANGE/granted/PATH``, one entity for each grant that the change makes. A revoke makes no node: it is the end
     of an earlier grant.
     """
     return [
-        Node(GRANT, f"{change_iri}/{GRANTED}{path_of(grant)}", GRANT.types, _grant(change, grant, grant.grantee, told))
+        Node(
+            GRANT,
+            f"{change_iri}/{GRANTED}{path_of(grant)}",
+            GRANT.types,
+            _grant(change, grant, grant.grantee, query_context),
+        )
         for grant in change.grants
         if not grant.is_revoked and grant.grantee is not None
     ]
 
 
-def _grant(change: Change, grant: Grant, grantee: Thing, told: QueryContext) -> Values:
+def _grant(change: Change, grant: Grant, grantee: Thing, query_context: QueryContext) -> Values:
     values: Values = {
-        "prov:wasGeneratedBy": (told.query,),
-        "ah:grantedObject": (told.iris.object(grant.thing.key),),
+        "prov:wasGeneratedBy": (query_context.query,),
+        "ah:grantedObject": (query_context.iris.object(grant.thing.key),),
     }
     said = {"ah:objectName": grant.thing.name, "ah:onAll": grant.on_all, "ah:privilege": grant.privilege}
     values.update({term: (value,) for term, value in said.items() if value is not None})
-    values["ah:grantee"] = (told.iris.object(grantee.key),)
+    values["ah:grantee"] = (query_context.iris.object(grantee.key),)
     if grantee.name is not None:
         values["ah:granteeName"] = (grantee.name,)
     values["ah:grantedTo"] = (grantee.domain or grantee.kind.upper(),)
-    values["ah:validFrom"] = (told.start,)
-    until = told.answers.settings.get((change.change_key, None, *setting_of_grant(grant, change.thing)))
+    values["ah:validFrom"] = (query_context.start,)
+    until = query_context.answers.settings.get((change.change_key, None, *setting_of_grant(grant, change.thing)))
     if until is not None:
         values["ah:validUntil"] = (until,)
     return values
 
 
-def changes(told: QueryContext) -> Iterator[tuple[Node, list[Node]]]:
+def changes(query_context: QueryContext) -> Iterator[tuple[Node, list[Node]]]:
     """One activity for each DDL change, as a part of its query; with it the nodes of its settings and grants."""
-    for change in told.content.changes:
-        iri = f"{told.query}/change/{change.change_key}"
-        settings = [_setting(iri, setting, told) for setting in change.settings]
-        granted = grants(change, iri, told)
-        carried = list(_carried(change.change_key, told)) if told.answers.carried else []
-        yield Node(CHANGE, iri, CHANGE.types, _change(change, settings, granted, told)), [*settings, *granted, *carried]
+    for change in query_context.content.changes:
+        iri = f"{query_context.query}/change/{change.change_key}"
+        settings = [_setting(iri, setting, query_context) for setting in change.settings]
+        granted = grants(change, iri, query_context)
+        carried = list(_carried(change.change_key, query_context)) if query_context.answers.carried else []
+        yield (
+            Node(CHANGE, iri, CHANGE.types, _change(change, settings, granted, query_context)),
+            [*settings, *granted, *carried],
+        )
 
 
-def _carried(change_key: str, told: QueryContext) -> Iterator[Node]:
+def _carried(change_key: str, query_context: QueryContext) -> Iterator[Node]:
     """The tags and policies that follow the columns that a change renames. The change did not set them, so it does not
     refer to them; each refers to what it was under the former name.
     """
-    iris = told.iris
+    iris = query_context.iris
     for object_key, query_id, before, now in sorted(
-        (key, *one) for key, each in told.answers.carried.items() for one in each if one[2][0] == change_key
+        (key, *one) for key, each in query_context.answers.carried.items() for one in each if one[2][0] == change_key
     ):
         _, column, property_, element_key, names, known = now
         assert column is not None, "only settings of columns are carried"
@@ -90,22 +98,22 @@ def _carried(change_key: str, told: QueryContext) -> Iterator[Node]:
                 "ah:element": (name,),
                 "ah:elementObject": (iris.path(element_key),),
                 "ah:carriedFrom": (former,),
-                "ah:validFrom": (told.end,),
+                "ah:validFrom": (query_context.end,),
             }
             if value is not None:
                 values["ah:value"] = (value,)
-            until = told.answers.settings.get(now[:4])
+            until = query_context.answers.settings.get(now[:4])
             if until is not None:
                 values["ah:validUntil"] = (until,)
-            iri = setting_iri(f"{told.query}/change/{change_key}", column, property_, name)
+            iri = setting_iri(f"{query_context.query}/change/{change_key}", column, property_, name)
             yield Node(SETTING, iri, setting_types(property_, is_plain=False), values)
 
 
-def _change(change: Change, settings: list[Node], granted: list[Node], told: QueryContext) -> Values:
-    iris = told.iris
+def _change(change: Change, settings: list[Node], granted: list[Node], query_context: QueryContext) -> Values:
+    iris = query_context.iris
     values: Values = {
-        "dcterms:isPartOf": (told.query,),
-        "prov:startedAtTime": (told.start,),
+        "dcterms:isPartOf": (query_context.query,),
+        "prov:startedAtTime": (query_context.start,),
         "ah:operation": (change.operation,),
         "ah:changedObject": (iris.object(change.thing.key),),
     }
@@ -128,26 +136,26 @@ def _change(change: Change, settings: list[Node], granted: list[Node], told: Que
     return values
 
 
-def _setting(change_iri: str, setting: Setting, told: QueryContext) -> Node:
+def _setting(change_iri: str, setting: Setting, query_context: QueryContext) -> Node:
     """``CHANGE/setting/[column/COLUMN/]PROPERTY[/ELEMENT]``."""
     column = None if setting.column_name is None else segment(setting.column_name)
     iri = setting_iri(change_iri, setting.column_name, setting.property, setting.element)
     values: Values = {
         "ah:property": (setting.property,),
-        "ah:settingOn": (told.iris.object(setting.object_key),),
+        "ah:settingOn": (query_context.iris.object(setting.object_key),),
     }
     said = {
-        "ah:onColumn": None if column is None else told.iris.path(f"{setting.object_key}/column/{column}"),
+        "ah:onColumn": None if column is None else query_context.iris.path(f"{setting.object_key}/column/{column}"),
         "ah:element": setting.element,
-        "ah:elementObject": None if setting.element_key is None else told.iris.path(setting.element_key),
+        "ah:elementObject": None if setting.element_key is None else query_context.iris.path(setting.element_key),
         "ah:elementId": setting.element_id,
         "ah:subOperation": setting.sub_operation,
         "ah:value": setting.value,
     }
     values.update({term: (value,) for term, value in said.items() if value is not None})
     if is_set(setting):
-        values["ah:validFrom"] = (told.start,)
-        until = valid_until(setting, told)
+        values["ah:validFrom"] = (query_context.start,)
+        until = valid_until(setting, query_context)
         if until is not None:
             values["ah:validUntil"] = (until,)
     return Node(SETTING, iri, setting_types(setting.property, is_plain=setting.element is None), values)
@@ -165,12 +173,12 @@ def is_set(setting: Setting) -> bool:
     return setting.element_key is not None and setting.sub_operation != "DROP"
 
 
-def valid_until(setting: Setting, told: QueryContext) -> int | None:
+def valid_until(setting: Setting, query_context: QueryContext) -> int | None:
     """When the next setting of the same tag or policy on the same object or column came (microseconds since 1970, UTC);
     None while it holds.
     """
     key = setting.change_key, setting.column_name, setting.property, setting.element_key
-    return told.answers.settings.get(key)
+    return query_context.answers.settings.get(key)
 
 
 @lru_cache(maxsize=1_000)
@@ -182,9 +190,9 @@ def setting_types(property_: str, *, is_plain: bool) -> tuple[str, ...]:
     return ("ah:Setting",) if special is None else (special, "ah:Setting")
 
 
-def ended(query_id: str, told: Iterable[ObjectAnswer], iris: Iris) -> Iterator[Node]:
+def ended(query_id: str, object_answers: Iterable[ObjectAnswer], iris: Iris) -> Iterator[Node]:
     """What answers of a later day add to the versions and settings of a query."""
-    for answer in told:
+    for answer in object_answers:
         if answer.ending is not None:
             types, values = ending_of(answer.ending, iris)
             yield Node(VERSION, iris.version(answer.object_key, query_id), types, values)

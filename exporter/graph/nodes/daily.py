@@ -68,9 +68,16 @@ def derivation_patterns(content: Content, iris: Iris) -> dict[Target, list[Node]
     sorted by IRI.
     """
     alike: dict[tuple[Any, ...], list[Derivation]] = defaultdict(list)
-    for one in content.derivations:
-        names = one.target_key, one.target_column, one.target_name, one.source.key, one.source.name, one.source_column
-        alike[names].append(one)
+    for derivation in content.derivations:
+        names = (
+            derivation.target_key,
+            derivation.target_column,
+            derivation.target_name,
+            derivation.source.key,
+            derivation.source.name,
+            derivation.source_column,
+        )
+        alike[names].append(derivation)
     found: dict[Target, list[Node]] = defaultdict(list)
     for names, each in alike.items():
         ways = tuple(sorted({one.source_type for one in each}))
@@ -96,11 +103,11 @@ def _pattern_values(derivation: Derivation, ways: tuple[str, ...], iris: Iris) -
     return values
 
 
-def leading_to_patterns(nodes: list[Node], told: QueryContext) -> list[Node]:
+def leading_to_patterns(nodes: list[Node], query_context: QueryContext) -> list[Node]:
     """The nodes, with references from versions of columns to their patterns."""
     found = {
-        told.iris.column_state(key, told.version, column): tuple([node.iri for node in each])
-        for (key, column), each in derivation_patterns(told.content, told.iris).items()
+        query_context.iris.column_state(key, query_context.version, column): tuple([node.iri for node in each])
+        for (key, column), each in derivation_patterns(query_context.content, query_context.iris).items()
     }
     return [_leading(node, found.get(node.iri)) for node in nodes]
 
@@ -119,22 +126,22 @@ def shared_patterns(content: Content, iris: Iris) -> list[Node]:
 
 
 def _of_accesses(content: Content, iris: Iris) -> list[Node]:
-    return [node for one in accessed(content) if (node := pattern(one, iris)) is not None]
+    return [node for alike in accessed(content) if (node := pattern(alike, iris)) is not None]
 
 
-def sharing_nodes(told: QueryContext) -> tuple[list[Node], Links]:
+def sharing_nodes(query_context: QueryContext) -> tuple[list[Node], Links]:
     """The result of :func:`exporter.graph.nodes.queries.statement_nodes`, without what the statement shares."""
-    return without_shared(*statement_nodes(told), told)
+    return without_shared(*statement_nodes(query_context), query_context)
 
 
-def without_shared(nodes: list[Node], links: Links, told: QueryContext) -> tuple[list[Node], Links]:
+def without_shared(nodes: list[Node], links: Links, query_context: QueryContext) -> tuple[list[Node], Links]:
     """The nodes and links of a statement, with references to its patterns. Those of a statement that only reads are
     returned as they are: its reads are added up by day.
     """
-    if only_reads(told.content):
+    if only_reads(query_context.content):
         return nodes, links
-    used = tuple(sorted(node.iri for node in _of_accesses(told.content, told.iris)))
-    left = leading_to_patterns([node for node in nodes if node.of not in _NOT_WRITTEN], told)
+    used = tuple(sorted(node.iri for node in _of_accesses(query_context.content, query_context.iris)))
+    left = leading_to_patterns([node for node in nodes if node.of not in _NOT_WRITTEN], query_context)
     return left, links._replace(usages=(), derivations={}, patterns=used)
 
 
@@ -157,7 +164,7 @@ def _referring(node: Node, shared: dict[str, Node]) -> Node:
     """The node with references to the shared settings."""
     if node.of is not CHANGE or "ah:hasSetting" not in node.values:
         return node
-    settings = {shared[one].iri if one in shared else one for one in map(str, node.values["ah:hasSetting"])}
+    settings = {shared[text].iri if text in shared else text for text in map(str, node.values["ah:hasSetting"])}
     return node._replace(values={**node.values, "ah:hasSetting": tuple(sorted(settings))})
 
 
@@ -247,14 +254,14 @@ def role_path(role_name: str | None, role: Thing | None) -> str:
 
 def of_read(iri: str, read: Read) -> Iterator[Node]:
     """The node of a day, user, role and object; with nodes of parts where not all of its reads are alike."""
-    told = _apart(read.parts)
-    if len(told) == 1:
-        (part,) = told
+    daily_read_parts = _apart(read.parts)
+    if len(daily_read_parts) == 1:
+        (part,) = daily_read_parts
         yield Node(DAILY_READ, iri, DAILY_READ.types, _read_values(read, part, part))
         return
-    parts = sorted(((_part_iri(iri, part), part) for part in told), key=itemgetter(0))
+    parts = sorted(((_part_iri(iri, part), part) for part in daily_read_parts), key=itemgetter(0))
     values = _read_values(read, read, None)
-    values["dcterms:hasPart"] = tuple([one for one, _ in parts])
+    values["dcterms:hasPart"] = tuple([text for text, _ in parts])
     yield Node(DAILY_READ, iri, DAILY_READ.types, values)
     for part_iri, part in parts:
         yield Node(DAILY_READ_PART, part_iri, DAILY_READ_PART.types, _read_values(read, part, part))
@@ -262,12 +269,12 @@ def of_read(iri: str, read: Read) -> Iterator[Node]:
 
 def _apart(parts: Iterable[DailyReadPart]) -> list[DailyReadPart]:
     """The parts that differ; lives of an object with the same versions read are merged."""
-    found: dict[tuple[str | None, tuple[str, ...], frozenset[str]], DailyReadPart] = {}
+    daily_read_parts: dict[tuple[str | None, tuple[str, ...], frozenset[str]], DailyReadPart] = {}
     for part in parts:
-        known = found.setdefault((part.pattern, part.enforced, frozenset(part.versions)), part)
+        known = daily_read_parts.setdefault((part.pattern, part.enforced, frozenset(part.versions)), part)
         if known is not part:
             known.add(part)
-    return list(found.values())
+    return list(daily_read_parts.values())
 
 
 def _part_iri(iri: str, part: DailyReadPart) -> str:
@@ -320,14 +327,14 @@ def pattern(alike: Alike, iris: Iris) -> Node | None:
     return Node(ACCESS_PATTERN, iri, ACCESS_PATTERN.types, values)
 
 
-def shared_enforcements(told: QueryContext) -> list[Node]:
+def shared_enforcements(query_context: QueryContext) -> list[Node]:
     """``enforced/DIGEST``: the policies that were enforced, in the order of the facts. Queries share a node where the
     same version of a policy was enforced in the same way.
     """
     found = []
-    for reference in told.content.policies:
-        values = enforcement_values(reference, told)
-        iri = shared_iri("enforced", told.iris, *sorted(values.items()))
+    for reference in query_context.content.policies:
+        values = enforcement_values(reference, query_context)
+        iri = shared_iri("enforced", query_context.iris, *sorted(values.items()))
         found.append(Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, values))
     return found
 

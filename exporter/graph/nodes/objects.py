@@ -89,10 +89,10 @@ def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris
         values["ah:matchName"] = tuple(sorted(set(map(match_name, profile.names))))
     if life.is_helper:
         values["ah:isHelper"] = (True,)
-    accounts = [account_iri(one.account) for one in owners(profile)]
+    accounts = [account_iri(owner.account) for owner in owners(profile)]
     many: dict[str, Iterable[str]] = {
         "ah:hasName": {name.iri for name in names},
-        "dcterms:isPartOf": [iris.object(one.key) for one in inside[:1]],
+        "dcterms:isPartOf": [iris.object(thing.key) for thing in inside[:1]],
         "ah:sameNameAs": {iris.path(key) for key in life.same_names},
         "ah:argumentSignature": profile.signatures,
         "ah:returnType": profile.data_types,
@@ -101,7 +101,7 @@ def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris
         "ah:owningAccount": profile.accounts,
         "ah:account": {account for account in accounts if account is not None},
     }
-    values.update({term: tuple(sorted(found)) for term, found in many.items() if found})
+    values.update({term: tuple(sorted(texts)) for term, texts in many.items() if texts})
     return Node(OBJECT, iris.object(profile.key), _types(profile.kind, tuple(sorted(profile.domains))), values)
 
 
@@ -204,12 +204,12 @@ def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterat
     yield from made
 
 
-def _copy(source: str, one: Inferred, iris: Iris) -> Iterator[Node]:
-    copy, event = one.copy, one.copy.event
+def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
+    copy, event = inferred.copy, inferred.copy.event
     query, thing = iris.query(event.query_id), iris.object(copy.key)
-    made, found = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
-    derived = iris.state(source, one.state)
-    columns = sorted(one.columns.items())
+    made, text = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
+    derived = iris.state(source, inferred.state)
+    columns = sorted(inferred.columns.items())
     values: Values = {
         "prov:specializationOf": (thing,),
         "prov:wasGeneratedBy": (query,),
@@ -232,15 +232,15 @@ def _copy(source: str, one: Inferred, iris: Iris) -> Iterator[Node]:
     }
     if copy.is_kept:  # a version that no other follows is the last one, and its time is known
         before["ah:priorVersion"] = before["prov:wasDerivedFrom"]
-    yield Node(VERSION, iris.state(copy.key, found), VERSION_CLASSES[False], before)
+    yield Node(VERSION, iris.state(copy.key, text), VERSION_CLASSES[False], before)
     for name, (state, _) in columns:
-        yield from _column(source, one, name, state, iris)
+        yield from _column(source, inferred, name, state, iris)
 
 
-def _column(source: str, one: Inferred, name: str, state: str, iris: Iris) -> Iterator[Node]:
-    copy, event = one.copy, one.copy.event
+def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) -> Iterator[Node]:
+    copy, event = inferred.copy, inferred.copy.event
     query = iris.query(event.query_id)
-    made, found = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
+    made, text = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
     column, held = iris.column(copy.key, name), iris.column_state(source, state, name)
     own = iris.column_state(copy.key, made, name)
     yield Node(
@@ -256,11 +256,11 @@ def _column(source: str, one: Inferred, name: str, state: str, iris: Iris) -> It
     )
     yield Node(
         COLUMN_VERSION,
-        iris.column_state(copy.key, found, name),
+        iris.column_state(copy.key, text, name),
         COLUMN_VERSION_CLASSES[False],
         {
             "prov:specializationOf": (column,),
-            "dcterms:isPartOf": (iris.state(copy.key, found),),
+            "dcterms:isPartOf": (iris.state(copy.key, text),),
             "ah:priorColumnVersion": (own,),
         },
     )
@@ -269,7 +269,7 @@ def _column(source: str, one: Inferred, name: str, state: str, iris: Iris) -> It
         _derivation_iri(source, copy.key, made, name, iris),
         COLUMN_DERIVATION.types,
         {
-            "prov:entity": (iris.state(source, one.state),),
+            "prov:entity": (iris.state(source, inferred.state),),
             "prov:hadActivity": (query,),
             "ah:sourceType": ("DIRECT",),
             "ah:sourceObject": (iris.object(source),),

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from exporter.model.facts import Join, PolicyReference, QueryFacts
 
 
-def enforcements(told: QueryContext) -> list[Node]:
+def enforcements(query_context: QueryContext) -> list[Node]:
     """One node for each policy and what it protects, with the version of the policy that was in force."""
-    return [_enforcement(reference, told) for reference in told.content.policies]
+    return [_enforcement(reference, query_context) for reference in query_context.content.policies]
 
 
-def enforcement_values(reference: PolicyReference, told: QueryContext) -> Values:
+def enforcement_values(reference: PolicyReference, query_context: QueryContext) -> Values:
     """The values of a node of an enforced policy."""
-    iris, policy, thing, column = told.iris, reference.policy_key, reference.protected, reference.column_name
+    iris, policy, thing, column = query_context.iris, reference.policy_key, reference.protected, reference.column_name
     values: Values = {
         "ah:policy": (iris.path(policy),),
-        "ah:policyVersion": (iris.state(policy, told.answers.states[policy]),),
+        "ah:policyVersion": (iris.state(policy, query_context.answers.states[policy]),),
         "ah:policyKind": (reference.policy_kind,),
     }
     if reference.policy_name is not None:
@@ -52,34 +52,34 @@ def enforcement_values(reference: PolicyReference, told: QueryContext) -> Values
     return values
 
 
-def _enforcement(reference: PolicyReference, told: QueryContext) -> Node:
+def _enforcement(reference: PolicyReference, query_context: QueryContext) -> Node:
     """``query/Q/enforced/POLICY/on/OBJECT[/column/COLUMN]``; a policy that the provider set has a path of its own."""
     policy, protected, column = reference.policy_key, reference.protected.key, reference.column_name
     if column is not None:
         protected = f"{protected}/column/{segment(column)}"
     side = "enforced-by-provider" if reference.provider else "enforced"
-    iri = f"{told.query}/{side}/{policy}/on/{protected}"
-    return Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, enforcement_values(reference, told))
+    iri = f"{query_context.query}/{side}/{policy}/on/{protected}"
+    return Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, enforcement_values(reference, query_context))
 
 
-def joins(told: QueryContext) -> list[Node]:
+def joins(query_context: QueryContext) -> list[Node]:
     """One node for each join."""
-    return [_join(join, told) for join in told.content.joins]
+    return [_join(join, query_context) for join in query_context.content.joins]
 
 
-def _join(join: Join, told: QueryContext) -> Node:
+def _join(join: Join, query_context: QueryContext) -> Node:
     """``query/Q/join/type/TYPE/LEFT/with/RIGHT``."""
-    values: Values = {"ah:leftObject": (told.iris.object(join.left.key),)}
+    values: Values = {"ah:leftObject": (query_context.iris.object(join.left.key),)}
     if join.left.name is not None:
         values["ah:leftName"] = (join.left.name,)
     kind = "untyped"
     if join.join_type is not None:
         kind = f"type/{segment(join.join_type)}"
         values["ah:joinType"] = (join.join_type,)
-    values["ah:rightObject"] = (told.iris.object(join.right.key),)
+    values["ah:rightObject"] = (query_context.iris.object(join.right.key),)
     if join.right.name is not None:
         values["ah:rightName"] = (join.right.name,)
-    return Node(JOIN, f"{told.query}/join/{kind}/{join.left.key}/with/{join.right.key}", JOIN.types, values)
+    return Node(JOIN, f"{query_context.query}/join/{kind}/{join.left.key}/with/{join.right.key}", JOIN.types, values)
 
 
 _HISTORY: Final = {
@@ -122,35 +122,40 @@ def of_query(facts: QueryFacts, answers: Answers, iris: Iris) -> Iterator[Node]:
     """The query, its parts, and the versions that it made. Raises KeyError where an answer is missing for an object
     that it read, derived data from, was protected by, or renamed.
     """
-    told = QueryContext(facts, answers, iris)
-    of_statement, links = statement_nodes(told)
-    yield from run_nodes(told, links)
+    query_context = QueryContext(facts, answers, iris)
+    of_statement, links = statement_nodes(query_context)
+    yield from run_nodes(query_context, links)
     yield from of_statement
 
 
-def statement_nodes(told: QueryContext) -> tuple[list[Node], Links]:
+def statement_nodes(query_context: QueryContext) -> tuple[list[Node], Links]:
     """The nodes that follow only from the statement and from the states of its objects, and their links. Each run of
     the statement that finds the same states has the same nodes, except for the query id in them.
     """
-    used, enforced, joined, derived = accesses(told), enforcements(told), joins(told), derivations(told)
+    used, enforced, joined, derived = (
+        accesses(query_context),
+        enforcements(query_context),
+        joins(query_context),
+        derivations(query_context),
+    )
     targets: dict[str, list[str]] = {}
-    for derivation, node in zip(told.content.derivations, derived, strict=True):
+    for derivation, node in zip(query_context.content.derivations, derived, strict=True):
         targets.setdefault(derivation.target_key, []).append(node.iri)
     by_target = {key: tuple(sorted(iris)) for key, iris in targets.items()}
     links = Links(_iris(used), _iris(enforced), _iris(joined), by_target)
-    return [*used, *enforced, *joined, *derived, *column_versions(told, derived)], links
+    return [*used, *enforced, *joined, *derived, *column_versions(query_context, derived)], links
 
 
 def _iris(nodes: list[Node]) -> tuple[str, ...]:
     return tuple(sorted([node.iri for node in nodes]))
 
 
-def run_nodes(told: QueryContext, links: Links) -> Iterator[Node]:
+def run_nodes(query_context: QueryContext, links: Links) -> Iterator[Node]:
     """All other nodes: the query, its agents, its DDL changes, the versions of objects that it made."""
-    associated = associations(told)
+    associated = associations(query_context)
     if associated:
-        associated.insert(0, user_association(told))
-    changed = list(changes(told)) if told.content.changes else []
+        associated.insert(0, user_association(query_context))
+    changed = list(changes(query_context)) if query_context.content.changes else []
     parts = {
         "prov:qualifiedUsage": links.usages,
         "ah:accessPattern": links.patterns,
@@ -158,19 +163,19 @@ def run_nodes(told: QueryContext, links: Links) -> Iterator[Node]:
         "ah:hasJoin": links.joins,
         "ah:hasChange": _iris([change for change, _ in changed]),
     }
-    of = QUERY if told.facts.calls is None else AGGREGATED_QUERIES
-    yield Node(of, told.query, of.types, _query(told, associated, parts))
+    of = QUERY if query_context.facts.calls is None else AGGREGATED_QUERIES
+    yield Node(of, query_context.query, of.types, _query(query_context, associated, parts))
     yield from associated
     for change, settings in changed:
         yield change
         yield from settings
-    yield from versions(told, links.derivations)
+    yield from versions(query_context, links.derivations)
 
 
-def _query(told: QueryContext, associated: list[Node], parts: Mapping[str, tuple[str, ...]]) -> Values:
-    facts, iris = told.facts, told.iris
+def _query(query_context: QueryContext, associated: list[Node], parts: Mapping[str, tuple[str, ...]]) -> Values:
+    facts, iris = query_context.facts, query_context.iris
     own: Values = {"ah:queryId": (facts.query_id,)} if facts.calls is None else {"ah:queryCount": (facts.calls,)}
-    values: Values = {**own, "prov:startedAtTime": (told.start,)}
+    values: Values = {**own, "prov:startedAtTime": (query_context.start,)}
     if facts.history.end_time is not None:
         values["prov:endedAtTime"] = (facts.history.end_time,)
     agents = [iri for node in associated for iri in node.values["prov:agent"]]
@@ -181,16 +186,16 @@ def _query(told: QueryContext, associated: list[Node], parts: Mapping[str, tuple
         values["dcterms:isPartOf"] = (iris.query(facts.parent_query_id),)
     if facts.root_query_id is not None:
         values["ah:rootQuery"] = (iris.query(facts.root_query_id),)
-    states = told.answers.states
-    used = [iris.state(key, states[key]) for key, effect in told.effects.items() if effect.is_data]
+    states = query_context.answers.states
+    used = [iris.state(key, states[key]) for key, effect in query_context.effects.items() if effect.is_data]
     if used:
         values["prov:used"] = tuple(sorted(used))
-    made = [iris.state(key, told.version) for key, effect in told.effects.items() if effect.makes]
+    made = [iris.state(key, query_context.version) for key, effect in query_context.effects.items() if effect.makes]
     if made:
         values["ah:madeVersion"] = tuple(sorted(made))
     values.update({term: iris for term, iris in parts.items() if iris})
-    if told.content.incomplete:
-        values["ah:incomplete"] = told.content.incomplete
+    if query_context.content.incomplete:
+        values["ah:incomplete"] = query_context.content.incomplete
     if facts.unknown_columns:
         values["ah:unknownColumns"] = facts.unknown_columns
     _add_said(facts, iris, values)

@@ -53,17 +53,17 @@ _ACCESS_TYPES: Final = ACCESS.types
 _DERIVATION_TYPES: Final = COLUMN_DERIVATION.types
 
 
-def accesses(told: QueryContext) -> list[Node]:
+def accesses(query_context: QueryContext) -> list[Node]:
     """One usage for each kind of access and object, with the version and the columns that were read."""
-    states, below, query = told.answers.states, told.iris.below, told.query
+    states, below, query = query_context.answers.states, query_context.iris.below, query_context.query
     found = []
-    for access in told.content.accesses:
+    for access in query_context.content.accesses:
         thing = access.thing
         key = thing.key
         values: Values = {
             "prov:entity": (f"{below}{key}/{states[key]}",),
             "ah:accessType": (access.access,),
-            "ah:accessedObject": (told.iris.object(key),),
+            "ah:accessedObject": (query_context.iris.object(key),),
         }
         if thing.name is not None:
             values["ah:objectName"] = (thing.name,)
@@ -78,21 +78,21 @@ def column_iris(thing: str, columns: Iterable[Column]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([f"{thing}/column/{segment(column.name)}" for column in columns]))
 
 
-def derivations(told: QueryContext) -> list[Node]:
+def derivations(query_context: QueryContext) -> list[Node]:
     """One derivation for each written column, kind of source and source, in the order of the facts."""
-    return [_derivation(derivation, told) for derivation in told.content.derivations]
+    return [_derivation(derivation, query_context) for derivation in query_context.content.derivations]
 
 
-def _derivation(derivation: Derivation, told: QueryContext) -> Node:
+def _derivation(derivation: Derivation, query_context: QueryContext) -> Node:
     """``OBJECT/version/QUERY/derivation/COLUMN/KIND/SOURCE[/column/COLUMN]``."""
-    below, source, source_column = told.iris.below, derivation.source, derivation.source_column
+    below, source, source_column = query_context.iris.below, derivation.source, derivation.source_column
     key, target = source.key, f"{below}{derivation.target_key}"
-    state, target_column = told.answers.states[key], segment(derivation.target_column)
+    state, target_column = query_context.answers.states[key], segment(derivation.target_column)
     values: Values = {
         "prov:entity": (f"{below}{key}/{state}",),
-        "prov:hadActivity": (told.query,),
+        "prov:hadActivity": (query_context.query,),
         "ah:sourceType": (derivation.source_type,),
-        "ah:sourceObject": (told.iris.object(key),),
+        "ah:sourceObject": (query_context.iris.object(key),),
     }
     if source.name is not None:
         values["ah:sourceName"] = (source.name,)
@@ -101,14 +101,16 @@ def _derivation(derivation: Derivation, told: QueryContext) -> Node:
         name = segment(source_column)
         path = f"{key}/column/{name}"
         values["ah:sourceColumn"] = (f"{below}{path}",)
-        values["ah:sourceColumnVersion"] = (f"{below}{key}/{told.answers.columns[key, source_column]}/column/{name}",)
+        values["ah:sourceColumnVersion"] = (
+            f"{below}{key}/{query_context.answers.columns[key, source_column]}/column/{name}",
+        )
     if source.kind in ROUTINE_KINDS:
         values["ah:viaFunction"] = (f"{below}{key}",)
     values["ah:targetColumn"] = (f"{target}/column/{target_column}",)
-    values["ah:targetColumnVersion"] = (f"{target}/{told.version}/column/{target_column}",)
+    values["ah:targetColumnVersion"] = (f"{target}/{query_context.version}/column/{target_column}",)
     if derivation.target_name is not None:
         values["ah:targetName"] = (derivation.target_name,)
-    iri = f"{target}/{told.version}/derivation/{target_column}/{derivation.source_type.lower()}/{path}"
+    iri = f"{target}/{query_context.version}/derivation/{target_column}/{derivation.source_type.lower()}/{path}"
     return Node(COLUMN_DERIVATION, iri, _DERIVATION_TYPES, values)
 
 
@@ -121,47 +123,53 @@ _COLUMN_UNMADE: Final = COLUMN_VERSION_CLASSES[False]
 # --- made by a query ----------------------------------------------------------------------------------------------
 
 
-def versions(told: QueryContext, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Node]:
+def versions(query_context: QueryContext, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Node]:
     """The versions that a query made; ``derived``: the sorted IRIs of their derivations, by the object's key."""
-    made = [(key, effect) for key, effect in told.effects.items() if effect.makes]
+    made = [(key, effect) for key, effect in query_context.effects.items() if effect.makes]
     if not made:
         return
-    sources = _sources(told)
-    writes = {write.thing.key: write for write in told.content.writes}
+    sources = _sources(query_context)
+    writes = {write.thing.key: write for write in query_context.content.writes}
     for key, effect in made:
-        values = _made(key, told)
+        values = _made(key, query_context)
         if not effect.empties:
             values |= sources
         if key in derived:
             values["prov:qualifiedDerivation"] = derived[key]
         if key in writes:
-            _add_write(writes[key], f"{told.iris.below}{key}", values)
+            _add_write(writes[key], f"{query_context.iris.below}{key}", values)
         if effect.policy_body is not None:
             values["ah:policyBody"] = (effect.policy_body,)
-        _add_drop(told.answers.endings.get(key), told.iris, values)
-        yield Node(VERSION, told.iris.state(key, told.version), _MADE, values)
+        _add_drop(query_context.answers.endings.get(key), query_context.iris, values)
+        yield Node(VERSION, query_context.iris.state(key, query_context.version), _MADE, values)
 
 
-def _made(key: str, told: QueryContext) -> Values:
+def _made(key: str, query_context: QueryContext) -> Values:
     """When the version was made, how long it was current, and which version came before it."""
     values: Values = {
-        "prov:specializationOf": (told.iris.object(key),),
-        "prov:wasGeneratedBy": (told.query,),
-        "prov:generatedAtTime": (told.end,),
+        "prov:specializationOf": (query_context.iris.object(key),),
+        "prov:wasGeneratedBy": (query_context.query,),
+        "prov:generatedAtTime": (query_context.end,),
     }
-    ending, prior = told.answers.endings.get(key), told.answers.priors.get(key)
+    ending, prior = query_context.answers.endings.get(key), query_context.answers.priors.get(key)
     _add_until(ending, values)
     if prior is not None:
-        values["ah:priorVersion"] = (told.iris.state(key, prior),)
+        values["ah:priorVersion"] = (query_context.iris.state(key, prior),)
     return values
 
 
-def _sources(told: QueryContext) -> Values:
+def _sources(query_context: QueryContext) -> Values:
     """The versions that a query read, and those of them in base_objects_accessed: its own versions derive from
     these.
     """
-    states, below = told.answers.states, told.iris.below
-    read = sorted([(f"{below}{key}/{states[key]}", one.is_base) for key, one in told.effects.items() if one.is_data])
+    states, below = query_context.answers.states, query_context.iris.below
+    read = sorted(
+        [
+            (f"{below}{key}/{states[key]}", effect.is_base)
+            for key, effect in query_context.effects.items()
+            if effect.is_data
+        ]
+    )
     values: Values = {}
     if read:
         values["prov:wasDerivedFrom"] = tuple([iri for iri, _ in read])
@@ -199,14 +207,14 @@ def _add_drop(ending: Ending | None, iris: Iris, values: Values) -> None:
             values["prov:invalidatedAtTime"] = (ending.at,)
 
 
-def column_versions(told: QueryContext, derivations: Sequence[Node]) -> Iterator[Node]:
+def column_versions(query_context: QueryContext, derivations: Sequence[Node]) -> Iterator[Node]:
     """The versions of columns that a query wrote, added or renamed, with the column versions that they derive from."""
     filled = _filled(derivations)
-    for key, effect in told.effects.items():
+    for key, effect in query_context.effects.items():
         if not effect.written:
             continue
         for column, _ in effect.written:
-            yield _column_version(key, column, told, filled, _renamed_to(column, effect))
+            yield _column_version(key, column, query_context, filled, _renamed_to(column, effect))
 
 
 def _filled(derivations: Sequence[Node]) -> Mapping[Value, dict[Value, Value]]:
@@ -224,22 +232,28 @@ def _renamed_to(column: str, effect: Effect) -> list[str]:
 
 
 def _column_version(
-    key: str, column: str, told: QueryContext, filled: Mapping[Value, dict[Value, Value]], former: Sequence[str]
+    key: str,
+    column: str,
+    query_context: QueryContext,
+    filled: Mapping[Value, dict[Value, Value]],
+    former: Sequence[str],
 ) -> Node:
-    thing, name = f"{told.iris.below}{key}", segment(column)
-    version = f"{thing}/{told.version}"
+    thing, name = f"{query_context.iris.below}{key}", segment(column)
+    version = f"{thing}/{query_context.version}"
     iri = f"{version}/column/{name}"
     values: Values = {
         "prov:specializationOf": (f"{thing}/column/{name}",),
         "dcterms:isPartOf": (version,),
-        "prov:wasGeneratedBy": (told.query,),
+        "prov:wasGeneratedBy": (query_context.query,),
     }
-    prior = told.answers.column_priors.get((key, column))
+    prior = query_context.answers.column_priors.get((key, column))
     if prior is not None:
         values["ah:priorColumnVersion"] = (f"{thing}/{prior}/column/{name}",)
     sources = dict(filled.get(iri, {}))
-    for one in former:
-        sources[f"{thing}/column/{segment(one)}"] = told.iris.column_state(key, told.answers.columns[key, one], one)
+    for text in former:
+        sources[f"{thing}/column/{segment(text)}"] = query_context.iris.column_state(
+            key, query_context.answers.columns[key, text], text
+        )
     if sources:
         # By column, which is the same in all runs of a statement; by version, it would not be.
         values["prov:wasDerivedFrom"] = tuple(

@@ -65,9 +65,9 @@ def _search(triples: list[Triple], source: ShapesGraph) -> None:
 def _texts(triples: list[Triple], predicates: set[NamedNode]) -> list[str]:
     """The texts of all values of the predicates; without any, of all terms. Sorted, for messages."""
     terms = (
-        (one.object for one in triples if one.predicate in predicates)
+        (triple.object for triple in triples if triple.predicate in predicates)
         if predicates
-        else (term for one in triples for term in (one.subject, one.object))
+        else (term for triple in triples for term in (triple.subject, triple.object))
     )
     return sorted({text(cast("Term", term)) for term in terms})
 
@@ -87,7 +87,7 @@ def asked(triples: Iterable[Triple], source: ShapesGraph, shapes: Graph) -> list
         logger.setLevel(level)
     if not isinstance(report, Graph):  # pySHACL returns some of its errors in the place of a report
         raise _refused(report, source)
-    return in_order([_result(report, one, source) for one in report.objects(None, SH.result)])
+    return in_order([_result(report, node, source) for node in report.objects(None, SH.result)])
 
 
 def _refused(error: object, source: ShapesGraph) -> UsageError:
@@ -106,18 +106,18 @@ def graph_of(triples: Iterable[Triple]) -> Graph:
     """
     iri = cache(URIRef)
 
-    def term(one: Term) -> Node:
-        if isinstance(one, NamedNode):
-            return iri(one.value)
-        if isinstance(one, BlankNode):
-            return BNode(one.value)
-        if one.language:
-            return Literal(one.value, lang=one.language)
-        datatype = iri(one.datatype.value)
-        return Literal(one.value, datatype=None if datatype == XSD.string else datatype, normalize=False)
+    def term(literal: Term) -> Node:
+        if isinstance(literal, NamedNode):
+            return iri(literal.value)
+        if isinstance(literal, BlankNode):
+            return BNode(literal.value)
+        if literal.language:
+            return Literal(literal.value, lang=literal.language)
+        datatype = iri(literal.datatype.value)
+        return Literal(literal.value, datatype=None if datatype == XSD.string else datatype, normalize=False)
 
     graph = Graph()
-    graph.addN((term(one.subject), term(one.predicate), term(one.object), graph) for one in triples)  # type: ignore[arg-type]
+    graph.addN((term(triple.subject), term(triple.predicate), term(triple.object), graph) for triple in triples)  # type: ignore[arg-type]
     return graph
 
 

@@ -54,16 +54,16 @@ _SINGLE: Final = {"account": "ah:Account", "organization": "ah:Organization"}
 def hierarchy() -> tuple[Triple, ...]:
     """The ontology's ``rdfs:subClassOf`` triples, which are added to every graph that is validated."""
     triples = Documents().triples(ontology_dir() / "access-history.ttl")
-    return tuple(one for one in triples if one.predicate == SUBCLASS)
+    return tuple(triple for triple in triples if triple.predicate == SUBCLASS)
 
 
 @cache
 def above() -> dict[str, frozenset[str]]:
     """By class (``ah:…``), the class itself and all of its superclasses, as whole IRIs."""
     graph = Graph(hierarchy())
-    names = {text for one in hierarchy() for text in (one.subject.value, one.object.value)}  # type: ignore[union-attr]
+    names = {text for triple in hierarchy() for text in (triple.subject.value, triple.object.value)}  # type: ignore[union-attr]
     found = {}
-    for name in sorted(names | {full(one) for one in readable()}):
+    for name in sorted(names | {full(text) for text in readable()}):
         up = {value.value for value in _all_above(graph, NamedNode(name))}
         found[short(name)] = frozenset(up)
     return found
@@ -72,10 +72,10 @@ def above() -> dict[str, frozenset[str]]:
 def _all_above(graph: Graph, class_: NamedNode) -> set[NamedNode]:
     found, todo = set(), [class_]
     while todo:
-        one = todo.pop()
-        if one not in found:
-            found.add(one)
-            todo.extend(value for value in graph.objects(one, SUBCLASS) if isinstance(value, NamedNode))
+        named_node = todo.pop()
+        if named_node not in found:
+            found.add(named_node)
+            todo.extend(value for value in graph.objects(named_node, SUBCLASS) if isinstance(value, NamedNode))
     return found
 
 
@@ -122,9 +122,9 @@ def class_of_path(path: str) -> str:
     """The class by a path below the place of an account."""
     kind, _, rest = path.partition("/")
     if kind == "query" and rest:
-        found = _of_query(rest)
-        if found:
-            return found
+        text = _of_query(rest)
+        if text:
+            return text
     elif kind in _BY_NAME and rest and "/" not in rest:
         return _BY_NAME[kind]
     elif kind == "agent" and path != "agent":
@@ -152,22 +152,22 @@ def _of_object(parts: list[str]) -> str | None:
     """The class of a part of an object. The object is two segments, or three where the second is ``name``."""
     if not (parts[0] and parts[1]):
         return None
-    found = [_of_part(parts[2:])]
+    texts = [_of_part(parts[2:])]
     if parts[1] == "name" and parts[2]:
-        found.append(_of_part(parts[3:]))
-    return min((one for one in found if one), key=_OF_OBJECT.index, default=None)
+        texts.append(_of_part(parts[3:]))
+    return min((text for text in texts if text), key=_OF_OBJECT.index, default=None)
 
 
 def _of_part(rest: list[str]) -> str | None:
     head, count = rest[0] if rest else "", len(rest)
-    found: str | None = None
+    text: str | None = None
     if head == "column":
-        found = "ah:Column" if count == 2 and rest[1] else None
+        text = "ah:Column" if count == 2 and rest[1] else None
     elif head == "called":
-        found = "ah:ObjectName" if count == 3 and rest[1] and rest[2] else None
+        text = "ah:ObjectName" if count == 3 and rest[1] and rest[2] else None
     elif head in _STATES and count > 1 and rest[1]:
-        found = _of_state(head, rest[2:])
-    return found
+        text = _of_state(head, rest[2:])
+    return text
 
 
 def _of_state(head: str, rest: list[str]) -> str | None:

@@ -190,7 +190,9 @@ class Parameters:
         graph, property_ = self._source.graph, sh("property")
         parents = graph.subjects(property_, self._subject)
         properties = [one for parent in parents for one in graph.objects(parent, property_)]
-        shapes = {shape: None for one in properties for shape in self._source.values(one, "qualifiedValueShape")}
+        shapes = {
+            shape: None for predicate in properties for shape in self._source.values(predicate, "qualifiedValueShape")
+        }
         return [shape for shape in shapes if shape != own]
 
 
@@ -271,7 +273,7 @@ def _of_focus(shape: Shape) -> bool:
         return True
     if shape.path and not shape.path.is_near:
         return False
-    return all(_of_value(one) if shape.path else _of_node(one) for one in shape.constraints)
+    return all(_of_value(constraint) if shape.path else _of_node(constraint) for constraint in shape.constraints)
 
 
 def _of_node(constraint: Constraint) -> bool:
@@ -290,5 +292,5 @@ def _of_other(shape: Shape) -> bool:
     """The same for a shape whose focus node is a value of the node."""
     if shape.is_deactivated:
         return True
-    is_alone = not any(isinstance(one, Equals | Disjoint) for one in shape.constraints)
+    is_alone = not any(isinstance(constraint, Equals | Disjoint) for constraint in shape.constraints)
     return is_alone and shape.path is None and all(map(_of_value, shape.constraints))

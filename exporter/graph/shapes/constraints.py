@@ -101,9 +101,9 @@ class Length(OfEach):
         return length >= self.bound if self.is_least else length <= self.bound
 
 
-def flags_of(given: str) -> int:
+def flags_of(text: str) -> int:
     """``sh:flags`` for Python's expressions."""
-    return (re.IGNORECASE if "i" in given else 0) | (re.MULTILINE if "m" in given else 0)
+    return (re.IGNORECASE if "i" in text else 0) | (re.MULTILINE if "m" in text else 0)
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class UniqueLang(Constraint):
     component = "sh:uniqueLang"
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
-        used = Counter(one.language.lower() for one in values if isinstance(one, Literal) and one.language)
+        used = Counter(value.language.lower() for value in values if isinstance(value, Literal) and value.language)
         for _ in (language for language, times in used.items() if times > 1):
             yield None
 
@@ -352,7 +352,7 @@ class OfProperty(Constraint):
     component = "sh:property"
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
-        yield from (one.value for one in self.found(self.shape, data, focus, values))
+        yield from (finding.value for finding in self.found(self.shape, data, focus, values))
 
     def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Finding]:  # noqa: ARG002
         for value in values:
@@ -372,7 +372,7 @@ class Qualified(Constraint):
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
         count = sum(
-            self.shape.accepts(data, value) and not any(one.accepts(data, value) for one in self.siblings)
+            self.shape.accepts(data, value) and not any(sibling.accepts(data, value) for sibling in self.siblings)
             for value in values
         )
         if count > self.bound if self.component == "sh:qualifiedMaxCount" else count < self.bound:

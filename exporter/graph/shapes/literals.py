@@ -123,11 +123,11 @@ _duration_parts: Final = re.compile(
 
 
 def _duration(text: str) -> timedelta | Duration:
-    found = _duration_parts(text)
-    if not found:
+    match = _duration_parts(text)
+    if not match:
         raise ValueError(text)
-    sign = -1 if found[1] == "-" else 1
-    years, months, *others = (Decimal((part or "0").replace(",", ".")) for part in found.groups()[1:])
+    sign = -1 if match[1] == "-" else 1
+    years, months, *others = (Decimal((part or "0").replace(",", ".")) for part in match.groups()[1:])
     weeks, days, hours, minutes, seconds = map(float, others)
     rest = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds) * sign
     months += 12 * years
@@ -186,10 +186,10 @@ def is_before(first: Term, second: Term, *, or_same: bool) -> bool:
         return texts[0] < texts[1] or (or_same and texts[0] == texts[1])
     if texts[0] is not None or texts[1] is not None:
         return False
-    one, other = read(first), read(second)
+    reading, other = read(first), read(second)
     try:
-        equal = _is_equal(one, other)
-        after = _is_after(one, other)
+        equal = _is_equal(reading, other)
+        after = _is_after(reading, other)
     except ArithmeticError:  # a decimal that is not a number
         return False
     return not after if equal is None else (equal and or_same) or not (after or equal)
@@ -199,16 +199,16 @@ def compared(value: Term, bound: Literal) -> int | None:
     """-1, 0 or 1 where the value is below, at or above the bound; None where they cannot be compared."""
     if not isinstance(value, Literal):
         return None
-    one, other = read(value), read(bound)
-    if one.is_text != other.is_text:
+    reading, other = read(value), read(bound)
+    if reading.is_text != other.is_text:
         return None
     try:
-        equal = _is_equal(one, other)
+        equal = _is_equal(reading, other)
         if equal is None:
             return None
         if equal:
             return 0
-        after = one.value > other.value if type(one.value) in {datetime, time} else _is_after(one, other)
+        after = reading.value > other.value if type(reading.value) in {datetime, time} else _is_after(reading, other)
     except (TypeError, ArithmeticError):
         return None
     return 1 if after else -1
@@ -217,36 +217,36 @@ def compared(value: Term, bound: Literal) -> int | None:
 def _as_text(term: Term) -> str | None:
     if not isinstance(term, Literal):
         return term.value
-    found = read(term)
-    return found.text if found.is_text else None
+    reading = read(term)
+    return reading.text if reading.is_text else None
 
 
-def _is_equal(one: Reading, other: Reading) -> bool | None:
+def _is_equal(reading: Reading, other: Reading) -> bool | None:
     """None where it is undecidable: the same datatype, different texts, and one of them is not valid."""
-    if one.is_number and other.is_number:
-        return bool(one.value == other.value)
-    if one.language != other.language:
+    if reading.is_number and other.is_number:
+        return bool(reading.value == other.value)
+    if reading.language != other.language:
         return False
-    if one.datatype != other.datatype:
+    if reading.datatype != other.datatype:
         return False
-    if one.value is not None and other.value is not None:
-        return bool(one.value == other.value)
-    return True if one.text == other.text else None
+    if reading.value is not None and other.value is not None:
+        return bool(reading.value == other.value)
+    return True if reading.text == other.text else None
 
 
-def _is_after(one: Reading, other: Reading) -> bool:
-    if one.is_number and other.is_number:
-        return bool(one.value > other.value)
-    if one.datatype != other.datatype:
-        return one.datatype > other.datatype
-    if one.language != other.language:
-        return bool(one.language) and (not other.language or str(one.language) > other.language)
-    if one.value is not None and other.value is not None:
+def _is_after(reading: Reading, other: Reading) -> bool:
+    if reading.is_number and other.is_number:
+        return bool(reading.value > other.value)
+    if reading.datatype != other.datatype:
+        return reading.datatype > other.datatype
+    if reading.language != other.language:
+        return bool(reading.language) and (not other.language or str(reading.language) > other.language)
+    if reading.value is not None and other.value is not None:
         try:
-            return bool(_in_order(one.value) > _in_order(other.value))
+            return bool(_in_order(reading.value) > _in_order(other.value))
         except TypeError:
             pass
-    return one.text > other.text
+    return reading.text > other.text
 
 
 def _in_order(value: Any) -> Any:

@@ -126,9 +126,9 @@ class Graph:
         self._of: dict[Term, dict[NamedNode, dict[Term, None]]] = {}
         self._to: dict[NamedNode, dict[Term, dict[Term, None]]] | None = None
         self._above: dict[Term, frozenset[Term]] = {}
-        for one in triples:
-            predicate, value = one.predicate, one.object
-            of = self._of.setdefault(one.subject, {})  # type: ignore[arg-type]
+        for triple in triples:
+            predicate, value = triple.predicate, triple.object
+            of = self._of.setdefault(triple.subject, {})  # type: ignore[arg-type]
             if predicate in of:
                 of[predicate][value] = None  # type: ignore[index]
             else:

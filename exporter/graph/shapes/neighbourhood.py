@@ -270,30 +270,30 @@ class PathFollower:
                 found[CLASS] = None
         return found
 
-    def _values(self, one: Kind, predicate: NamedNode) -> Places:
+    def _values(self, kind: Kind, predicate: NamedNode) -> Places:
         if predicate == TYPE:
             return {CLASS: None}
-        property_ = property_of(one.of, predicate)
+        property_ = property_of(kind.of, predicate)
         if property_ is None:
             return {}
-        self.asks(one.of, property_.term)
-        return {LITERAL: None} if property_.is_literal else self._referred(one, property_)
+        self.asks(kind.of, property_.term)
+        return {LITERAL: None} if property_.is_literal else self._referred(kind, property_)
 
-    def _referred(self, one: Kind, property_: Property) -> Places:
-        link = one.of, property_.term
+    def _referred(self, kind: Kind, property_: Property) -> Places:
+        link = kind.of, property_.term
         classes = [of for of in OBJECT_OF if can_be(of, full(property_.range))]
         if link in STAYS:
-            return {self._beside(one, of): None for of in classes}
-        if link in LINKS and one.ring == OWN:
-            self.found.referred.add((one.of, LINKS[link]))
+            return {self._beside(kind, of): None for of in classes}
+        if link in LINKS and kind.ring == OWN:
+            self.found.referred.add((kind.of, LINKS[link]))
             return {self.at(REFERRED, of): None for of in classes}
         return {Outside(property_.range): None}
 
-    def _beside(self, one: Kind, of: NodeClass) -> Kind:
+    def _beside(self, kind: Kind, of: NodeClass) -> Kind:
         """Nodes of the same object as these, of another class."""
-        if one.ring != REFERRING:
-            return self.at(one.ring, of)
-        self.found.behind |= {link for link in self.found.referring if link[0] is one.of}
+        if kind.ring != REFERRING:
+            return self.at(kind.ring, of)
+        self.found.behind |= {link for link in self.found.referring if link[0] is kind.of}
         return self.at(BEHIND, of)
 
     # --- from a node to what refers to it -----------------------------------------------------------------------------
@@ -312,19 +312,19 @@ class PathFollower:
                 raise TooFarError(f"{self.doing} leads to all nodes that have the same value")
         return found
 
-    def _referring(self, one: Kind, of: NodeClass, term: str) -> Kind:
+    def _referring(self, kind: Kind, of: NodeClass, term: str) -> Kind:
         link = of, term
         if link in STAYS:
             self.asks(of, term)
-            return self._beside(one, of)
-        if link in LINKS and one.ring == OWN:
+            return self._beside(kind, of)
+        if link in LINKS and kind.ring == OWN:
             self.asks(of, term)
             self.found.referring.add((of, LINKS[link]))
             return self.at(REFERRING, of)
         raise TooFarError(f"{self.doing} leads to {a(of.name)}, {BEYOND}")
 
-    def _unknown(self, one: Outside) -> TooFarError:
-        return TooFarError(f"{self.doing} goes on from {a(one.name)}, {BEYOND}")
+    def _unknown(self, outside: Outside) -> TooFarError:
+        return TooFarError(f"{self.doing} goes on from {a(outside.name)}, {BEYOND}")
 
 
 def property_of(of: NodeClass, predicate: NamedNode) -> Property | None:

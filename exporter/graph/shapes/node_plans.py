@@ -123,7 +123,7 @@ class Plan:
     def __init__(self, shapes: tuple[Shape, ...], found: _Tests, properties: Iterable[Property]) -> None:
         self.shapes = shapes
         self._required = tuple(found.required)
-        self._of_values = {one.term: found.of(one.term) for one in properties}
+        self._of_values = {predicate.term: found.of(predicate.term) for predicate in properties}
         self._wholes = tuple(found.wholes)
 
     def is_sound(self, iri: str, values: Values) -> bool:
@@ -132,8 +132,8 @@ class Plan:
             if term not in values:
                 return False
         of_values = self._of_values
-        for term, found in values.items():
-            if not of_values[term](found):
+        for term, value in values.items():
+            if not of_values[term](value):
                 return False
         for of_node in self._wholes:  # noqa: SIM110 - a loop is several times as fast as all() of few
             if not of_node(iri, values):
@@ -181,15 +181,15 @@ class Planner:
 
     def plan(self, of: NodeClass, types: tuple[str, ...], shapes: Iterable[Shape], classes: frozenset[str]) -> Plan:
         """The plan of nodes of a class with these types; ``classes``: all their classes as whole IRIs."""
-        maker, found, applying = _Maker(self._quick, self._base, of, types), _Tests(), []
+        maker, tests, applying = _Maker(self._quick, self._base, of, types), _Tests(), []
         for shape in shapes:
-            if any(one.value in classes for one in shape.targets.classes):
+            if any(node_class.value in classes for node_class in shape.targets.classes):
                 applying.append(shape)
-                maker.add(shape, found)
+                maker.add(shape, tests)
             elif terms := maker.terms(shape.targets.subjects_of):
                 applying.append(shape)
-                found.wholes.append(where_there(terms, maker.as_one(shape)))
-        return Plan(tuple(applying), found, of.properties)
+                tests.wholes.append(where_there(terms, maker.as_one(shape)))
+        return Plan(tuple(applying), tests, of.properties)
 
 
 class _Maker:
@@ -198,100 +198,100 @@ class _Maker:
     def __init__(self, quick: Quick, base: str, of: NodeClass, types: tuple[str, ...]) -> None:
         self._quick, self._base, self._of, self._types = quick, base, of, types
         self._unknown = NodeGraph(Node(of, "", types, {}), base)
-        self._properties = {full(one.term): one for one in of.properties}
+        self._properties = {full(predicate.term): predicate for predicate in of.properties}
 
     def terms(self, predicates: Iterable[NamedNode]) -> tuple[str, ...]:
         """Those of the predicates that nodes of the class may have."""
-        known = {iri: one.term for iri, one in self._properties.items()} | {TYPE.value: "rdf:type"}
-        return tuple(known[one.value] for one in predicates if one.value in known)
+        known = {iri: predicate.term for iri, predicate in self._properties.items()} | {TYPE.value: "rdf:type"}
+        return tuple(known[predicate.value] for predicate in predicates if predicate.value in known)
 
     def as_one(self, shape: Shape) -> Whole | bool:
         """The test of whether a node conforms to the shape; True or False where all nodes give the same result."""
-        found = _Tests()
-        self.add(shape, found)
-        return found.as_one()
+        tests = _Tests()
+        self.add(shape, tests)
+        return tests.as_one()
 
     def add(self, shape: Shape, found: _Tests) -> None:
         """Adds the tests of a shape whose focus node is the node itself."""
         if shape.is_deactivated:
             return
-        one = self._properties.get(shape.path.iri.value) if isinstance(shape.path, Predicate) else None
+        predicate = self._properties.get(shape.path.iri.value) if isinstance(shape.path, Predicate) else None
         for constraint in shape.constraints:
             if shape.path is None:
                 self._add_of_node(shape, constraint, found)
             elif not isinstance(shape.path, Predicate) or isinstance(constraint, Equals | Disjoint):
                 found.wholes.append(self._asked(shape, constraint))
             elif isinstance(constraint, LessThan):
-                self._add_order(shape, constraint, one, found)
-            elif one is None:
+                self._add_order(shape, constraint, predicate, found)
+            elif predicate is None:
                 self._add_known(shape, constraint, found)
             else:
-                self._add_of_values(constraint, one, found)
+                self._add_of_values(constraint, predicate, found)
 
-    def _add_of_values(self, constraint: Constraint, one: Property, found: _Tests) -> None:
+    def _add_of_values(self, constraint: Constraint, predicate: Property, tests: _Tests) -> None:
         """Adds a constraint on the values of a property of the class."""
         unknown = self._unknown
         if next(constraint.failing(unknown, unknown.focus, ()), self) is not self:
-            found.required[one.term] = None
+            tests.required[predicate.term] = None
         if isinstance(constraint, MaxCount):
-            found.most[one.term] = min(constraint.count, found.most.get(one.term, constraint.count))
+            tests.most[predicate.term] = min(constraint.count, tests.most.get(predicate.term, constraint.count))
         elif isinstance(constraint, OfEach):
-            test = self._quick.test(constraint, one, unknown)
+            test = self._quick.test(constraint, predicate, unknown)
             if test:
-                found.each.setdefault(one.term, []).append(test)
+                tests.each.setdefault(predicate.term, []).append(test)
         else:
-            test = to_values(constraint, one, unknown, self._base)
+            test = to_values(constraint, predicate, unknown, self._base)
             if test:
-                found.others.setdefault(one.term, []).append(test)
+                tests.others.setdefault(predicate.term, []).append(test)
 
-    def _add_known(self, shape: Shape, constraint: Constraint, found: _Tests) -> None:
+    def _add_known(self, shape: Shape, constraint: Constraint, tests: _Tests) -> None:
         """Adds a constraint on rdf:type, or on a property that no node of the class has: the same for all nodes."""
         path, unknown = shape.path, self._unknown
         values = path.values(unknown, unknown.focus) if path else ()
         if next(constraint.failing(unknown, unknown.focus, values), self) is not self:
-            found.wholes.append(fails)
+            tests.wholes.append(fails)
 
-    def _add_order(self, shape: Shape, constraint: LessThan, one: Property | None, found: _Tests) -> None:
+    def _add_order(self, shape: Shape, constraint: LessThan, predicate: Property | None, tests: _Tests) -> None:
         other = self._properties.get(constraint.predicate.value)
-        if one is None or other is None:
+        if predicate is None or other is None:
             if shape.path == Predicate(TYPE) or constraint.predicate == TYPE:
-                found.wholes.append(self._asked(shape, constraint))
-        elif one.range == other.range in {"xsd:dateTime", "xsd:integer"}:
-            found.wholes.append(in_order(one.term, other.term, is_inclusive=constraint.is_inclusive))
+                tests.wholes.append(self._asked(shape, constraint))
+        elif predicate.range == other.range in {"xsd:dateTime", "xsd:integer"}:
+            tests.wholes.append(in_order(predicate.term, other.term, is_inclusive=constraint.is_inclusive))
         else:
-            found.wholes.append(self._asked(shape, constraint))
+            tests.wholes.append(self._asked(shape, constraint))
 
-    def _add_of_node(self, shape: Shape, constraint: Constraint, found: _Tests) -> None:
+    def _add_of_node(self, shape: Shape, constraint: Constraint, tests: _Tests) -> None:
         """Adds a constraint whose one value is the node itself."""
         if isinstance(constraint, OfProperty):
-            self.add(constraint.shape, found)
+            self.add(constraint.shape, tests)
         elif isinstance(constraint, Closed):
-            self._add_closed(constraint, found)
+            self._add_closed(constraint, tests)
         elif isinstance(constraint, Disjoint) and constraint.predicate.value in self._properties:
-            found.wholes.append(not_itself(self._properties[constraint.predicate.value].term, self._base))
+            tests.wholes.append(not_itself(self._properties[constraint.predicate.value].term, self._base))
         elif isinstance(constraint, Not | Of | All | AnyOf | Xone):
             test = logic(constraint, self.as_one)
             if not isinstance(test, bool):
-                found.wholes.append(test)
+                tests.wholes.append(test)
             elif not test:
-                found.wholes.append(fails)
+                tests.wholes.append(fails)
         elif constraint.component in {"sh:nodeKind", "sh:class", "sh:datatype"}:
-            self._add_itself(constraint, found)
+            self._add_itself(constraint, tests)
         else:
-            found.wholes.append(self._asked(shape, constraint))
+            tests.wholes.append(self._asked(shape, constraint))
 
-    def _add_itself(self, constraint: Constraint, found: _Tests) -> None:
+    def _add_itself(self, constraint: Constraint, tests: _Tests) -> None:
         """Adds a constraint on the kind or the classes of the node, which are the same for all nodes."""
         unknown = self._unknown
         if next(constraint.failing(unknown, unknown.focus, (unknown.focus,)), self) is not self:
-            found.wholes.append(fails)
+            tests.wholes.append(fails)
 
-    def _add_closed(self, constraint: Closed, found: _Tests) -> None:
-        for iri, one in self._properties.items():
+    def _add_closed(self, constraint: Closed, tests: _Tests) -> None:
+        for iri, predicate in self._properties.items():
             if NamedNode(iri) not in constraint.allowed:
-                found.each.setdefault(one.term, []).append(never)
+                tests.each.setdefault(predicate.term, []).append(never)
         if next(constraint.others(self._unknown, (self._unknown.focus,)), None):
-            found.wholes.append(fails)
+            tests.wholes.append(fails)
 
     def _asked(self, shape: Shape, constraint: Constraint) -> Whole:
         """The test for a constraint without a faster form: it is applied to the whole node."""

@@ -98,11 +98,11 @@ class NodeGraph:
 @lru_cache(maxsize=1_000)
 def _properties(of: NodeClass) -> dict[str, tuple[NamedNode, str]]:
     """By term: its predicate, and the range by which its values are written."""
-    return {one.term: (NamedNode(full(one.term)), _range(one)) for one in of.properties}
+    return {predicate.term: (NamedNode(full(predicate.term)), _range(predicate)) for predicate in of.properties}
 
 
-def _range(one: Property) -> str:
-    return one.range if one.is_literal else "IRI"
+def _range(predicate: Property) -> str:
+    return predicate.range if predicate.is_literal else "IRI"
 
 
 def validate(triples: Graph | Iterable[Triple | Quad], shapes: Shapes) -> list[Result]:
@@ -114,10 +114,10 @@ def validate(triples: Graph | Iterable[Triple | Quad], shapes: Shapes) -> list[R
     graph = triples if isinstance(triples, Graph) else Graph(triples)
     return in_order(
         [
-            in_words(found)
+            in_words(result)
             for shape in shapes.targeted
             for focus in focus_nodes(graph, shape.targets)
-            for found in shape.results(graph, focus)
+            for result in shape.results(graph, focus)
         ]
     )
 
@@ -134,19 +134,19 @@ def focus_nodes(graph: Graph, targets: Targets) -> dict[Term, None]:
     return found
 
 
-def in_words(found: Finding) -> Result:
+def in_words(finding: Finding) -> Result:
     """The result with all its parts as texts."""
-    shape, value, path = found.shape, found.value, found.path
+    shape, value, path = finding.shape, finding.value, finding.path
     return Result(
-        text(found.focus),
+        text(finding.focus),
         shape.name,
         None if path is None else path.text,
         None if value is None else text(value),
         shape.severity,
-        " ".join([one.value for one in shape.messages]) or _said(shape, found),
-        found.constraint.component_iri,
+        " ".join([message.value for message in shape.messages]) or _said(shape, finding),
+        finding.constraint.component_iri,
         Terms(
-            str(found.focus),
+            str(finding.focus),
             shape.name if shape.name.startswith("_:") else f"<{shape.name}>",
             None if path is None else path.turtle,
             None if value is None else str(value),
@@ -155,7 +155,7 @@ def in_words(found: Finding) -> Result:
     )
 
 
-def _said(shape: Shape, found: Finding) -> str:
+def _said(shape: Shape, finding: Finding) -> str:
     """The message for a shape that has no sh:message."""
     where = "" if shape.path is None else f" on {shape.path}"
-    return f"does not meet {found.constraint.component}{where}"
+    return f"does not meet {finding.constraint.component}{where}"

@@ -119,9 +119,9 @@ class _Look:
             self.ways.step(focus, constraint.predicate)
         elif isinstance(constraint, Closed):
             self._known(values, constraint.component)
-            for one in values:
-                for each in one.of.properties if isinstance(one, Kind) else ():
-                    self.ways.asks(one.of, each.term)  # type: ignore[union-attr]
+            for value in values:
+                for each in value.of.properties if isinstance(value, Kind) else ():
+                    self.ways.asks(value.of, each.term)  # type: ignore[union-attr]
         elif isinstance(constraint, OfClass) and constraint.class_.value not in classes_known_by_iri():
             self._known(values, f"sh:class {constraint.class_.value}")
         for inner in inner_shapes(constraint):
@@ -129,9 +129,9 @@ class _Look:
 
     @staticmethod
     def _known(values: Places, what: str) -> None:
-        for one in values:
-            if isinstance(one, Outside):
-                raise TooFarError(f"{what} of {a(one.name)}, {BEYOND}")
+        for value in values:
+            if isinstance(value, Outside):
+                raise TooFarError(f"{what} of {a(value.name)}, {BEYOND}")
 
 
 @cache
@@ -143,7 +143,7 @@ def _ontology() -> Graph:
 @cache
 def _classes() -> frozenset[str]:
     """Every class of the ontology, as a whole IRI. Graphs state no more about a class than its superclasses."""
-    known = frozenset(term.value for one in hierarchy() for term in (one.subject, one.object))  # type: ignore[union-attr]
+    known = frozenset(term.value for triple in hierarchy() for term in (triple.subject, triple.object))  # type: ignore[union-attr]
     return known.union(*(map(full, types_of(of)) for of in NODE_CLASSES))
 
 
@@ -153,7 +153,9 @@ class Surroundings(Graph):
     def __init__(self, nodes: Iterable[Node], base: str) -> None:
         self._base = base
         each = [NodeGraph(node, base) for node in nodes]
-        super().__init__(Triple(one.focus, *said) for one in each for said in one.about(one.focus))
+        super().__init__(
+            Triple(node_graph.focus, *said) for node_graph in each for said in node_graph.about(node_graph.focus)
+        )
 
     def objects(self, subject: Term, predicate: NamedNode) -> Collection[Term]:
         """The values of a property."""
@@ -211,21 +213,21 @@ class NeighbourhoodShapes:
         if not any(nodes for _, nodes in targeted):
             return []
         graph = Surroundings([*own, *others], base)
-        found = [
-            in_words(one)
+        results = [
+            in_words(result)
             for shape, nodes in targeted
             for focus in {NodeGraph(node, base).focus: None for node in nodes}
-            for one in shape.results(graph, focus)
+            for result in shape.results(graph, focus)
         ]
-        return in_order(found)
+        return in_order(results)
 
 
 def _is_target(shape: Shape, node: Node) -> bool:
     """Whether a shape targets the node."""
     targets = shape.targets
     said = {TYPE.value, *map(full, node.values)} if targets.subjects_of else ()
-    return any(one.value in superclasses(name) for one in targets.classes for name in node.types) or any(
-        one.value in said for one in targets.subjects_of
+    return any(node_class.value in superclasses(name) for node_class in targets.classes for name in node.types) or any(
+        subject.value in said for subject in targets.subjects_of
     )
 
 
@@ -271,24 +273,24 @@ class Checks:
 
     def _looked_at(self, node: Node, base: str, shapes: tuple[Shape, ...]) -> list[Result]:
         data = NodeGraph(node, base)
-        found = [
-            in_words(one)
+        results = [
+            in_words(result)
             for shape in shapes
             if any(map(data.is_a, shape.targets.classes)) or any(map(data.has, shape.targets.subjects_of))
-            for one in shape.results(data, data.focus)
+            for result in shape.results(data, data.focus)
         ]
         if not self._has_its_class(node, base):
             message = f"the node should be a {class_of(node.iri, base)} by its IRI"
             focus = NamedNode(whole(node.iri, base))
             terms = Terms(str(focus), f"<{WRONG_CLASS}>", None, str(focus), (str(Literal(message)),))
             component = component_of("sh:class")
-            found.append(Result(focus.value, WRONG_CLASS, None, focus.value, "Violation", message, component, terms))
-        return in_order(found)
+            results.append(Result(focus.value, WRONG_CLASS, None, focus.value, "Violation", message, component, terms))
+        return in_order(results)
 
     @staticmethod
     def _has_its_class(node: Node, base: str) -> bool:
-        said = class_of(node.iri, base)
-        return said in node.types or (said == "ah:Query" and "ah:UnrecordedQuery" in node.types)
+        text = class_of(node.iri, base)
+        return text in node.types or (text == "ah:Query" and "ah:UnrecordedQuery" in node.types)
 
 
 def _around(shapes: list[Shape]) -> tuple[NeighbourhoodShapes, tuple[str, ...]]:
@@ -304,4 +306,4 @@ def _around(shapes: list[Shape]) -> tuple[NeighbourhoodShapes, tuple[str, ...]]:
 
 def _may_target(shape: Shape, classes: frozenset[str]) -> bool:
     """Whether the shape targets nodes of these classes, or nodes that have a property."""
-    return bool(shape.targets.subjects_of) or any(one.value in classes for one in shape.targets.classes)
+    return bool(shape.targets.subjects_of) or any(node_class.value in classes for node_class in shape.targets.classes)

@@ -134,7 +134,7 @@ class Alternative(PropertyPath):
 
     @property
     def turtle(self) -> str:
-        return f"[ sh:alternativePath ( {' '.join([one.turtle for one in self.choices])} ) ]"
+        return f"[ sh:alternativePath ( {' '.join([choice.turtle for choice in self.choices])} ) ]"
 
 
 @dataclass(frozen=True)

@@ -82,15 +82,15 @@ class Quick:
             self._references[class_] = References(class_, self._base)
         return self._references[class_]
 
-    def test(self, constraint: OfEach, one: Property, unknown: NodeGraph) -> Test | None:
+    def test(self, constraint: OfEach, predicate: Property, unknown: NodeGraph) -> Test | None:
         """The test of each value of a property; None where all values pass. ``unknown``: a node of the class without
         values, which stands for all such nodes where a constraint reads values alone.
         """
         for kind, make in _MAKERS.items():
             if isinstance(constraint, kind):
-                test: Test | bool = make(self, constraint, one)
+                test: Test | bool = make(self, constraint, predicate)
                 return (None if test else never) if isinstance(test, bool) else test
-        range_, base = one.range if one.is_literal else "IRI", self._base
+        range_, base = predicate.range if predicate.is_literal else "IRI", self._base
         return lambda value: constraint.accepts(unknown, term_of(value, range_, base))
 
     def datatype(self, constraint: Datatype, one: Property) -> Test | bool:
@@ -150,9 +150,9 @@ _MAKERS: Final[dict[type[OfEach], Callable[[Quick, Any, Property], Test | bool]]
 }
 
 
-def to_values(constraint: Constraint, one: Property, unknown: NodeGraph, base: str) -> OfAll | None:
+def to_values(constraint: Constraint, predicate: Property, unknown: NodeGraph, base: str) -> OfAll | None:
     """The test of all values of a property together; None where all values always pass."""
-    range_ = one.range if one.is_literal else "IRI"
+    range_ = predicate.range if predicate.is_literal else "IRI"
     if isinstance(constraint, UniqueLang) or (isinstance(constraint, MinCount) and constraint.count <= 1):
         return None
     if isinstance(constraint, MinCount):

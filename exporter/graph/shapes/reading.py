@@ -64,22 +64,22 @@ class ShapesGraph:
         own = own_files() if own is None else list(own)
         for file in own:
             self._add(documents.triples(file), file)
-        known, given = set(self._files), {file.resolve() for file in own}
+        known, paths = set(self._files), {file.resolve() for file in own}
         for file in (file for folder in extra_dirs for file in files_of(folder)):
-            if file.resolve() not in given:
-                given.add(file.resolve())
+            if file.resolve() not in paths:
+                paths.add(file.resolve())
                 self._add(documents.triples(file), file, known)
         self.graph = Graph(self.triples)
 
     def _add(self, triples: Iterable[Triple], file: Path, known: set[Term] | None = None) -> None:
-        for one in triples:
-            subject = cast("Term", one.subject)  # typed wider by pyoxigraph, for RDF-star, which is not parsed here
+        for triple in triples:
+            subject = cast("Term", triple.subject)  # typed wider by pyoxigraph, for RDF-star, which is not parsed here
             if known and subject in known:
                 raise UsageError(
                     f"{file}: {text(subject)} is a shape of the exporter, which cannot be changed. "
                     "Give your shape another IRI"
                 )
-            self.triples.append(one)
+            self.triples.append(triple)
             self._files.setdefault(subject, file)
 
     def file_of(self, subject: Term) -> str:
@@ -95,7 +95,7 @@ class ShapesGraph:
         seen: set[Term] = set()
         while isinstance(subject, BlankNode) and subject not in seen:
             seen.add(subject)
-            subject = next((one.subject for one in self.triples if one.object == subject), subject)  # type: ignore[assignment]
+            subject = next((triple.subject for triple in self.triples if triple.object == subject), subject)  # type: ignore[assignment]
         return subject
 
     def values(self, subject: Term, name: str) -> list[Term]:
@@ -149,10 +149,10 @@ def files_of(folder: Path) -> list[Path]:
         return [folder]
     if not folder.is_dir():
         raise UsageError(f"{folder}: does not exist. Give a folder with your shapes in Turtle (*.ttl)")
-    found = sorted(file for file in folder.iterdir() if file.suffix in FORMATS and file.is_file())
-    if not found:
+    paths = sorted(file for file in folder.iterdir() if file.suffix in FORMATS and file.is_file())
+    if not paths:
         raise UsageError(f"{folder}: holds no shapes. Give a folder with your shapes in Turtle (*.ttl)")
-    return found
+    return paths
 
 
 _TARGETS: Final = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
@@ -228,18 +228,18 @@ class _Reader:
         self._check_known()
         marks = {sh(name) for name in (*PARAMETERS, *_TARGETS, "path")}
         kinds = {sh("NodeShape"), sh("PropertyShape"), sh("Shape")}
-        for one in self._source.triples:
-            if one.predicate in marks or (one.predicate == TYPE and one.object in kinds):
-                self._shape(one.subject)  # type: ignore[arg-type]
+        for triple in self._source.triples:
+            if triple.predicate in marks or (triple.predicate == TYPE and triple.object in kinds):
+                self._shape(triple.subject)  # type: ignore[arg-type]
         return list(self._shapes.values())
 
     def _check_known(self) -> None:
         """Raises where a term of SHACL is not supported, wherever it stands in the files."""
-        for one in self._source.triples:
-            name = one.predicate.value.removeprefix(SH)
-            if one.predicate.value.startswith(SH) and name not in _KNOWN:
+        for triple in self._source.triples:
+            name = triple.predicate.value.removeprefix(SH)
+            if triple.predicate.value.startswith(SH) and name not in _KNOWN:
                 more = "; `exporter validate --by pyshacl` checks it" if _is_allowed(self._source, name) else ""
-                raise self._source.refused(one.subject, f"sh:{name} is not compiled ({_PLACE}{more})")  # type: ignore[arg-type]
+                raise self._source.refused(triple.subject, f"sh:{name} is not compiled ({_PLACE}{more})")  # type: ignore[arg-type]
         for subject, kind in ((one.subject, one.object) for one in self._source.triples if one.predicate == TYPE):
             name = kind.value.removeprefix(SH) if isinstance(kind, NamedNode) else ""
             if isinstance(kind, NamedNode) and kind.value.startswith(SH) and name not in _CLASSES:
@@ -320,8 +320,8 @@ class _Reader:
 
 def messages_of(source: ShapesGraph, shape: Term) -> tuple[Literal, ...]:
     """The messages of a shape in the order of their texts and languages."""
-    found = [source.of_kind(shape, "message", one, Literal) for one in source.values(shape, "message")]
-    return tuple(sorted(found, key=lambda one: (one.value, one.language or "")))
+    literals = [source.of_kind(shape, "message", one, Literal) for one in source.values(shape, "message")]
+    return tuple(sorted(literals, key=lambda literal: (literal.value, literal.language or "")))
 
 
 def severity_of(iri: str) -> str:
@@ -332,7 +332,7 @@ def severity_of(iri: str) -> str:
 
 def _is_allowed(source: ShapesGraph, name: str) -> bool:
     """Whether the term is sh:sparql, and no query of the shapes uses what SHACL forbids (section 5.2.1)."""
-    queries = [text(one.object) for one in source.triples if one.predicate == sh("select")]  # type: ignore[arg-type]  # an object is a term
+    queries = [text(triple.object) for triple in source.triples if triple.predicate == sh("select")]  # type: ignore[arg-type]  # an object is a term
     return name == "sparql" and not any(_forbidden(_no_query.sub("", query)) for query in queries)
 
 
@@ -341,7 +341,7 @@ def _has_inverse_sequence(path: PropertyPath, *, is_inverse: bool = False) -> bo
     if isinstance(path, Sequence):
         return is_inverse or any(map(_has_inverse_sequence, path.steps))
     if isinstance(path, Alternative):
-        return any(_has_inverse_sequence(one, is_inverse=is_inverse) for one in path.choices)
+        return any(_has_inverse_sequence(choice, is_inverse=is_inverse) for choice in path.choices)
     if isinstance(path, Inverse):
         return _has_inverse_sequence(path.of, is_inverse=not is_inverse)
     return isinstance(path, Repeated) and _has_inverse_sequence(path.of, is_inverse=is_inverse)

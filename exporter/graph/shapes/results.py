@@ -52,14 +52,14 @@ class Result(NamedTuple):
 
 def in_order(results: Iterable[Result]) -> list[Result]:
     """The results in an order that depends on nothing but the results themselves."""
-    return sorted(results, key=lambda one: [(part is not None, part) for part in one[:-1]])
+    return sorted(results, key=lambda result: [(part is not None, part) for part in result[:-1]])
 
 
 def violations(results: Iterable[Result]) -> int:
     """How many results are violations: all but warnings and information. A graph with results of these two alone may
     be published, though in the words of SHACL (section 3.4) it conforms only where there are no results at all.
     """
-    return sum(one.severity not in ALLOWED for one in results)
+    return sum(result.severity not in ALLOWED for result in results)
 
 
 _REPORT: Final = "https://w3id.org/access-history/report"

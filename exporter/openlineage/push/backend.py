@@ -98,7 +98,7 @@ def client(connections: int, patience: float) -> Client:
     configured or the settings are invalid.
     """
     secrets = Secrets.of({}, os.environ)
-    with _aside() as said:
+    with _aside() as texts:
         try:
             made = OpenLineageClient()
         except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
@@ -108,7 +108,7 @@ def client(connections: int, patience: float) -> Client:
     if isinstance(made.transport, NoopTransport):
         raise UsageError(_DISABLED)
     if not raw.get("type") and not os.environ.get("OPENLINEAGE_URL"):
-        raise UsageError(_HOW + "".join(f". {secrets.hide(line)}" for line in said))
+        raise UsageError(_HOW + "".join(f". {secrets.hide(line)}" for line in texts))
     leaves = list(_leaves(made.transport, raw))
     if any(isinstance(transport, NoopTransport) for transport, _ in leaves):
         raise UsageError(_DISABLED)
@@ -156,13 +156,13 @@ def _backend(transport: Transport, raw: Json, connections: int, patience: float)
     else:
         sender, where = TransportSender(transport, secrets), _described(transport, raw)
     name = secrets.hide(f"{transport.kind or type(transport).__name__} {where}".strip())
-    found = (profile for part, profile in _OF_ADDRESS.items() if part in f"{where}/")
-    return Backend(name, _folder(name), sender, secrets, _PROFILES.get(str(transport.kind)) or next(found, None))
+    texts = (profile for part, profile in _OF_ADDRESS.items() if part in f"{where}/")
+    return Backend(name, _folder(name), sender, secrets, _PROFILES.get(str(transport.kind)) or next(texts, None))
 
 
 def _check_scheme(address: str) -> None:
-    scheme, found, _ = address.partition("://")
-    if not found or scheme.lower() not in {"http", "https"}:
+    scheme, text, _ = address.partition("://")
+    if not text or scheme.lower() not in {"http", "https"}:
         raise UsageError(
             f"the OpenLineage client's settings cannot be used: the address is {without_secrets(address)}. {_SCHEMES}"
         )
@@ -189,12 +189,12 @@ def _aside() -> Iterator[list[str]]:
     """Keeps the client's log, and its changes to the environment, from being shown: both can hold secrets. Yields the
     errors in the settings, which the client only writes to its log.
     """
-    said: list[str] = []
+    texts: list[str] = []
 
     class _Listener(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if record.levelno >= logging.ERROR:
-                said.append(record.getMessage())
+                texts.append(record.getMessage())
 
     log, listener, before = logging.getLogger("openlineage"), _Listener(), dict(os.environ)
     was, log.propagate = log.propagate, False
@@ -202,7 +202,7 @@ def _aside() -> Iterator[list[str]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield said
+            yield texts
     finally:
         log.removeHandler(listener)
         log.propagate = was

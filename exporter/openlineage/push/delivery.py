@@ -292,14 +292,16 @@ class Delivery:
 
     def _accept(self, kinds: list[Kind]) -> None:
         """The backend works, so the suspected events of these kinds are at fault themselves."""
-        guilty = [one for one in self._suspects if _kind_of(one) in kinds]
-        self._suspects = [one for one in self._suspects if one not in guilty]
-        for one in guilty:
-            self._set_aside(one)
+        guilty = [suspect for suspect in self._suspects if _kind_of(suspect) in kinds]
+        self._suspects = [suspect for suspect in self._suspects if suspect not in guilty]
+        for sent in guilty:
+            self._set_aside(sent)
 
     def _look(self) -> None:
         """Stops the push if the backend is at fault."""
-        silent = max(sum(_kind_of(one) is kind for one in self._suspects) for kind in (Kind.SILENT, Kind.FORBIDDEN))
+        silent = max(
+            sum(_kind_of(suspect) is kind for suspect in self._suspects) for kind in (Kind.SILENT, Kind.FORBIDDEN)
+        )
         is_long = time.monotonic() - self._good > PATIENCE and not self._pace.is_paused()
         if self._suspects and (silent >= MOST_UNANSWERED or len(self._suspects) >= MOST_SUSPECTS or is_long):
             self._stop(_text_of(self._suspects[-1]))

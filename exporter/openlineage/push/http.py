@@ -63,9 +63,9 @@ class Secrets:
     def of(cls, settings: Any, environ: Mapping[str, str]) -> Secrets:
         """The values that may be secret in the settings (nested dicts and lists) and in OPENLINEAGE variables."""
         told = {name: value for name, value in environ.items() if name.startswith("OPENLINEAGE")}
-        found = set(_below(settings, secret=False)) | set(_below(told, secret=False))
-        spelled = {one for value in found for one in _spellings(value)}
-        return cls(tuple(sorted((one for one in spelled if len(one) >= _SHORTEST), key=len, reverse=True)))
+        texts = set(_below(settings, secret=False)) | set(_below(told, secret=False))
+        spelled = {spelling for value in texts for spelling in _spellings(value)}
+        return cls(tuple(sorted((text for text in spelled if len(text) >= _SHORTEST), key=len, reverse=True)))
 
     def hide(self, text: str) -> str:
         """The text with ``***`` in the place of secrets."""
@@ -103,8 +103,8 @@ def _of_address(value: str) -> Iterable[str]:
         return ()
     try:
         parts = urlsplit(value)
-        told = [one for one in (parts.password, parts.username) if one]
-        return [*told, *(one for _, one in parse_qsl(parts.query))]
+        texts = [text for text in (parts.password, parts.username) if text]
+        return [*texts, *(text for _, text in parse_qsl(parts.query))]
     except ValueError:
         return ()
 
@@ -191,11 +191,11 @@ def seconds(retry_after: str | None, now: datetime | None = None) -> float | Non
     """The seconds to wait by a Retry-After header (RFC 9110, 10.2.3: seconds or a date); None if it is invalid."""
     if not retry_after:
         return None
-    given = retry_after.strip()
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", given):
-        return float(given)
+    text = retry_after.strip()
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", text):
+        return float(text)
     try:
-        date = parsedate_to_datetime(given)
+        date = parsedate_to_datetime(text)
     except ValueError:
         return None
     date = date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -125,7 +125,7 @@ def _row(event: Json) -> Json:
 def _shape(inputs: list[Json], outputs: list[Json]) -> str:
     """A fingerprint of a run's lineage: its datasets, and the facets of its outputs."""
     read = [(one["namespace"], one["name"]) for one in inputs]
-    written = [(one["namespace"], one["name"], _told_of(one.get("facets") or {})) for one in outputs]
+    written = [(output["namespace"], output["name"], _told_of(output.get("facets") or {})) for output in outputs]
     text = json.dumps([read, written], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -315,7 +315,7 @@ class Index:
         """How many runs that are still to be sent have another job than when the backend got them before. ``places``:
         the ledger's.
         """
-        self._db.executemany("INSERT OR IGNORE INTO places VALUES (?)", ((one,) for one in places))
+        self._db.executemany("INSERT OR IGNORE INTO places VALUES (?)", ((place,) for place in places))
         (count,) = self._db.execute(MOVED).fetchone()
         return int(count)
 
@@ -354,8 +354,8 @@ class Index:
 
     def count(self) -> int:
         """The number of chosen events."""
-        told = "SELECT count(*) FROM events e LEFT JOIN runs r ON r.run = e.run WHERE coalesce(r.chosen, 1)"
-        return int(self._db.execute(told).fetchone()[0])
+        text = "SELECT count(*) FROM events e LEFT JOIN runs r ON r.run = e.run WHERE coalesce(r.chosen, 1)"
+        return int(self._db.execute(text).fetchone()[0])
 
     # --- reading --------------------------------------------------------------------------------------------------
 

@@ -83,12 +83,12 @@ class Order:
             last = self._last.get(thing)
             if last is None:
                 continue
-            last.readers = [one for one in last.readers if one is not turn]
+            last.readers = [reader for reader in last.readers if reader is not turn]
             last.writer = None if last.writer is turn else last.writer
             if last.writer is None and not last.readers:
                 del self._last[thing]
-        for one in turn.holds:
-            one.waits -= 1
+        for hold in turn.holds:
+            hold.waits -= 1
         return [one for one in turn.holds if one.waits == 0]
 
 
@@ -100,8 +100,8 @@ def turn_of(event: Json) -> Turn:
     job, parent = event["job"], event["run"].get("facets", {}).get("parent", {})
     writes = {("run", event["run"]["runId"]), ("job", job["namespace"], job["name"]), *_named(event, "outputs")}
     relatives = [one for one in (parent, parent.get("root")) if one]
-    runs = {("run", one["run"]["runId"]) for one in relatives}
-    jobs = {("job", one["job"]["namespace"], one["job"]["name"]) for one in relatives}
+    runs = {("run", relative["run"]["runId"]) for relative in relatives}
+    jobs = {("job", relative["job"]["namespace"], relative["job"]["name"]) for relative in relatives}
     return Turn(frozenset({*runs, *jobs, *_named(event, "inputs")} - writes), frozenset(writes))
 
 
@@ -146,13 +146,13 @@ def overtaken(db: sqlite3.Connection, events: Iterable[QueuedEvent]) -> list[str
 
 def _rows(events: Iterable[QueuedEvent]) -> Iterator[tuple[int, str, str, bool, bool]]:
     """One row for each dataset of each event."""
-    for told in events:
-        event = json.loads(told.line)
+    for queued_event in events:
+        event = json.loads(queued_event.line)
         written = [*(event.get("outputs") or []), *([event["dataset"]] if "dataset" in event else [])]
         for side, writes in ((event.get("inputs") or [], False), (written, True)):
             for one in side:
                 thing = json.dumps([one["namespace"], one["name"]])
-                yield told.place, told.mark, thing, writes, told.is_sent
+                yield queued_event.place, queued_event.mark, thing, writes, queued_event.is_sent
 
 
 FIRST_WAIT: Final = 0.5

@@ -107,14 +107,14 @@ def problems(event: Json, line: bytes, rules: Profile) -> list[str]:
     """Why the backend would refuse an event, apart from its size; empty where it would not."""
     if not rules.looks_inside:
         return []
-    found = list(dict.fromkeys(_of_names(event, rules)))
+    texts = list(dict.fromkeys(_of_names(event, rules)))
     if rules.refuses_nul and _NUL.search(line):
-        found.append("a name or text holds the character NUL")
+        texts.append("a name or text holds the character NUL")
     if rules.unique_keys and (twice := _twice(line)):
-        found.append(f"an object has the key {twice!r} twice")
+        texts.append(f"an object has the key {twice!r} twice")
     if rules.sources_are_inputs and (source := _unlisted(event)):
-        found.append(f"{source} is the source of a column but no input")
-    return found
+        texts.append(f"{source} is the source of a column but no input")
+    return texts
 
 
 def _of_names(event: Json, rules: Profile) -> Iterator[str]:
@@ -146,15 +146,15 @@ def _columns(thing: Json) -> Iterator[str]:
 
 
 def _twice(line: bytes) -> str | None:
-    found: list[str] = []
+    texts: list[str] = []
 
     def look(pairs: list[tuple[str, Any]]) -> None:
         keys = [key for key, _ in pairs]
         if len(set(keys)) < len(keys):
-            found.append(next(key for key in keys if keys.count(key) > 1))
+            texts.append(next(key for key in keys if keys.count(key) > 1))
 
     json.loads(line, object_pairs_hook=look)
-    return found[0] if found else None
+    return texts[0] if texts else None
 
 
 def _unlisted(event: Json) -> str | None:

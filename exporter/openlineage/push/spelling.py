@@ -72,10 +72,10 @@ def _of_sources(facet: Json, key: str, kept: set[tuple[str, str]]) -> Json:
     """A facet of sources by column, with the sources in these datasets only."""
 
     def own(sources: list[Json]) -> list[Json]:
-        return [one for one in sources if (one.get("namespace"), one.get("name")) in kept]
+        return [source for source in sources if (source.get("namespace"), source.get("name")) in kept]
 
     fields = {column: {**told, key: own(told[key])} for column, told in (facet.get("fields") or {}).items()}
-    narrowed = {**facet, "fields": {column: told for column, told in fields.items() if told[key]}}
+    narrowed = {**facet, "fields": {column: field for column, field in fields.items() if field[key]}}
     for name in ("inputs", "dataset"):
         if name in facet:
             narrowed[name] = own(facet[name])
@@ -144,8 +144,8 @@ def dataset_name(name: str) -> str:
 @lru_cache(maxsize=10_000)
 def unfit(namespace: str, name: str) -> str | None:
     """Why DataHub can make no URN of a dataset, or only that of another dataset; None where it can."""
-    if found := _in_urn(name):
-        return f"its name has {found[0]!r}, which separates the parts of a URN"
+    if match := _in_urn(name):
+        return f"its name has {match[0]!r}, which separates the parts of a URN"
     if "://" in namespace or "://" in name:
         illegal = _LEGAL.sub("", name) or name[name.find("#") + 1 :].partition("#")[1]
         if illegal:
@@ -199,7 +199,9 @@ class Spelling:
         """The datasets of an event, as exported, that the backend cannot hold, each with the reason."""
         if not (self.urns or self.plain):
             return {}
-        return {(one["namespace"], one["name"]): why for one in datasets(event) if (why := self._unfit(one))}
+        return {
+            (dataset["namespace"], dataset["name"]): why for dataset in datasets(event) if (why := self._unfit(dataset))
+        }
 
     def _unfit(self, one: Json) -> str | None:
         if self.urns:
@@ -208,11 +210,11 @@ class Spelling:
 
     def unfit_columns(self, event: Json) -> Iterator[str]:
         """The columns in the event's datasets that the backend cannot hold, each with the reason."""
-        for one in datasets(event) if self.plain else ():
-            schema = (one.get("facets") or {}).get("schema") or {}
+        for dataset in datasets(event) if self.plain else ():
+            schema = (dataset.get("facets") or {}).get("schema") or {}
             for column in schema.get("fields") or ():
                 if not self._holds(column["name"]):
-                    yield f"the column {column['name']!r} of {one['name']}: {_BREAKS}"
+                    yield f"the column {column['name']!r} of {dataset['name']}: {_BREAKS}"
 
     def _holds(self, name: str) -> bool:
         return not (self.plain and _control(name))
@@ -259,11 +261,11 @@ class Spelling:
     def _facet(self, namespace: str, name: str, facet: Json) -> Json:
         if name == "schema":
             fields = [one for one in facet.get("fields") or [] if self._holds(one["name"])]
-            columns = {self._column(namespace, one["name"]): one for one in reversed(fields)}
+            columns = {self._column(namespace, field["name"]): field for field in reversed(fields)}
             return {**facet, "fields": [{**columns[column], "name": column} for column in reversed(columns)]}
         if name == "tags":
             tags = [one for one in facet.get("tags") or [] if self._holds(one.get("field") or "")]
-            return {**facet, "tags": [self._tag(namespace, one) for one in tags]}
+            return {**facet, "tags": [self._tag(namespace, tag) for tag in tags]}
         if name in {"columnLineage", "lineage"}:
             return self._lineage(namespace, facet)
         if name == "lifecycleStateChange" and "previousIdentifier" in facet:
@@ -287,14 +289,14 @@ class Spelling:
     def _fields(self, namespace: str, fields: Json) -> Iterator[tuple[str, Json]]:
         """Columns with their sources. Two columns that have the same name in this spelling get the sources of both."""
         merged: dict[str, Json] = {}
-        for column, told in fields.items():
+        for column, field in fields.items():
             name = self._column(namespace, column)
-            own = {key: self._references(told[key]) for key in ("inputFields", "inputs") if key in told}
-            if not self._holds(column) or (told.get("inputFields") and not own["inputFields"]):
+            own = {key: self._references(field[key]) for key in ("inputFields", "inputs") if key in field}
+            if not self._holds(column) or (field.get("inputFields") and not own["inputFields"]):
                 continue
             if name in merged:
                 own = {key: [*merged[name].get(key, []), *sources] for key, sources in own.items()}
-            merged[name] = {**told, **own}
+            merged[name] = {**field, **own}
         yield from merged.items()
 
     def _references(self, each: list[Json]) -> list[Json]:
@@ -304,10 +306,10 @@ class Spelling:
 def _names(event: Json) -> Iterator[str]:
     """The names in an event that a backend shows."""
     yield (event.get("job") or {}).get("name", "")
-    for one in datasets(event):
-        yield one["namespace"]
-        yield one["name"]
-        facets = one.get("facets") or {}
+    for dataset in datasets(event):
+        yield dataset["namespace"]
+        yield dataset["name"]
+        facets = dataset.get("facets") or {}
         yield (facets.get("lifecycleStateChange") or {}).get("previousIdentifier", {}).get("name", "")
         yield from (column["name"] for column in (facets.get("schema") or {}).get("fields") or ())
         for column, told in ((facets.get("columnLineage") or {}).get("fields") or {}).items():
@@ -315,8 +317,8 @@ def _names(event: Json) -> Iterator[str]:
             yield from (f"{source.get('name')}{source.get('field')}" for source in told.get("inputFields") or ())
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
 AS_EXPORTED: Final = Spelling()

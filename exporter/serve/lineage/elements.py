@@ -40,9 +40,9 @@ class Address:
     opened: frozenset[Opened] = frozenset()
     chosen: LineageNode | None = None
 
-    def toggled(self, one: Opened) -> Address:
-        """The address with ``one`` opened if it was closed, or closed if it was open."""
-        return replace(self, opened=self.opened ^ {one})
+    def toggled(self, opened: Opened) -> Address:
+        """The address with ``opened`` opened if it was closed, or closed if it was open."""
+        return replace(self, opened=self.opened ^ {opened})
 
     def of(self, place: LineageNode, site: Site) -> Address:
         """The address with another place as the focus."""
@@ -69,7 +69,8 @@ def fields(address: Address, site: Site) -> list[tuple[str, str]]:
     told = [("id", address.path), ("name", address.name), ("column", address.column)]
     told.append(("day", address.day.isoformat() if address.day else ""))
     told += [
-        ("open", "|".join((one.way, *_parts(one.place, site), _quoted(one.group)))) for one in sorted(address.opened)
+        ("open", "|".join((opened.way, *_parts(opened.place, site), _quoted(opened.group))))
+        for opened in sorted(address.opened)
     ]
     if address.chosen is not None:
         told.append(("look", "|".join(_parts(address.chosen, site))))
@@ -235,13 +236,13 @@ def details(site: Site, lineage: Lineage, picture: Picture, asked: Address) -> A
         links.append(html.A("Lineage from here", href=href(asked.of(place, site), site)))
     if place.column:
         links.append(html.A("Lineage of the whole object", href=href(asked.of(place._replace(column=""), site), site)))
-    parts = [html.H2(title(lineage, place)), html.Ul([html.Li(one) for one in links], className="on-page")]
+    parts = [html.H2(title(lineage, place)), html.Ul([html.Li(link) for link in links], className="on-page")]
     return [*parts, *([] if place.column else _columns(site, place, asked))]
 
 
 def tables(site: Site, lineage: Lineage, picture: Picture, asked: Address) -> Any:
     """The boxes and the edges of the picture as tables."""
-    boxes = [_cells(site, lineage, seen, asked) for seen in sorted(picture.spots.values(), key=lambda one: one.layer)]
+    boxes = [_cells(site, lineage, seen, asked) for seen in sorted(picture.spots.values(), key=lambda seen: seen.layer)]
     lines = [
         [title(lineage, line.source), title(lineage, line.target),
          _HOW[line.flow.evidence] or f"{line.flow.queries:,}", time(line.flow.first), time(line.flow.last)]
@@ -276,16 +277,18 @@ def _step(site: Site, seen: Seen, asked: Address) -> Any:
     if isinstance(seen.spot, Group):
         if seen.spot.rest:
             return None
-        one = Opened(seen.spot.way, seen.spot.of, seen.spot.schema)
-        return dcc.Link("Show them", href=href(asked.toggled(one), site))
+        opened = Opened(seen.spot.way, seen.spot.of, seen.spot.schema)
+        return dcc.Link("Show them", href=href(asked.toggled(opened), site))
     if seen.way is None:
         return None
-    one = Opened(seen.way, seen.spot)
+    opened = Opened(seen.way, seen.spot)
     of = "sources" if seen.way == "up" else "targets"
     chosen = replace(asked, chosen=seen.spot)
-    if one in asked.opened:
-        return dcc.Link(f"Hide its {of}", href=href(chosen.toggled(one), site))
-    return dcc.Link(f"Show its {of} (+{seen.hidden:,})", href=href(chosen.toggled(one), site)) if seen.hidden else None
+    if opened in asked.opened:
+        return dcc.Link(f"Hide its {of}", href=href(chosen.toggled(opened), site))
+    return (
+        dcc.Link(f"Show its {of} (+{seen.hidden:,})", href=href(chosen.toggled(opened), site)) if seen.hidden else None
+    )
 
 
 def _columns(site: Site, place: LineageNode, asked: Address) -> list[Any]:
@@ -309,6 +312,6 @@ def _cell(content: Any) -> Any:
 
 
 def _table(label: str, heads: list[str], rows: list[list[Any]]) -> Any:
-    head = html.Thead(html.Tr([html.Th(one, scope="col") for one in heads]))
+    head = html.Thead(html.Tr([html.Th(head, scope="col") for head in heads]))
     body = html.Tbody([html.Tr([_cell(cell) for cell in row]) for row in rows])
     return html.Div(html.Table([head, body]), className="scroll", role="region", tabIndex="0", **{"aria-label": label})

@@ -148,7 +148,7 @@ def _tapped(site: Site, find: Find, node: str, asked: Address) -> Address:
         return asked
     found = find(thing, asked.column, asked.day)
     drawn = picture(found, asked.opened)
-    seen = next((one for spot, one in drawn.spots.items() if address.token(spot, site) == node), None)
+    seen = next((seen for spot, seen in drawn.spots.items() if address.token(spot, site) == node), None)
     if seen is None:
         return asked
     if not isinstance(seen.spot, tuple):

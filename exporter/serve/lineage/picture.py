@@ -330,9 +330,9 @@ def _link(lineage: Lineage, opened: AbstractSet[Opened], made: Picture, seen: Se
     if isinstance(seen.spot, Group):
         return
     for way in _WAYS:
-        for one, flow in lineage.neighbours(way, seen.spot).items():
-            if one in made.spots:
-                made.join(seen.spot, one, flow, way)
+        for lineage_node, flow in lineage.neighbours(way, seen.spot).items():
+            if lineage_node in made.spots:
+                made.join(seen.spot, lineage_node, flow, way)
             elif way == seen.way and Opened(seen.way, seen.spot) not in opened:
                 seen.hidden += 1
 
@@ -341,13 +341,13 @@ def _shown(
     lineage: Lineage, opened: AbstractSet[Opened], place: LineageNode, neighbours: Mapping[LineageNode, Flow], way: Way
 ) -> Iterator[Spot]:
     """The neighbours of an opened place, one by one or in groups."""
-    ordered = sorted(neighbours, key=lambda one: (lineage.named[one].name, one))
+    ordered = sorted(neighbours, key=lambda node: (lineage.named[node].name, node))
     if len(ordered) <= MOST_SINGLE:
         yield from ordered
         return
     schemas: dict[str, list[LineageNode]] = defaultdict(list)
-    for one in ordered:
-        schemas[schema(lineage.named[one].name)].append(one)
+    for lineage_node in ordered:
+        schemas[schema(lineage.named[lineage_node].name)].append(lineage_node)
     for name, members in schemas.items():
         if len(members) == 1 or Opened(way, place, name) in opened:
             yield from members[:MOST_OF_GROUP]
@@ -360,7 +360,7 @@ def _shown(
 def _size(lineage: Lineage, neighbours: Mapping[LineageNode, Flow], spot: Spot) -> int:
     if isinstance(spot, LineageNode):
         return 1
-    members = sum(1 for one in neighbours if schema(lineage.named[one].name) == spot.schema)
+    members = sum(1 for neighbour in neighbours if schema(lineage.named[neighbour].name) == spot.schema)
     return members - MOST_OF_GROUP if spot.rest else members
 
 
