@@ -6,10 +6,10 @@ The rounds of an export: which steps receive which messages, in which order. The
 
 ::
 
-    records ─ read ─▶ tell ─ profiles ─▶ gather ─▶ settle ─▶ answer ─ answers ─▶ write ─▶ texts
-                       ├──── mentions in the order of time ────▲                    ▲
-                       ├──── parents ─▶ name their jobs for their children ─────────┤
-                       └──── facts ─────────────────────────────────────────────────┘
+    records ─ read ─▶ extract ─ profiles ─▶ merge_profiles ─▶ resolve_datasets ─▶ answer ─ answers ─▶ write ─▶ texts
+                         ├──── uses in the order of time ───────────────────────────▲                   ▲
+                         ├──── parents ─▶ name_jobs for their children ─────────────────────────────────┤
+                         └──── facts ───────────────────────────────────────────────────────────────────┘
 
 If a user's shapes need the surroundings of objects, nodes are sent once more to the objects that they belong to.
 Queries with nodes that the shapes refuse are quarantined: the rounds are repeated without them until none is refused.
