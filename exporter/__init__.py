@@ -1,5 +1,26 @@
-"""Export Snowflake ACCESS_HISTORY to OpenLineage events and a PROV graph, validated before it is published."""
+"""Export Snowflake ACCESS_HISTORY to OpenLineage events and a PROV graph, validated before it is published.
+
+For scripts: :func:`export`, :class:`Graph`, :func:`push` (docs/python.md), and the errors.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exporter.api import Graph, export, push
+    from exporter.errors import ExporterError, RefusedError, UsageError
+
+__all__ = ["ExporterError", "Graph", "RefusedError", "UsageError", "export", "push"]
 
 __version__ = "0.1.0"
 MODEL = "0.5.0"  # of the graph: ontology/access-history.ttl, owl:versionInfo
 VERSIONS = f"{__version__} (model {MODEL})"
+
+
+def __getattr__(name: str) -> Any:
+    """The names for scripts are imported when they are used: most modules import the version alone."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("exporter.errors" if name.endswith("Error") else "exporter.api"), name)

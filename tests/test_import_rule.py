@@ -34,7 +34,7 @@ LAYERS: Final = (
     {"publish", "ask", "engines"},
     {"fetch", "openlineage.push"},
     {"serve"},
-    {"cli"},
+    {"api", "cli"},
     {"__main__"},
 )
 """Modules and packages below exporter; each may import its own layer and those before it."""

@@ -14,13 +14,15 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
 from exporter.system.terminal import in_json, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import pyarrow as pa
 
 Row = tuple[str | None, ...]
 
@@ -34,6 +36,22 @@ class Answer:
     columns: tuple[str, ...]
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
+
+    def dicts(self) -> list[dict[str, str | None]]:
+        """The rows, each as column -> text."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def arrow(self) -> pa.Table:
+        """The answer as an Arrow table; all columns are texts. Its notes are not in it."""
+        import pyarrow as pa  # noqa: PLC0415 - the commands do not need it for an answer
+
+        cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
+        arrays = [pa.array(column, pa.string()) for column in cells]
+        return pa.Table.from_arrays(arrays, names=list(self.columns))
+
+    def pandas(self) -> Any:
+        """The answer as a ``DataFrame`` of pandas; None where nothing is bound."""
+        return self.arrow().to_pandas()
 
 
 def render(answer: Answer, fmt: str) -> str:

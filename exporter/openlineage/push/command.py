@@ -165,29 +165,53 @@ _MOST_UNFIT: Final = 10_000
 """The most datasets that are counted."""
 
 
+@dataclass(frozen=True)
+class Pushed:
+    """What a push did. ``counts``: of the events, over all backends. ``backends``: for each, what ``push/summary.json``
+    says of it. ``interrupted``: by Ctrl-C.
+    """
+
+    counts: Counts
+    backends: list[dict[str, Any]]
+    interrupted: bool
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every event was delivered, now or by an earlier push."""
+        has_problem = any(backend["problem"] for backend in self.backends)
+        return not (self.interrupted or self.counts.left or self.counts.set_aside or has_problem)
+
+
 def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
     """Sends the events, prints the report, and returns the exit code: 3 where some were not delivered, 130 after
-    Ctrl-C.
+    Ctrl-C. Raises as :func:`deliver`.
+    """
+    pushed = deliver(folder, choices)
+    print(json.dumps(asdict(pushed.counts)) if as_json else summary(pushed.counts, pushed.backends, folder))
+    if pushed.interrupted:
+        say(f"interrupted; {_ON_RECORD}")
+        return 130
+    return 0 if pushed.is_complete else 3
+
+
+def deliver(folder: Path, choices: Choices) -> Pushed:
+    """Sends the events of an export to all backends that are configured.
 
     Raises UsageError where the folder has no events, no backend is configured, or another push is running, and
     ExporterError for a fault of the program; what was delivered before is recorded.
     """
     require_events(folder)
     settings = client(choices.concurrency, choices.patience)
-    total, told, interrupted = Counts(), [], False
+    total, backends, interrupted = Counts(), list[dict[str, Any]](), False
     for backend in settings.backends:
         one = _Push(folder, choices, settings, backend)
         interrupted = one.run()
-        told.append(one.told())
+        backends.append(one.told())
         for name, count in asdict(one.counts).items():
             setattr(total, name, getattr(total, name) + count)
         if interrupted:
             break
-    print(json.dumps(asdict(total)) if as_json else summary(total, told, folder))
-    if interrupted:
-        say(f"interrupted; {_ON_RECORD}")
-        return 130
-    return 3 if total.left or total.set_aside or any(one["problem"] for one in told) else 0
+    return Pushed(total, backends, interrupted)
 
 
 class _Push:

@@ -1,0 +1,140 @@
+"""The exporter from Python: what the commands ``export``, ``query`` and ``push`` do, as functions of the package.
+
+>>> from tempfile import TemporaryDirectory
+>>> from exporter import Graph, export
+>>> rows, folder = "examples/02-read-view/access_history.json", TemporaryDirectory()
+>>> report = export(rows, f"{folder.name}/out", account="MYORG-ACCOUNT1", engine="local")
+>>> report.rows_in, report.exported, report.quarantined
+(1, 1, 0)
+>>> with Graph(f"{folder.name}/out") as graph:
+...     graph.ask("who-accessed", object_id=11).dicts()
+...     graph.sparql("PREFIX ah: <https://w3id.org/access-history#> ASK { ?query a ah:Query }").rows
+[{'user_name': 'ANALYST'}]
+[('true',)]
+>>> folder.cleanup()
+
+Every error is an :class:`exporter.errors.ExporterError`: a :class:`~exporter.errors.UsageError` for settings, input,
+questions and addresses that cannot be used, else a fault of the program or of its environment.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from pyoxigraph import Store
+
+from exporter.ask import questions
+from exporter.ask.missing import left_out
+from exporter.ask.parameters import refuse
+from exporter.ask.stores import fresh
+from exporter.cli import configuration
+from exporter.errors import UsageError
+from exporter.graph.store import load
+from exporter.settings import Settings
+from exporter.system.terminal import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from exporter.ask.answers import Answer
+    from exporter.openlineage.push.command import Pushed
+    from exporter.publish.report import Report
+
+_OTHERS: Final = ("pseudonyms", "since", "until")
+_APART: Final = ("inputs", "out", "openlineage", "privacy")
+SETTINGS: Final = (*(field.name for field in fields(Settings) if field.name not in _APART), *_OTHERS)
+"""The names of the settings that :func:`export` takes, those of the command's options (docs/interface.md)."""
+
+
+def export(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    config: str | os.PathLike[str] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+    **settings: Any,
+) -> Report:
+    """Rows to a published folder, as ``exporter export``. Returns the report; ``report.violations`` and
+    ``report.quarantined`` say what was refused.
+
+    ``inputs``: files, folders, globs, or a table of Spark. ``out``: the folder to write, a path or a URI. ``config``: a
+    file of settings in TOML. ``warn``: receives warnings, one line each. ``settings``: any of :data:`SETTINGS`, with
+    priority over the environment and the file; None means not given.
+
+    Raises UsageError for settings and input that cannot be used, ExporterError for faults. An error leaves ``out``
+    unchanged.
+    """
+    from exporter.engines.export import export as run  # noqa: PLC0415 - a script that only asks a graph needs no Spark
+
+    unknown = settings.keys() - set(SETTINGS)
+    if unknown:
+        raise UsageError(f"{', '.join(sorted(unknown))}: no such setting; there are {', '.join(sorted(SETTINGS))}")
+    several = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
+    given = {**settings, "inputs": tuple(os.fspath(path) for path in several), "out": os.fspath(out)}
+    chosen = configuration.load(given, None if config is None else Path(config))
+    return run(chosen, Progress(), warn)
+
+
+def push(folder: str | os.PathLike[str], *, config: str | os.PathLike[str] | None = None, **choices: Any) -> Pushed:
+    """Sends the events of an export to the backends that OpenLineage's client is configured for, as ``exporter push``.
+    Returns the counts; ``is_complete`` says whether everything was delivered.
+
+    ``choices``: ``runs``, ``profile``, ``letter_case``, ``concurrency``, ``rate`` (events a second), ``patience``
+    (seconds). ``config``: a file of settings, of which the table ``[push]`` is read. Raises UsageError where the folder
+    has no events or no backend is configured.
+    """
+    from exporter.openlineage.push.command import deliver  # noqa: PLC0415 - only who pushes needs a client
+
+    return deliver(Path(folder), configuration.load_push(choices, None if config is None else Path(config)))
+
+
+class Graph:
+    """The graph of an export, or of a folder or file of Turtle, to be asked any number of times.
+
+    It is loaded once, into memory or from the store beside the export, and stays as it was when it was opened, also if
+    an export replaces it meanwhile. Close it, or use it as a context. Raises UsageError where there is no graph.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = Path(folder)
+        self._stack = ExitStack()
+        stored = self._stack.enter_context(fresh(self._folder))
+        self.store: Store = load(self._folder) if stored is None else Store.read_only(str(stored))
+        """The store of pyoxigraph, for what SPARQL alone cannot do."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the store; a closed graph cannot be asked."""
+        del self.store
+        self._stack.close()
+
+    def ask(self, question: str | os.PathLike[str], **parameters: Any) -> Answer:
+        """The answer of a shipped question (docs/questions.md), or of the question in a ``.rq`` file. ``parameters``: a
+        text, a number, or several of them. ``answer.notes`` say what the answer may lack, and why it is empty.
+        """
+        found = questions.find(os.fspath(question))
+        given = {name: _texts(value) for name, value in parameters.items() if value is not None}
+        refuse(found.query, found.name)
+        questions.check_all(found, given)
+        answer = questions.ask(self.store, found, given)
+        return replace(answer, notes=[*answer.notes, *left_out(self._folder)])
+
+    def sparql(self, query: str) -> Answer:
+        """The answer of a SPARQL query of any form: of SELECT the rows, of ASK ``true`` or ``false``, of CONSTRUCT and
+        DESCRIBE the triples, each cell as text. UsageError says where the query is wrong. SERVICE is refused.
+        """
+        refuse(query, "the query")
+        return questions.select(self.store, query, "the query")
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list | tuple | set | frozenset) else [str(value)]
