@@ -14,12 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import Literal, NamedNode, QuerySolutions
 
-from exporter.ask import names as looking
-from exporter.ask import notes as by_day
-from exporter.ask import notes as short_queries
-from exporter.ask import notes as views
 from exporter.ask import unrecorded
-from exporter.ask.names import Known
+from exporter.ask.names import Known, without_ids
+from exporter.ask.notes import UPWARD, behind, notes_by_day, notes_on_short_queries, notes_on_views
 from exporter.ask.parameters import instant, values_of
 from exporter.graph.terms import full
 from exporter.model.identifiers import match_name
@@ -39,6 +36,9 @@ if TYPE_CHECKING:
 
     Asks = Callable[[Given, int], Answer]
 
+_COLUMN_OF: Final = NamedNode(full("ah:columnOf"))
+_COLUMN_NAME: Final = NamedNode(full("ah:columnName"))
+_RENAMED_FROM: Final = NamedNode(full("ah:renamedFrom"))
 _READS: Final = frozenset(
     {
         *("changes", "column-readers", "columns-accessed", "downstream-users", "joins", "unmasked-copies"),
@@ -144,14 +144,15 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
     about = {*things, *values_of(given, "object")} if question.path.parent != queries_dir() else set(things)
     notes = [*_outside(store, question, given)]
     if question.path.parent == queries_dir():
-        notes += by_day.notes_by_day(store, name, given, things)
-        notes += short_queries.notes_on_short_queries(store, name, given)
+        notes += notes_by_day(store, name, given, things)
+        notes += notes_on_short_queries(store, name, given)
         notes += unrecorded.notes(store, name, given)
-        notes += looking.without_ids(store, given, answer, things)
-        notes += views.notes_on_views(store, name, given, answer, things)
+        notes += without_ids(store, given, answer, things)
+        notes += notes_on_views(store, name, given, answer, things)
     elif not name.startswith("page-"):
         return notes
     notes += unrecorded.of_containers(store, name, given, answer, about)
+    notes += _of_former_columns(store, name, given, things)
     if not answer.rows:
         notes += _emptied(store, name, given, things)
         notes += _by_id(store, question, given, things, ask)
@@ -160,6 +161,28 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
     notes += _shared(store, name, about)
     notes += _truncated(store, name, given)
     return list(dict.fromkeys(notes))
+
+
+def _of_former_columns(store: Store, name: str, given: Given, things: Collection[str]) -> Iterator[str]:
+    """Reads count under the name that the column had then: the other names of a renamed column."""
+    if name != "column-readers":
+        return
+    wanted = set(map(match_name, values_of(given, "column_name")))
+    for thing in sorted(things):
+        for quad in store.quads_for_pattern(None, _COLUMN_OF, NamedNode(thing)):
+            for renamed in store.quads_for_pattern(quad.subject, _RENAMED_FROM, None):
+                new, former = _column_name(store, renamed.subject), _column_name(store, renamed.object)
+                if new and former and wanted & {match_name(new), match_name(former)}:
+                    other = former if match_name(new) in wanted else new
+                    yield (
+                        f"The column {former} was renamed to {new}, and reads count under the name of their time. "
+                        f"Ask for column_name={other}, too."
+                    )
+
+
+def _column_name(store: Store, column: Any) -> str | None:
+    names = store.quads_for_pattern(column, _COLUMN_NAME, None)
+    return next((quad.object.value for quad in names if isinstance(quad.object, Literal)), None)
 
 
 def left_out(graph: Path) -> list[str]:
@@ -178,9 +201,10 @@ def left_out(graph: Path) -> list[str]:
             what = " and ".join(texts)
             notes.append(f"The settings of this export leave out rows or objects: {what}. Answers lack them.")
     if isinstance(report.get("quarantined"), int) and report["quarantined"]:
+        rows = report["quarantined"]
         notes.append(
-            f"{report['quarantined']:,} rows of the last run are in quarantine; answers lack them "
-            "(exporter quarantine lists them)."
+            f"{'1 row' if rows == 1 else f'{rows:,} rows'} of the last run {'is' if rows == 1 else 'are'} in "
+            f"quarantine; answers lack {'it' if rows == 1 else 'them'} (exporter quarantine shows why)."
         )
     return notes
 
@@ -307,7 +331,7 @@ def _of_kind(store: Store, question: str, thing: str) -> Iterator[str]:
     elif kind in _NO_DATA and question in _DATA - {"lineage-as-of", "root-cause"}:
         yield (
             f"{name} is a {kind.lower()}: it holds no data of its own. "
-            f"{views.behind(store, thing) or _UNKNOWN_BEHIND}, too."
+            f"{behind(store, thing) or _UNKNOWN_BEHIND}, too."
             + (_READ_ITSELF if question == "sensitive-data-movement" and kind in _DATA_OF_OTHERS else "")
         )
     elif kind in _AROUND and question in _READS | _DATA:
@@ -318,7 +342,7 @@ def _of_kind(store: Store, question: str, thing: str) -> Iterator[str]:
 
 def _emptied(store: Store, question: str, given: Given, things: Collection[str]) -> Iterator[str]:
     """For an empty answer about what an object held at a time: the last statement before that took its data away."""
-    times = [instant("at", value) for value in values_of(given, "at")] if question in views.UPWARD else []
+    times = [instant("at", value) for value in values_of(given, "at")] if question in UPWARD else []
     for thing in sorted(things) if times else ():
         answer = store.query(_EMPTIED.replace("@thing@", str(NamedNode(thing))))
         done = sorted(

@@ -106,6 +106,10 @@ class Known:
             domain, ident = self._text(thing, "ah:domain"), self._text(thing, "ah:objectId")
             yield Turn(since, thing.value, domain or "Object", ident, text, self._text(named, "ah:validUntil"))
 
+    def is_location(self, url: str) -> bool:
+        """Whether the graph has this location outside of Snowflake."""
+        return bool(self._subjects("ah:locationUrl", Literal(url.strip('"'))))
+
     def of_id(self, ident: str) -> list[Turn]:
         """The objects with the id, each once, under its latest name."""
         found = []
@@ -326,6 +330,12 @@ def _look_up_objects(
 
 def _of_name(known: Known, name: str, kinds: list[str], idents: list[str], looked: Looked) -> list[Turn]:
     turns = known.turns(name)
+    if not turns and known.is_location(name):
+        looked.notes.append(
+            f"{name} is a location outside of Snowflake, which has no name to ask for. Ask for the tables and stages "
+            "that it was loaded to or unloaded from; its page in exporter serve has the queries that read and wrote it."
+        )
+        return []
     if not turns:
         looked.notes.append(_none("object", name, known.every("ah:nameText")))
         return []

@@ -194,3 +194,34 @@ def test_an_empty_answer_has_the_period_of_the_record(out: Path, capsys: pytest.
     assert said in capsys.readouterr().err
     assert cli.main(["query", "who-accessed", "--graph", str(out), "--param", "object_name=D.S.A"]) == 0
     assert said not in capsys.readouterr().err
+
+
+def test_a_location_outside_of_snowflake_is_told_as_one(tmp_path: Path) -> None:
+    """It is in answers, so it must not be said that it is not in the graph."""
+    put = {
+        "direct_objects_accessed": [{"location": "file:///tmp/x.csv"}],
+        "objects_modified": [{"objectDomain": "Stage", "objectId": 3, "objectName": "D.S.ST"}],
+    }
+    graph = exported([put], tmp_path)
+    told = notes(graph, "who-accessed", object_name="file:///tmp/x.csv")
+    assert "file:///tmp/x.csv is a location outside of Snowflake" in told
+    assert "There is no object" not in told
+
+
+@pytest.mark.parametrize(("asked", "other"), [("F", "E"), ("E", "F")])
+def test_the_other_name_of_a_renamed_column_is_told(asked: str, other: str, tmp_path: Path) -> None:
+    renamed = {"E": {"subOperationType": {"value": "ALTER"}, "objectName": {"value": "F"}}}
+    graph = exported([read(table(1, "A", "E")), set_on(table(1, "A"), columns=renamed)], tmp_path)
+    told = notes(graph, "column-readers", object_name="D.S.A", column_name=asked)
+    assert "The column E was renamed to F" in told
+    assert f"Ask for column_name={other}, too." in told
+
+
+def exported(few: list[Json], folder: Path) -> Store:
+    """The graph of these rows, one a day."""
+    named = [
+        {"query_id": f"q{day}", "query_start_time": f"2026-03-{day:02}T06:00:00.000Z", "user_name": "ANA", **row}
+        for day, row in enumerate(few, 1)
+    ]
+    assert exports.export([exports.ndjson(named, folder / "few.ndjson")], folder / "few", "--outputs", "graph") == 0
+    return load(folder / "few" / "graph")
