@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _INSIDE: Final[dict[str, tuple[tuple[Any, str], ...]]] = {
     "rows": ((extract, "read_line"),),
     "facts": ((carried.QueryRecord, "facts"), (write, "read_told")),
-    "mentions": ((extract, "said"), (extract, "add")),
+    "mentions": ((extract, "uses_in_time"), (extract, "add")),
     "answers": ((write, "_together"),),
     "nodes": ((write, "statement_nodes"), (write, "run_nodes")),
     "checks": ((NodeWriter, "checked"),),

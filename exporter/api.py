@@ -5,11 +5,11 @@
 >>> rows, folder = "examples/02-read-view/access_history.json", TemporaryDirectory()
 >>> report = export(rows, f"{folder.name}/out", account="MYORG-ACCOUNT1", engine="local")
 >>> report.rows_in, report.exported, report.quarantined
-(1, 1, 0)
+(2, 2, 0)
 >>> with Graph(f"{folder.name}/out") as graph:
-...     graph.ask("who-accessed", object_id=11).dicts()
+...     graph.ask("user-history", user_name="ANALYST").columns
 ...     graph.sparql("PREFIX ah: <https://w3id.org/access-history#> ASK { ?query a ah:Query }").rows
-[{'user_name': 'ANALYST'}]
+('user_name', 'query_id', 'query_start_time', 'direct_objects', 'base_objects')
 [('true',)]
 >>> folder.cleanup()
 
@@ -35,7 +35,7 @@ from exporter.cli import configuration
 from exporter.errors import UsageError
 from exporter.graph.store import load
 from exporter.settings import Settings
-from exporter.system.terminal import Progress
+from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -307,10 +307,10 @@ def test_the_steps_are_those_of_the_engine(lines: list[str]) -> None:
     told = [name for name in names if name[0] not in "&*_"]
     assert told == [
         "read",
-        "tell",
-        "gather",
+        "extract",
+        "merge_profiles",
         "resolve_names",
-        "settle",
+        "resolve_datasets",
         "answer",
         "name_jobs",
         "write",

@@ -77,9 +77,15 @@ def _run(argv: Sequence[str] | None) -> int:
 def _fault(error: Exception, left: str) -> int:
     if os.environ.get("EXPORTER_DEBUG"):
         raise error
-    from exporter.cli import messages
+    try:
+        from exporter.cli import messages
 
-    print(f"exporter: {messages.fault(error, left)}", file=sys.stderr)
+        text: str | None = messages.fault(error, left)
+    except (MemoryError, ImportError):  # what makes the message needs memory, too
+        text = faults.words(
+            MemoryError(), f"{left}, and existing output is unchanged" if left else "there is no result"
+        )
+    print(f"exporter: {text}", file=sys.stderr)
     return 4
 
 

@@ -119,7 +119,7 @@ def add(commands: Any) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from exporter.cli import configuration, messages
     from exporter.engines.export import export
-    from exporter.system.terminal import Progress
+    from exporter.system.progress import Progress
 
     given = {
         name: getattr(arguments, name)

@@ -56,7 +56,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from exporter.cli.messages import warn
     from exporter.fetch import run, snowflake
     from exporter.fetch import run as told
-    from exporter.system.terminal import Progress
+    from exporter.system.progress import Progress
 
     wanted = _wanted(arguments)
     if arguments.dry_run:

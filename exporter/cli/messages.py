@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter import settings as account
-from exporter.input.formats import is_remote
 from exporter.system import faults
 from exporter.system.terminal import message, visible
 
@@ -47,7 +45,9 @@ def fault(error: Exception, left: str) -> str:
 
 def advice(settings: Settings) -> list[str]:
     """Warnings about settings that are allowed but seldom intended."""
-    of_account = account.advice(settings.account)
+    from exporter.settings import advice as of_settings
+
+    of_account = of_settings(settings.account)
     return [*settings.privacy.advice, *([of_account] if of_account else [])]
 
 
@@ -178,6 +178,8 @@ def _minute(time: str) -> str:
 
 def _next(settings: Settings) -> list[str]:
     """What to do next, with commands on separate lines that can be pasted."""
+    from exporter.input.formats import is_remote
+
     if is_remote(settings.out):
         return ["To query, validate or push it, copy it to a folder on this machine."]
     if "graph" in settings.outputs and settings.graph_format != ("nquads",):

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from exporter.pipeline.messages import Message
     from exporter.publish.report import Report
     from exporter.settings import Settings
-    from exporter.system.terminal import Progress
+    from exporter.system.progress import Progress
 
 LOCAL: Final = "local"
 _LITTLE: Final = 64 << 20

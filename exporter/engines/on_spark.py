@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
     from exporter.publish.earlier import ExportInput
     from exporter.publish.publication import Publication
-    from exporter.system.terminal import Progress
+    from exporter.system.progress import Progress
 
     Batches = Iterator[pa.RecordBatch]
 

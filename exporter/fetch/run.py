@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from exporter.fetch.snowflake import View
     from exporter.fetch.state import FetchState
-    from exporter.system.terminal import Progress
+    from exporter.system.progress import Progress
 
 OVERLAP: Final = 3
 YEAR: Final = 365

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 TRUNCATED: Final = "TRUNCATED"
 SENTINEL: Final = [{"objectDomain": TRUNCATED, "objectId": -1, "objectName": TRUNCATED}]
 """A column that Snowflake replaced as a whole (view, "Truncated records")."""
-_CUT: Final = [dict.fromkeys(("columnName", "objectName", "policyName", "joinType"), TRUNCATED)]
-"""A truncated list inside a column: one element, named ``TRUNCATED`` by whichever name field the list's type has."""
+_NAMES: Final = ("columnName", "objectName", "policyName", "joinType")
+"""A truncated list inside a column becomes one element, named ``TRUNCATED`` by those of these fields that it has."""
 _MOST_BRACKETS: Final = 200
 """Raw JSON with more brackets may be nested deeper than a decoder allows, so it is kept as text."""
 
@@ -127,7 +127,7 @@ def _fitted(value: Value, kind: Kind) -> Any:
     if isinstance(kind, ListKind) and isinstance(value, Elements):
         return [_fitted(one, kind.of) for one in value]
     if isinstance(kind, ListKind) and isinstance(kind.of, ObjectKind) and value == TRUNCATED:
-        return _CUT
+        return [{name: TRUNCATED for name in _NAMES if name in kind.of.fields}]
     raise MisfitError
 
 

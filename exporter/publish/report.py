@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from exporter.publish.earlier import Earlier
     from exporter.publish.publication import Publication
     from exporter.settings import Settings
-    from exporter.system.terminal import Progress
+    from exporter.system.progress import Progress
 
 EXPORT_FILE = "export.ttl"
 """Describes the graph. It is not in ``graph/``, whose content depends only on the rows and not on the time."""

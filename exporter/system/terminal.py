@@ -1,29 +1,22 @@
-"""A terminal: what is safe to show on it, and progress.
+"""What is safe to show on a terminal.
 
 Make text safe for terminals: characters that move the cursor, or colour, hide or reverse text, are shown as escapes.
 
 Names in rows can contain escape sequences. So everything that the commands print passes through this module
 (:func:`guarded`, in ``cli.py``), to a terminal or to a file, which may be shown on a terminal later.
-
-Progress: the running stages, shown only on a terminal, and the seconds of each stage.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
-import time
-from contextlib import contextmanager, suppress
-from threading import Lock, Thread
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark import StatusTracker
-    from pyspark.sql import SparkSession
 
 _INVISIBLE: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls except tab and line feed
@@ -106,125 +99,3 @@ def guarded() -> Iterator[None]:
 def bare(stream: TextIO) -> TextIO:
     """The stream without its guard: for progress, which moves the cursor, and for output that a program reads."""
     return stream.bare if isinstance(stream, _Guarded) else stream
-
-
-_WORDS = {
-    "session": "starting Spark",
-    "names": "finding user names",
-    "export": "exporting",
-    "read": "reading rows",
-    "answer": "ordering what happened to each object",
-    "write": "validating and writing",
-    "surround": "validating what belongs to each object",
-}
-
-
-_EVERY = 0.5  # seconds
-_DESCRIPTION: Final = "spark.job.description"
-"""The name of a job in Spark's web pages and event log."""
-
-
-class Progress:
-    """``seconds``: by stage, summed over its runs. While several stages run, the time is divided equally among them, so
-    that the sum never exceeds the total. ``stream``: if it is a terminal, it shows the running stages, the number of
-    finished Spark tasks, and counts. Spark's web pages show the stages as the names of jobs.
-    """
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = stream or bare(sys.stderr)
-        self.seconds: dict[str, float] = {}
-        self.begun = time.monotonic()
-        self._running: list[str] = []
-        self._counts: dict[str, int] = {}
-        self._tracker: StatusTracker | None = None
-        self._context: Any = None
-        self._lock = Lock()
-        self._looked = self.begun
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Measure a stage and show that it runs."""
-        with self._lock:
-            self._share()
-            self._running.append(name)
-            self.seconds.setdefault(name, 0.0)
-            self._show()
-        try:
-            with self._described(_WORDS.get(name, name)):
-                yield
-        finally:
-            with self._lock:
-                self._share()
-                self._running.remove(name)
-                self._show()
-
-    def _share(self) -> None:
-        """Divide the time since the last call among the stages that run."""
-        now = time.monotonic()
-        for name in self._running:
-            self.seconds[name] += (now - self._looked) / len(self._running)
-        self._looked = now
-
-    def counted(self, what: str, number: int) -> None:
-        """Show a count from now on; a later call with the same name replaces it."""
-        with self._lock:
-            self._counts[what] = number
-            self._show()
-
-    def watch(self, spark: SparkSession) -> None:
-        """Show the finished tasks of this session twice a second, only on a terminal."""
-        self._context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
-        if self.stream.isatty() and self._context is not None:
-            self._tracker = self._context.statusTracker()
-            Thread(target=self._show_on, name="progress", daemon=True).start()
-
-    @contextmanager
-    def _described(self, doing: str) -> Iterator[None]:
-        context = self._context
-        if context is None:
-            yield
-            return
-        before = context.getLocalProperty(_DESCRIPTION)
-        context.setJobDescription(doing)
-        try:
-            yield
-        finally:
-            with suppress(Exception):  # the JVM may have ended, which the run itself reports
-                context.setLocalProperty(_DESCRIPTION, before)
-
-    def total(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.begun
-
-    def _show_on(self) -> None:
-        while self._tracker is not None:
-            time.sleep(_EVERY)
-            with self._lock:
-                self._show()
-
-    def _show(self) -> None:
-        if self.stream.isatty():
-            text = self._text()[: shutil.get_terminal_size().columns - 1]  # a second line could not be overwritten
-            self.stream.write(f"\r\x1b[K{text}")
-            self.stream.flush()
-
-    def _text(self) -> str:
-        if not self._running:
-            return ""
-        doing = ", ".join(dict.fromkeys(_WORDS.get(name, name) for name in self._running))
-        counts = [f"{number:,} {what}" for what, number in self._counts.items()]
-        return f"{self.total():6.1f} s  {doing} … {', '.join([*self._tasks(), *counts])}".rstrip()
-
-    def _tasks(self) -> list[str]:
-        if self._tracker is None:
-            return []
-        try:
-            stages = [self._tracker.getStageInfo(number) for number in self._tracker.getActiveStageIds()]
-        except Exception:  # noqa: BLE001 - if the engine fails, the run itself reports it
-            self._tracker = None
-            return []
-        done, all_ = (
-            sum(stage.numCompletedTasks for stage in stages if stage),
-            sum(stage.numTasks for stage in stages if stage),
-        )
-        return [f"{done:,} of {all_:,} tasks"] if all_ else []

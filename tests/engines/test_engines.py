@@ -376,7 +376,7 @@ def test_a_small_input_on_spark_is_the_local_export_to_the_byte(
 ) -> None:
     """And needs nobody else's rows: nothing is exchanged between partitions."""
     plans: list[str] = []
-    stored = on_spark.SparkEngine.stored
+    stored = on_spark.SparkEngine.write_texts
 
     def noted(engine: Any, messages: Sequence[Any], name: str) -> Any:
         plans.extend(str(one._jdf.queryExecution().executedPlan().toString()) for one in messages)

@@ -12,7 +12,7 @@ from exporter.errors import UsageError
 from exporter.input import find
 from exporter.input.find import Inputs
 from exporter.settings import Settings
-from exporter.system.terminal import Progress
+from exporter.system.progress import Progress
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_partition_has_whole_homes_in_the_order_of_receiver_key_and_order(
 
     came = spark.createDataFrame([tuple(one) for one in told], SCHEMA)
     parts: dict[str, list[list[str]]] = defaultdict(list)
-    made = SparkEngine(spark, tmp_path.as_uri(), 3).met([came], noted, ExportJob("A-B", "snowflake://A-B/"))
+    made = SparkEngine(spark, tmp_path.as_uri(), 3).shuffle([came], noted, ExportJob("A-B", "snowflake://A-B/"))
     for row in sorted(made.collect(), key=lambda one: bytes(one["order"])):
         parts[row["key"]].append(json.loads(row["body"]))
 

@@ -19,7 +19,7 @@ from exporter.fetch import snowflake as views
 from exporter.fetch.run import Fetched, Period, Wanted, fetch
 from exporter.fetch.snowflake import ACCESS_HISTORY, AGGREGATE, QUERY_HISTORY
 from exporter.fetch.state import FetchState, RowsSource
-from exporter.system.terminal import Progress
+from exporter.system.progress import Progress
 from tests import exports
 from tests.aggregates import calls, thing
 from tests.fetch.snow import Snow, history, month

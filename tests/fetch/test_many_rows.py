@@ -15,7 +15,7 @@ from exporter.fetch.run import Period, Wanted, fetch
 from exporter.input import files, find
 from exporter.input.reading import read_line
 from exporter.input.row import Row
-from exporter.system.terminal import Progress
+from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,10 @@ from pyoxigraph import RdfFormat, parse
 from rdflib import RDF, SH, BNode, Graph
 from rdflib.collection import Collection
 
-from exporter.cli.validate import ENGINES, check
 from exporter.errors import UsageError
 from exporter.graph.shapes.by_pyshacl import graph_of
 from exporter.graph.shapes.results import shacl_report
+from exporter.graph.validate import ENGINES, check
 from tests.ask.jena import java
 from tests.graph.any_shapes import PREFIXES
 from tests.graph.shape_graphs import source

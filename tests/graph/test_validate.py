@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter.cli.validate import ENGINES, check, validate
 from exporter.errors import UsageError
+from exporter.graph.validate import ENGINES, check, validate
 from tests.graph.any_shapes import PREFIXES
 from tests.graph.shape_graphs import AHS, BASE, ROOT, VALID
 

@@ -13,7 +13,7 @@ from exporter.ask.answers import Answer, render
 from exporter.cli import main, messages, query
 from exporter.openlineage.push.command import say
 from exporter.system import terminal as printable
-from exporter.system.terminal import Progress
+from exporter.system.progress import Progress
 from tests import exports
 from tests.input.bad_rows import GOOD
 

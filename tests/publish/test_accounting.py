@@ -12,7 +12,7 @@ from exporter.engines import export as pipeline
 from exporter.errors import ExporterError
 from exporter.publish.report import Report, check_account
 from exporter.settings import Settings
-from exporter.system.terminal import Progress
+from exporter.system.progress import Progress
 from tests import exports
 from tests.input.bad_rows import GOOD
 

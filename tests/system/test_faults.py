@@ -139,7 +139,7 @@ def test_a_fault_of_the_program_has_no_such_advice(error: Exception) -> None:
     assert faults.words(error, "so far") is None
 
 
-WATCHED = "import os, signal, sys\nfrom exporter import watch\nwith watch.ends_told():\n    "
+WATCHED = "import os, signal, sys\nfrom exporter.system import faults\nwith faults.report_when_killed():\n    "
 
 
 @pytest.mark.parametrize(

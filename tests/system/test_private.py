@@ -135,8 +135,8 @@ def test_a_store_that_others_own_is_no_obstacle(tmp_path: Path, monkeypatch: pyt
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("exporter.graph.ask.stores.private.folder", refused)
-    monkeypatch.setattr("exporter.graph.ask.stores.private.opened", refused)
+    monkeypatch.setattr("exporter.ask.stores.private.folder", refused)
+    monkeypatch.setattr("exporter.ask.stores.private.opened", refused)
     assert main(["query", "user-history", "--graph", str(tmp_path / "out")]) == 0
 
 

@@ -12,8 +12,8 @@ import pytest
 from exporter.engines import session
 from exporter.engines.export import export
 from exporter.settings import Settings
-from exporter.system import terminal as module
-from exporter.system.terminal import Progress
+from exporter.system import progress as module
+from exporter.system.progress import Progress
 from tests import exports
 
 if TYPE_CHECKING:

@@ -1,0 +1,72 @@
+"""Validation of any Turtle, by pySHACL or by the compiled shapes, with the same results."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import UsageError
+from exporter.graph.shapes.classes import hierarchy
+from exporter.graph.shapes.model import Documents, Graph
+from exporter.graph.shapes.on_graph import validate as by_compiled
+from exporter.graph.shapes.reading import ShapesGraph, compiled
+from exporter.graph.shapes.results import Result, violations
+from exporter.graph.store import graph_files
+from exporter.system.folders import steady
+from exporter.system.terminal import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+ENGINES = ("pyshacl", "compiled")
+_SHOWN: Final = ("focus", "shape", "path", "value", "severity", "message")
+
+
+def validate(
+    path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = (), as_json: bool = False
+) -> tuple[bool, str]:
+    """Whether no result is a violation, and the results as text or as JSON. Both say whether the graph conforms in the
+    words of SHACL (section 3.4): it has no results at all, not even warnings.
+
+    ``by``: one of :data:`ENGINES`; ``shapes_dirs``: folders of shapes in addition to the project's own. Raises
+    UsageError where the path has no graph, a file does not parse, or a shape uses a feature that the engine does not
+    support.
+    """
+    results = check(path, by=by, shapes_dirs=shapes_dirs)
+    return not violations(results), _as_json(results) if as_json else _as_text(results)
+
+
+def check(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) -> list[Result]:
+    """All validation results of the graph, in order; arguments and errors as in :func:`validate`."""
+    triples = steady(path, lambda: list(Documents().all_triples(graph_files(path))))
+    if not triples:
+        raise UsageError(f"{path}: holds no triples, so there is nothing to validate")
+    triples.extend(hierarchy())
+    source = ShapesGraph(shapes_dirs)
+    if by == "compiled":
+        return by_compiled(Graph(triples), compiled(source))
+    from exporter.graph.shapes.by_pyshacl import validate as by_pyshacl  # noqa: PLC0415 - long to load
+
+    return by_pyshacl(triples, source)
+
+
+def _as_json(results: list[Result]) -> str:
+    told = [{name: getattr(result, name) for name in _SHOWN} for result in results]
+    return json.dumps({"conforms": not results, "violations": violations(results), "results": told}, indent=1)
+
+
+def _as_text(results: list[Result]) -> str:
+    """The results as text, grouped by node."""
+    lines = [f"Conforms: {not results}"]
+    if results:
+        lines.append(f"Results: {len(results)}, of which violations: {violations(results)}")
+    for focus, found in groupby(results, key=lambda one: one.focus):
+        lines += ["", focus]
+        for result in found:
+            lines.append(f"  {result.severity}: {result.message}")
+            lines.append(f"    shape {result.shape}")
+            lines += [f"    path {result.path}"] * (result.path is not None)
+            lines += [f"    value {result.value or '(empty)'}"] * (result.value is not None)
+    return "\n".join(map(visible, lines))
