@@ -89,7 +89,7 @@ class HadoopFiles:
             return False
         try:
             stream = self._files.create(self._path(path), False)
-        except Exception:
+        except Exception:  # any exception of Java, raised again unless somebody else made the file meanwhile
             if self.exists(path):
                 return False
             raise
