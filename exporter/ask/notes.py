@@ -440,7 +440,7 @@ def _unknown_streams(store: Store, given: Given, found: Answer, things: Collecti
 
 def _text(store: Store, thing: str, term: str) -> str | None:
     quads = store.quads_for_pattern(NamedNode(thing), NamedNode(full(term)), None)
-    return min((str(quad.object.value) for quad in quads), default=None)  # type: ignore[union-attr]  # a literal
+    return min((quad.object.value for quad in quads if isinstance(quad.object, Literal)), default=None)
 
 
 def _name(store: Store, thing: str) -> str:

@@ -200,7 +200,5 @@ def _tidy(place: Place, say: Callable[[str], None]) -> None:
         return
     out = Path(place.beside(place.name))
     if stores.beside(out).is_dir():
-        from exporter.ask import stores as disk  # noqa: PLC0415 - needed only if exporter serve made a store
-
         with suppress(KeyboardInterrupt):  # DIR is published; what is not removed now is removed by the next run
-            disk.tidy(out, say)
+            stores.tidy(out, say)

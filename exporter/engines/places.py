@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from exporter.errors import UsageError
 from exporter.input.formats import is_remote, local
 from exporter.publish import manifest
-from exporter.system import folders as locks
-from exporter.system import folders as swap
-from exporter.system import private
+from exporter.system import folders, private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,9 +117,9 @@ class LocalPlace:
         if self._out.exists() and not os.access(self._out, os.W_OK):
             why = errno.EROFS if os.statvfs(self._out).f_flag & os.ST_RDONLY else errno.EACCES
             raise UsageError(f"{self.shown}: cannot be written: {os.strerror(why)}; nothing was changed")
-        with locks.held(self._out.with_name(f".{self.name}.lock"), self.shown):
-            swap.mend(self._out)
-            for left in swap.left_behind(self._out):
+        with folders.held(self._out.with_name(f".{self.name}.lock"), self.shown):
+            folders.mend(self._out)
+            for left in folders.left_behind(self._out):
                 self.delete(str(left))
             yield
 
@@ -219,18 +217,18 @@ class LocalPlace:
         if (new / manifest.DELIVERIES).is_dir():
             private.set_mode(new / manifest.DELIVERIES, private.FOLDER)
         manifest.sync(new)
-        swap.put(new, self._out)
+        folders.put(new, self._out)
 
 
 def _remove_files(folder: Path, stay: set[str]) -> None:
     """Remove the files in a folder except some, and the folders that are empty then. What cannot be removed stays."""
-    for above, folders, names in os.walk(folder, topdown=False):
+    for above, inner, names in os.walk(folder, topdown=False):
         for name in names:
             path = Path(above, name)
             if path.relative_to(folder).as_posix() not in stay:
                 with suppress(OSError):
                     path.unlink()
-        for path in (*(Path(above, name) for name in folders), Path(above)):
+        for path in (*(Path(above, name) for name in inner), Path(above)):
             with suppress(OSError):
                 path.rmdir()
 

@@ -16,8 +16,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from exporter.graph.shapes import constraints as together
-from exporter.graph.shapes import constraints as values
+from exporter.graph.shapes import constraints
 from exporter.graph.shapes.classes import readable, superclasses
 from exporter.graph.shapes.constraints import (
     All,
@@ -85,31 +84,31 @@ class Parameters:
         return value is not None and self._source.truth(self._subject, name, value)
 
     def min_count(self, name: str, value: Term) -> Iterator[Constraint]:
-        yield together.MinCount(self._number(name, value))
+        yield constraints.MinCount(self._number(name, value))
 
     def max_count(self, name: str, value: Term) -> Iterator[Constraint]:
-        yield together.MaxCount(self._number(name, value))
+        yield constraints.MaxCount(self._number(name, value))
 
     def class_(self, name: str, value: Term) -> Iterator[Constraint]:
-        yield values.OfClass(self._iri(name, value))
+        yield constraints.OfClass(self._iri(name, value))
 
     def datatype(self, name: str, value: Term) -> Iterator[Constraint]:
         datatype = self._iri(name, value)
         if datatype.value in {f"{RDFS}Literal", f"{RDFS}Datatype"}:
             raise self._refused(f"sh:datatype {datatype.value} is not compiled. For any literal write sh:nodeKind")
-        yield values.Datatype(datatype)
+        yield constraints.Datatype(datatype)
 
     def node_kind(self, name: str, value: Term) -> Iterator[Constraint]:
         kind = self._iri(name, value).value.removeprefix(SH)
-        if kind not in values.NODE_KINDS:
-            raise self._refused(f"sh:nodeKind {value} is none of {', '.join(values.NODE_KINDS)}")
-        yield values.NodeKind(kind)
+        if kind not in constraints.NODE_KINDS:
+            raise self._refused(f"sh:nodeKind {value} is none of {', '.join(constraints.NODE_KINDS)}")
+        yield constraints.NodeKind(kind)
 
     def length(self, name: str, value: Term) -> Iterator[Constraint]:
-        yield values.Length(f"sh:{name}", self._number(name, value))
+        yield constraints.Length(f"sh:{name}", self._number(name, value))
 
     def bound(self, name: str, value: Term) -> Iterator[Constraint]:
-        yield values.Bound(f"sh:{name}", self._source.of_kind(self._subject, name, value, Literal))
+        yield constraints.Bound(f"sh:{name}", self._source.of_kind(self._subject, name, value, Literal))
 
     def pattern(self, name: str, value: Term) -> Iterator[Constraint]:
         pattern = self._source.of_kind(self._subject, name, value, Literal).value
@@ -118,7 +117,7 @@ class Parameters:
         if set(flags) - set("im"):
             raise self._refused(f'sh:flags "{flags}" is not compiled, only i and m')
         try:
-            yield values.Pattern(pattern, flags)
+            yield constraints.Pattern(pattern, flags)
         except re.error as error:
             raise self._refused(f"sh:pattern {pattern!r} is not compiled: {error}") from None
 
@@ -127,26 +126,26 @@ class Parameters:
             self._source.of_kind(self._subject, name, item, Literal).value.lower()
             for item in self._source.items(self._subject, name, value)
         ]
-        yield values.LanguageIn(frozenset(tags))
+        yield constraints.LanguageIn(frozenset(tags))
 
     def unique_lang(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
         if self._truth(name):
-            yield together.UniqueLang()
+            yield constraints.UniqueLang()
 
     def equals(self, name: str, value: Term) -> Iterator[Constraint]:
-        yield together.Equals(self._iri(name, value))
+        yield constraints.Equals(self._iri(name, value))
 
     def disjoint(self, name: str, value: Term) -> Iterator[Constraint]:
-        yield together.Disjoint(self._iri(name, value))
+        yield constraints.Disjoint(self._iri(name, value))
 
     def less_than(self, name: str, value: Term) -> Iterator[Constraint]:
-        yield together.LessThan(f"sh:{name}", self._iri(name, value))
+        yield constraints.LessThan(f"sh:{name}", self._iri(name, value))
 
     def in_(self, name: str, value: Term) -> Iterator[Constraint]:
-        yield values.In(frozenset(self._source.items(self._subject, name, value)))
+        yield constraints.In(frozenset(self._source.items(self._subject, name, value)))
 
     def has_value(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
-        yield together.HasValue(value)
+        yield constraints.HasValue(value)
 
     def closed(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
         ignored = self._source.one(self._subject, "ignoredProperties")
@@ -154,7 +153,7 @@ class Parameters:
         paths = [self._shape_of(one).path for one in self._source.values(self._subject, "property")]
         own = [path.iri for path in paths if isinstance(path, Predicate)]
         if self._truth(name):
-            yield together.Closed(frozenset([*own, *(self._iri("ignoredProperties", one) for one in also)]))
+            yield constraints.Closed(frozenset([*own, *(self._iri("ignoredProperties", one) for one in also)]))
 
     def property_(self, name: str, value: Term) -> Iterator[Constraint]:  # noqa: ARG002
         shape = self._shape_of(value)
