@@ -1,15 +1,10 @@
-"""The settings of an export, and the account that all names contain.
+"""The settings of an export: their meaning, their allowed values, and their form in the manifest.
 
-Convert account identifiers to canonical form, so that different exports and producers use the same names.
-
-Snowflake accepts an identifier in any letter case and in several forms, and people copy it from addresses. The
-canonical form is ``ORG-ACCOUNT`` in upper case, as in the views. If only the account's locator is given, it is
-``locator.region.cloud`` in lower case, as in its address. Sources: Snowflake's documentation, "Account identifiers";
-OpenLineage's naming page (spec/Naming.md), "Snowflake".
-
-The settings of an export: their meaning, their allowed values, and their form in the manifest.
-
-:mod:`exporter.cli.configuration` reads them.
+:mod:`exporter.cli.configuration` reads them. Account identifiers are converted to canonical form, so that different
+exports and producers use the same names. Snowflake accepts an identifier in any letter case and in several forms, and
+people copy it from addresses. The canonical form is ``ORG-ACCOUNT`` in upper case, as in the views. If only the
+account's locator is given, it is ``locator.region.cloud`` in lower case, as in its address. Sources: Snowflake's
+documentation, "Account identifiers"; OpenLineage's naming page (spec/Naming.md), "Snowflake".
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """An answer as text, and the objects that the names in it mean.
 
-An answer as text: a table for people, CSV for spreadsheets, JSON for programs.
+Text is a table for people, CSV for spreadsheets, or JSON for programs.
 
-The objects that the names in an answer mean, for pages: a name alone can mean several objects.
-
-The shipped questions answer with names. For pages, their outermost SELECT also has the objects, as columns that end in
-``_iri``. The other columns and the rows stay the same, so a page shows what the command prints. A page can also ask
-about one object by its IRI: an id can belong to objects of two accounts, and an object without an id has only a name.
+The shipped questions answer with names, and a name alone can mean several objects. For pages, their outermost SELECT
+also has the objects, as columns that end in ``_iri``. The other columns and the rows stay the same, so a page shows
+what the command prints. A page can also ask about one object by its IRI: an id can belong to objects of two accounts,
+and an object without an id has only a name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The names that a question gives: looked up, and the nearest ones where there is none.
-
-Looks up in the graph what parameters name, by index; finds the nearest names where it has none.
-
-Looks up what parameters name before a question is asked, so that an empty answer comes with its reason.
+"""Looks up the names that a question gives, before it is asked, so that an empty answer comes with its reason.
 
 A note says which name, id, kind, column, user or query the graph does not have, with the nearest that it has; and which
 objects have another name now; and, with the answer, that a DROP, RENAME or SWAP without an id may have changed what a

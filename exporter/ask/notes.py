@@ -1,17 +1,11 @@
 """Notes on an answer: about daily reads, short queries, views and streams.
 
-Notes on what a graph with ``--reads daily`` cannot answer: it has reads by day, and no single reads.
-
-Such a graph is recognized by its nodes of the class ``ah:DailyRead``.
-
-Notes about short queries on hybrid tables, which AGGREGATE_ACCESS_HISTORY alone has: how an answer counts them, or
-that they are not on record (view, "Hybrid tables").
-
-Notes on views and streams: what is only possibly behind them, views of which no row says what is behind them, and
-streams that a row does not name.
-
-Questions follow a view to the objects behind it only where that is certain (``ah:evidence``). What is left out is said:
-whatever a chain of views leads to, as of the time that was asked for.
+- A graph with ``--reads daily`` has reads by day (nodes of the class ``ah:DailyRead``) and no single reads.
+- Short queries on hybrid tables are in AGGREGATE_ACCESS_HISTORY alone (view, "Hybrid tables"). The note says how an
+  answer counts them, or that they are not on record.
+- Questions follow a view or stream to the objects behind it only where that is certain (``ah:evidence``). The notes say
+  what is only possible, whatever a chain of views leads to, as of the time that was asked for; which views no row
+  explains; and which streams a row does not name.
 """
 
 from __future__ import annotations

@@ -1,28 +1,21 @@
 """SPARQL from people: its parameters, its errors, and what it may not contain.
 
-The engine's message about invalid SPARQL, shortened to a line for people.
-
-Refuses what a question may not contain, with a message, before it is asked.
-
-A question reads its graph and nothing else. ``SERVICE`` would reach the network. ``FROM`` and the updates (``LOAD``
-among them) have no meaning here, and would give empty answers. These checks only serve the messages: safety does not
-depend on them, since the process that answers cannot open files or connections (:mod:`exporter.ask.worker`).
-
-Parameters of a question: declared in its comments, and bound at the places that it marks.
-
-A declaration is a comment line of the file. ``?`` marks a parameter that may be left out; ``=`` gives a default. The
-brackets say what the value is (:data:`KINDS`), and which other parameter it can replace::
+A parameter is declared in a comment line of the question's file. ``?`` marks one that may be left out; ``=`` gives a
+default. The brackets say what the value is (:data:`KINDS`), and which other parameter it can replace::
 
     # param object_id (object id): Snowflake's id of the object
     # param object_name (object) (or object_id): the object, by a name that it has or had
     # param domain = Table (domain): what kind of object the id belongs to
     # param since? (time): only queries that started at this time or later
 
-The place is a line with a ``VALUES`` block for the value, so that the file also runs unchanged in any SPARQL engine::
+Its value is bound in a line with a ``VALUES`` block, so that the file also runs unchanged in any SPARQL engine. A
+parameter that is given several times has several values: the block holds all of them. ::
 
     VALUES ?since { UNDEF }  # param since
 
-A parameter that is given several times has several values: the block holds all of them.
+A question reads its graph and nothing else. ``SERVICE`` would reach the network. ``FROM`` and the updates (``LOAD``
+among them) have no meaning here, and would give empty answers. They are refused with a message. Safety does not depend
+on these checks, since the process that answers cannot open files or connections (:mod:`exporter.ask.worker`).
 """
 
 from __future__ import annotations

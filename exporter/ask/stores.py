@@ -1,16 +1,11 @@
-"""The stores of an export on disk: made once, opened by any number of processes, removed with the export.
+"""Graphs in stores on disk: made once, opened by any number of processes in milliseconds, removed with the export.
 
-The folder of stores on disk beside a DIR, with locks that mark the stores that are open.
+The stores of DIR are in ``.DIR.store/``, each in a folder named by the checksum of its export, so a store never belongs
+to another export than the one in DIR. The file ``SUM.use`` of a store is locked by each process that has it open; the
+file ``lock`` by a process that makes or removes stores. A lock ends with its process (flock(2)).
 
-The stores of DIR are in ``.DIR.store/``, each in a folder named by the checksum of its export
-(:mod:`exporter.ask.stores` makes them). The file ``SUM.use`` of a store is locked by each process that has it open;
-the file ``lock`` by a process that makes or removes stores. A lock ends with its process (flock(2)).
-
-A graph in a store on disk: made once for each export, then opened by any number of processes in milliseconds.
-
-A store is identified by the checksum of its export, so it never belongs to another export than the one in DIR. A store
-of an earlier export may hold data that was since removed (--forget-user), so it is removed by the next export, by the
-next server or query, and by the server that shows it when that ends (:mod:`exporter.ask.stores`).
+A store of an earlier export may hold data that was since removed (--forget-user). So it is removed by the next export,
+by the next server or query, and by the server that shows it when that ends.
 """
 
 from __future__ import annotations

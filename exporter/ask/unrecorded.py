@@ -1,13 +1,13 @@
 """Notes on what answers cannot show, because no row has it.
 
-``policy-coverage``: policies that were set before the record begins. No recorded statement set them; only queries for
-which they were enforced show that they were in force. Questions that follow data: what a CLONE of a schema or database
-brought. Its row names the two, and not the objects in them: which table came from which is inferred from their names,
-and not known where the source was not on record. And what came with a CLONE or LIKE of a table whose row gives the
-source as a property alone. ``policy-coverage``, ``exposure``: what is set on a clone from the beginning.
-
-All questions and pages: that a schema or database was dropped, replaced, renamed or swapped. Its row does not name the
-objects in it, so they stay as they were (:func:`of_containers`).
+- ``policy-coverage``: policies that were set before the record begins. No recorded statement set them; only queries for
+  which they were enforced show that they were in force.
+- Questions that follow data: what a CLONE of a schema or database brought. Its row names the two, and not the objects
+  in them: which table came from which is inferred from their names, and not known where the source was not on record.
+  And what came with a CLONE or LIKE of a table whose row gives the source as a property alone.
+- ``policy-coverage``, ``exposure``: what is set on a clone from the beginning.
+- All questions and pages: that a schema or database was dropped, replaced, renamed or swapped (:func:`of_containers`).
+  Its row does not name the objects in it.
 """
 
 from __future__ import annotations

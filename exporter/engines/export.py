@@ -1,11 +1,8 @@
-"""The main job, from rows to a published export. Start reading here.
+"""The main job: rows -> facts -> validated events and graph, published. Start reading here.
 
-Choose the engine of an export: Spark (with one task for a small input), or the local engine without Spark.
-
-The main job: rows -> facts -> validated events and graph. Start reading here.
-
-The work itself is in ``steps/``: plain functions from messages to messages. An engine groups and sorts the messages and
-runs the steps in the order of ``pipeline/rounds.py``. The folder DIR appears when everything is complete.
+The engine is Spark (with one task for a small input), or the local engine without Spark. It groups and sorts messages
+and runs the steps in ``pipeline/``, plain functions from messages to messages, in the order of ``pipeline/rounds.py``.
+The folder DIR appears when everything is complete.
 """
 
 from __future__ import annotations

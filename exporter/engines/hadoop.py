@@ -1,16 +1,12 @@
-"""A DIR on one of Hadoop's file systems.
-
-Hadoop's file systems (hdfs:, s3a:, abfs:, gs:), used through Spark's Java process.
+"""A DIR on one of Hadoop's file systems (hdfs:, s3a:, abfs:, gs:), used through Spark's Java process.
 
 PySpark has no public interface for them, so this module uses its gateway to Java; no other module does. Spark Connect
 has no gateway.
 
-Publish new files beside old ones in one folder, for file systems that cannot replace a folder in one step.
-
-The manifest lists the current files. No file in the old manifest is changed before the new manifest has replaced it in
-one step. So a reader that follows the manifest always finds the complete old or the complete new output.
-
-A DIR given as a URI of one of Hadoop's file systems: publish an output there, and allow only one run at a time.
+These file systems cannot replace a folder in one step. So new files are published beside old ones in one folder, and
+the manifest lists the current files. No file in the old manifest is changed before the new manifest has replaced it in
+one step: a reader that follows the manifest always finds the complete old or the complete new output. Only one run at a
+time may publish (:mod:`exporter.engines.lease`).
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""One run at a time for a DIR given as a URI, and checksums of its files.
-
-Checksums of files that Spark's workers can reach. They read line by line: a file may be larger than their memory.
-
-A lease, so that only one run at a time writes a DIR given as a URI: a file beside DIR with its owner and its end.
+"""One run at a time for a DIR given as a URI, by a lease: a file beside DIR with its owner and its end.
 
 Hadoop's file systems have no locks that end with a process. So a run renews its lease while it works. Another run takes
 over a lease that was not renewed in time, or whose process on this machine has ended. Times are taken from the
 machines, so their clocks must agree within a few minutes.
+
+The checksums of DIR's files are made here too, by Spark's workers. They read line by line: a file may be larger than
+their memory.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""The rounds without Spark.
-
-The users whose names get pseudonyms, collected before the first row is processed: names in any record, names listed
-in the settings, and users of DIR's earlier runs, whose pseudonyms are known.
-
-Write texts to files of a DIR on this machine.
-
-The rounds without Spark: the same steps, with sorting and filtering between them in this process's memory.
+"""The rounds without Spark: the same steps, with sorting and filtering between them in this process's memory.
 
 Used for tests, for inputs of some MB with ``--engine local``, and inside the single task of a small input on Spark.
 """

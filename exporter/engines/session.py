@@ -1,16 +1,11 @@
-"""The Spark session: found or started, with its log and its cache of classes.
+"""The Spark session: an existing one, or a new local one, configured only by Spark's public settings.
 
-The log file of the Java process that a session starts: its messages do not mix with those of the program.
-
-A cache of Spark's classes, so that Java starts a session in half the time.
-
-Java can write the classes that a process has loaded to a file when the process ends, and later processes map this file
-into their memory (class data sharing). Only public options of Java are used. Java compares the file with itself and
-with Spark's jars when it starts, and does not use it if they differ.
-
-The Spark session: an existing one, or a new local one, configured only by Spark's public settings.
-
-Check the server of Spark Connect before its client is used: the client tries a missing server for 15 minutes.
+- A log file for the Java process that a session starts: its messages do not mix with those of the program.
+- A cache of Spark's classes, so that Java starts in half the time. Java can write the classes that a process has loaded
+  to a file when the process ends, and later processes map this file into their memory (class data sharing). Only public
+  options of Java are used. Java compares the file with itself and with Spark's jars when it starts, and does not use it
+  if they differ.
+- A check of the server of Spark Connect, before its client is used: the client tries a missing server for 15 minutes.
 """
 
 from __future__ import annotations

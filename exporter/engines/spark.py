@@ -1,9 +1,7 @@
-"""The rounds on Spark, and what they need of its workers.
+"""The rounds on Spark: messages are rows of four columns, grouped by an exchange and sorted within partitions.
 
-Check workers that were not started here, before any row is read: they may lack this program or access to DIR.
-
-The rounds on Spark: messages are rows of four columns, grouped by an exchange and sorted within partitions. The
-steps run in Python workers, over Arrow batches.
+The steps run in Python workers, over Arrow batches. Workers that were not started here are checked before any row is
+read: they may lack this program or access to DIR.
 """
 
 from __future__ import annotations

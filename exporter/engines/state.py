@@ -1,8 +1,6 @@
-"""Files and state of a DIR on this machine, without Spark.
+"""The state of an update in DIR, without Spark: messages in Parquet, in the same folders and columns as with Spark.
 
-Write tables of facts as Parquet without Spark.
-
-The state of an update in DIR, without Spark: messages in Parquet, in the same folders and columns as with Spark.
+Tables of facts are written as Parquet here too.
 """
 
 from __future__ import annotations

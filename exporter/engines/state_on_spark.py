@@ -1,10 +1,5 @@
-"""State and changes of an update, read and written by Spark.
-
-Move texts that Spark has stored to files in DIR.
-
-The state of an update in DIR (:mod:`exporter.engines.state`), read and written by Spark.
-
-Write the changes of an update (:mod:`exporter.engines.changes`) with Spark, for large graphs.
+"""What an update keeps and writes, on Spark: its state (:mod:`exporter.engines.state`), its changes
+(:mod:`exporter.engines.changes`), and texts as files in DIR.
 """
 
 from __future__ import annotations

@@ -1,18 +1,12 @@
-"""The fetch: which days are asked for, and what is done with each answer. Start reading here.
+"""The fetch: which days are asked for, what is done with each answer, and its messages. Start reading here.
 
-Which days to ask for. A window is a day of UTC.
+A query belongs to the day (UTC) on which it starts. It appears in the views when it has ended, and then some hours
+later. So a day is asked for again until this was done once at least OVERLAP days after its end; then it is settled. The
+default is three days: two for which a statement may run (Snowflake's STATEMENT_TIMEOUT_IN_SECONDS), and one for the
+latency of the views, which is up to three hours for an account and up to a day for an organization.
 
-A query belongs to the day on which it starts. It appears in the views when it has ended, and then some hours later. So
-a day is asked for again until this was done once at least OVERLAP days after its end; then it is settled. The default
-is three days: two for which a statement may run (Snowflake's STATEMENT_TIMEOUT_IN_SECONDS), and one for the latency of
-the views, which is up to three hours for an account and up to a day for an organization.
-
-Messages for people about a fetch: the summary at its end, and notes.
-
-The fetch: which days are asked for, and what is done with each answer. Start reading here.
-
-The two views are read one after the other, day by day. For a day that ROWS already has, the fetch first counts the
-rows: most days have no late rows, and are not read again.
+The views are read one after the other, day by day. For a day that ROWS already has, the fetch first counts the rows:
+most days have no late rows, and are not read again.
 """
 
 from __future__ import annotations

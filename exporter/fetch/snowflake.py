@@ -1,17 +1,13 @@
 """Snowflake as a fetch sees it: the connection, the views and their SQL, and its errors in words.
 
-Errors of Snowflake and its connector as messages: what was being done, what Snowflake answered, what to do.
+A connection has a name in connections.toml; answers are batches of Arrow. Two or three views are read, only the columns
+that an export reads, one day at a time. The list of columns follows from what the rest of the program reads: a column
+that it learns to read is fetched too. A column that a view does not have (editions and accounts differ) is left out of
+the SQL.
 
-Errors that the user can correct (a name, a privilege, a warehouse) are exit 2. Errors of the network and of Snowflake
-itself are exit 4: starting again may help. No message has a secret: of a file of connections only the names are shown,
-and Snowflake does not repeat credentials.
-
-Snowflake's connector: a connection by its name in connections.toml, and answers as batches of Arrow.
-
-What is read from Snowflake: two or three views, only the columns that an export reads, one day at a time.
-
-The list of columns follows from what the rest of the program reads: a column that it learns to read is fetched too. A
-column that a view does not have (editions and accounts differ) is left out of the SQL.
+Errors say what was being done, what Snowflake answered, what to do. Those that the user can correct (a name, a
+privilege, a warehouse) are exit 2. Errors of the network and of Snowflake itself are exit 4: starting again may help.
+No message has a secret: of a file of connections only the names are shown, and Snowflake does not repeat credentials.
 """
 
 from __future__ import annotations

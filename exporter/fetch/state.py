@@ -1,13 +1,10 @@
 """What a fetch leaves: a file for each day, and the file that says which days there are.
 
-Batches of a view's rows -> one Parquet file for each day, which appears complete or not at all.
+``ROWS/access_history/2026-11-21.parquet`` has the rows of a day, and appears complete or not at all. Arrays are JSON
+text, as Snowflake gives them. Times are instants in microseconds, the finest resolution that Spark reads.
 
-The files are ``ROWS/access_history/2026-11-21.parquet`` and so on. Arrays are JSON text, as Snowflake gives them. Times
-are instants in microseconds, the finest resolution that Spark reads.
-
-``ROWS/fetch.json``: where the rows in ROWS come from, and which days it has. It has no secrets and no data of rows.
-
-It is replaced after each day, in one step, so that an interrupted fetch continues after the last complete day.
+``ROWS/fetch.json`` says where the rows come from, and which days ROWS has. It has no secrets and no data of rows. It is
+replaced after each day, in one step, so that an interrupted fetch continues after the last complete day.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""A graph on disk in a store in memory, and the name of a load.
-
-A graph on disk -> an embedded SPARQL store in memory.
+"""A graph on disk -> an embedded SPARQL store in memory, in the named graph of its export.
 
 The graph is what ``export`` wrote (``DIR/graph/*.ttl``), a folder of Turtle, or a single file; compressed by gzip or
 not (``*.ttl.gz``).
-
-The name of a load: the named graph that the quads of one export are in.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""What a vocabulary is made of, and the classes that vary by row.
+"""What a vocabulary consists of: prefixes, properties, classes of nodes; and a node in memory.
 
-What a vocabulary consists of: prefixes, properties, classes of nodes; and a node in memory.
-
-Classes of nodes that vary by row: of objects by their kind, of settings by the property that they set.
+Some classes vary by row: those of objects by their kind, those of settings by the property that they set.
 """
 
 from __future__ import annotations

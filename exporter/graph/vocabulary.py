@@ -1,12 +1,8 @@
-"""The terms of the graph. The one table where a property is added.
-
-Terms that only a graph with ``--reads daily`` uses; :mod:`exporter.graph.vocabulary` includes them with all
-others.
-
-The one table where a property is added: its term, its class, and which values it has.
+"""The terms of the graph. The one table where a property is added: its term, its class, and which values it has.
 
 The nodes (:mod:`exporter.graph.nodes`) give values to these terms, and the writers (:mod:`exporter.graph.writers`)
-write them. The drift test compares ontology, shapes and JSON-LD context with this table.
+write them. The drift test compares ontology, shapes and JSON-LD context with this table. Some terms are only in a graph
+with ``--reads daily``.
 
 ``range`` is a datatype (``xsd:…``) for literals, or the class of the node referred to. What may be a location outside
 of Snowflake has the range ``ah:SnowflakeObject``. ``required``: there is at least one value; ``many``: there may be

@@ -1,25 +1,13 @@
-"""Nodes in the syntaxes of RDF: Turtle, N-Triples, N-Quads, JSON-LD; and differences of graphs.
+"""Nodes in the syntaxes of RDF, with the header, footer and separators of a document; and differences of graphs.
 
-Escaping of quoted strings, which is the same in Turtle and N-Triples.
+- Turtle: one block for each node (RDF 1.1 Turtle, sections 2.4, 2.5 and 6.4).
+- N-Triples and N-Quads: one line for each triple (RDF 1.1 N-Triples, section 2; RDF 1.1 N-Quads, section 2).
+- JSON-LD: one object for each node, with a context that gives the terms short names (JSON-LD 1.1, sections 3.1, 4.2.3
+  and 4.9).
 
-Nodes -> JSON-LD: one object for each node, with a context that gives the terms short names.
-
-Source: JSON-LD 1.1, sections 3.1 (the context), 4.2.3 (type coercion), 4.9 (named graphs).
-
-Nodes -> N-Triples and N-Quads: one line for each triple.
-
-Source: RDF 1.1 N-Triples, section 2; RDF 1.1 N-Quads, section 2.
-
-Nodes -> Turtle: one block for each node.
-
-Source: RDF 1.1 Turtle, sections 2.4 (IRIs relative to @base), 2.5 (literals), 6.4 (escapes).
-
-Nodes -> the syntaxes of the graph, with the header, footer and separators that a document needs.
-
-The triples that one graph has and another has not, as N-Triples and as SPARQL 1.1 Update.
-
-Triples are compared by the N-Triples line that one parser makes of them. Our graphs have no blank nodes, so equal
-triples have equal lines.
+A difference has the triples that one graph has and another has not, as N-Triples and as SPARQL 1.1 Update. Triples are
+compared by the N-Triples line that one parser makes of them. Our graphs have no blank nodes, so equal triples have
+equal lines.
 """
 
 from __future__ import annotations

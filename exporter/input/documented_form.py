@@ -1,20 +1,13 @@
-r"""The JSON of a row in the form that the view's documents give.
+r"""The JSON of a row in the form that the documents give, from the tolerant reader; and what is not in that form.
 
-Convert JSON from the tolerant reader to the documented form (the fields of :mod:`exporter.input.row`).
+The tolerant reader takes a line that a strict decoder refused: names in any letter case, arrays as JSON text (even
+wrapped in a text again), ``\N`` and other words for null, a bare ``undefined``, lists replaced by ``"TRUNCATED"``, and
+everything that :mod:`exporter.input.json_reader` reads. Common JSON readers turn each of these into null and report
+nothing.
 
 A text field accepts any value: a number by its digits, an array or object as its JSON. A list field accepts a list, or
 the word that Snowflake writes in place of a truncated list. An object field accepts only an object. A field that no
-document has stays as it is.
-
-Whether a row's structured columns have the documented types, and which members of their objects no document has.
-
-Results are cached, because statements recur.
-
-The tolerant reader, for a line that a strict decoder refused: its columns in the documented form, or why not.
-
-It reads names in any letter case, arrays as JSON text (even wrapped in a text again), ``\N`` and other words for null,
-a bare ``undefined``, lists replaced by ``"TRUNCATED"``, and everything that
-:mod:`exporter.input.json_reader` reads. Common JSON readers turn each of these into null and report nothing.
+document has stays as it is, and is counted (:func:`unknown_members`). Results are cached, because statements recur.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
-"""Files -> records, without Spark: lines of JSON, CSV and Parquet.
-
-Read CSV into records by the rules of Spark's reader, so that both engines give the same rows and places.
-
-The line end of the file's first line (LF, CR LF or CR) ends a record, except within quotes. Empty records are skipped.
-A quote within quotes is doubled. White space after a closing quote is ignored. If other text follows the quote, the
-field is everything up to the next delimiter, quotes included. A quote that is never closed takes the rest of the file.
-
-Read files into records, each a text with its place, without Spark.
+"""Files -> records, each a text with its place, without Spark: lines of JSON, CSV and Parquet.
 
 Lines, records and their numbers follow the rules of Spark's readers: both engines give the same rows and the same
 places. JSON documents and CSV files are held in memory as a whole.
+
+CSV: the line end of the file's first line (LF, CR LF or CR) ends a record, except within quotes. Empty records are
+skipped. A quote within quotes is doubled. White space after a closing quote is ignored. If other text follows the
+quote, the field is everything up to the next delimiter, quotes included. A quote that is never closed takes the rest of
+the file.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
-"""Which files are the input, and what they must not be.
+"""Finds the input: the files and tables that the user's names, folders and globs mean, and which view each contains.
 
-The files that an input name means: one file, the files in a folder, or the files that match a pattern.
+A view given in place of another would make an empty export, so it is detected from the columns.
 
-Input and DIR are apart: what an export wrote to DIR is never read as rows.
-
-Files of DIR in a folder or glob that also has the input are left out. An input that is in DIR is refused, because DIR
-is replaced as a whole. Files of this machine are compared by the identity of their folders, so links, ``..`` and letter
-case make no difference. URIs are compared as texts.
-
-Detect which view a file contains. One given in place of another would make an empty export.
-
-Find the input: the files and tables that the user's names, folders and globs mean.
+Input and DIR are apart: what an export wrote to DIR is never read as rows. Files of DIR in a folder or glob that also
+has the input are left out. An input that is in DIR is refused, because DIR is replaced as a whole. Files of this
+machine are compared by the identity of their folders, so links, ``..`` and letter case make no difference. URIs are
+compared as texts.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """The form of an input: of a path, of a file, of a folder that a fetch wrote.
 
-Paths as users give them: of this machine, or URIs of other file systems.
-
-The form of a file, from its name and first bytes: decided before Spark reads a row.
-
-A folder written by ``exporter fetch`` as the input of an export: settings are derived from it.
-
-:mod:`exporter.fetch.state` writes ``fetch.json``; this module reads only the account from it.
+Paths are of this machine, or URIs of other file systems. The form of a file follows from its name and first bytes,
+before Spark reads a row. A folder written by ``exporter fetch`` has ``fetch.json`` (:mod:`exporter.fetch.state`), which
+gives the account.
 """
 
 from __future__ import annotations

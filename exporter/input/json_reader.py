@@ -1,12 +1,9 @@
-"""JSON as tools write it, read tolerantly, and written in one canonical form.
+"""JSON as tools between Snowflake and a file write it, read tolerantly, and written in one canonical form.
 
-Raw JSON in canonical form: JSON that is kept from a row is the same text whichever form the row came in.
-
-A tolerant JSON reader, for what tools between Snowflake and a file write but JSON libraries refuse.
-
-It also reads control characters and single surrogates in strings, strings in single quotes, a bare ``undefined``
-(Snowflake writes it for a missing element) as null, ``NaN`` and ``Infinity``, and up to :data:`DEEPEST` levels of
-nesting without recursion. Numbers keep their digits. Objects keep the order of their members, and repeated names.
+The reader accepts what JSON libraries refuse: control characters and single surrogates in strings, strings in single
+quotes, a bare ``undefined`` (Snowflake writes it for a missing element) as null, ``NaN`` and ``Infinity``, and up to
+:data:`DEEPEST` levels of nesting without recursion. Numbers keep their digits. Objects keep the order of their members,
+and repeated names. JSON that is kept from a row is the same text whichever form the row came in.
 """
 
 from __future__ import annotations

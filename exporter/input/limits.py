@@ -1,12 +1,9 @@
 """Limits on files, lines and rows, so that memory and time are bounded.
 
-Limits on the size of a row. A larger one is quarantined with a reason, so that memory and time are bounded.
-
-The view truncates its own records, and Snowflake's identifiers have at most 255 characters: no row of the view comes
-near these limits.
-
-Check the unpacked size of a file and the length of its lines before it is read. A few bytes of gzip can unpack to
-gigabytes, and a reader holds a whole line in memory.
+The unpacked size of a file and the length of its lines are checked before it is read: a few bytes of gzip can unpack to
+gigabytes, and a reader holds a whole line in memory. A row that is too large is quarantined with a reason. The view
+truncates its own records, and Snowflake's identifiers have at most 255 characters: no row of the view comes near these
+limits.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
-"""A row of the view: its columns, the documents in them, and the row as it is read.
+"""A row of the view as it was read: user and time as values, the structured columns as JSON in the documented form.
 
-The JSON in a row's columns, as structs with the documented fields (view, "the fields in the JSON array").
-
-Unknown fields are ignored here, because Snowflake keeps adding new ones;
-:func:`exporter.input.documented_form.unknown_members` finds them. A text may arrive as a number or a boolean:
-:func:`text` converts it. A field of any other type raises an error, and the row is then read by the tolerant reader
-(:mod:`exporter.input.reading`).
-
-A row of the view as it was read: user and time as values, the structured columns as JSON in the documented form.
-
-The columns of a line of JSON by name, each value still as JSON; names are matched in any letter case.
+The JSON is decoded to structs with the documented fields (view, "the fields in the JSON array"). Unknown fields are
+ignored here, because Snowflake keeps adding new ones; :func:`exporter.input.documented_form.unknown_members` finds
+them. A text may arrive as a number or a boolean: :func:`text` converts it. A field of any other type raises an error,
+and the row is then read by the tolerant reader (:mod:`exporter.input.reading`). Names of columns are matched in any
+letter case.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
-"""Times and their zones, read in all forms that Snowflake and its drivers write.
+"""Times in all forms that Snowflake and its drivers write, and as both outputs write them.
 
-The offset or zone after a time (``+0100``, ``Z``, ``Europe/Berlin``, ``PST``) as seconds east of UTC.
-
-Read times in the forms that Snowflake and its drivers write, and write them for both outputs. A time is an integer,
-microseconds since 1970 in UTC.
-
-These forms are read: ISO dates and times with any fraction (cut after six digits) and with an offset, ``Z`` or the name
-of a zone (without one the time is in UTC, as the view documents query_start_time); the long form of Snowflake's
-TIMESTAMP_OUTPUT_FORMAT (``Wed, 25 Jan 2022 16:17:47 +0000``); seconds, milli-, micro- or nanoseconds since 1970. Times
-outside the years 1 to 9999 are refused, because other tools cannot read them.
+A time is an integer, microseconds since 1970 in UTC. These forms are read: ISO dates and times with any fraction (cut
+after six digits) and with an offset (``+0100``), ``Z`` or the name of a zone (``Europe/Berlin``, ``PST``; without one
+the time is in UTC, as the view documents query_start_time); the long form of Snowflake's TIMESTAMP_OUTPUT_FORMAT
+(``Wed, 25 Jan 2022 16:17:47 +0000``); seconds, milli-, micro- or nanoseconds since 1970. Times outside the years 1 to
+9999 are refused, because other tools cannot read them.
 """
 
 from __future__ import annotations

@@ -1,18 +1,11 @@
 """What a query accessed: objects and columns read and written, joins, derivations, and policies that were enforced.
 
-Derivations: the source columns of a written column, direct and base ones, and functions that computed it.
+A derivation has the source columns of a written column, direct and base ones, and the functions that computed it. The
+reads of a query that only reads are also given by object: they are equal for all runs of its statement.
 
-Sources: guide, "Column lineage"; view, "directSources", "baseSources", "Usage Notes: Column Lineage".
-
-Accesses, writes, joins: which objects and columns a query read, wrote and joined.
-
-Sources: view, "direct_objects_accessed", "base_objects_accessed", "objects_modified"; guide, "Joins"
-
-Policy references: which policies were enforced on which objects and columns that a query read.
-
-Sources: view, "policies_referenced"; guide, "Masking and row access policy references".
-
-The reads of a query that only reads, by object. They are equal for all runs of its statement.
+Sources: view, "direct_objects_accessed", "base_objects_accessed", "objects_modified", "directSources", "baseSources",
+"policies_referenced", "Usage Notes: Column Lineage"; guide, "Column lineage", "Joins", "Masking and row access policy
+references".
 """
 
 from __future__ import annotations

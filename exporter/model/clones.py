@@ -1,11 +1,8 @@
-"""CLONE of a schema or database: which changes say so, and which tables came by it.
-
-What changes say of whole schemas and databases: a CLONE, which brings every object in it, and what ends one.
+"""CLONE of a schema or database: which changes say so, what it copied, and which tables came by it.
 
 The row of a CLONE names the two schemas or databases, and not the objects in them (view, "object_modified_by_ddl"). Its
-source is in the properties of the change, or among what the query read (view, "Read query notes").
-
-What a CLONE of a schema or database copied: the state of a table at that time, and the tables that came from it.
+source is in the properties of the change, or among what the query read (view, "Read query notes"). What ends a schema
+or database is found here too.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""The DDL changes of a query, and the settings that they made.
-
-Settings: the atomic properties of a DDL change, and the elements of its compound properties.
-
-Sources: view, "object_modified_by_ddl"; guide, "Examples: Tracking objects modified by a DDL operation".
-
-The DDL changes of a query.
+"""The DDL changes of a query, and the settings that they made: atomic properties, and the elements of compound ones.
 
 Sources: view, "object_modified_by_ddl" and its usage notes; guide, "Examples: Tracking objects modified by a DDL
 operation".

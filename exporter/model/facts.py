@@ -1,6 +1,4 @@
-"""The facts of a query, and the limits on them.
-
-The facts of a query, as plain values with natural keys.
+"""The facts of a query, as plain values with natural keys; and the limits on them.
 
 Keys
 ----
@@ -13,7 +11,7 @@ change key    the natural key of a DDL change within its query.
 
 Times are microseconds since 1970 in UTC. ``None`` always means "the row does not say".
 
-Limits on the objects of one query. A query beyond them is quarantined with a reason, so that memory and time are
+A query with more objects or derivations than the limits is quarantined with a reason, so that memory and time are
 bounded: derivations grow with reads times writes. Real statements stay far below, since their text is at most 1 MB.
 """
 

@@ -1,15 +1,11 @@
 """What a row does not say, and what is not understood in it.
 
-Detect what Snowflake truncated in a row or left without a name: ``PLACE TRUNCATED``, ``PLACE UNNAMED``.
+Snowflake truncates rows and leaves things without a name: ``PLACE TRUNCATED``, ``PLACE UNNAMED`` (view, "Usage notes",
+the eight phases of truncation).
 
-Source: view, "Usage notes" (the eight phases of truncation).
-
-What the exporter does not understand in a row: it is exported as far as it is understood, and counted by name.
-
-The lists say what was known when this version was made; docs/input.md has them. Names of columns, tags and other things
-that users named are not in the results.
-
-Sources: view, "Columns", "object_modified_by_ddl"; behaviour changes until bundle 2026_07.
+What the exporter does not understand is exported as far as it is understood, and counted by name. The lists say what
+was known when this version was made; docs/input.md has them. Names of columns, tags and other things that users named
+are not in the results. Sources: view, "Columns", "object_modified_by_ddl"; behaviour changes until bundle 2026_07.
 """
 
 from __future__ import annotations

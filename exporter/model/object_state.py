@@ -1,13 +1,9 @@
 """The state of an object at a time: its names, its settings, and what is known at its end.
 
-The settings of an object that are in force (tags, policies, grants), and when they end.
-
-A setting ends when the same is set or unset again, when its column is dropped, or when the object or the tag or policy
-is dropped. UNDROP restores the settings. An object that is created after a DROP does not inherit settings.
-
-The names of an object and their periods, derived from its mentions in order of time.
-
-What is known about a thing after all its mentions: its own nodes and events are derived from it.
+Names have periods, derived from the object's uses in order of time. Settings (tags, policies, grants) end when the same
+is set or unset again, when their column is dropped, or when the object or the tag or policy is dropped. UNDROP restores
+them. An object that is created after a DROP does not inherit settings. After all uses, the object's own nodes and
+events are derived from what is known.
 """
 
 from __future__ import annotations

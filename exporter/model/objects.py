@@ -1,15 +1,11 @@
-"""Objects, and what their names and QUERY_HISTORY say of schemas, databases, roles and warehouses.
-
-Derive things with a key from the objects in rows; helpers for all facts about things.
+"""Objects with their keys, from rows and from the names of schemas, databases, roles and warehouses.
 
 Two facts with one key differ only if Snowflake writes an object in two ways in one query. They are merged field by
 field: what one of them leaves out, the other gives, and of two values the least is kept. So the result does not depend
 on the order of rows.
 
-Schemas, databases, roles and warehouses, derived from the names of objects and from QUERY_HISTORY.
-
-They are objects like others, identified by name. Object names in rows are fully qualified (view, "objectName"). Names
-in QUERY_HISTORY are as Snowflake stores them, without quotes.
+Schemas, databases, roles and warehouses are objects like others, identified by name. Object names in rows are fully
+qualified (view, "objectName"). Names in QUERY_HISTORY are as Snowflake stores them, without quotes.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""What queries say of an object, in any order, merged to its profile.
+"""The profile of an object: what all queries say of it, merged. The result does not depend on order or grouping.
 
-The mentions of a query: the attributes that its facts give for each object that they name. Objects are read,
-written or changed, or only named (policies, partners of joins, tags).
-
-Sources: view, "objectId", "objectName", "objectDomain"; guide, "Swap a table"; view, "ALTER … RENAME TO".
-
-Merge what all queries say about an object; the result does not depend on order or grouping.
+A query gives attributes for each object that its facts name: objects that it read, wrote or changed, and objects that
+are only named (policies, partners of joins, tags). Sources: view, "objectId", "objectName", "objectDomain"; guide,
+"Swap a table"; view, "ALTER … RENAME TO".
 """
 
 from __future__ import annotations

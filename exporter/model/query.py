@@ -1,11 +1,8 @@
-"""The facts of a query from its rows. Start reading here.
+"""The facts of one query from its rows. Start reading here.
 
-Derive what a statement did from the content of a row. Results are cached, because statements recur.
-
-Derive the facts of one query from its rows.
-
-A query has several rows if its statement changed several objects (a SWAP), or if a row was exported twice.
-Sources: view, "Columns", "Ancestor queries"; QUERY_HISTORY, if it is given.
+A query has several rows if its statement changed several objects (a SWAP), or if a row was exported twice. What follows
+from the content of a row is cached, because statements recur. Sources: view, "Columns", "Ancestor queries";
+QUERY_HISTORY, if it is given.
 """
 
 from __future__ import annotations

@@ -1,23 +1,17 @@
 """Views and streams: what stands for them in a row, and what is behind them.
 
-Replace ``$SYS_VIEW_<number>`` by the stream that it stands for.
-
-Snowflake reads a stream through a view of its own. Rows may name that view, without an id, in the place of the stream:
-mostly as the source of a column. It is no object: no other row mentions it, and two streams may get the same number. So
-it is the stream that the same row reads, where only one is possible; otherwise the query records that the stream is
-unknown, and nothing is named after it.
-
-What a query shows of the objects behind the views and streams that it reads.
+Snowflake reads a stream through a view of its own, ``$SYS_VIEW_<number>``. Rows may name that view, without an id, in
+the place of the stream: mostly as the source of a column. It is no object: no other row mentions it, and two streams
+may get the same number. So it is the stream that the same row reads, where only one is possible; otherwise the query
+records that the stream is unknown, and nothing is named after it.
 
 No row says of what a view is made. A query that names the view has the objects behind it in base_objects_accessed, and
 a written column whose directSources name a column of the view has the columns behind it in baseSources. The views
 between the view and these objects are not recorded (view, "Usage notes"). A stream hides its table in the same way.
 
-The objects and columns behind a view or stream, as far as the queries that read it show them.
-
-Each query shows a part, certain or possible (:mod:`exporter.model.views`). A source is certain if one query shows
-that it is. Of the others, those remain possible that were seen after the view was last read alone: a query that reads
-nothing else has all objects behind it.
+So each query shows a part, certain or possible. A source is certain if one query shows that it is. Of the others, those
+remain possible that were seen after the view was last read alone: a query that reads nothing else has all objects
+behind it.
 
 What the queries show belongs to one definition of the view. It ends when the view is dropped, when it is created again
 under the same key, or when another view (CREATE OR REPLACE with a new id) takes its name. The state is bounded by the

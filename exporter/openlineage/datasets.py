@@ -1,18 +1,14 @@
-"""Datasets of events, the last change of each, and the checks of an event.
-
-The last change and the comment of a dataset, which later events repeat: a backend takes each event for the present
-state, and would otherwise forget that a table was renamed or created, or what it is.
-
-Objects as datasets: their names, the facets that every event gives for them, and an event for each dataset.
+"""Datasets of events: their names, the facets that every event gives for them, an event for each; and checks of events.
 
 Objects that had the same name one after the other (a table that was created again) are one dataset, with the columns of
 all of them, so that no column of its history is missing. Routines, policies and the like are datasets here only to get
 a name.
 
-Checks each event before it is written, and gives the reasons against it. Nothing is dropped here.
+Each event repeats the last change and the comment of a dataset: a backend takes each event for the present state, and
+would otherwise forget that a table was renamed or created, or what it is.
 
-The tests validate the structure of events with the JSON Schemas of the specification. The checks here are for what
-depends on the rows.
+Events are checked before they are written, for what depends on the rows; the reasons against one are given, and nothing
+is dropped here. The tests validate their structure with the JSON Schemas of the specification.
 """
 
 from __future__ import annotations

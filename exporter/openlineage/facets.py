@@ -1,12 +1,7 @@
-"""The facets of an event, with their values and times.
+"""The facets of an event: one function for each, from plain values to ``{name: facet}``, or ``{}`` without values.
 
-Helpers for facets: JSON without empty members, sorting with None, joining of JSON texts.
-
-Times in events (RFC 3339), from microseconds since 1970, UTC.
-
-The facets of an event: one function for each, from plain values to ``{name: facet}``, or ``{}`` without values.
-
-Each facet names its producer (``producer``) and its JSON Schema. Members that are None are left out.
+Each facet names its producer (``producer``) and its JSON Schema. Members that are None are left out. Times are in the
+form of RFC 3339, in UTC.
 """
 
 from __future__ import annotations

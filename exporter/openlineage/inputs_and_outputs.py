@@ -1,10 +1,7 @@
-"""A statement's inputs and outputs, by dataset.
+"""A statement's content by dataset: its inputs, its outputs, its routines.
 
-Which parts of a statement concern datasets, and which concern routines, policies, tags or roles.
-
-A statement's content, grouped by dataset: its inputs, its outputs, its routines.
-
-Helpers are left out, and what they held is in their place (:mod:`exporter.openlineage.bridging`).
+Only some parts of a statement concern datasets; others concern routines, policies, tags or roles. Helpers are left out,
+and what they held is in their place (:mod:`exporter.openlineage.bridging`).
 """
 
 from __future__ import annotations

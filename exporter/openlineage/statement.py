@@ -1,11 +1,4 @@
-"""The parts of an event that follow from its statement: facets, outputs, lineage of columns.
-
-The sources of the columns of an output.
-
-The outputs of a statement, as JSON texts for its event.
-
-The parts of an event that follow from its statement: the same for each run of it.
-"""
+"""The parts of an event that follow from its statement, the same for each run: facets, outputs, lineage of columns."""
 
 from __future__ import annotations
 

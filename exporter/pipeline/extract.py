@@ -1,11 +1,9 @@
 """What a query says: its facts, and messages to the objects and people that it names.
 
-The messages to a query: its rows, its lines of QUERY_HISTORY, its children, and whether it is quarantined.
-
-Users, software agents, accounts and organizations of queries; each partition sends each of them once.
-
-Derive the facts and mentions of each query from its rows. Facts are sent to the address where the query is written,
-mentions to the things. Attributes that need no order are merged for the whole partition before they are sent.
+A query receives its rows, its lines of QUERY_HISTORY, its children, and whether it is quarantined. Its facts are sent
+to the address where the query is written, its uses of objects to the objects. Attributes that need no order are merged
+for the whole partition before they are sent; users, software agents, accounts and organizations are sent once for each
+partition.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""What queries need of other queries: the jobs of parents, and what helpers held.
+"""What queries need of other queries: the job names of their parents, and what helpers held.
 
-Send the job names of parent queries to their children. They are made by the same rule as every job name.
-
-Helpers in the rounds: queries send what they do to helpers to the account's helpers, which answer in order of time.
-
-These two rounds run only if the rows have helpers. The helpers of an account are in one place, since a helper may be
-filled from others in any number; their state has a limit (:data:`exporter.openlineage.bridging.MOST_HELPERS`).
+Job names of parents are made by the same rule as every job name, and sent to their children. What queries do to helpers
+is sent to the account's helpers, which answer in order of time. The rounds for helpers run only if the rows have some.
+The helpers of an account are in one place, since a helper may be filled from others in any number; their state has a
+limit (:data:`exporter.openlineage.bridging.MOST_HELPERS`).
 """
 
 from __future__ import annotations

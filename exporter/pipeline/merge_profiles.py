@@ -1,12 +1,9 @@
-"""Objects hear from queries, and from each other which names are theirs.
+"""What is known of an object whatever the order of queries: its profile, its names, and the datasets that have them.
 
-The datasets of the objects that the queries of a partition mention, received once for all queries. A query that
-started on an earlier day of an update has what that day knew.
-
-Collect the attributes of objects, in any order. Objects send them to their datasets and names, which reply.
-
-A dataset has the columns of every object that ever had its name. An object known only by name may be the same as one
-with an id. The rows do not say so; the two are linked and not merged.
+Objects send their profiles to their datasets and names, which reply. A dataset has the columns of every object that
+ever had its name. An object known only by name may be the same as one with an id. The rows do not say so; the two are
+linked and not merged. The datasets that the queries of a partition mention are received once for all of them. A query
+that started on an earlier day of an update has what that day knew.
 """
 
 from __future__ import annotations

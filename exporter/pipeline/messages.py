@@ -1,17 +1,11 @@
-"""Messages between steps: their form, their addresses, and their order.
-
-Messages between queries and things: the only kind of value that the engines pass between steps.
+"""Messages between queries and objects: the only kind of value that the engines pass between steps.
 
 An engine groups messages by ``to`` and ``key``, sorts them by ``order``, and does not interpret their bodies. Bodies
 are plain values encoded by msgpack. Steps encode and decode them, so that both engines pass the same bytes.
 
-Messages that several steps read: their ranks in the order of a key, and the bodies of facts and of attributes.
-
-Addresses that group the queries of one statement, so that they are written one after the other and what they share
-is made once.
-
 An address consists of a bucket and a statement key. A bucket is processed by one worker in the round that writes. A
-statement key has the queries of one statement.
+statement key has the queries of one statement, so that they are written one after the other, and what they share is
+made once.
 """
 
 from __future__ import annotations

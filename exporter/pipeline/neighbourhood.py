@@ -1,5 +1,6 @@
-"""Validate with a user's shapes that need the surroundings of an object. Only if there are such shapes, nodes are sent
-to the objects in whose surroundings they are needed.
+"""Validates with a user's shapes that look at the surroundings of an object.
+
+Only if there are such shapes, nodes are sent to the objects in whose surroundings they are needed.
 
 A node is sent to the object that it belongs to. If a shape follows a link between two objects, the node with the link
 is sent to both objects, or one object requests the nodes of the other.

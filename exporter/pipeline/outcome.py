@@ -1,10 +1,6 @@
-"""The outcome of an export: the counts of its partitions, and their sums.
+"""The outcome of an export, for any engine: counts and results of validation.
 
-The counts of one partition. The sums over all partitions are the numbers of the report.
-
-The counts of all partitions together: the numbers of the report.
-
-The outcome of an export, for any engine: counts and results of validation.
+Each partition has its counts. Their sums are the numbers of the report.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The quarantine: its lines, and the queries that are in it because of an object.
+"""The quarantine: its lines, each with the original row, its file and number and the reason; and queries that are in it
+because of an object.
 
-If the shapes refuse a node of a thing, quarantine all queries that mention the thing. Run only in that case.
-
-Make the lines of the quarantine: the original row, its file and number, the reason.
+If the shapes refuse a node of an object, all queries that mention the object are quarantined. This runs only then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Records -> rows, after filters and pseudonyms.
+"""Records -> rows, after filters and pseudonyms: what these remove reaches no later step or file.
 
-Apply filters and pseudonyms to a record before it becomes a row: what they remove reaches no later step or file.
-
-Read records into rows. A row goes to its query with its place; an unreadable one to the quarantine with a reason.
+A row goes to its query with its place; an unreadable one to the quarantine with a reason.
 """
 
 from __future__ import annotations

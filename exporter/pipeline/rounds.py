@@ -1,8 +1,4 @@
-"""The rounds of an export, and what they need of an engine.
-
-The interfaces that the rounds use: an engine, which passes messages between steps, and a watch for progress.
-
-The rounds of an export: which steps receive which messages, in which order. They are the same for all engines.
+"""The rounds of an export: which steps receive which messages, in which order. They are the same for all engines.
 
 ::
 
@@ -13,6 +9,8 @@ The rounds of an export: which steps receive which messages, in which order. The
 
 If a user's shapes need the surroundings of objects, nodes are sent once more to the objects that they belong to.
 Queries with nodes that the shapes refuse are quarantined: the rounds are repeated without them until none is refused.
+
+An engine passes messages between steps; a watch shows progress.
 """
 
 from __future__ import annotations

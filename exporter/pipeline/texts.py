@@ -1,10 +1,6 @@
-"""Nodes as validated text, and texts as files; the catalog among them.
+"""Nodes as validated text in each requested syntax, and texts as files; the catalog among them.
 
-Join the texts of an output into pieces, from which files are made; each file is readable by itself.
-
-Validate nodes and write them as text in each requested syntax.
-
-Make the catalog and the tags, two documents, from the attributes of objects and the changes of queries.
+The catalog and the tags are two documents, made from the attributes of objects and the changes of queries.
 """
 
 from __future__ import annotations

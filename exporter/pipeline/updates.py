@@ -1,17 +1,13 @@
 """Updates: which day a row belongs to, what is kept for the next day, and what is forgotten.
 
-Messages that are kept for the next day.
-
-Assign the rows of an update to days, and read the rows of a day again.
-
 A query belongs to the day (UTC) on which it starts: the day of its earliest row. An index records what is known
 already: for each row its day and a digest, for each line of QUERY_HISTORY a digest, and for each query the days of its
 children, whose jobs are named after it.
 
-Remove rows from DIR: those of users, or from before a day. First the names that a person gave are resolved to users
-that DIR has, by Snowflake's rule: letter case counts only in quotes. Whole queries are removed, with their lines of
-QUERY_HISTORY. The user of a line without a row is not known: such a line is kept only if rows are removed by day and it
-ended on a day that is kept.
+Rows are removed from DIR by user, or by day. First the names that a person gave are resolved to users that DIR has, by
+Snowflake's rule: letter case counts only in quotes. Whole queries are removed, with their lines of QUERY_HISTORY. The
+user of a line without a row is not known: such a line is kept only if rows are removed by day and it ended on a day
+that is kept.
 """
 
 from __future__ import annotations

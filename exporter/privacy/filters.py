@@ -1,13 +1,8 @@
-"""Filters of an export, their patterns and their settings.
+"""Filters of an export (period, users, databases, schemas) and their settings, with those of pseudonyms.
 
-Patterns for names of users, databases and schemas in the settings, by Snowflake's rules for identifiers.
-
-``sales`` means SALES, ``"sales"`` means the name in lower case, and ``tmp_*`` means every name that begins with TMP_.
-
-Filters of an export: period, users, databases, schemas.
-
-The settings of pseudonyms and filters: ``--pseudonyms``, ``--since``, ``--until``, and the tables ``[filter]`` and
-``[privacy]`` in the settings file.
+Patterns follow Snowflake's rules for identifiers: ``sales`` means SALES, ``"sales"`` means the name in lower case, and
+``tmp_*`` means every name that begins with TMP_. The settings are ``--pseudonyms``, ``--since``, ``--until``, and the
+tables ``[filter]`` and ``[privacy]`` in the settings file.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """The names of users that are known: in the records of this run, and from earlier runs.
 
-Collect the user names in a record, from the places where a user's name belongs.
+They are collected from all records, from the places where a user's name belongs, before any record is processed: so
+they can be replaced wherever they occur.
 
-They are collected from all records before any record is processed, so that they can be replaced wherever they occur.
-
-Find names of users that only earlier runs read. Of these users the pseudonyms are known, not the names.
-
-A word is such a name if its pseudonym is a known one. So an update also hides the users of earlier runs, although no
-file in DIR contains their names. Single words and sequences of up to five words (``jane.doe@a.com``) are tried.
+Of users that only earlier runs read, the pseudonyms are known and not the names. A word is such a name if its pseudonym
+is a known one. So an update also hides the users of earlier runs, although no file in DIR contains their names. Single
+words and sequences of up to five words (``jane.doe@a.com``) are tried.
 """
 
 from __future__ import annotations

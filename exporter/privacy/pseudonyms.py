@@ -1,11 +1,8 @@
 """Pseudonyms: how they are made from a key, and how they replace names in a text.
 
-Pseudonyms: a keyed hash replaces a user's name. With the same key, a name has the same pseudonym in every run.
-
-The hash is HMAC-SHA-256 (RFC 2104) from Python's library. Without the key nobody can compute the pseudonym of a name,
-so nobody can find a user by trying names.
-
-Replace user names in a text by pseudonyms.
+A pseudonym is a keyed hash, HMAC-SHA-256 (RFC 2104) from Python's library: with the same key, a name has the same
+pseudonym in every run. Without the key nobody can compute the pseudonym of a name, so nobody can find a user by trying
+names.
 
 A name is found as a whole word: no letter or digit before or after it. So ``JSMITH`` is found in ``DBT_JSMITH``,
 ``USER$JSMITH`` and ``jsmith@example.com``, but not in ``JSMITHSON``. It is found in any letter case, and with the

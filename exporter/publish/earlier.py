@@ -1,13 +1,7 @@
-"""What a DIR has from earlier runs: settings, log, quarantine.
+"""What a DIR has from earlier runs: settings, log (``exporter log``), quarantine (``exporter quarantine``).
 
-Read what earlier runs left in DIR, to which ``export --update`` adds: their log and the settings of DIR.
-
-A DIR made with other settings is refused, because its content would become inconsistent. A DIR made without
-``--update`` is refused, because it does not contain its rows.
-
-The runs that made a DIR (``exporter log``).
-
-``exporter quarantine``: the quarantined rows of a DIR by reason, and whether they were exported again since.
+``export --update`` adds to it. A DIR made with other settings is refused, because its content would become
+inconsistent. A DIR made without ``--update`` is refused, because it does not contain its rows.
 """
 
 from __future__ import annotations

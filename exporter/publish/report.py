@@ -1,9 +1,7 @@
-"""The report of an export, and why it may not be published.
+"""The report of an export: what became of every row, what was validated; and why it may not be published.
 
-The report of an export: what became of every row, what was validated, how long it took.
-
-Refuse to publish an export without rows, or with far fewer rows than the one that it would replace. This is usually
-a mistake; options allow it.
+An export without rows, or with far fewer rows than the one that it would replace, is refused. This is usually a
+mistake; options allow it.
 """
 
 from __future__ import annotations

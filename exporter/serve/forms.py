@@ -1,8 +1,6 @@
-"""Questions as forms, and their answers as tables and CSV.
+"""Questions as forms, their answers as tables and CSV, and a page for the user's own SPARQL.
 
-Answers as HTML tables, with links from cells to the pages of what they name.
-
-The questions as forms, their answers as tables and CSV; and a page for the user's own SPARQL.
+Cells of a table have links to the pages of what they name.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The first page, the search, and the pages of queries and users.
-
-The first page, and the search.
-
-The pages of a query, and of a user.
-"""
+"""The first page, the search, and the pages of queries and users."""
 
 from __future__ import annotations
 

@@ -1,15 +1,9 @@
-"""The server: its addresses, who may ask, and its life.
-
-Protects the pages: who may ask, and what a browser may do with an answer.
+"""The server: it opens the graph's store, starts the processes that answer, and serves the pages until it is stopped.
 
 The server is for the user of this machine, and has no login. A page of another site that is open in the same browser
 must not be able to read it. So the host name of a request has to be one of this machine (another site could point its
 own name here), requests from pages of other sites are refused, and no answer allows other sites to read it. Names in
 rows may hold anything: templates escape them. If one should get through, the browser runs only what the policy allows.
-
-The Flask application: its addresses and the functions that answer them.
-
-The server: opens the graph's store, starts the processes that answer, and serves the pages until it is stopped.
 """
 
 from __future__ import annotations

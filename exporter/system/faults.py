@@ -1,10 +1,7 @@
-"""Failures of the machine in words, also where the program was killed.
+"""Failures of the machine (disk, memory, permissions, Spark's workers) in words: what failed, what to do.
 
-Messages for failures of the environment (disk, memory, permissions, Spark's workers): what failed, what to do.
-
-Report the end of a program that was killed or ran out of memory: a second process prints the message.
-
-The second process waits at a pipe, which the system closes when the program ends.
+For a program that was killed or ran out of memory, a second process prints the message. It waits at a pipe, which the
+system closes when the program ends.
 """
 
 from __future__ import annotations

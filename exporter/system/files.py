@@ -1,13 +1,10 @@
 """Files: of the program, of a person, compressed or not.
 
-Read and write files with or without gzip compression, by the ending of the name (``.ttl.gz``).
-
-Read a small file that a person names: settings, a key, a list of users, a question. It never waits without end.
-
-A pipe, as of ``<(…)`` in a shell, is read until its writer closes it, if that takes no longer than :data:`PATIENCE`.
-Devices are refused, except ``/dev/null``, which is an empty file.
-
-The folders of shapes, ontology and questions: beside the code in a checkout, inside the package in a wheel.
+- With or without gzip compression, by the ending of the name (``.ttl.gz``).
+- A small file that a person names: settings, a key, a list of users, a question. Reading never waits without end: a
+  pipe, as of ``<(…)`` in a shell, is read until its writer closes it, if that takes no longer than :data:`PATIENCE`.
+  Devices are refused, except ``/dev/null``, which is an empty file.
+- The folders of shapes, ontology and questions: beside the code in a checkout, inside the package in a wheel.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Folders: exchanged in one step, and locked for one run at a time.
 
-Replace a folder by another one, and read a folder that may be replaced meanwhile: it is always complete.
-
-A lock, so that only one run at a time writes a DIR on this machine: a file beside DIR, locked by the system.
-
-The lock ends with the process, however it ends (flock(2)): a file left by a dead process does not block other runs.
+A folder that may be replaced while it is read is always complete. The lock of a DIR is a file beside it, locked by the
+system (flock(2)). It ends with the process, however it ends: a file left by a dead process does not block other runs.
 """
 
 from __future__ import annotations

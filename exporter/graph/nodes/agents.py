@@ -1,13 +1,8 @@
 """Nodes of users, software agents, accounts, and of the export itself.
 
-Nodes of users who ran queries, and of software agents that acted for them.
-
-Nodes of accounts, and of the organizations that accounts belong to.
-
 Several rows describe one account: those of queries that ran in it, and those that name it as the owner of an object.
-Each gives a :class:`Standing` of the account.
-
-The export as provenance of the graph: when it was made, by which version, for which account and period.
+Each gives a :class:`Standing` of the account. The export is provenance of the graph: when it was made, by which
+version, for which account and period.
 """
 
 from __future__ import annotations

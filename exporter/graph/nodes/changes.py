@@ -1,13 +1,9 @@
-"""Nodes of DDL changes, of grants, and of the ends of both.
+"""Nodes of DDL changes, of what they set and unset with the period for which it held, and of grants.
 
-Nodes of grants: a privilege on an object, a role or a share, to whom it was given, and until when.
+A grant is a privilege on an object, a role or a share: to whom it was given, and until when.
 
-Nodes of DDL changes, and of everything that they set and unset, with the period for which it held.
-
-The ends of versions, settings and grants that an earlier day made: each is written with the day that ends it.
-
-The triples are the same as :mod:`exporter.graph.nodes.versions` and :mod:`exporter.graph.nodes.changes` give where all
-days are exported at once.
+Ends of versions, settings and grants that an earlier day made are written with the day that ends them. The triples are
+the same as :mod:`exporter.graph.nodes.versions` and this module give where all days are exported at once.
 """
 
 from __future__ import annotations

@@ -1,26 +1,18 @@
-"""Nodes of a graph with ``--reads daily``, and what the runs of a statement share in it.
+"""Nodes of a graph with ``--reads daily``: what a user read of an object on a day in one role, and what runs share.
 
-With ``--reads daily``: the sources of columns, written once for all runs of statements with the same derivations.
+A daily read is a PROV activity: PROV does not say how much one activity covers, and users and versions are linked to it
+as to any other. It is not an entity, since nothing was made. A shared access pattern is not a PROV usage, since a usage
+belongs to exactly one activity.
+
+A query that writes has its nodes, but for what all runs of its statement share: it refers to patterns of accesses
+(:func:`pattern`), its versions of columns to patterns of derivations, its changes to shared settings. What an access of
+one run has follows: its version is the one of the pattern's object in ``prov:used`` of the query, since a query uses
+only one version of each object.
 
 A version of a column refers to its patterns and, as with ``--reads full``, to the versions that it was filled from and
 to its query. So everything in the derivation of one run can be found: for a pattern's source column, it is the version
 in ``prov:wasDerivedFrom`` (a query uses only one version of each column); for a pattern without a source column, it is
 the version of the source that the query used.
-
-With ``--reads daily``: the nodes of a query that writes, without what all runs of its statement share.
-
-Accesses and derivations are not written. The query refers to patterns of accesses
-(:func:`exporter.graph.nodes.daily.pattern`), its versions of columns to patterns of derivations
-(:mod:`exporter.graph.nodes.daily`), its changes to shared settings. What an access of one run has follows: its
-version is the one of the pattern's object in ``prov:used`` of the query, since a query uses only one version of each
-object.
-
-Nodes of a graph with ``--reads daily``: what a user read of an object on a day in one role, and what such nodes
-share.
-
-A daily read is a PROV activity: PROV does not say how much one activity covers, and users and versions are linked to it
-as to any other. It is not an entity, since nothing was made. A shared access pattern is not a PROV usage, since a usage
-belongs to exactly one activity.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Nodes of objects, and of what a CLONE brought.
+"""Nodes that are not parts of a query: objects, their names and columns, versions from before the record, and what a
+CLONE of a schema or database brought.
 
-Nodes that are not parts of a query: objects, their names and columns, and their versions from before the record.
-
-Nodes of what a CLONE of a schema or database brought, as is inferred: the versions of tables that it made.
-
-No row lists them. The version of a table that the CLONE made derives from that of the source, as a copy of a table
-does, and refers to the change that it is inferred from. It comes before the state in which the first query found it.
+No row lists what such a CLONE brought; it is inferred. The version of a table that the CLONE made derives from that of
+the source, as a copy of a table does, and refers to the change that it is inferred from. It comes before the state in
+which the first query found it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Nodes of queries and of what protected the data that they read.
-
-Nodes of policies that were enforced for a query, and of its joins.
-
-Nodes of queries: one activity for each query, and its parts.
-"""
+"""Nodes of queries: one activity for each query, its parts, the policies that were enforced for it, and its joins."""
 
 from __future__ import annotations
 

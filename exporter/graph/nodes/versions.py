@@ -1,14 +1,10 @@
-"""Nodes of versions and of what they came from.
-
-What the nodes of one query are made from, computed once: its facts, the answers to it, its effects, its IRIs.
-
-Nodes of reads, and of derivations of columns from columns.
-
-Nodes of versions of objects and of their columns: those that queries made, and those that only existed before.
+"""Nodes of versions of objects and columns, of reads, and of derivations of columns from columns.
 
 One entity for each table would break PROV: two writes would generate it twice. So each query that changes what an
 object holds makes a version of it, and a version of each column that it wrote, added or renamed; the versions of all
 other columns stay. ``state`` is the path of a version below its object (:mod:`exporter.model.answers`).
+
+What the nodes of one query are made from is computed once: its facts, the answers to it, its effects, its IRIs.
 """
 
 from __future__ import annotations

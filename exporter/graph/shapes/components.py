@@ -1,13 +1,11 @@
 """The constraint components that are compiled, and which shapes one node decides.
 
-The constraint components that are compiled: from their parameters in a shapes file to constraints.
+:data:`COMPONENTS` lists them, from their parameters in a shapes file to constraints. docs/shapes.md shows the list, and
+a test compares the two.
 
-:data:`COMPONENTS` is the list. docs/shapes.md shows it, and a test compares the two.
-
-Which shapes can be decided on one node alone.
-
-All is known of the node itself. Of the nodes that it refers to, only the IRI is known, and with it the class. So a
-shape may use the node's own triples, and what a value shows by itself: its kind, datatype, text, order and class.
+A shape can be decided on one node alone if it uses the node's own triples, and of the nodes that these refer to only
+what a value shows by itself: its kind, datatype, text, order and class. Of such nodes the IRI is known, and with it the
+class.
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
-"""Constraints: on each value, on all values together, and those that refer to other shapes.
-
-Constraints that each value meets by itself (SHACL, sections 4.1, 4.3, 4.4 and 4.8).
-
-Constraints on all values of a shape together, or on two properties (SHACL, sections 4.2, 4.4, 4.5, 4.8).
-
-Constraints that refer to other shapes (SHACL, sections 4.6 and 4.7).
+"""Constraints of SHACL Core (sections 4.1 to 4.8): on each value by itself, on all values of a shape or two properties
+together, and those that refer to other shapes.
 """
 
 from __future__ import annotations

@@ -1,23 +1,17 @@
-"""Literals: their values, their order, and regular expressions on them.
+"""Literals: their values, their order, and regular expressions on them. Both engines give the same results.
 
-Literals: the values of their texts, and whether a text is valid for its datatype.
+Texts are parsed by Python's parsers, as pySHACL does it. These accept a little more than XML Schema
+(``"1_000"^^xsd:integer``, a date alone as an xsd:dateTime), and no years before 1 or after 9999.
 
-Texts are parsed by Python's parsers, as pySHACL does it, so that both engines give the same results. These accept a
-little more than XML Schema (``"1_000"^^xsd:integer``, a date alone as an xsd:dateTime), and no years before 1 or after
-9999.
+The order of two values is that of pySHACL, for sh:lessThan, sh:minInclusive and similar constraints (SHACL, sections
+4.3 and 4.5). The recommendation compares as SPARQL does; values that cannot be compared do not meet the constraint.
+pySHACL also orders values that SPARQL does not: values of different datatypes by the name of the datatype, texts that
+are not valid for their datatype by character. Where pySHACL stops with an error, the values count as not comparable.
 
-The order of two values, for sh:lessThan, sh:minInclusive and similar constraints (SHACL, sections 4.3 and 4.5).
-
-The recommendation compares as SPARQL does; values that cannot be compared do not meet the constraint. pySHACL also
-orders values that SPARQL does not: values of different datatypes by the name of the datatype, texts that are not valid
-for their datatype by character. The order here is that of pySHACL. Where pySHACL stops with an error, the values count
-as not comparable, and the constraint is not met.
-
-Regular expressions of a user's shapes (sh:pattern), each search with a limit of time.
-
-Python's expressions, which the reference engine uses too, can need more time than there is: ``^(a+)+$`` tries each way
-to divide a text. The limit counts the processor time of this process, so a busy machine makes no difference. Python's
-``re`` looks for signals while it searches; signals reach the main thread only, so in another thread there is no limit.
+Each search of a regular expression (sh:pattern) has a limit of time. Python's expressions, which the reference engine
+uses too, can need more time than there is: ``^(a+)+$`` tries each way to divide a text. The limit counts the processor
+time of this process, so a busy machine makes no difference. Python's ``re`` looks for signals while it searches;
+signals reach the main thread only, so in another thread there is no limit.
 """
 
 from __future__ import annotations

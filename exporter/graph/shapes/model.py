@@ -1,12 +1,7 @@
 """What shapes consist of: RDF terms, documents, the graph that they read, shapes and constraints.
 
-RDF terms, and the IRIs that shapes are written with.
-
-Files of RDF -> triples. The same files always give the same names of blank nodes.
-
-The graph that shapes read: the questions that they ask, and a graph in memory that answers them.
-
-Shapes and constraints as objects: each gives its results at a focus node.
+The same files of RDF always give the same names of blank nodes. A graph answers the questions that shapes ask; shapes
+and constraints give their results at a focus node.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
-"""The surroundings of an object, and where paths lead in them.
-
-The surroundings of an object: how far a shape can look in an export, and which nodes belong there.
+"""The surroundings of an object: how far a shape can look in an export, and where a path leads in them.
 
 An object has nodes of its own: itself, its names, columns and versions, what DDL changed and set on it, and the
 enforcements of policies on it. Some of these refer to other objects: a setting to the tag or policy that is set, an
 enforcement to the policy, an object to those of the same name, a change to the object it was made from or swapped with.
 An object's surroundings are its own nodes and those of the objects that it is linked with, in either direction.
 
-Lineage (what queries read, joined and derived) is left out: it leads from object to object without an end.
-
-Where a path leads in the surroundings of an object, derived from the vocabulary before any nodes exist.
+Lineage (what queries read, joined and derived) is left out: it leads from object to object without an end. Where a path
+leads is derived from the vocabulary before any nodes exist.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The plan of a class of nodes, from tests of single values and of whole nodes.
-
-Tests of a whole node, which combine several properties or several shapes.
-
-The plan of a class of nodes: the fewest tests that show that a node conforms to the shapes.
-"""
+"""The plan of a class of nodes: the fewest tests, of values and of a whole node, that show that a node conforms."""
 
 from __future__ import annotations
 

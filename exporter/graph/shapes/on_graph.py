@@ -1,9 +1,4 @@
-"""Shapes on a graph of any kind, or on one node as a graph.
-
-A node as a graph of its own, which the shapes validate where the fast tests do not settle the matter.
-
-Shapes on any RDF graph.
-"""
+"""Shapes on any RDF graph, or on one node as a graph of its own where the fast tests do not settle the matter."""
 
 from __future__ import annotations
 

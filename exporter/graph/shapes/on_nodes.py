@@ -1,15 +1,11 @@
-"""Shapes on the nodes of an export: on one at a time, or on those around an object.
-
-How far a shape looks from its focus nodes: whether it stays within the surroundings of one object, and which of
-these nodes and values it needs.
-
-Shapes that look around one object: they are applied to the nodes of its surroundings, which an export collects.
-
-Shapes on the nodes of an export, one at a time, as they are in memory.
+"""Shapes on the nodes of an export: on one at a time as they are in memory, or on those around an object.
 
 Most nodes conform, so only finding that out has to be fast. The shapes that target a node's classes are compiled into
 one :class:`Plan` for each class of nodes (and each tuple of types): a few tests of counts and values. A node that fails
 a test, or has a shape without a test, is validated by the shapes themselves, as in any graph.
+
+A shape that looks further is applied to the nodes of an object's surroundings, which an export collects. How far it
+looks from its focus nodes decides which of these nodes and values it needs.
 """
 
 from __future__ import annotations

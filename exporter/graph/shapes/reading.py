@@ -1,10 +1,6 @@
-"""Files of shapes -> shapes to validate with.
+"""Shapes in Turtle -> shapes to validate with. A feature that is not compiled is refused by name, never ignored.
 
-Files of shapes -> triples, with the file of each subject, and errors that name file and shape.
-
-Shapes in Turtle -> shapes to validate with. A feature that is not compiled is refused by name, never ignored.
-
-Source: SHACL, sections 2 (shapes, targets, paths) and 4 (SHACL Core).
+Errors name file and shape. Source: SHACL, sections 2 (shapes, targets, paths) and 4 (SHACL Core).
 """
 
 from __future__ import annotations

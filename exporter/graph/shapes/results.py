@@ -1,9 +1,4 @@
-"""Validation results, and the report of them in SHACL's vocabulary.
-
-Validation results.
-
-The validation report, in SHACL's own vocabulary (SHACL, section 3.6).
-"""
+"""Validation results, and the report of them in SHACL's vocabulary (SHACL, section 3.6)."""
 
 from __future__ import annotations
 

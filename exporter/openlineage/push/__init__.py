@@ -2,6 +2,6 @@
 reading with :mod:`exporter.openlineage.push.command`.
 
 ``index`` reads the events once and puts them in order; ``backend`` makes senders from the client's settings; ``fit``
-adapts each event to the backend's ``profiles``; ``delivery`` sends, retries, rejects single events and gives up;
-``ledger`` records what was delivered; ``words`` has the messages for people.
+and ``spelling`` adapt each event to the backend's ``profiles``; ``delivery`` sends, retries, rejects single events and
+gives up, in the ``order`` that the events allow; ``ledger`` records what was delivered.
 """

@@ -1,13 +1,4 @@
-"""The push from its start to its exit code: its options, its work, its messages. Start reading here.
-
-The options of a push.
-
-The results of a push in numbers.
-
-Messages for people about a push: its progress, an early warning if it will take hours, and its result.
-
-The push from its start to its exit code. Start reading here.
-"""
+"""The push from its start to its exit code: its options, its work, its results, its messages. Start reading here."""
 
 from __future__ import annotations
 

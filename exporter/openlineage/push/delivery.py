@@ -1,20 +1,15 @@
-"""Delivers events: one after the other where they share something, each with retries.
-
-After a run that is sent again: one more event for each of its outputs.
-
-Marquez 0.51.1 makes a version of an output for each set of columns in the events of a run. When the run ends, it makes
-all of the run's versions the current one, one after the other and in no defined order
-(``findOutputDatasetVersionsFor``). So it may show the columns of the first time. The event of a dataset always becomes
-the current version, so it corrects this.
-
-Delivers one event, in all of its parts, with retries, and records it in the ledger before and after.
-
-Sends the events, several at once where their order allows it, and records those that the backend refuses.
+"""Delivers events with retries: several at once where their order allows it, one after the other where they share
+something. Each is recorded in the ledger before and after.
 
 The push ends where the backend as a whole does not work. If one event fails while others are accepted, that event is at
 fault, and is set aside (recorded in set-aside.ndjson, and not sent again). Events that fail one after the other are
 only suspected: if the next one is accepted, they are set aside; if none is, the backend is at fault, and all are left
 for the next push.
+
+After a run that is sent again, there is one more event for each of its outputs. Marquez 0.51.1 makes a version of an
+output for each set of columns in the events of a run. When the run ends, it makes all of the run's versions the current
+one, one after the other and in no defined order (``findOutputDatasetVersionsFor``). So it may show the columns of the
+first time. The event of a dataset always becomes the current version, so it corrects this.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The sender for HTTP: its answers, and the secrets that it hides.
+"""The sender for HTTP: it keeps connections open, and uses the settings of the client's own HTTP transport.
 
-Secrets of the client's settings, which are removed from everything that is written or shown.
-
-What a backend's answer means for the event that was sent.
-
-The sender for HTTP: it keeps connections open, and uses the settings of the client's own HTTP transport.
+A backend's answer decides what becomes of the event that was sent. Secrets of the client's settings are removed from
+everything that is written or shown.
 """
 
 from __future__ import annotations

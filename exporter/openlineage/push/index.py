@@ -1,12 +1,7 @@
 """The events of a folder, indexed on disk in the order in which they are sent.
 
-The SQL tables of the index of a push, and the order in which events are sent.
-
-The entry of an event in the index of a push: its run and parent, its time, and a fingerprint of its lineage.
-
-The event files of a folder, kept open so that an event can be read at its position at any time.
-
-The events of a folder in the order to send them in. They are read once and indexed on disk, so memory does not grow.
+The events are read once, so memory does not grow; the index has each event's run and parent, its time, a fingerprint of
+its lineage, and its position in its file, where it is read again to be sent.
 
 The order is by time: the datasets of a day before its runs, parents before their children, START before the end.
 Backends take the last event to arrive for the present state, and a parent that they do not know for another job.

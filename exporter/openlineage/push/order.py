@@ -1,18 +1,14 @@
 """Which events may be sent at once, which ones again, and how fast.
 
-Which events may be sent at once: those that share nothing, and those that read the same thing.
-
 Events are added in the order to send them in. One that writes what an earlier one reads or writes, or reads what an
 earlier one writes, waits for it. So for each run, job and dataset the order holds, whatever each request takes.
-
-Delivered events that have to be sent again, because an event that comes late would otherwise overwrite them.
 
 A backend takes the last event to arrive for the present state. A row that comes late makes an event that belongs before
 others that were delivered. Sent alone, it would bring back a table that was dropped since, or remove columns that were
 added since. So for each dataset that such an event names, the last event that writes it, and the last that names it,
 are sent again after it.
 
-The pace of a push: at most so many events a second; none while the backend asks to wait, and fewer at once after.
+At most so many events a second are sent; none while the backend asks to wait, and fewer at once after.
 """
 
 from __future__ import annotations

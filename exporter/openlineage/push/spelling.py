@@ -1,16 +1,13 @@
-"""An event as its backend spells it.
+"""An event as its backend spells it: names, what the backend cannot hold, and events that are too large.
 
-Splits an event into several that add up to it: halves, or the parts that concern some of its inputs.
+An event that is too large is split into several that add up to it: halves, or the parts that concern some of its
+inputs. Datasets whose names the backend cannot hold are left out with a reason.
 
-Names for DataHub, which makes a URN of each job and dataset, and a URI of each dataset.
-
-A URN is a list of parts with commas between them, in parentheses. DataHub escapes none of these characters: a name that
-holds one becomes another URN, or an invalid one. DataHub's Snowflake source writes names without quotes, and in lower
-case by default; only with the same spelling are both the same table. Sources: datahub-project/datahub,
-OpenLineagePlatformResolver and OpenLineageJobMapper (names to URNs), UrnValidationUtil (which URNs are valid),
-SnowflakeIdentifierBuilder (how the Snowflake source spells names).
-
-An event with names as its backend spells them, and without datasets whose names the backend cannot hold.
+DataHub makes a URN of each job and dataset, and a URI of each dataset. A URN is a list of parts with commas between
+them, in parentheses. DataHub escapes none of these characters: a name that holds one becomes another URN, or an invalid
+one. DataHub's Snowflake source writes names without quotes, and in lower case by default; only with the same spelling
+are both the same table. Sources: datahub-project/datahub, OpenLineagePlatformResolver and OpenLineageJobMapper (names
+to URNs), UrnValidationUtil (which URNs are valid), SnowflakeIdentifierBuilder (how the Snowflake source spells names).
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""The picture as elements, as words, and as an address.
+"""The picture of lineage as elements for Cytoscape, as text, and as an address.
 
-The state of the lineage page in its address: the object, the day, and what was opened. So it can be sent to
-others.
-
-A picture as elements for Cytoscape.
-
-The content of a picture as text and tables with links: for keyboards, screen readers and narrow screens.
+The text and tables with links are for keyboards, screen readers and narrow screens. The address of the page has its
+state (the object, the day, and what was opened), so it can be sent to others.
 """
 
 from __future__ import annotations
