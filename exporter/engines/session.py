@@ -195,6 +195,8 @@ _MEANING: Final = {
     "spark.sql.maxConcurrentOutputFileWriters": "64",
     # A record may have several KB, and a batch should have several MB.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+    # So should what is read at once of the messages between rounds: one of a table of many columns has some 100 KB.
+    "spark.sql.parquet.columnarReaderBatchSize": "128",
 }
 _LOCAL: Final = {
     # Loopback only: no port is open to the network, and there is no warning about the machine's name.

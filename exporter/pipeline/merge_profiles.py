@@ -84,6 +84,8 @@ class Spellings:
 
 _NAMELESS, _HAS_ID = range(2)
 _SET_ON, _DROPPED, _WAS_TAKEN, _TAKEN = range(4)
+_NOW: Final = 1
+"""The phase of a message of this day to a name; the state of the day before comes first."""
 _NOBODY: Final = ""
 """The sender of a dataset's state of the day before, in place of an object key."""
 _read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decode
@@ -147,7 +149,7 @@ def _to_name(profile: Profile, name: str, is_known_by: int) -> Message:
     takes = sorted((at, query_id) for at, query_id, taken in profile.takes if canonical_name(taken) == name)
     is_last = canonical_name(profile.called[2]) == name
     holder = _Holder(profile.key, profile.shown, is_last, takes)
-    return Message(NAME, key, order(is_known_by, 0, profile.key), encode(holder))
+    return Message(NAME, key, order(is_known_by, 0, profile.key, _NOW), encode(holder))
 
 
 def _to_elements(profile: Profile) -> Iterator[Message]:
@@ -249,7 +251,7 @@ def _name(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Messag
     known: dict[str, _Holder] = {}
     for message in heard.get(_HAS_ID, ()):
         one = _read_holder(message.body)
-        known[one.key] = _both(known[one.key], one) if one.key in known else one
+        known[one.key] = _after(known[one.key], one) if one.key in known else one
     ends = dict(read_ends(message.body) for message in (*heard.get(ENDED_BEFORE, ()), *heard.get(ENDED, ())))
     yield from _taken(account, known, ends)
     yield from to_holders(account, copies, sorted(nameless | known.keys()))
@@ -265,11 +267,9 @@ def _name(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Messag
             yield Message(OBJECT, within(account, object_key), order(SAME_NAMES), encode(sorted(known)))
 
 
-def _both(holder: _Holder, other: _Holder) -> _Holder:
-    """What two messages say of one holder; the later one knows its latest name."""
-    latest = max(holder, other, key=lambda each: each.shown)
-    takes = sorted({*holder.takes, *other.takes})
-    return _Holder(holder.key, latest.shown, latest.is_last, takes, holder.taken or other.taken)
+def _after(before: _Holder, now: _Holder) -> _Holder:
+    """A holder after a day of an update that names it; only the day before knows its earlier takes."""
+    return replace(now, takes=sorted({*before.takes, *now.takes}), taken=before.taken)
 
 
 def _taken(account: str, holders: dict[str, _Holder], ends: dict[str, list[Take]]) -> Iterator[Message]:
@@ -285,8 +285,10 @@ def _taken(account: str, holders: dict[str, _Holder], ends: dict[str, list[Take]
         taken = next(later, None)
         if taken != holder.taken:
             holder.taken = taken
-            yield Message(OBJECT, within(account, key), order(TAKEN), encode(taken))
-            yield Message(ELEMENT, within(account, key), order(_TAKEN), encode(taken))
+            # A former name may say on the same day that it was not taken after all. The last message counts.
+            phase = int(taken is not None)
+            yield Message(OBJECT, within(account, key), order(TAKEN, phase=phase), encode(taken))
+            yield Message(ELEMENT, within(account, key), order(_TAKEN, phase=phase), encode(taken))
 
 
 def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Message]:

@@ -205,7 +205,8 @@ def export(
         heard = _with_bridges(engine, [told, answered], known, counts, turn, watch, before)
         with watch.stage("write"):
             stored = engine.write_texts(_outputs(engine, heard, known, counts, before), f"{job.day}{OUTPUTS}-{turn}")
-            counts.join(engine.counts(stored))
+            of_queries = engine.counts(stored)
+            counts.join(of_queries)
         for what in ("nodes", "events"):
             watch.counted(what, counts[what])
         made = [answered, stored]
@@ -213,10 +214,12 @@ def export(
             with watch.stage("surround"):
                 made.append(engine.persist(_surrounded(engine, made, known), f"{job.day}surrounded-{turn}"))
                 counts.join(engine.counts(made[-1]))
-        results += [engine.filter(one, [RESULT]) for one in made]
-        for shape, times in counts.violations().items():
+        # A thing can be refused because of what a refused query says of it. So it is judged in a turn without that.
+        judged, judging = (of_queries, [stored]) if of_queries["held"] else (counts, made)
+        results += [engine.filter(one, [RESULT]) for one in judging]
+        for shape, times in judged.violations().items():
             refused[shape] = refused.get(shape, 0) + times
-        if not (counts["held"] or counts["refused"]):
+        if not (judged["held"] or judged["refused"]):
             texts = {f"{job.day}{OUTPUTS}-{turn}": stored, **_catalogue(engine, answered, stored, known)}
             if job.daily:
                 with watch.stage("days"):
@@ -225,9 +228,9 @@ def export(
             return Exported(outputs, names, results, counts, refused, [*heard, stored], quarantined)
         quarantined += [engine.filter(one, [QUARANTINED]) for one in made[1:]]
         holds += [engine.map(one, exclude_quarantined, job) for one in quarantined[1 - len(made) :]]
-        if before is not None and (started := _started(counts)) is not None:
+        if before is not None and (started := _started(judged)) is not None:
             return Exported([], [], results, counts, refused, [], quarantined, started)
-        if counts["refused"]:
+        if judged["refused"]:
             holds.append(_of_things(engine, told, made, job, turn))
     raise endless(counts.violations(), job)
 

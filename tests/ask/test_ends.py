@@ -71,6 +71,7 @@ def renamed_to(table: Json, name: str) -> Json:
     return changed(table, objectName={"value": name})
 
 
+END_OF_4: Final = "2026-01-04T20:00:00Z"
 S, IN_E = place("D.S", 71), thing("A", 93) | {"objectName": "E.S.A"}
 IN_SCHEMA: Final = [copied(IN_E, A, "CREATE"), changed(A, tags=SET_TAG), granted(A)]
 STORIES: Final[dict[str, list[Json]]] = {
@@ -92,6 +93,16 @@ STORIES: Final[dict[str, list[Json]]] = {
     ],
     # A is called B since, so who takes its former name takes nothing from it
     "elsewhere": [copied(SOURCE, A), changed(A, tags=SET_TAG), renamed(A, "B"), copied(OTHER, A2, "CREATE"), read(A2)],
+    # A is called B on the day on which another B is made: who took its former name does not count any more
+    "renamed-and-taken": [
+        copied(SOURCE, A), changed(A, tags=SET_TAG), copied(OTHER, A2, "CREATE"),
+        renamed(A, "B"), {**changed(thing("B", 14), "REPLACE"), "again": True}, read(thing("B", 14)),
+    ],
+    # B is called A; while a query of two days fills it, it is called B again, and then another B is made
+    "renamed-while-filled": [
+        changed(B, tags=SET_TAG), renamed(B, "A"), copied(SOURCE, thing("A", 4)) | {"line": {"end_time": END_OF_4}},
+        renamed(thing("A", 4), "B"), copied(OTHER, thing("B", 14), "CREATE"), read(thing("B", 14)),
+    ],
     "tag-replaced": [
         changed(TAG, "CREATE"), changed(A, tags=SET_TAG), changed(TAG | {"objectId": 81}, "REPLACE"), read(A),
     ],
@@ -326,6 +337,18 @@ def test_a_former_name_is_not_taken(told: Callable[[str], Path]) -> None:
     out = told("elsewhere")
     assert cells(out, "policy-coverage") == {"D.S.B"}
     assert cells(out, "lineage-as-of", object_name="D.S.B", at=at(5)) == {"D.S.SOURCE"}
+
+
+@pytest.mark.parametrize(
+    ("name", "object_id", "day"), [("renamed-and-taken", "3", 4), ("renamed-while-filled", "4", 5)]
+)
+def test_a_name_that_was_given_just_now_can_be_taken(
+    name: str, object_id: str, day: int, told: Callable[[str], Path]
+) -> None:
+    names = asked(told(name), "former-names", object_id=object_id, domain="Table")
+    _, last, until = max((row[2] or "", row[1], row[3] or "") for row in names)
+    assert (last, until[:10]) == ("D.S.B", f"2026-01-0{day}")
+    assert asked(told(name), "policy-coverage") == set()
 
 
 def test_a_tag_that_is_replaced_marks_nothing_any_more(told: Callable[[str], Path]) -> None:

@@ -8,6 +8,9 @@ from collections import defaultdict
 from random import Random
 from typing import TYPE_CHECKING
 
+from pyspark.sql.functions import col, length, lit, repeat
+from pyspark.sql.functions import sum as sum_
+
 from exporter.engines.spark import SCHEMA, SparkEngine
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import BUCKET_END, NAMED_FOR_PARENT, PARENT, WRITTEN, Message, order
@@ -50,3 +53,17 @@ def test_a_partition_has_whole_homes_in_the_order_of_receiver_key_and_order(
     buckets = [{key.split(BUCKET_END)[0] for _, key, _ in part} for part in parts.values()]
     assert sorted(bucket for each in buckets for bucket in each) == BUCKETS
     assert sum(map(len, parts.values())) == len(told)
+
+
+def test_large_messages_are_read_with_little_memory(spark: SparkSession, tmp_path: Path) -> None:
+    """A table of thousands of columns has 100 KB, and is sent to thousands of queries: 400 MB in one partition, in a
+    session that has 1 GB.
+    """
+    each = spark.range(4_096, numPartitions=1).select(
+        lit(WRITTEN).alias("to"),
+        col("id").cast("string").alias("key"),
+        lit(b"").alias("order"),
+        repeat(lit("x"), 100_000).cast("binary").alias("body"),
+    )
+    stored = SparkEngine(spark, tmp_path.as_uri(), 1).persist(each, "large")
+    assert stored.select(sum_(length("body"))).collect()[0][0] == 4_096 * 100_000

@@ -291,6 +291,24 @@ def test_a_refused_query_that_ends_on_a_later_day_is_quarantined(reads: str, tmp
     assert not any("query/late>" in one and "startedAtTime" in one for one in triples(out))
 
 
+def test_a_refused_query_is_no_reason_to_refuse_an_object(tmp_path: Path) -> None:
+    """By a wrong line of QUERY_HISTORY, a view was dropped before it was read. The shapes refuse both the query that
+    drops it and what would follow from that for the view.
+    """
+    table = {"objectDomain": "Table", "objectId": 8, "objectName": "D.S.T"}
+    view = {"objectDomain": "View", "objectId": 9, "objectName": "D.S.V"}
+    read = at("read", 2, direct_objects_accessed=[view], base_objects_accessed=[table])
+    drop = at("drop", 3, object_modified_by_ddl={**view, "operationType": "DROP", "properties": {}})
+    lines, out, once = [line(drop, -48)], tmp_path / "out", tmp_path / "once"
+    export([read], [], out, *UPDATE)
+    export([drop], lines, out, *UPDATE)
+    export([read, drop], lines, once)
+    assert triples(out) == triples(once)
+    for each in (out, once):
+        assert [json.loads(one["as_it_came"])["query_id"] for one in exports.quarantine(each)] == ["drop"]
+        assert exports.report(each)["violations"] == {f"{SHAPES}Query-endsAfterStart": 1}
+
+
 def test_a_query_that_was_refused_is_exported_when_a_later_line_mends_it(tmp_path: Path) -> None:
     """The line of the query, which ends on the next day, first has a time that the shapes refuse."""
     row = at("q", 1, objects_modified=GOOD["direct_objects_accessed"])
