@@ -369,6 +369,16 @@ def mask_tag(world: Warehouse) -> None:
     world.tell(object_modified_by_ddl=_change(mark, "ALTER", {"maskingPolicies": said}))
 
 
+def withdraw(world: Warehouse) -> None:
+    """A tag or a masking policy is dropped and, most times, brought back after other statements."""
+    thing = world.one("GM")
+    world.tell(object_modified_by_ddl=_change(thing, "DROP", {}))
+    for _ in range(world.rng.randint(1, 4)):
+        world.rng.choice((select, insert, unmask))(world)
+    if world.rng.random() < 0.8:
+        world.tell(object_modified_by_ddl=_change(thing, "UNDROP", {}))
+
+
 def unmask(world: Warehouse) -> None:
     """A column is masked, copied, and no longer masked; the copy is read before and after that, by two names."""
     source, target = world.rng.sample(world.things["T"], 2)
@@ -397,7 +407,7 @@ def rename_to(world: Warehouse, table: Thing, name: str) -> None:
     table.name = name
 
 
-ENDING: Final = (truncate, *(take,) * 2, spell, mask_tag, tag, *(unmask,) * 2)
+ENDING: Final = (truncate, *(take,) * 2, spell, mask_tag, tag, *(unmask,) * 2, withdraw)
 """Statements that end data in ways of their own."""
 
 

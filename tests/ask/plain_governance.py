@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.ask.plain_asking import Given, Row
     from tests.ask.plain_history import History, Query
-    from tests.ask.plain_settings import Place
+    from tests.ask.plain_settings import Masked, Place
 
 MASK: Final = "MASKING_POLICY"
 
@@ -72,15 +72,15 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
         place = (key, column)
         held_by, times = periods.get(place, []), points.get(place, set())
         if (query.query_id, place) not in guarded and (held_by or times):
-            word = "UNKNOWN" if query.query_id in cut else _word(query.start, held_by, times)
+            word = "UNKNOWN" if query.query_id in cut else _word(history, query.start, held_by, times)
             found.add((query.user, query.query_id, query.start, name_at(history, key, query.start), column, word))
     return found
 
 
-def _word(time: datetime, periods: list[tuple[datetime, datetime | None]], points: set[datetime]) -> str:
-    if any(since <= time and (until is None or time < until) for since, until in periods):
+def _word(history: History, time: datetime, periods: list[Masked], points: set[datetime]) -> str:
+    if any(one.is_at(history, time) for one in periods):
         return "WHILE"
-    starts = {since for since, _ in periods} | points
+    starts = {one.since for one in periods} | points
     return "AFTER" if min(starts) <= time else "BEFORE"
 
 

@@ -18,7 +18,7 @@ from tests.ask.plain_asking import (
     queries,
     same_name,
 )
-from tests.ask.plain_settings import doings, first, held
+from tests.ask.plain_settings import doings, first, held, is_away
 from tests.ask.plain_views import Shown, certain
 from tests.facts import plain_reading as plain
 
@@ -325,16 +325,20 @@ def unmasked_copies(history: History, given: Given) -> set[Row]:
         for policy in [mask.policy]
         if mask.since <= query.start and (mask.until is None or query.start < mask.until
                                           or _is_gone_since(history, mask.last, mask.until, query.start))
+        and not any(is_away(history, one, mask.since, query.start) for one in mask.elements)
     }  # fmt: skip
 
 
 class Mask(NamedTuple):
-    """A policy on a column from when until when; ``last``: the column by its last name in this time."""
+    """A policy on a column from when until when; ``last``: the column by its last name in this time. ``elements``:
+    the policy and the tag by which it was set; none if it is known only by being enforced.
+    """
 
     policy: str
     since: datetime
     until: datetime | None
     last: tuple[str, str]
+    elements: tuple[str, ...] = ()
 
 
 def _masks(history: History) -> tuple[dict[tuple[str, str], list[Mask]], set[tuple[str, str, str]]]:
@@ -347,11 +351,12 @@ def _masks(history: History) -> tuple[dict[tuple[str, str], list[Mask]], set[tup
     for one in every:
         (key, column), until, last = one.doing.place, *_until_the_end(history, every, one)
         if column and one.doing.property == "maskingPolicies":
-            masks[key, column].append(Mask(one.doing.element, one.since, until, last))
+            masks[key, column].append(Mask(one.doing.element, one.since, until, last, (one.doing.element,)))
         for mask in on_tags if column and one.doing.property == "tags" else ():
             since, end = max(one.since, mask.since), first(until, mask.until)
             if mask.doing.place[0] == one.doing.element and (end is None or since < end):
-                masks[key, str(column)].append(Mask(mask.doing.element, since, end, last))
+                both = (mask.doing.element, one.doing.element)
+                masks[key, str(column)].append(Mask(mask.doing.element, since, end, last, both))
     enforced_in, also = set(), []
     done = [one for one in doings(history) if one.property == "maskingPolicies"]
     for query, _, key, _, column, policy in enforced(history, {}):

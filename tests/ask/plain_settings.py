@@ -171,20 +171,41 @@ def first(*times: datetime | None) -> datetime | None:
     return min((time for time in times if time is not None), default=None)
 
 
-def masks(history: History) -> dict[Place, list[tuple[datetime, datetime | None]]]:
-    """By column, from when until when a masking policy was set on it: by itself, or on a tag that it had."""
-    found: dict[Place, list[tuple[datetime, datetime | None]]] = defaultdict(list)
+class Masked(NamedTuple):
+    """From when until when a masking policy was set on a column. ``elements``: the policy, and the tag that it is set
+    on; between DROP and UNDROP of one of them there is no mask.
+    """
+
+    since: datetime
+    until: datetime | None
+    elements: tuple[str, ...]
+
+    def is_at(self, history: History, time: datetime) -> bool:
+        is_set = self.since <= time and (self.until is None or time < self.until)
+        return is_set and not any(is_away(history, one, self.since, time) for one in self.elements)
+
+
+def is_away(history: History, key: str, since: datetime, time: datetime) -> bool:
+    """Whether a tag or policy is dropped at a time, by a DROP at ``since`` or later."""
+    drops = [at for at, _, rank in history.events(key) if rank == DROPPED and since <= at <= time]
+    return bool(drops) and history.state_at(key, time).dropped
+
+
+def masks(history: History) -> dict[Place, list[Masked]]:
+    """By column, its masks: set by itself, or on a tag that it had."""
+    found: dict[Place, list[Masked]] = defaultdict(list)
     every = held(history)
     set_masks = [one for one in every if one.doing.property == "maskingPolicies"]
     of_tags = [one for one in set_masks if one.doing.place[0].startswith("tag/")]
     for one in every:
         if one.doing.property == "maskingPolicies":
-            found[one.doing.place].append((one.since, one.until))
+            found[one.doing.place].append(Masked(one.since, one.until, (one.doing.element,)))
         if one.doing.property == "tags":
             for mask in of_tags:
                 since, until = max(one.since, mask.since), first(one.until, mask.until)
                 if mask.doing.place == (one.doing.element, None) and (until is None or since < until):
-                    found[one.doing.place].append((since, until))
+                    both = (mask.doing.element, one.doing.element)
+                    found[one.doing.place].append(Masked(since, until, both))
     return found
 
 

@@ -45,6 +45,17 @@ ID_900: Final[Json] = {"objectId": {"value": 900}}
 SET_BOTH: Final[Json] = {"tags": SET_TAG, **SET_MASK["C"]}
 E_OF_A, B_E, B_F = thing("A", 3, columns=("E",)), thing("B", 4, columns=("E",)), thing("B", 4, columns=("F",))
 
+E_F_OF_A, B_E_F = thing("A", 3, columns=("E", "F")), thing("B", 4, columns=("E", "F"))
+OWN_MASK: Final[Json] = {"objectDomain": "MASKING_POLICY", "objectId": 902, "objectName": "D.S.OWN"}
+SET_OWN_MASK: Final[Json] = {"maskingPolicies": {"D.S.OWN": {"objectId": {"value": 902}, "subOperationType": "ADD"}}}
+
+
+def reads(*sources: Json, user: str) -> Json:
+    return {
+        **read(sources[0], user),
+        **{array: list(sources) for array in ("direct_objects_accessed", "base_objects_accessed")},
+    }
+
 
 def to(name: str) -> Json:
     return {"subOperationType": "ALTER", "objectName": {"value": name}}
@@ -143,6 +154,13 @@ STORIES: Final[dict[str, list[Json]]] = {
     "shown-after-drop": [copied(SOURCE, A), changed(A, "DROP"), read(A)],
     "undropped": [
         changed(A, tags=SET_TAG), granted(A), changed(A, "DROP"), read(B), changed(A, "UNDROP"), read(B),
+    ],
+    # E is masked through a tag, F by its own policy; tag and policy are dropped while ANA reads, and brought back
+    "mask-undropped": [
+        changed(TAG, **SET_MASK["C"]), changed(E_F_OF_A, columns={"E": {"tags": SET_TAG}, "F": SET_OWN_MASK}),
+        copied_column(E_OF_A, B_E), copied_column(thing("A", 3, columns=("F",)), B_F),
+        changed(TAG, "DROP"), changed(OWN_MASK, "DROP"), reads(E_F_OF_A, B_E_F, user="ANA"),
+        changed(TAG, "UNDROP"), changed(OWN_MASK, "UNDROP"), reads(E_F_OF_A, B_E_F, user="BEN"),
     ],
     # the schema D.S is dropped with all that is in it; E.S is another one
     "schema-dropped": [*IN_SCHEMA, read(A, "BEN"), changed(S, "DROP"), read(IN_E)],
@@ -388,6 +406,17 @@ def test_only_what_a_dropped_tag_brought_ends_with_it(told: Callable[[str], Path
 def test_between_drop_and_undrop_nothing_is_covered_or_open(question: str, told: Callable[[str], Path]) -> None:
     found = [cells(told("undropped"), question, at=at(day)) for day in (2, 3, 4, 5, 6)]
     assert found == [{"D.S.A"}, set(), set(), {"D.S.A"}, {"D.S.A"}]
+
+
+def test_a_mask_that_is_dropped_masks_nothing_until_it_is_brought_back(told: Callable[[str], Path]) -> None:
+    """A policy protects what it is set on, or what has the tag that it is set on, while both exist."""
+    out = told("mask-undropped")
+    found = {(row[0], row[4], row[5]) for row in asked(out, "unmasked-reads", object_name="D.S.A")}
+    after, again = ({(user, column, mask) for column in "EF"} for user, mask in (("ANA", "AFTER"), ("BEN", "WHILE")))
+    assert found == {("ETL", "E", "WHILE"), ("ETL", "F", "WHILE")} | after | again
+    copies = [asked(out, "unmasked-copies", **period) for period in ({"until": at(7)}, {"since": at(7)})]
+    assert copies == [set(), {(f"D.S.{of}", column, policy, "D.S.B", column) for of, column, policy in
+                              (("A", "E", "D.S.MASK"), ("A", "F", "D.S.OWN"))}]  # fmt: skip
 
 
 @pytest.mark.parametrize(
