@@ -102,9 +102,12 @@ class Known:
             domain, ident = self._text(thing, "ah:domain"), self._text(thing, "ah:objectId")
             yield Turn(since, thing.value, domain or "Object", ident, text, self._text(named, "ah:validUntil"))
 
-    def is_location(self, url: str) -> bool:
-        """Whether the graph has this location outside of Snowflake."""
-        return bool(self._subjects("ah:locationUrl", Literal(url.strip('"'))))
+    def location(self, url: str) -> Turn | None:
+        """The location outside of Snowflake with this URL; None if the graph has none. It has no periods."""
+        for thing in sorted(self._subjects("ah:locationUrl", Literal(url.strip('"'))), key=str):
+            if not any(self._objects(thing, "ah:hasName")):
+                return Turn("", thing.value, self._text(thing, "ah:domain") or "Object", None, "", None)
+        return None
 
     def of_id(self, ident: str) -> list[Turn]:
         """The objects with the id, each once, under its latest name."""
@@ -215,6 +218,10 @@ _ONE_SPACE: Final = frozenset(("Table", "View"))
 """Kinds that share their names: of these, no two objects have one name at one time (Snowflake, "Identifier
 requirements").
 """
+LOCATION_ALONE: Final = (
+    "A location outside of Snowflake has no name. Questions take its URL in the place of a name if it is the only one, "
+    "but for sensitive-data-movement; exporter serve has a page of it."
+)
 _ASIDE: Final = ("Tag", "Object")
 """Kinds that do not make a name ambiguous: tags are asked for by their own parameter, and "Object" may be any kind."""
 
@@ -243,12 +250,14 @@ _FEW: Final = 5
 @dataclass
 class Looked:
     """``given``: the parameters, with those that the look-up added; ``notes``: what the person has to know; ``things``:
-    the IRIs of the objects that names and ids mean, at any time.
+    the IRIs of the objects that names and ids mean, at any time; ``location``: the location outside of Snowflake whose
+    URL is given in the place of a name, alone.
     """
 
     given: dict[str, list[str]]
     notes: list[str] = field(default_factory=list)
     things: set[str] = field(default_factory=set)
+    location: Turn | None = None
 
 
 def look_up(store: Store, parameters: Sequence[Parameter], given: Given) -> Looked:
@@ -321,17 +330,17 @@ def _look_up_objects(
     by_name = {name: _of_name(known, name, kinds, idents, looked) for name in names}
     if not kinds and not idents:
         _choose(domain, by_name, looked)
+    locations = [turn for found in by_name.values() for turn in found if not turn.since]
+    if len(locations) == len(by_name) == 1:
+        looked.location = locations[0]
+    elif locations:
+        looked.notes.append(LOCATION_ALONE)
     return {turn.iri for turns in by_name.values() for turn in turns}
 
 
 def _of_name(known: Known, name: str, kinds: list[str], idents: list[str], looked: Looked) -> list[Turn]:
-    turns = known.turns(name)
-    if not turns and known.is_location(name):
-        looked.notes.append(
-            f"{name} is a location outside of Snowflake, which has no name to ask for. Ask for the tables and stages "
-            "that it was loaded to or unloaded from; its page in exporter serve has the queries that read and wrote it."
-        )
-        return []
+    location = known.location(name)
+    turns = known.turns(name) or ([location] if location else [])
     if not turns:
         looked.notes.append(_none("object", name, known.every("ah:nameText")))
         return []
@@ -347,7 +356,7 @@ def _of_name(known: Known, name: str, kinds: list[str], idents: list[str], looke
             looked.notes.append(
                 f"{name} is a name in {len(accounts)} accounts: the answer has the objects with this name in each."
             )
-        looked.notes += _renamed(known, name, found, looked.given)
+        looked.notes += _renamed(known, name, found, looked.given) if found != [location] else ()
     else:
         sharper = " and ".join([*(f"domain={kind}" for kind in kinds), *(f"object_id={ident}" for ident in idents)])
         looked.notes.append(f"No object that was called {name} has {sharper}. There is:{_listed(turns)}")

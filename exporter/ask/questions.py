@@ -21,7 +21,7 @@ from exporter.ask import answers as links
 from exporter.ask import missing, movement
 from exporter.ask import parameters as syntax
 from exporter.ask.answers import Answer, Row, render
-from exporter.ask.names import look_up
+from exporter.ask.names import LOCATION_ALONE, look_up
 from exporter.ask.parameters import LONGEST, Given, Parameter, bind, check, declared, refuse
 from exporter.ask.stores import fresh
 from exporter.errors import UsageError
@@ -30,6 +30,8 @@ from exporter.system.files import queries_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from exporter.ask.names import Looked, Turn
 
 __all__ = ["Answer", "Question", "answer", "find", "questions", "render", "select"]
 Term = NamedNode | BlankNode | Literal | Triple | None
@@ -107,6 +109,8 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
     about; ``params`` need not name it.
     """
     looked = look_up(store, question.parameters, params)
+    if looked.location is not None:
+        thing, looked = _of_location(question, looked, looked.location)
     found = _asked(store, question, looked.given, most, of_page=of_page, thing=thing)
 
     def rows(given: Given, most: int) -> Answer:
@@ -115,6 +119,17 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
     things = {thing} if thing else looked.things
     explained = missing.explain(store, question, looked.given, found, things, rows)
     return replace(found, notes=[*looked.notes, *explained, *found.notes])
+
+
+def _of_location(question: Question, looked: Looked, location: Turn) -> tuple[str, Looked]:
+    """A location is asked for by its URL in the place of a name, and found by its IRI: this, and the parameters without
+    the URL. No IRI for a question that cannot take it.
+    """
+    if not is_shipped(question) or question.name == movement.QUESTION:
+        return "", replace(looked, notes=[*looked.notes, LOCATION_ALONE])
+    objects = [one.name for one in question.parameters if one.kind == "object"]
+    given = {name: values for name, values in looked.given.items() if name not in objects}
+    return location.iri, replace(looked, given={**given, "domain": [location.domain]})
 
 
 def is_shipped(question: Question) -> bool:

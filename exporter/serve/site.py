@@ -153,10 +153,10 @@ class Site:
         return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
 
     def named(self, name: str) -> tuple[SiteObject | None, Answer]:
-        """The object that has a name or had it last, None where there is none; and the rows of the others that had
-        it.
+        """The object that has a name or had it last, or the location with this URL, None where there is none; and the
+        rows of the others that had it.
         """
-        answer = self.ask("page-named", {"object_name": name})
+        answer = self.ask("page-named", {"object_name": name, "location": name})
         iris = [str(row[0]) for row in answer.rows]
         if not iris:
             return None, answer
@@ -171,10 +171,10 @@ class Site:
         return Answer(answer.columns, [row for row in answer.rows if row[0] != thing.iri and row[1] in spaces])
 
     def holders(self, names: Iterable[str]) -> Mapping[str, list[str]]:
-        """The IRIs of all objects that had a name, by the name in the form that is compared."""
+        """The IRIs of all objects that had a name, and of locations, by the name in the form that is compared."""
         asked = sorted({name for name in names if name})
         found: dict[str, list[str]] = {}
-        for row in self.rows("page-named", {"object_name": asked}, 10_000) if asked else ():
+        for row in self.rows("page-named", {"object_name": asked, "location": asked}, 10_000) if asked else ():
             iris = found.setdefault(match_name(row["known_name"] or ""), [])
             if row["object_iri"] and row["object_iri"] not in iris:
                 iris.append(row["object_iri"])

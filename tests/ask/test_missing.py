@@ -196,16 +196,52 @@ def test_an_empty_answer_has_the_period_of_the_record(out: Path, capsys: pytest.
     assert said not in capsys.readouterr().err
 
 
-def test_a_location_outside_of_snowflake_is_told_as_one(tmp_path: Path) -> None:
-    """It is in answers, so it must not be said that it is not in the graph."""
-    put = {
-        "direct_objects_accessed": [{"location": "file:///tmp/x.csv"}],
-        "objects_modified": [{"objectDomain": "Stage", "objectId": 3, "objectName": "D.S.ST"}],
-    }
-    graph = exported([put], tmp_path)
-    told = notes(graph, "who-accessed", object_name="file:///tmp/x.csv")
-    assert "file:///tmp/x.csv is a location outside of Snowflake" in told
-    assert "There is no object" not in told
+FROM_OUTSIDE: Final[Json] = {"location": "s3://b/in"}
+LOADED: Final[list[Json]] = [
+    {
+        "direct_objects_accessed": [FROM_OUTSIDE],
+        "base_objects_accessed": [FROM_OUTSIDE],
+        "objects_modified": [table(3, "T")],
+    },
+    {**read(table(3, "T")), "user_name": "BEN", "objects_modified": [{"location": "s3://b/out"}]},
+]
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return exported(LOADED, tmp_path_factory.mktemp("loaded"))
+
+
+@pytest.mark.parametrize(
+    ("question", "url", "column", "cells"),
+    [
+        ("who-accessed", "s3://b/in", "user_name", ["ANA"]),
+        ("when-accessed", "s3://b/in", "query_id", ["q1"]),
+        ("downstream-users", "s3://b/in", "user_name", ["ANA", "BEN"]),
+        ("end-up", "s3://b/in", "target_name", ["D.S.T", "s3://b/out"]),
+        ("writers", "s3://b/out", "query_id", ["q2"]),
+        ("root-cause", "s3://b/out", "source_object_name", []),
+    ],
+)
+def test_a_location_is_asked_for_by_its_url(
+    question: str, url: str, column: str, cells: list[str], loaded: Store
+) -> None:
+    """A row has its URL in the place of a name (view, "Usage notes": files of a location outside of Snowflake)."""
+    column_name = {"column_name": "C"} if question == "root-cause" else {}
+    found = ask(loaded, find(question), {"object_name": url, **column_name})
+    assert [row[found.columns.index(column)] for row in found.rows] == cells
+    assert not any("There is no object" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("question", "names"), [("sensitive-data-movement", ["s3://b/in"]), ("who-accessed", ["s3://b/in", "D.S.T"])]
+)
+def test_where_a_location_cannot_be_asked_for_the_answer_says_so(
+    question: str, names: list[str], loaded: Store
+) -> None:
+    found = ask(loaded, find(question), {"object_name": names})
+    assert any("A location outside of Snowflake has no name" in note for note in found.notes)
+    assert not any("There is no object" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(("asked", "other"), [("F", "E"), ("E", "F")])
@@ -217,11 +253,15 @@ def test_the_other_name_of_a_renamed_column_is_told(asked: str, other: str, tmp_
     assert f"Ask for column_name={other}, too." in told
 
 
-def exported(few: list[Json], folder: Path) -> Store:
-    """The graph of these rows, one a day."""
-    named = [
+def daily(few: list[Json]) -> list[Json]:
+    return [
         {"query_id": f"q{day}", "query_start_time": f"2026-03-{day:02}T06:00:00.000Z", "user_name": "ANA", **row}
         for day, row in enumerate(few, 1)
     ]
+
+
+def exported(few: list[Json], folder: Path) -> Store:
+    """The graph of these rows, one a day."""
+    named = daily(few)
     assert exports.export([exports.ndjson(named, folder / "few.ndjson")], folder / "few", "--outputs", "graph") == 0
     return load(folder / "few" / "graph")

@@ -13,7 +13,8 @@ import pytest
 from exporter import cli
 from exporter.ask.questions import questions
 from exporter.serve import forms, objects, server
-from tests.exports import export
+from tests.ask.test_missing import LOADED, daily
+from tests.exports import export, ndjson
 from tests.golden import EXAMPLES
 from tests.hostile.payloads import PAYLOADS
 from tests.serve.conftest import LONG, sited
@@ -139,6 +140,22 @@ def test_a_part_without_rows_says_why(client: FlaskClient) -> None:
     assert "what roles may do, and what was granted before 2026-09-01" in got(client, "/object?id=table/1029").text
     for words in ("None.", "Nobody read it", "None were set", "Nowhere"):
         assert words not in text
+
+
+def test_a_location_has_a_page_behind_each_link(tmp_path: Path) -> None:
+    """By its URL, and by its IRI as answers have it: who read and wrote it, and where its data went."""
+    source = ndjson(daily(LOADED), tmp_path / "rows.ndjson")
+    assert export([source], tmp_path / "out", "--outputs", "graph") == 0
+    with sited(tmp_path / "out") as site:
+        client = server.make(site, "127.0.0.1").test_client()
+        for asked in ("/object?name=s3://b/in", "/object?id=s3://b/in"):
+            page = got(client, asked)
+            assert any(row[:2] == ["ANA", "1"] for row in page.rows)
+            assert any(row[:2] == ["s3://b/out", "Location"] for row in page.rows)
+        behind = [link for link in page.links if "/object?" in link and "s3" in link and "out" in link]
+        assert any(row[0] == "BEN" for row in got(client, behind[0]).rows)
+        assert "/object?id=s3://b/in" in got(client, "/search?q=s3://b/in").links
+        assert any(row[:2] == ["D.S.T", "Table"] for row in got(client, "/ask/end-up?ask=1&object_name=s3://b/in").rows)
 
 
 def test_an_unknown_name_is_reported_with_similar_ones(client: FlaskClient) -> None:
