@@ -235,6 +235,8 @@ Sign = tuple[int, int, bool, str, str]
 """A CREATE or DROP: start and end (microseconds since 1970), whether it is a DROP, session and request (or empty)."""
 Take = tuple[int, str]
 """Time (microseconds since 1970) and query id of the CREATE or REPLACE of another object that took a name."""
+NameAndAccount = tuple[str | None, str | None]
+"""The name and the accountName that a row gives for an object; None for each that it does not give."""
 NEVER: Final = -(1 << 62)
 """A time before all others."""
 
@@ -258,10 +260,11 @@ class Profile(Struct, gc=False):
 
     Sets of all values in the rows: ``domains``, ``signatures``, ``data_types``, ``stage_kinds``, ``locations``,
     ``accounts`` (the row's accountName). ``names``: name -> first and last time it was seen on the object (microseconds
-    since 1970). ``columns``: name -> ids. ``renamed_from``: new name of a column -> former names. ``old_names``: a name
-    given by RENAME TO -> the names before it (None: the row had none). ``given``: names that a RENAME or SWAP gave to
-    an object with an id. ``fates``: name -> the latest write or change under this name; ``comment``: the one in force,
-    None where no row sets one; both only if events are made.
+    since 1970). ``seen_as``: the names with their accounts, also names that a RENAME gave. ``columns``: name -> ids.
+    ``renamed_from``: new name of a column -> former names. ``old_names``: a name given by RENAME TO -> the names before
+    it (None: the row had none). ``given``: names that a RENAME or SWAP gave to an object with an id. ``fates``: name ->
+    the latest write or change under this name; ``comment``: the one in force, None where no row sets one; both only if
+    events are made.
 
     ``made``: the earliest start of a query that created it; ``temporary``: the same for CREATE TEMPORARY; ``unclear``:
     whether a query wrote it and its row does not say from what; only if events are made and helpers are bridged.
@@ -286,6 +289,7 @@ class Profile(Struct, gc=False):
     stage_kinds: set[str] = field(default_factory=set)
     locations: set[str] = field(default_factory=set)
     accounts: set[str] = field(default_factory=set)
+    seen_as: set[NameAndAccount] = field(default_factory=set)
     names: dict[str, tuple[int, int]] = field(default_factory=dict)
     columns: dict[str, set[str]] = field(default_factory=dict)
     renamed_from: dict[str, set[str]] = field(default_factory=dict)

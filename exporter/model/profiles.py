@@ -17,7 +17,7 @@ from exporter.model.effects import CREATES, DROPS, NOTHING, Effect, effects, is_
 from exporter.model.facts import Thing
 from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import ROUTINE_KINDS, named
-from exporter.model.object_state import Event, Profile
+from exporter.model.object_state import Event, NameAndAccount, Profile
 from exporter.model.objects import containers, runs_in
 from exporter.model.query import objects
 from exporter.system.cache import Recent
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from exporter.model.facts import Access, Change, Content, QueryFacts, Setting, Write
 
-AttributeValue = TypeVar("AttributeValue", str, "str | None", Remade)
+AttributeValue = TypeVar("AttributeValue", str, "str | None", Remade, NameAndAccount)
 _CONTENTS: Final = 6_000
 _WIDE: Final = 1_000
 """Mentions are cached for this many contents, because statements recur; not those of more columns than this."""
@@ -51,6 +51,7 @@ class ObjectUse(Struct, gc=False):
     locations: Values[str] = ()
     accounts: Values[str] = ()
     names: Values[str] = ()
+    seen_as: Values[NameAndAccount] = ()
     columns: dict[str, Values[str]] = field(default_factory=dict)
     renamed_from: dict[str, Values[str]] = field(default_factory=dict)
     old_names: dict[str, Values[str | None]] = field(default_factory=dict)
@@ -166,6 +167,7 @@ def _describe(object_use: ObjectUse, thing: Thing) -> None:
     object_use.object_id = thing.object_id or object_use.object_id
     object_use.domains = _with(object_use.domains, thing.domain)
     object_use.names = _with(object_use.names, thing.name)
+    object_use.seen_as = _with(object_use.seen_as, (thing.name, thing.account))
     if thing.signature is not None:
         object_use.signatures = _with(object_use.signatures, thing.signature)
     if thing.data_type is not None:
@@ -222,6 +224,7 @@ def _new_names(change: Change, object_use: ObjectUse) -> None:
     if change.new_name is not None:
         former = object_use.old_names.get(change.new_name, ())
         object_use.old_names[change.new_name] = dict.fromkeys((*former, change.thing.name))
+        object_use.seen_as = _with(object_use.seen_as, (change.new_name, change.thing.account))
     if change.thing.object_id is not None:
         object_use.given = _with(_with(object_use.given, change.new_name), change.swap_name)
 
@@ -347,6 +350,7 @@ def _learn(profile: Profile, other: Profile | ObjectUse) -> None:
     profile.stage_kinds.update(other.stage_kinds)
     profile.locations.update(other.locations)
     profile.accounts.update(other.accounts)
+    profile.seen_as.update(other.seen_as)
 
 
 def _join(one: dict[str, set[Value]], other: Mapping[str, Collection[Value]]) -> None:

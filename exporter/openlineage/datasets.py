@@ -88,7 +88,7 @@ its name may also be that of a table, and the two stay apart.
 
 class NameSpelling(Struct, frozen=True, gc=False):
     """A name and account under which rows may show an object (each may be None), and the dataset that it then is.
-    ``is_seen``: False where the object has a name or account that this spelling leaves out.
+    ``is_seen``: whether a row does.
     """
 
     name: str | None
@@ -105,7 +105,7 @@ def spellings(profile: Profile, settings: OpenLineageSettings) -> list[NameSpell
         canonical = _whole_name(name, profile)
         for owner in (*owners, None):
             named = dataset_name(replace(thing, account=owner), canonical, profile.account, settings)
-            is_seen = (name is not None or not names) and (owner is not None or not owners)
+            is_seen = (name, owner) in profile.seen_as
             found.append(NameSpelling(name, owner, (profile.account, *named, is_dataset), is_seen))
     return found
 

@@ -252,7 +252,9 @@ class _Received:
                 version_history.passes((at, asked(query)[0]))
 
     def replies(self, job: ExportJob, tally: Tally) -> Iterator[Message]:
-        """Send the dataset for each spelling of the object to each bucket with queries that mention it, once."""
+        """Send the dataset for each spelling that rows have of the object to each bucket with queries that mention it,
+        once.
+        """
         if self._replied or not job.events or not (self.known.buckets or self.known.parents):
             return
         self._replied = True
@@ -266,6 +268,7 @@ class _Received:
                 self._datasets[spelling.dataset],
             )
             for spelling in spellings(profile, job.openlineage)
+            if spelling.is_seen
         ]
         signs = helpers.signs_of(profile) if job.openlineage.helpers else None
         names = {dataset for _, _, _, dataset, _ in told} if profile.kind in helpers.KINDS else ()

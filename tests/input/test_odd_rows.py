@@ -100,6 +100,7 @@ def made(seed: int, folder: Path, number: int) -> Path:
         export(rows, calls, "once", *(one for one in given if one != "--update"))
         assert exports.triples(folder / "out") == exports.triples(folder / "once")
         assert runs(folder / "out") == runs(folder / "once")
+        assert datasets(folder / "out") == datasets(folder / "once")
     return folder / "out"
 
 
@@ -112,6 +113,12 @@ def runs(out: Path) -> dict[str, list[Json]]:
         if "run" in event:
             found.setdefault(event["run"]["runId"], []).append(event)
     return found
+
+
+def datasets(out: Path) -> set[tuple[str, str]]:
+    """Namespace and name of the datasets that have an event of their own."""
+    told = [event["dataset"] for event in map(json.loads, exports.events(out)) if "dataset" in event]
+    return {(one["namespace"], one["name"]) for one in told}
 
 
 def _option(option: str, folder: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import permutations
+from itertools import permutations, product
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -24,8 +24,10 @@ OWN, OTHER = "snowflake://ORG-ACC", "snowflake://ORG-OTHER"
 
 
 def profile(key: str = "table/1", names: tuple[str, ...] = ("D.S.T",), **more: Any) -> Profile:
+    """An object; rows show it with its name and account, if it has any."""
     columns: dict[str, set[str]] = {column: set() for column in more.pop("columns", ())}
-    return Profile("ORG-ACC", key, names=dict.fromkeys(names, (0, 0)), columns=columns, **more)
+    seen_as = {*product(names or (None,), more.get("accounts") or (None,))}
+    return Profile("ORG-ACC", key, names=dict.fromkeys(names, (0, 0)), columns=columns, **{"seen_as": seen_as, **more})
 
 
 def spelled(one: Profile) -> dict[tuple[str | None, str | None], tuple[str, str, bool]]:
@@ -57,6 +59,12 @@ def test_what_a_row_gives_by_its_id_is_not_named_by_the_places_of_other_rows() -
     """They may come later, and a job's name must not change then."""
     for places in ((), ("s3://b/z",), ("s3://b/z", "s3://b/a")):
         assert spelled(profile("stage/1", (), locations={*places})) == {(None, None): (OWN, "stage/1", True)}
+
+
+def test_an_object_is_seen_as_rows_show_it() -> None:
+    """Also where other rows, which may come later, give more of it."""
+    one = profile(accounts={"OTHER"}, seen_as={(None, None), ("D.S.T", "OTHER")})
+    assert {shown for shown, (_, _, is_seen) in spelled(one).items() if is_seen} == one.seen_as
 
 
 def test_a_new_name_has_the_database_and_schema_of_the_greatest_former_name() -> None:
