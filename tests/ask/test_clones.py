@@ -14,8 +14,6 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Store
 
 from exporter.ask.questions import ask, find
-from exporter.engines import export as run
-from exporter.engines import session
 from exporter.graph.store import load
 from tests import exports
 from tests.ask.stories import days, exported, flat
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
 
 Json = dict[str, Any]
 _FOUND: Final = """
@@ -354,7 +351,7 @@ def _of_place(rng: Random) -> Json:
     )[0]
 
 
-def _history(seed: int, hours: int = 9) -> list[Json]:
+def drawn_history(seed: int, hours: int = 9) -> list[Json]:
     rng, rows = Random(seed), []
     for number in range(rng.randrange(8, 30)):
         day, hour = divmod(number * hours, 24)
@@ -470,7 +467,7 @@ def _after(row: Json, key: str, state: str | None) -> str | None:
 
 
 def test_drawn_histories_are_as_read_plainly(tmp_path: Path) -> None:
-    histories = [_history(seed) for seed in range(300)]
+    histories = [drawn_history(seed) for seed in range(300)]
     out = exported(list(chain.from_iterable(histories)), [], tmp_path / "once")
     wanted = set(chain.from_iterable(map(expected, histories)))
     assert len(wanted) > 100
@@ -479,7 +476,7 @@ def test_drawn_histories_are_as_read_plainly(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", range(2))
 def test_drawn_histories_are_the_same_after_updates(part: int, tmp_path: Path) -> None:
-    rows = list(chain.from_iterable(_history(seed) for seed in range(part, 120, 2)))
+    rows = list(chain.from_iterable(drawn_history(seed) for seed in range(part, 120, 2)))
     once = exported(rows, [], tmp_path / "once")
     rng = Random(part)
     days = sorted({row["query_start_time"][:10] for row in rows})
@@ -489,19 +486,3 @@ def test_drawn_histories_are_the_same_after_updates(part: int, tmp_path: Path) -
     for piece in pieces:
         out = exported(piece, [], tmp_path / "updated", *UPDATE)
     assert triples(out) == triples(once)
-
-
-def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert spark
-    monkeypatch.setattr(session, "SMALL", 0)
-    monkeypatch.setattr(run, "_LITTLE", 0)
-    rows = list(chain.from_iterable(_history(seed, hours=1) for seed in range(40)))
-    days = [[row for row in rows if row["query_start_time"].startswith(day)] for day in ("2026-01-01", "2026-01-02")]
-    once = exported(rows, [], tmp_path / "once")
-    assert len(inferred(load(once))) > 10
-    given = exports.ndjson(rows, tmp_path / "rows.ndjson")
-    assert exports.export([given], tmp_path / "spark", engine="spark") == 0
-    for day in days:
-        given = exports.ndjson(day, tmp_path / "rows.ndjson")
-        assert exports.export([given], tmp_path / "updated", "--force", *UPDATE, engine="spark") == 0
-    assert triples(tmp_path / "spark") == triples(once) == triples(tmp_path / "updated")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from itertools import chain, zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exporter.engines import export as run
 from exporter.engines import local, on_spark, session
 from exporter.engines.local import LocalEngine
 from exporter.graph.writers import FORMATS
@@ -26,9 +28,12 @@ from exporter.pipeline.messages import BUCKET_END, RESULT, Message, is_text
 from exporter.pipeline.read import Record, read
 from exporter.system import files as compressed
 from tests import exports, golden
+from tests.ask.test_clones import drawn_history as clones
+from tests.engines.test_updates import BASE, UPDATE, applied, line, over_days, triples
 from tests.histories import Json, histories, random_history
 from tests.input.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
 from tests.odd_rows import OddRows
+from tests.openlineage import loads
 from tests.pipeline import test_held_back
 from tests.stewards import MY, RULES, history, turtle
 
@@ -255,6 +260,7 @@ def _random_histories() -> Case:
         for row in random_history(seed, 10)
     ]
     ids = sorted({row["query_id"] for row in rows})
+    rows += chain.from_iterable(clones(seed) for seed in range(20))
     return Case([_lines(rows[::2]), _lines(rows[1::2])], [_told(one, None) for one in ids[::2]], ALL_OUTPUTS)
 
 
@@ -366,6 +372,48 @@ def _catalog(out: Path) -> dict[str, str]:
 
 def _results_in(out: Path) -> str:
     return (out / "shacl-report.ttl").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("in_rounds")
+def test_updates_on_spark_give_what_the_local_engine_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open queries, clones of schemas and helpers in rounds; then late rows and a forgotten user."""
+    monkeypatch.setattr(run, "_LITTLE", 0)
+    rng = Random(7)
+    rows = over_days(rng, random_history(7, 8))
+    by_id = {row["query_id"]: BASE + timedelta(hours=rng.choice((23, 25))) for row in rows}
+    rows = [{**row, "query_start_time": by_id[row["query_id"]].isoformat()} for row in rows]
+    lines = [line(row, 2) for row in {row["query_id"]: row for row in rows}.values()]
+    user, drawn_load = rows[0]["user_name"], loads.Rows(loads.drawn(Random(1), 20))
+    rows += [{**row, "query_start_time": _sooner(row["query_start_time"])} for row in drawn_load.rows]
+    lines += [{**one, "end_time": _sooner(one["end_time"])} for one in drawn_load.lines]
+    for row in chain.from_iterable(clones(seed, hours=1) for seed in range(25)):
+        rows.append({**row, "query_start_time": row["query_start_time"].replace("2026-01-", "2026-03-")})
+    for engine in ("spark", "local"):
+        for part, compress in ((rows[2:], "none"), (rows[:2], "gzip")):
+            files = exports.ndjson(part, tmp_path / "rows.ndjson"), exports.ndjson(lines, tmp_path / "lines.ndjson")
+            given_ = "--query-history", str(files[1]), "--force", "--compress", compress, "--reads", "daily", *UPDATE
+            with monkeypatch.context() as patched:
+                if len(part) == 2:
+                    patched.setattr(session, "SMALL", 16 << 20)
+                assert exports.export([files[0]], tmp_path / engine, *given_, engine=engine) == 0
+    monkeypatch.setattr(session, "SMALL", 16 << 20)
+    made = triples(tmp_path / "spark")
+    assert sum("#inferredFrom>" in one for one in made) > 10
+    assert any("#isHelper>" in one for one in made)
+    assert made == triples(tmp_path / "local") == applied(tmp_path / "spark")
+    assert exports.events(tmp_path / "spark") == exports.events(tmp_path / "local")
+    for engine in ("spark", "local"):
+        given_ = "--compress", "gzip", "--reads", "daily", *UPDATE, "--forget-user"
+        assert exports.export([], tmp_path / engine, *given_, f"{user}S", engine=engine) == 1
+        assert exports.export([], tmp_path / engine, *given_, user.lower(), engine=engine) == 0
+        forgotten = {row["query_id"] for row in rows if row["user_name"] == user}
+        assert exports.report(tmp_path / engine)["forgotten"]["queries"] == len(forgotten)
+    assert triples(tmp_path / "spark") == triples(tmp_path / "local") != made
+
+
+def _sooner(time: str) -> str:
+    """A time of a load, whose days become the hours around a midnight."""
+    return (BASE + timedelta(hours=22) + (datetime.fromisoformat(time) - loads.BEGIN) / 20).isoformat()
 
 
 COMPANY: Final = golden.EXAMPLES / "company-month"

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from pyoxigraph import RdfFormat, Store, parse
 
-from exporter.engines import export as run
 from exporter.engines import state_on_spark
 from exporter.engines.changes import syntax
 from exporter.engines.hadoop import HadoopPlace
@@ -338,34 +337,6 @@ def test_the_changes_have_the_events_that_were_not_there_before(seed: int, tmp_p
         assert len(told) == len(after - before)
         before, added = after, added + len(told)
     assert added >= len(before) > 0
-
-
-def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an open query over midnight, a late row and the changes."""
-    assert spark
-    monkeypatch.setattr(run, "_LITTLE", 0)
-    rng = Random(7)
-    rows = over_days(rng, history(rng, 8))
-    for row in rows:
-        row["query_start_time"] = (BASE + timedelta(hours=rng.choice((23, 25)))).isoformat()
-    by_id = {row["query_id"]: row for row in rows}
-    rows = [{**row, "query_start_time": by_id[row["query_id"]]["query_start_time"]} for row in rows]
-    lines = [line(row, 2) for row in by_id.values()]
-    for name, engine in (("spark", "spark"), ("here", "local")):
-        for part, compress in ((rows[2:], "none"), (rows[:2], "gzip")):
-            files = exports.ndjson(part, tmp_path / "rows.ndjson"), exports.ndjson(lines, tmp_path / "lines.ndjson")
-            given = "--query-history", str(files[1]), "--force", "--compress", compress, "--reads", "daily", *UPDATE
-            assert exports.export([files[0]], tmp_path / name, *given, engine=engine) == 0
-    assert triples(tmp_path / "spark") == triples(tmp_path / "here") == applied(tmp_path / "spark")
-    user = rows[0]["user_name"]
-    for name, engine in (("spark", "spark"), ("here", "local")):
-        given = "--compress", "gzip", "--reads", "daily", *UPDATE, "--forget-user"
-        assert exports.export([], tmp_path / name, *given, f"{user}S", engine=engine) == 1
-        assert exports.export([], tmp_path / name, *given, user.lower(), engine=engine) == 0
-        assert exports.report(tmp_path / name)["forgotten"]["queries"] == len(
-            {row["query_id"] for row in rows if row["user_name"] == user}
-        )
-    assert triples(tmp_path / "spark") == triples(tmp_path / "here")
 
 
 def test_spark_knows_what_other_days_share(spark: SparkSession, tmp_path: Path) -> None:

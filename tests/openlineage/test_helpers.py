@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.cli import main
-from exporter.engines import export as run
-from exporter.engines import local, on_spark, session
+from exporter.engines import local
 from exporter.errors import UsageError
 from exporter.openlineage import facets
 from exporter.openlineage.settings import OpenLineageSettings
@@ -24,8 +23,6 @@ from tests.openlineage import loads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from pyspark.sql import SparkSession
 
     from exporter.pipeline.messages import Message
     from exporter.pipeline.rounds import Step
@@ -529,20 +526,6 @@ def test_the_facet_fits_its_schema_and_the_graph_has_every_step(tmp_path: Path) 
     facet = runs(out)["q002"]["run"]["facets"]["accessHistory_helpers"]
     assert facet["helpers"] == [{"namespace": f"snowflake://{exports.ACCOUNT}", "name": name, "accesses": ["READ"]}]
     assert set(facet["helpers"][0]) == set(properties["required"])
-
-
-def test_spark_makes_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In rounds, and an update of several days."""
-    assert spark
-    monkeypatch.setattr(session, "SMALL", 0)
-    monkeypatch.setattr(on_spark, "_partitions", lambda *_: 3)
-    monkeypatch.setattr(run, "_LITTLE", 0)
-    drawn = loads.Rows(loads.drawn(Random(1), 20))
-    expected = shown_by(export(drawn.rows, drawn.lines, tmp_path / "local"))
-    out = export(drawn.rows, drawn.lines, tmp_path / "spark", engine="spark")
-    assert "bridge" in exports.report(out)["seconds"]
-    assert shown_by(out) == expected
-    assert shown_by(export(drawn.rows, drawn.lines, tmp_path / "days", "--update", engine="spark")) == expected
 
 
 # --- the graph --------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from exporter.cli import main
 from exporter.openlineage.push.http import READ, HttpSender, Kind, Secrets
 from tests.openlineage.hostile import Hostile, Reply, dataset, folder, history, run, run_id
 from tests.openlineage.pushing import counted, kept, push
+from tests.stores.servers import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,6 +116,18 @@ def test_marquez_is_recognised_by_its_answer(
     assert "answers as Marquez does: profile marquez" in said
     assert all("parent" not in one and "accessHistory_parent" in one for one in facets)
     assert said.count("does not answer what it is; asking again for 1 min") == bool(away)
+
+
+def test_the_patience_is_not_used_up_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once to learn what the backend is, and then again for each event."""
+    where = folder(tmp_path / "out", EVENTS[:1])
+    monkeypatch.setenv("OPENLINEAGE_URL", f"http://127.0.0.1:{free_port()}")
+    assert main(["push", str(where), "--patience", "0.1"]) == 3
+    said = capsys.readouterr().err
+    assert said.count("asking again for") == 1
+    assert "trying again for" not in said
 
 
 @pytest.mark.parametrize("listed", [None, "{}", "[]", '{"namespaces": 1}', '{"name": "other"}', "<html>", "\x00"])

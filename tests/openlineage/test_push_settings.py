@@ -383,7 +383,7 @@ def test_no_secret_is_written_or_shown_even_where_the_backend_repeats_it(
             auth={"type": "api_key", "apiKey": f"{TOKEN}-2"},
             custom_headers={"X-Api": "0therSecret", "Cookie": "c00kie=1"},
         )
-        assert main(["push", str(where)]) == 3
+        assert main(["push", str(where), "--patience", "1"]) == 3
     said = capfd.readouterr()
     files = [file.read_text("utf-8", "replace") + str(file) for file in (where / "push").rglob("*") if file.is_file()]
     assert files

@@ -15,6 +15,7 @@ import pytest
 
 from tests import exports
 from tests.engines.test_updates import Drawn, triples, updated
+from tests.openlineage.hostile import Hostile, Reply
 from tests.stores.servers import NEEDS_CURL, free_port
 
 if TYPE_CHECKING:
@@ -333,7 +334,7 @@ def test_without_changes_nothing_is_sent(oxigraph: Endpoint, tmp_path: Path) -> 
 
 @NEEDS_CURL
 def test_the_script_of_every_day_gives_a_store_what_is_new(oxigraph: Endpoint, tmp_path: Path) -> None:
-    """And a backend that does not answer keeps nothing from the store."""
+    """And a backend that takes nothing keeps nothing from the store."""
     day = tmp_path / "rows" / "2026-11-21"
     day.mkdir(parents=True)
     exports.ndjson(exports.all_rows()[:3], day / "access_history.ndjson")
@@ -341,8 +342,9 @@ def test_the_script_of_every_day_gives_a_store_what_is_new(oxigraph: Endpoint, t
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("OPENLINEAGE_", "EXPORTER_"))}
     environ |= {"PATH": f"{Path(sys.executable).parent}:{environ['PATH']}", "EXPORTER_ENGINE": "local"}
     environ |= {"ROWS": f"{tmp_path}/rows", "LINEAGE": f"{tmp_path}/lineage", "EXPORTER_ACCOUNT": exports.ACCOUNT}
-    environ |= {"SPARQL_UPDATE_URL": oxigraph.update, "OPENLINEAGE_URL": f"http://127.0.0.1:{free_port()}"}
     command = [FOLLOW.with_name("daily"), "2026-11-21"]
-    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    with Hostile(lambda _: Reply(403, "{}")) as backend:
+        environ |= {"SPARQL_UPDATE_URL": oxigraph.update, "OPENLINEAGE_URL": backend.url}
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     assert oxigraph.triples() == triples(tmp_path / "lineage") != set()

@@ -112,7 +112,9 @@ def test_what_is_damaged_is_named(
     file.parent.mkdir()
     file.write_bytes(harm((outs[1] / name).read_bytes()))
     monkeypatch.setenv("OPENLINEAGE_URL", "http://localhost:1")
-    given = {"query": [*QUESTION, "--graph", tmp_path], "validate": [tmp_path], "push": [tmp_path]}[command]
+    given = {"query": [*QUESTION, "--graph", tmp_path], "validate": [tmp_path], "push": [tmp_path, "--patience", "0"]}[
+        command
+    ]
     assert main([command, *map(str, given)]) == 2
     said = capsys.readouterr().err
     assert str(file) in said

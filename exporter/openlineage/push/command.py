@@ -210,12 +210,32 @@ class _Push:
 
     def __init__(self, folder: Path, choices: Choices, settings: Client, backend: Backend) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
-        self._rules = profile(choices.profile or backend.profile or _recognised(backend, choices.patience) or "any")
+        self._patience = choices.patience
+        self._rules = profile(choices.profile or backend.profile or self._recognised() or "any")
         self._spelling = Spelling(_is_lower(choices, self._rules), self._rules.urns, self._rules.plain_names)
         self._unfit: dict[tuple[str, str], str] = {}
         self.counts, self._sent_again, self._runs_left_out = Counts(), 0, 0
         self._problem: str | None = None
         self._moved = 0
+
+    def _recognised(self) -> str | None:
+        """The profile that the backend's answer shows; None where it shows none. One that does not answer is asked
+        again as long as the user's patience lasts: events for Marquez that are not sent as its own would give runs
+        other jobs. If it never answers, the events are not waited for once more.
+        """
+        backend, patience = self._backend, self._patience
+        until, is_marquez = time.monotonic() + patience, backend.sender.is_marquez()
+        if is_marquez is None and patience:
+            say(f"{backend.name} does not answer what it is; asking again for {duration(patience)} (--patience)")
+        while is_marquez is None and time.monotonic() < until:
+            time.sleep(min(_PAUSE, patience))
+            is_marquez = backend.sender.is_marquez()
+        if is_marquez is None:
+            self._patience = 0
+        if not is_marquez:
+            return None
+        say(f"{backend.name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
+        return "marquez"
 
     def run(self) -> bool:
         """Sends the events; returns whether a person interrupted it."""
@@ -285,7 +305,7 @@ class _Push:
         dress = self._settings.with_facets if self._settings.adds_facets else None
         pace = Pace(choices.rate, choices.concurrency)
         fit = Fit(self._rules, dress, self._spelling)
-        attempts = Attempts(fit, backend.sender, ledger, pace, choices.patience, self._say_silent)
+        attempts = Attempts(fit, backend.sender, ledger, pace, self._patience, self._say_silent)
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=backend.sender.parallel)
         self._progress, interrupted = Progress(advises=choices.runs == "all"), False
         try:
@@ -298,8 +318,8 @@ class _Push:
         return interrupted
 
     def _say_silent(self, why: str) -> None:
-        seconds = duration(self._choices.patience)
-        say(f"{self._backend.name} does not answer ({why}); trying again for {seconds} (--patience)")
+        again = f"; trying again for {duration(self._patience)} (--patience)" if self._patience else ""
+        say(f"{self._backend.name} does not answer ({why}){again}")
 
     def _close(self, ledger: Ledger) -> None:
         """Closes the sender and the ledger; the ledger also where closing the sender fails."""
@@ -338,22 +358,6 @@ class _Push:
             "stopped": self._delivery.why and self._backend.secrets.hide(self._delivery.why),
             "problem": self._problem,
         }
-
-
-def _recognised(backend: Backend, patience: float) -> str | None:
-    """The profile that the backend's answer shows; None where it shows none. One that does not answer is asked again
-    for ``patience`` seconds: events for Marquez that are not sent as its own would give runs other jobs.
-    """
-    until, is_marquez = time.monotonic() + patience, backend.sender.is_marquez()
-    if is_marquez is None and patience:
-        say(f"{backend.name} does not answer what it is; asking again for {duration(patience)} (--patience)")
-    while is_marquez is None and time.monotonic() < until:
-        time.sleep(min(_PAUSE, patience))
-        is_marquez = backend.sender.is_marquez()
-    if not is_marquez:
-        return None
-    say(f"{backend.name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
-    return "marquez"
 
 
 @contextmanager
