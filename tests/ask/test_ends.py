@@ -162,6 +162,11 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed(TAG, "DROP"), changed(OWN_MASK, "DROP"), reads(E_F_OF_A, B_E_F, user="ANA"),
         changed(TAG, "UNDROP"), changed(OWN_MASK, "UNDROP"), reads(E_F_OF_A, B_E_F, user="BEN"),
     ],
+    # masked, copied and dropped; another A has no mask, whatever is written to it later
+    "masked-and-dropped": [
+        changed(A, columns=SET_MASK), copied(A, B), changed(A, "DROP"), read(B, "ANA"), changed(A, "CREATE"),
+        read(B, "BEN"), copied(OTHER, A), copied(OTHER, A), read(B, "CLEO"),
+    ],
     # the schema D.S is dropped with all that is in it; E.S is another one
     "schema-dropped": [*IN_SCHEMA, read(A, "BEN"), changed(S, "DROP"), read(IN_E)],
     "schema-replaced": [*IN_SCHEMA, changed(place("D.S", 72), "REPLACE"), copied(IN_E, A2, "CREATE"), read(A2, "CLEO")],
@@ -417,6 +422,15 @@ def test_a_mask_that_is_dropped_masks_nothing_until_it_is_brought_back(told: Cal
     copies = [asked(out, "unmasked-copies", **period) for period in ({"until": at(7)}, {"since": at(7)})]
     assert copies == [set(), {(f"D.S.{of}", column, policy, "D.S.B", column) for of, column, policy in
                               (("A", "E", "D.S.MASK"), ("A", "F", "D.S.OWN"))}]  # fmt: skip
+
+
+def test_a_column_that_is_gone_is_masked_until_the_first_one_in_its_place(told: Callable[[str], Path]) -> None:
+    out = told("masked-and-dropped")
+    spans = {"ANA": (3, 4), "BEN": (5, 6), "CLEO": (8, 9)}
+    found = {
+        user: asked(out, "unmasked-copies", since=at(since), until=at(until)) for user, (since, until) in spans.items()
+    }
+    assert found == {"ANA": {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}, "BEN": set(), "CLEO": set()}
 
 
 @pytest.mark.parametrize(
