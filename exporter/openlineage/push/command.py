@@ -211,8 +211,6 @@ class _Push:
     def __init__(self, folder: Path, choices: Choices, settings: Client, backend: Backend) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
         self._patience = choices.patience
-        self._rules = profile(choices.profile or backend.profile or self._recognised() or "any")
-        self._spelling = Spelling(_is_lower(choices, self._rules), self._rules.urns, self._rules.plain_names)
         self._unfit: dict[tuple[str, str], str] = {}
         self.counts, self._sent_again, self._runs_left_out = Counts(), 0, 0
         self._problem: str | None = None
@@ -239,10 +237,14 @@ class _Push:
 
     def run(self) -> bool:
         """Sends the events; returns whether a person interrupted it."""
-        with _faults_in_words(self._backend.secrets), Index(self._folder, self._left_out) as index:
-            ledger = Ledger(self._folder / "push" / self._backend.folder)
-            self._plan(index, ledger)
-            return self._send(index, ledger)
+        with _faults_in_words(self._backend.secrets):
+            ledger = Ledger(self._folder / "push" / self._backend.folder)  # a backend is not waited for without one
+            choices, backend = self._choices, self._backend
+            self._rules = profile(choices.profile or backend.profile or self._recognised() or "any")
+            self._spelling = Spelling(_is_lower(choices, self._rules), self._rules.urns, self._rules.plain_names)
+            with Index(self._folder, self._left_out) as index:
+                self._plan(index, ledger)
+                return self._send(index, ledger)
 
     def _plan(self, index: Index, ledger: Ledger) -> None:
         for what, count in index.left_out.items():
