@@ -5,6 +5,7 @@ a page has what ``exporter query`` answers by the object's id. Drawn histories w
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 
 SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_PAGES", "2")))
-"""More of them: ``EXPORTER_TEST_PAGES=60 bin/test tests/serve/test_contradictions.py``."""
+"""More of them: ``EXPORTER_TEST_PAGES=60 bin/test tests/serve/test_contradictions.py``; ``-rP`` shows the
+number of cells compared.
+"""
 LATER: Final = "not ready yet"
 NOTHING: Final = ("None.", "Nowhere.", "Nobody read it.", "Nobody wrote to it.", "None were set.", "Nothing.")
 AS_SHIPPED: Final = ("exposure", "end-up", "column-readers", "unmasked-reads", "root-cause", "column-copies")
@@ -318,5 +321,6 @@ def test_pages_do_not_contradict_the_command(compared: Compared) -> None:
             compared.check(agrees=told or "--max-rows" in note, words=f"{question} {given}: without {note}")
         for row in page.rows[:60]:
             _follow(compared, question, row)
+    sys.stdout.write(f"{compared.cells} cells compared, {sum(compared.wrong.values())} contradictions\n")
     assert compared.cells > 300
     assert not compared.wrong, "\n".join(list(compared.wrong)[:20])
