@@ -189,7 +189,7 @@ def left_out(graph: Path) -> list[str]:
     """What the settings of the export in the folder ``graph`` left out, from its manifest, and rows that are in
     quarantine, from its report. None for a graph without them.
     """
-    settings, report = _told(graph / manifest.NAME).get("settings"), _told(graph / "report.json")
+    settings, report = _json_of(graph / manifest.NAME).get("settings"), _json_of(graph / "report.json")
     notes = []
     if isinstance(settings, dict):
         texts = [f"{name} {settings[name]}" for name in ("since", "until") if settings.get(name)]
@@ -209,7 +209,7 @@ def left_out(graph: Path) -> list[str]:
     return notes
 
 
-def _told(path: Path) -> dict[str, Any]:
+def _json_of(path: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError):
         told = json.loads(path.read_text(encoding="utf-8"))
         return told if isinstance(told, dict) else {}

@@ -277,7 +277,7 @@ def notes_on_views(store: Store, question: str, given: Given, answer: Answer, th
         return []
     unknown = _unknown_streams(store, given, answer, things)
     if question in UPWARD:
-        held = _held(Known(store), sorted(things), given)
+        held = _with_name_then(Known(store), sorted(things), given)
         columns = [match_name(value) for value in values_of(given, "column_name")]
         return [*_upward(store, held, columns, _period(given)), *unknown]
     if question in DOWNWARD:
@@ -299,7 +299,7 @@ def _period(given: Given) -> _Period:
     return _Period(min([*at, *since], default=None), max([*at, *until], default=None))
 
 
-def _held(known: Known, things: Iterable[str], given: Given) -> list[str]:
+def _with_name_then(known: Known, things: Iterable[str], given: Given) -> list[str]:
     """Of the things, those that had a name that is asked for at the time ``at``; all where either is not given."""
     names = {match_name(value) for value in values_of(given, "object_name")}
     times = [instant("at", value) for value in values_of(given, "at")]

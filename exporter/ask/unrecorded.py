@@ -188,7 +188,7 @@ def notes(store: Store, question: str, given: Mapping[str, str | Sequence[str]])
         policies = _unrecorded_policies(store) if question == QUESTION else []
         return [*policies, *_brought(store, given)]
     if question == FOLLOWING_ALL:
-        return [*_told([*_rows(store, _INFERRED)]), *_made(store, question, given)]
+        return [*_inferred_note([*_rows(store, _INFERRED)]), *_made(store, question, given)]
     if question in FOLLOWING_UP | FOLLOWING_DOWN:
         return [*_clones(store, question, given), *_made(store, question, given)]
     return []
@@ -221,7 +221,7 @@ def _clones(store: Store, question: str, given: Mapping[str, str | Sequence[str]
                 f"{target} was cloned from {source} at {time}. No row lists what was in it, so the answer has no step "
                 f"between them: ask for the object of the same name in {source if is_up else target}, too."
             )
-    return [*_told(steps), *found[:_SHOWN]]
+    return [*_inferred_note(steps), *found[:_SHOWN]]
 
 
 def _asked(store: Store, given: Mapping[str, str | Sequence[str]]) -> set[str]:
@@ -287,7 +287,7 @@ def _leading_to(asked: Iterable[str], path: str) -> str:
     return _INFERRED.replace("# asked", _LEADS.replace("PATH", path).replace("NAMES", names))
 
 
-def _told(steps: Sequence[tuple[str, str, str, str]]) -> list[str]:
+def _inferred_note(steps: Sequence[tuple[str, str, str, str]]) -> list[str]:
     """That steps are inferred."""
     if not steps:
         return []

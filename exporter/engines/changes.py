@@ -105,7 +105,7 @@ def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> 
         before = _triples(changed.before(new, "graph"), changed.said, of)
         now = _triples(changed.after(new, "graph"), changed.now, of)
         gone = before - now
-        gone -= _said_still(gone, changed.stays(new, "graph"), of)
+        gone -= _in_other_days(gone, changed.stays(new, "graph"), of)
         removed, added = _packed(sorted(gone)), _packed(sorted(now - before))
         _write(folder / REMOVED, removed or [_part([])])
         _write(folder / ADDED, added or [_part([])])
@@ -129,7 +129,7 @@ def _texts(folders: list[str], of: Syntax) -> Iterator[str]:
     )
 
 
-def _said_still(gone: set[str], folders: list[str], of: Syntax) -> set[str]:
+def _in_other_days(gone: set[str], folders: list[str], of: Syntax) -> set[str]:
     """Of removed triples, those that other days still say. Only the parts of their files about the same are parsed."""
     asked = {text for text in gone if not _is_said_once(text)}
     about = subjects(asked, of.base)

@@ -147,7 +147,7 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
     place = place_of(settings.out, int(settings.mode, 8))
     apart = Apart(settings.out, place.paths)
     is_inside = apart.holds(os.curdir)
-    input_of_views = _came(settings, apart)
+    input_of_views = _input_of_views(settings, apart)
     for view, inputs in input_of_views.views.items():
         find.check_files(inputs.sources, view)
     with place.held():
@@ -161,7 +161,7 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
     return report
 
 
-def _came(settings: Settings, apart: Apart) -> find.InputOfViews:
+def _input_of_views(settings: Settings, apart: Apart) -> find.InputOfViews:
     """The input of all views that the settings name."""
     history, aggregates = (
         find.find([name], apart, view) if name else None

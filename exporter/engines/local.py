@@ -42,7 +42,7 @@ def user_names(records: Iterable[Record], job: ExportJob) -> Iterator[str]:
     assert job.screen is not None
     known: set[str] = set()
     for record in records:
-        for name in job.screen.told(record):
+        for name in job.screen.users_in(record):
             if name not in known:
                 known.add(name)
                 yield name

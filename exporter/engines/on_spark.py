@@ -135,11 +135,11 @@ def _rows(job: ExportJob, batches: Batches) -> Batches:
 
 def _user_names(data_frame: DataFrame, job: ExportJob) -> list[str]:
     """The user names in all records. They are sent to all workers, since an account has few users."""
-    names = data_frame.mapInArrow(partial(_told_names, job), "name binary").distinct().collect()
+    names = data_frame.mapInArrow(partial(_names_of_users, job), "name binary").distinct().collect()
     return [bytes(row["name"]).decode("utf-8", "surrogatepass") for row in names]
 
 
-def _told_names(job: ExportJob, batches: Batches) -> Batches:
+def _names_of_users(job: ExportJob, batches: Batches) -> Batches:
     names = [name.encode("utf-8", "surrogatepass") for name in users.user_names(read_back(batches), job)]
     yield pa.RecordBatch.from_pydict({"name": pa.array(names, pa.binary())})
 

@@ -261,7 +261,7 @@ def is_small(input_bytes: int | None) -> TypeGuard[int]:
 def _started(input_bytes: int | None, app_name: str) -> SparkSession:
     builder = SparkSession.builder.appName(app_name)
     logging.getLogger().addFilter(_is_no_trace_of_gateway)
-    if _is_given():
+    if _has_cluster():
         check()
         try:
             return builder.getOrCreate()
@@ -280,7 +280,7 @@ def _local(builder: SparkSession.Builder, input_bytes: int | None, of_classes: s
     """A session on this machine. ``of_classes``: Java's options for the cache of classes; if Java does not start with
     them, it is started without them.
     """
-    for name, value in _wanted(input_bytes, _told_by_user(), of_classes).items():
+    for name, value in _wanted(input_bytes, _settings_of_user(), of_classes).items():
         builder.config(name, value)
     try:
         with quiet(), private.made():  # for what Spark writes between the rounds, and spills
@@ -352,7 +352,7 @@ def cause(error: Exception) -> str:
     return next(chain(of_grpc, others), "").removeprefix("details = ")
 
 
-def _is_given() -> bool:
+def _has_cluster() -> bool:
     """Whether the environment gives a driver (spark-submit) or a server (Spark Connect)."""
     return any(name in os.environ for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"))
 
@@ -364,7 +364,7 @@ _OPTIONS: Final = {
 }
 
 
-def _told_by_user() -> dict[str, str]:
+def _settings_of_user() -> dict[str, str]:
     """The settings in the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS, which have priority over ours."""
     told: dict[str, str] = {}
     for folder in _conf_folders():

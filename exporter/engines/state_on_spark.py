@@ -144,9 +144,9 @@ def write(changed: Changed[DataFrame], job: ExportJob, new: Publication, spark: 
     if of:
         before = _triples(spark, changed.before(new, "graph"), changed.said, of)
         now = _triples(spark, changed.after(new, "graph"), changed.now, of)
-        differ = _kept(_differences(before, now), f"{new.work}/differ", spark)
+        differ = _persisted(_differences(before, now), f"{new.work}/differ", spark)
         removed, added = (differ.filter(which).select("value") for which in (~F.col("is_added"), F.col("is_added")))
-        removed = _said_no_more(spark, removed, changed.stays(new, "graph"), of)
+        removed = _in_no_other_day(spark, removed, changed.stays(new, "graph"), of)
         _write(removed, f"{folder}/{REMOVED}")
         _write(added, f"{folder}/{ADDED}")
         both = removed.withColumn("is_added", F.lit(False)).unionByName(added.withColumn("is_added", F.lit(True)))
@@ -164,7 +164,7 @@ def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
     return seen.filter(F.col("first") == F.col("last")).select("value", F.col("last").alias("is_added"))
 
 
-def _kept(differ: DataFrame, path: str, spark: SparkSession) -> DataFrame:
+def _persisted(differ: DataFrame, path: str, spark: SparkSession) -> DataFrame:
     """Several files are made from them, and Spark would parse both graphs for each."""
     differ.write.parquet(uri(path))
     return spark.read.schema(_DIFFER).parquet(uri(path))
@@ -189,7 +189,7 @@ def _triples(spark: SparkSession, folders: list[str], data_frame: DataFrame, of:
     return parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
 
 
-def _said_no_more(spark: SparkSession, gone: DataFrame, folders: list[str], of: Syntax) -> DataFrame:
+def _in_no_other_day(spark: SparkSession, gone: DataFrame, folders: list[str], of: Syntax) -> DataFrame:
     """Removed triples without those that other days still say."""
     asked = gone.filter(~F.col("value").rlike(SAID_ONCE))
     if not folders or asked.isEmpty():

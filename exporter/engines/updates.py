@@ -293,7 +293,7 @@ class _Day(Generic[Messages]):
         try:
             made = rounds.export(
                 engine,
-                self._heard(every),
+                self._input_messages(every),
                 job,
                 watch,
                 Before(
@@ -349,7 +349,7 @@ class _Day(Generic[Messages]):
     def _runs(self) -> list[str]:
         return [f"rows/{run:05d}" for run in range(1, self._job.run + 1)]
 
-    def _heard(self, every: Sequence[str]) -> list[Messages]:
+    def _input_messages(self, every: Sequence[str]) -> list[Messages]:
         """The rows of the day, the rows of parents on other days, and the lines of QUERY_HISTORY for both."""
         engine, job = self._engine, self._job
         runs, others_days = self._runs(), [text for text in every if text != self._day]

@@ -258,7 +258,7 @@ def fetch(wanted: Wanted, connect: Connect, progress: Progress, clock: Callable[
     """Fetches what ROWS does not have. After a failure, the days that are complete stay."""
     refuse_in_export_here(str(wanted.out), wanted.out.resolve())
     state.read(wanted.out)  # errors in ROWS are reported before anything is asked
-    with private.made(), _held(wanted.out), ExitStack() as stack:
+    with private.made(), _locked(wanted.out), ExitStack() as stack:
         had = state.read(wanted.out)
         with progress.stage("connecting"):
             session = stack.enter_context(connect())
@@ -267,7 +267,7 @@ def fetch(wanted: Wanted, connect: Connect, progress: Progress, clock: Callable[
 
 
 @contextmanager
-def _held(out: Path) -> Iterator[None]:
+def _locked(out: Path) -> Iterator[None]:
     """Locks ROWS, so that no other process writes it. ROWS is created where it does not exist; if it stays empty, it is
     removed again. The lock is inside ROWS, since the folder above may not be writable.
     """

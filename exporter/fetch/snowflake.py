@@ -86,7 +86,7 @@ def errors_as_messages(doing: str, grant: str = "") -> Iterator[None]:
     except OSError as error:
         if not _is_of_network(error):
             raise
-        raise _silent(doing, _said(error)) from None
+        raise _silent(doing, _first_line(error)) from None
 
 
 def _is_of_network(error: OSError) -> bool:
@@ -111,14 +111,14 @@ def unread(file: str) -> Iterator[None]:
         yield
     except errors.Error as error:
         raise UsageError(
-            f"{file}: the connector does not read its connections: {_said(error)}. What to do: check that the "
+            f"{file}: the connector does not read its connections: {_first_line(error)}. What to do: check that the "
             f"file is valid TOML, and that nobody else can write it (chmod 600 {file})"
         ) from None
 
 
 def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
     number = getattr(error, "errno", None) or -1
-    text = _said(error)
+    text = _first_line(error)
     is_network = type(error).__name__ in {"OperationalError", "InterfaceError"} or number in _NETWORK
     if number in _BY_NUMBER:
         return UsageError(f"{doing}: Snowflake says: {text}. What to do: {_BY_NUMBER[number].format(grant=grant)}")
@@ -130,7 +130,7 @@ def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
     return UsageError(f"{doing}: Snowflake says: {text}")
 
 
-def _said(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """The first line of the error's message; a whole statement may follow it."""
     lines = [line.strip() for line in str(getattr(error, "msg", None) or error).splitlines() if line.strip()]
     text = next((line for line in lines if not line.endswith("SQL compilation error:")), lines[0] if lines else "")
@@ -196,12 +196,12 @@ def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
         from snowflake import connector  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
         raise UsageError(f"fetch: Snowflake's connector is not installed: pip install '{_PACKAGE}'") from None
-    with _warnings_told():
+    with _warnings_shown():
         named, settings = _chosen(name)
     session = {**settings.get("session_parameters", {}), **_SESSION}
     with errors_as_messages(f"connection {named}"):
         # A login in the browser prints to standard output, which has to stay free for the command's own output.
-        with _warnings_told(), redirect_stdout(sys.stderr):
+        with _warnings_shown(), redirect_stdout(sys.stderr):
             connection = connector.connect(
                 connection_name=named,
                 session_parameters=session,
@@ -215,7 +215,7 @@ def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
 
 
 @contextmanager
-def _warnings_told() -> Iterator[None]:
+def _warnings_shown() -> Iterator[None]:
     """Writes the connector's warnings (for example that others can read its file) to standard error, one line each. Its
     deprecation warnings are left out: the user cannot do anything about them.
     """

@@ -113,7 +113,7 @@ def _fitted(value: Value, kind: Kind) -> Any:
     if isinstance(kind, _Text):
         return _in_text(value)
     if isinstance(kind, _RawJson):
-        return _kept(value)
+        return _raw_or_text(value)
     if isinstance(kind, ObjectKind) and isinstance(value, Members):
         fields = kind.fields
         return {name: _fitted(one, fields[name]) if name in fields else _as_raw(one) for name, one in value}
@@ -131,7 +131,7 @@ def _in_text(value: Value) -> str | None:
     return plain_text(value)
 
 
-def _kept(value: Value) -> str | Raw:
+def _raw_or_text(value: Value) -> str | Raw:
     """The value as raw JSON, or as a text that contains it if a decoder would refuse it. Raises DamagedError if any
     text in it is damaged, because names of objects are read from it later.
     """

@@ -103,7 +103,7 @@ def unpacked(path: Path) -> int:
     allowed = max(FREE, RATIO * path.stat().st_size)
     try:
         with gzip.open(path) as file:
-            return _looked_at(path, cast("IO[bytes]", file), allowed)
+            return _checked(path, cast("IO[bytes]", file), allowed)
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from None
 
@@ -113,10 +113,10 @@ def check_lines(path: Path) -> None:
     size = path.stat().st_size
     if size > LONGEST_LINE:
         with path.open("rb") as file:
-            _looked_at(path, file, size)
+            _checked(path, file, size)
 
 
-def _looked_at(path: Path, file: IO[bytes], allowed: int) -> int:
+def _checked(path: Path, file: IO[bytes], allowed: int) -> int:
     size = line = 0
     while chunk := file.read(_AT_ONCE):
         size += len(chunk)

@@ -177,7 +177,7 @@ def _read_by_name(text: str) -> Row | Unreadable | None:
     is_text = any(value.startswith(b'"') for value in structured)
     texts = {name: text_of(columns[name]) for name in _READ if name in columns}
     is_own = ("query_id" in raws or "calls" in raws) and not is_text
-    return _finished(_said(texts, is_own=is_own), content, others)
+    return _finished(_without_nulls(texts, is_own=is_own), content, others)
 
 
 def unknown_columns(texts: Mapping[str, str | None]) -> str | None:
@@ -243,10 +243,10 @@ def _read_patiently(text: str) -> Row | Unreadable:
     texts = {name: plain_text(columns[name]) for name in _READ if name in columns}
     is_own = not given.last().keys().isdisjoint(("query_id", "calls")) and not is_text
     unknown = {name: plain_text(value) for name, value in columns.items() if name not in _KNOWN}
-    return _finished(_said(texts, is_own=is_own), content, unknown)
+    return _finished(_without_nulls(texts, is_own=is_own), content, unknown)
 
 
-def _said(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[str, str | None]:
+def _without_nulls(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[str, str | None]:
     """The texts without those that mean null. ``is_own``: the line has the documented form, in which null is null and
     the text ``null`` can be a user's name, so nothing is removed.
     """

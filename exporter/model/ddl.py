@@ -193,7 +193,7 @@ def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
     """
     every = once(facts, _says, _one)
     alike = Counter((change.thing.key, change.operation) for change in every)
-    keyed = [change if alike[change.thing.key, change.operation] == 1 else _told_apart(change) for change in every]
+    keyed = [change if alike[change.thing.key, change.operation] == 1 else _with_digest(change) for change in every]
     return tuple(sorted(keyed, key=attrgetter("change_key")))
 
 
@@ -210,7 +210,7 @@ def _rank(fact: Change) -> Key:
     return fact.normal or "", fact.properties or "", fact.swap_domain or "", fact.source_domain or ""
 
 
-def _told_apart(change: Change) -> Change:
+def _with_digest(change: Change) -> Change:
     key = f"{change.change_key}/{sha256((change.normal or '').encode()).hexdigest()[:16]}"
     settled = tuple([replace(setting, change_key=key) for setting in change.settings])
     return replace(change, change_key=key, settings=settled)

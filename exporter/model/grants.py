@@ -51,7 +51,7 @@ def grants(changed: Thing, properties: Properties) -> tuple[Grant, ...]:
     """What a change of this object grants and revokes, once each, sorted. A grant without an object or grantee is left
     out; its JSON stays in the settings.
     """
-    found = {*_told(changed, properties), *_to_accounts(changed, properties)}
+    found = {*_grants(changed, properties), *_to_accounts(changed, properties)}
     return tuple(sorted(found, key=lambda grant: (not grant.is_revoked, path_of(grant))))
 
 
@@ -112,10 +112,10 @@ def json_grants(text: str) -> list[dict[str, Raw]]:
     """The JSON members of each grant in a property's value by their documented names; empty if the value is not such
     JSON.
     """
-    return [_documented(raws) for raws in _given(text)]
+    return [_documented(raws) for raws in _grant_documents(text)]
 
 
-def _given(text: str) -> list[dict[str, Raw]]:
+def _grant_documents(text: str) -> list[dict[str, Raw]]:
     try:
         found = _elements(text)
     except (msgspec.DecodeError, RecursionError):
@@ -141,7 +141,9 @@ def unknown_forms(changed: Thing, properties: Properties) -> Iterator[str]:
         text = known_text(properties.atoms.get(name))
         if text is None or text in {"{}", "[]"} or TRUNCATED in text:
             continue
-        unknown = [f"{name}.{unknown_member}" for each in _given(text) for unknown_member in _unknown_members(each)]
+        unknown = [
+            f"{name}.{unknown_member}" for each in _grant_documents(text) for unknown_member in _unknown_members(each)
+        ]
         is_told = any(grant for each in json_grants(text) for grant in _of_one(changed, each, is_revoked=False))
         yield from unknown or ([] if is_told else [name])
     for name in _ACCOUNTS:
@@ -181,7 +183,7 @@ def _names(raw: Raw | None) -> list[str]:
 # --- privileges and roles ---------------------------------------------------------------------------------------------
 
 
-def _told(changed: Thing, properties: Properties) -> Iterator[Grant]:
+def _grants(changed: Thing, properties: Properties) -> Iterator[Grant]:
     for name in ("grant", "revoke"):
         for json_grant in json_grants(properties.atoms.get(name) or ""):
             yield from _of_one(changed, json_grant, is_revoked=name == "revoke")

@@ -339,11 +339,11 @@ class VersionHistory:
             return None
         return self._initial(), _by_take(self._taken)
 
-    def told(self, seen: dict[str, tuple[int, int]]) -> ObjectHistory:
+    def result(self, seen: dict[str, tuple[int, int]]) -> ObjectHistory:
         """The result of the version history. ``seen``: name -> first and last time it was seen on the object."""
         taken = None if self._taken is None else self._taken[0]
         return ObjectHistory(
-            self._names.told(seen, taken, None if self._dropped is None else self._holding.dropped),
+            self._names.periods(seen, taken, None if self._dropped is None else self._holding.dropped),
             dict(sorted(self._unrecorded.items())),
             set(self._unrecorded_columns),
             sources=list(self._sources.all(taken)),

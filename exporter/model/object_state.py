@@ -193,7 +193,7 @@ class Names:
                 self._held.append((name, self._at, self._at))
         self._pending = {}
 
-    def told(
+    def periods(
         self, seen: dict[str, tuple[int, int]], taken: int | None = None, dropped: int | None = None
     ) -> list[Named]:
         """The names with their periods. ``seen``: name -> when it was first and last seen. ``taken``: when another

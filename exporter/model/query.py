@@ -62,14 +62,14 @@ def content_of(content: bytes) -> Content:
 def _read(content: bytes) -> Content:
     document = decode(content)
     unknown = with_streams(document) if may_have_system_views(content) else []
-    return _said(document, unknown, may_be_cut=_SENTINEL in content)
+    return _content(document, unknown, may_be_cut=_SENTINEL in content)
 
 
 _kept_short: Final = lru_cache(maxsize=8_000)(_read)
 _kept_long: Final = lru_cache(maxsize=300)(_read)
 
 
-def _said(document: Document, unknown: list[str], *, may_be_cut: bool) -> Content:
+def _content(document: Document, unknown: list[str], *, may_be_cut: bool) -> Content:
     written = list(objects_of_array(document.modified))
     derived = chain.from_iterable(derivations(thing, written_document.columns) for written_document, thing in written)
     own = policies(document.policies, provider=False)

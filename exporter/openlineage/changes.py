@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from exporter.model.facts import Change, Content, Setting
     from exporter.openlineage.inputs_and_outputs import Datasets
 
-_TOLD_APART: Final = frozenset(
+_LISTED_APART: Final = frozenset(
     ("objectName", "policyBody", "comment", "swapTargetDomain", "swapTargetId", "swapTargetName")
 )
 """Properties of an object that have fields of their own in a change, so they are not listed as settings."""
@@ -38,7 +38,7 @@ def change_details(content: Content, datasets: Datasets) -> list[Json]:
     changes: Sequence[Change] = content.changes
     if len(changes) > 1:
         changes = sorted(changes, key=lambda change: nothing_first(_order(change, datasets)))
-    return [_told(change) for change in changes]
+    return [_change_facet(change) for change in changes]
 
 
 def _order(change: Change, datasets: Datasets) -> tuple[Any, ...]:
@@ -46,9 +46,9 @@ def _order(change: Change, datasets: Datasets) -> tuple[Any, ...]:
     return verb(change), subject(change, datasets), tuple(fields.values()), change.change_key
 
 
-def _told(change: Change) -> Json:
+def _change_facet(change: Change) -> Json:
     settings = sorted(
-        (_setting(setting) for setting in change.settings if not _is_told_apart(setting)), key=_order_of_setting
+        (_setting(setting) for setting in change.settings if not _is_listed_apart(setting)), key=_order_of_setting
     )
     of_settings = sorted(
         (grants_of(setting) for setting in change.settings if _is_grant(setting)), key=_order_of_grants
@@ -100,10 +100,10 @@ def _order_of_setting(setting: Json) -> Any:
     return nothing_first(tuple(setting.values()))
 
 
-def _is_told_apart(setting: Setting) -> bool:
+def _is_listed_apart(setting: Setting) -> bool:
     if setting.column_name is not None or setting.element is not None:
         return False
-    return setting.property in _TOLD_APART or _is_grant(setting)
+    return setting.property in _LISTED_APART or _is_grant(setting)
 
 
 def _is_grant(setting: Setting) -> bool:

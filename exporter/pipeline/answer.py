@@ -108,14 +108,14 @@ def _object(
         if rank(message) == MENTION:
             received.pass_clones(version_history, message)
             yield from received.replies(job, node_writer.tally)
-            for told in _answers(account, _told(version_history, message)):
+            for told in _answers(account, _answers_to(version_history, message)):
                 yield later(told) if is_later(told.key, job.day) else told
         else:
             received.add(message, version_history)
     received.pass_clones(version_history, None)
     yield from received.replies(job, node_writer.tally)
     profile = received.known.profile
-    life = version_history.told(profile.names)
+    life = version_history.result(profile.names)
     life.same_names = sorted(received.same_names)
     life.is_helper = helpers.is_helper(profile, job.openlineage)
     iris = Iris(account, job.account, job.base)
@@ -173,7 +173,7 @@ def _of_day(  # noqa: PLR0913, PLR0917 - the state and nodes of an object
     yield snapshot(Message(OBJECT, key, order(BEFORE), encode(now)))
 
 
-def _told(version_history: VersionHistory, message: Message) -> Iterator[tuple[Requester, ObjectAnswer]]:
+def _answers_to(version_history: VersionHistory, message: Message) -> Iterator[tuple[Requester, ObjectAnswer]]:
     started, ended = _read_mention(message.body)
     at, query = time_and_query(message.order)
     requester = Requester(*asked(query))

@@ -122,10 +122,10 @@ def clones_into(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
             if rank(message) == _EVENT:
                 events.append(_read_event(message.body))
             else:
-                yield from _came(parts(key)[0], _read_member(message.body), events)
+                yield from _arrived(parts(key)[0], _read_member(message.body), events)
 
 
-def _came(account: str, member: _Member, events: list[Event]) -> Iterator[Message]:
+def _arrived(account: str, member: _Member, events: list[Event]) -> Iterator[Message]:
     copy = member.copy
     assert copy is not None, "only a table that may be a copy is sent"
     inside = schema_and_database(copy.name)

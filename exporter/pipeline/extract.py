@@ -280,7 +280,7 @@ class _Extractor:
             yield quarantine_query(query_facts(account, each, history), CALLS_DISAGREE if is_aggregate else DISAGREE)
         else:
             query_record = QueryRecord(account, each, history, new, self._job.run)
-            yield from self._told(query_record, heard.job, has_heirs=any(wants for _, _, wants in children))
+            yield from self._of_query(query_record, heard.job, has_heirs=any(wants for _, _, wants in children))
             if children and self._is_by_day(query_record):
                 yield Message(STATEMENT, within(account, query_id), b"", b"")
 
@@ -325,7 +325,7 @@ class _Extractor:
             if id(row) in each:
                 yield quarantined_row(place, reason, text, is_aggregate=row.calls is not None)
 
-    def _told(self, told: QueryRecord, job: str | None, *, has_heirs: bool) -> Iterator[Message]:
+    def _of_query(self, told: QueryRecord, job: str | None, *, has_heirs: bool) -> Iterator[Message]:
         facts = told.facts()
         too_much = beyond(facts.content)
         if too_much is not None:
@@ -345,7 +345,7 @@ class _Extractor:
             yield self._parent(parent, body, job)
         if self._job.events:
             yield from _to_parents(facts, address)
-        self.tally.told(facts)
+        self.tally.note_query(facts)
         events = [event for _, event in remade(facts.content)]
         self.tally.count("clones", any(event.source for event in events))
         self.tally.count("ends", any(event.operation in {*ENDS, RESTORES} for event in events))

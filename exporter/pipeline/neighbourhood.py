@@ -199,11 +199,13 @@ def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iter
         for result in results:
             tally.result(result.severity, result.shape)
             yield Message(RESULT, "", b"", json.encode(result))
-        yield from _held(results, sources, tally, job)
+        yield from _quarantine(results, sources, tally, job)
     yield tally.message()
 
 
-def _held(results: list[Result], sources: dict[str, set[NodeOwner]], tally: Tally, job: ExportJob) -> Iterator[Message]:
+def _quarantine(
+    results: list[Result], sources: dict[str, set[NodeOwner]], tally: Tally, job: ExportJob
+) -> Iterator[Message]:
     """What is quarantined: the query whose node is refused; for a node of an object, all queries that mention it."""
     found: dict[NodeOwner, list[Result]] = {}
     for result in results:

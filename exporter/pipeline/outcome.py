@@ -81,7 +81,7 @@ class Tally:
         """Make sure that the count exists, even if it is 0."""
         self._numbers.setdefault(what, 0)
 
-    def told(self, facts: QueryFacts) -> None:
+    def note_query(self, facts: QueryFacts) -> None:
         """Note a query, which may still be quarantined later."""
         begun = self._begun.get(facts.account)
         if begun is None or facts.start < begun:

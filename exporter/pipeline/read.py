@@ -104,7 +104,7 @@ class Screen:
 
     # --- names -------------------------------------------------------------------------------------------------------
 
-    def told(self, record: Record) -> Iterable[str]:
+    def users_in(self, record: Record) -> Iterable[str]:
         """The user names in a record."""
         if record.is_history:
             return known_users.names_in_history(record.text, query_text=self.query_text)

@@ -64,13 +64,13 @@ class Recurring:
         known = self._of(told.iris.account).templates.get(told.content)
         return known.filled(told) if known else None
 
-    def met(self, query_context: QueryContext, texts: list[str], links: Links) -> None:
+    def remember(self, query_context: QueryContext, texts: list[str], links: Links) -> None:
         """Cache a statement with valid nodes; ``texts`` and ``links``: of them, in this run."""
         known, content = self._of(query_context.iris.account), query_context.content
         if known.templates.get(content) is not None:
             return
         marked = _Marked(query_context)
-        nodes, marked_links = self._made(marked.told)
+        nodes, marked_links = self._made(marked.query_context)
         template = _Template(marked, self._render(nodes), marked_links, len(nodes))
         again = template.filled(query_context)
         is_right = again is not None and (again.texts, again.links) == (texts, links)
@@ -129,7 +129,7 @@ class _Marked:
             columns={key: state() for key in self.columns},
             column_priors={key: state() for key in self.priors},
         )
-        self.told = QueryContext(structs.replace(told.facts, query_id=f"{_MARK}id{_MARK}"), marked, told.iris)
+        self.query_context = QueryContext(structs.replace(told.facts, query_id=f"{_MARK}id{_MARK}"), marked, told.iris)
 
 
 class _Template:

@@ -208,7 +208,7 @@ class _Writer:
             return results, chain(texts_of, self._around.of_query(query_context.facts, whole))
         texts = node_writer.rendered(of_statement)
         if recurs and not results:
-            self._recurring.met(query_context, texts, links)
+            self._recurring.remember(query_context, texts, links)
         return results, self._texts(query_context, nodes, settings, texts, len(of_statement))
 
     def _of_run(self, query_context: QueryContext, links: Links) -> tuple[list[Node], list[Node]]:

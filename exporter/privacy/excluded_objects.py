@@ -126,7 +126,7 @@ class _Taker:
 
     def _objects(self, given: list[Any] | None) -> list[Any] | None:
         before = len(self.reasons)
-        kept = self._kept(given, self._is_object_out)
+        kept = self._not_excluded(given, self._is_object_out)
         for one in kept or ():
             if one is not None:
                 self._keeps(one.object_domain, one.object_name, one.stage_kind)
@@ -136,19 +136,19 @@ class _Taker:
     def _inside(self, one: Any) -> None:
         """Remove objects that a remaining object refers to: its joins, policies and sources of columns."""
         if isinstance(one, documents.DirectDocument):
-            one.join_objects = self._kept(one.join_objects, self._is_join_out)
+            one.join_objects = self._not_excluded(one.join_objects, self._is_join_out)
         elif isinstance(one, documents.GuardedDocument):
-            one.policies = self._kept(one.policies, self._is_policy_out)
+            one.policies = self._not_excluded(one.policies, self._is_policy_out)
             for column in one.columns or ():
                 if column is not None:
-                    column.policies = self._kept(column.policies, self._is_policy_out)
+                    column.policies = self._not_excluded(column.policies, self._is_policy_out)
         elif isinstance(one, documents.WrittenDocument):
             for written in one.columns or ():
                 for name in _SOURCES if written is not None else ():
-                    setattr(written, name, self._kept(getattr(written, name), self._is_source_out))
+                    setattr(written, name, self._not_excluded(getattr(written, name), self._is_source_out))
 
     @staticmethod
-    def _kept(given: list[Any] | None, is_out: Callable[[Any], bool]) -> list[Any] | None:
+    def _not_excluded(given: list[Any] | None, is_out: Callable[[Any], bool]) -> list[Any] | None:
         return None if given is None else [one for one in given if one is None or not is_out(one)]
 
     def _keeps(self, domain: Text, name: Text, stage_kind: Text = None) -> None:

@@ -65,7 +65,7 @@ class Lines:
         return self._line(text, root) if _may_be_json(text) and _is_json(text) else self._names.in_text(text)
 
     def _line(self, text: str, root: JsonContainer) -> str:
-        where, known = Where(text, root, _said), self._known.get
+        where, known = Where(text, root, _text_of), self._known.get
         return self._strings.sub(lambda match: known(match[0]) or self._string(match, root, where), text)
 
     def _string(self, match: re.Match[str], root: JsonContainer, where: Where) -> str:
@@ -74,18 +74,18 @@ class Lines:
         name, colon, value = match.groups()
         if name is None:
             return self._number(text, match.start(), where)
-        key = None if colon is None else _said(name)
+        key = None if colon is None else _text_of(name)
         if root is ROW and key in OWN_COLUMNS and where.is_outermost(match.start()):
             return text  # ids and times are new in each row
         literal = name if colon is None else value
-        said = None if literal is None else literal if literal.isdecimal() else _said(literal)
+        said = None if literal is None else literal if literal.isdecimal() else _text_of(literal)
         made = self._anywhere(match, key, said)
         if made is not None:
             _remember(self._known, text, text, made)
             return made
         place = where.place(match.start()) if root is not TEXTS else TEXTS
         if place is None:
-            return self._told(text, said or "", self._in(said or "", root))
+            return self._literal(text, said or "", self._in(said or "", root))
         placed = text, place, _is_before_object(match)
         made = self._placed.get(placed) or self._made(match, key, said, place)
         _remember(self._placed, placed, text, made)
@@ -114,17 +114,17 @@ class Lines:
         if key is None:
             return self._value(name, said or "", place.kind, TEXTS)
         member = place.member(key, _is_before_object(found))
-        named = name if member.is_own else self._told(name, key, self._names.in_text(key))
+        named = name if member.is_own else self._literal(name, key, self._names.in_text(key))
         return f"{named}{colon}{'' if said is None else self._value(value, said, member.kind, member.in_string)}"
 
     def _value(self, literal: str, said: str, kind: str, inside: JsonContainer) -> str:
         if kind == USER:
-            return self._told(literal, said, self._names.whole(said) or said)
+            return self._literal(literal, said, self._names.whole(said) or said)
         if kind == WORD or said in _NOTHING or (kind == ID and said.isdecimal()):
             return literal
         if "." not in said and system_view(said) is not None:
             return literal
-        return self._told(literal, said, self._in(said, inside))
+        return self._literal(literal, said, self._in(said, inside))
 
     def _number(self, given: str, position: int, where: Where) -> str:
         """A number that users wrote may be a user's name, too."""
@@ -135,7 +135,7 @@ class Lines:
         return json_reader.quoted(now) if where.is_text(position) else given
 
     @staticmethod
-    def _told(literal: str, said: str, now: str) -> str:
+    def _literal(literal: str, said: str, now: str) -> str:
         return literal if now == said else json_reader.quoted(now)
 
 
@@ -161,7 +161,7 @@ def _may_be_json(text: str) -> bool:
     return text.lstrip(_BLANKS).startswith(("{", "[", '"'))
 
 
-def _said(literal: str) -> str:
+def _text_of(literal: str) -> str:
     value = json_reader.parse(literal)
     assert isinstance(value, str)
     return value

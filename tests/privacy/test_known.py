@@ -16,7 +16,7 @@ SCREEN = Screen(Filters(), Key(b"a key of 24 bytes, ASCII"), query_text=True)
 
 
 def told(text: str, *, is_history: bool = False) -> set[str]:
-    return set(SCREEN.told(Record("/f", 0, "line", text, is_history=is_history))) - {GOOD["user_name"], ""}
+    return set(SCREEN.users_in(Record("/f", 0, "line", text, is_history=is_history))) - {GOOD["user_name"], ""}
 
 
 def of_row(**columns: Any) -> set[str]:

@@ -60,7 +60,7 @@ def test_whatever_comes(name: str) -> None:
     records = [Record("/f", 0, "line", line) for line in lines() + rubbish()]
     screen = SCREENS[name]
     if name in {"names", "all"}:
-        screen = screen.knowing(told for record in records for told in screen.told(record))
+        screen = screen.knowing(told for record in records for told in screen.users_in(record))
         assert len(screen.names) > 10
     changed = 0
     for record in records:
@@ -79,7 +79,7 @@ def test_whatever_comes(name: str) -> None:
 @pytest.mark.parametrize("name", SCREENS)
 def test_whatever_comes_of_query_history(name: str) -> None:
     for line in lines()[:300] + rubbish():
-        assert isinstance(list(SCREENS[name].told(Record("/f", 0, "line", line, is_history=True))), list)
+        assert isinstance(list(SCREENS[name].users_in(Record("/f", 0, "line", line, is_history=True))), list)
         kept = SCREENS[name].line(History(query_text=line, query_tag=line, database_name="D", schema_name=line), line)
         assert kept is None or kept.role_name is None
 

@@ -193,11 +193,11 @@ def _query(query_context: QueryContext, associated: list[Node], parts: Mapping[s
         values["ah:incomplete"] = query_context.content.incomplete
     if facts.unknown_columns:
         values["ah:unknownColumns"] = facts.unknown_columns
-    _add_said(facts, iris, values)
+    _add_unchanged(facts, iris, values)
     return values
 
 
-def _add_said(facts: QueryFacts, iris: Iris, values: Values) -> None:
+def _add_unchanged(facts: QueryFacts, iris: Iris, values: Values) -> None:
     """Adds what the rows and QUERY_HISTORY give for the query, unchanged."""
     for term, value in (
         ("ah:eventSource", facts.event_source),

@@ -138,7 +138,7 @@ def in_words(finding: Finding) -> Result:
         None if path is None else path.text,
         None if value is None else text(value),
         shape.severity,
-        " ".join([message.value for message in shape.messages]) or _said(shape, finding),
+        " ".join([message.value for message in shape.messages]) or _default_message(shape, finding),
         finding.constraint.component_iri,
         Terms(
             str(finding.focus),
@@ -150,7 +150,7 @@ def in_words(finding: Finding) -> Result:
     )
 
 
-def _said(shape: Shape, finding: Finding) -> str:
+def _default_message(shape: Shape, finding: Finding) -> str:
     """The message for a shape that has no sh:message."""
     where = "" if shape.path is None else f" on {shape.path}"
     return f"does not meet {finding.constraint.component}{where}"

@@ -256,7 +256,7 @@ class Checks:
             plan = self._planned(node, base)
         if plan.is_sound(node.iri, node.values) and self._has_its_class(node, base):
             return []
-        return self._looked_at(node, base, plan.shapes)
+        return self._validated(node, base, plan.shapes)
 
     def _planned(self, node: Node, base: str) -> Plan:
         if base not in self._planners:
@@ -267,7 +267,7 @@ class Checks:
         self._plans.setdefault(base, {}).setdefault(node.of, {})[node.types] = plan
         return plan
 
-    def _looked_at(self, node: Node, base: str, shapes: tuple[Shape, ...]) -> list[Result]:
+    def _validated(self, node: Node, base: str, shapes: tuple[Shape, ...]) -> list[Result]:
         data = NodeGraph(node, base)
         results = [
             in_words(result)

@@ -197,7 +197,7 @@ def deliver(folder: Path, choices: Choices) -> Pushed:
     for backend in settings.backends:
         one = _Push(folder, choices, settings, backend)
         interrupted = one.run()
-        backends.append(one.told())
+        backends.append(one.summary())
         for name, count in asdict(one.counts).items():
             setattr(total, name, getattr(total, name) + count)
         if interrupted:
@@ -329,7 +329,7 @@ class _Push:
             self._progress.clear()
             self._problem = self._backend.sender.close()
         finally:
-            ledger.close(self.told())
+            ledger.close(self.summary())
 
     def _say_why(self, *, interrupted: bool) -> None:
         if self._delivery.why and not interrupted:
@@ -343,7 +343,7 @@ class _Push:
         if self._delivery.reduced:
             say(f"{self._delivery.reduced:,} events were sent without some parts: see reduced.ndjson in DIR/push")
 
-    def told(self) -> Json:
+    def summary(self) -> Json:
         """The push in numbers, for ``summary.json``."""
         seconds = self._progress.seconds()
         return {

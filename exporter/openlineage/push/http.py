@@ -307,12 +307,12 @@ class HttpSender:
         if not self._url.endswith(_OF_MARQUEZ):
             return False
         address = f"{self._url.removesuffix('/lineage')}/namespaces"
-        listed = self._told(address)
+        listed = self._json_at(address)
         if listed is None or isinstance(listed.get("namespaces"), list):
             return None if listed is None else True
-        return (self._told(f"{address}/default") or {}).get("name") == "default"
+        return (self._json_at(f"{address}/default") or {}).get("name") == "default"
 
-    def _told(self, address: str) -> dict[str, Any] | None:
+    def _json_at(self, address: str) -> dict[str, Any] | None:
         """The JSON object at an address; empty where there is none, None without an answer."""
         try:
             bearer = self._config.auth.get_bearer()

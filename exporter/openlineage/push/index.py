@@ -120,12 +120,12 @@ def _row(event: Json) -> Json:
 def _shape(inputs: list[Json], outputs: list[Json]) -> str:
     """A fingerprint of a run's lineage: its datasets, and the facets of its outputs."""
     read = [(one["namespace"], one["name"]) for one in inputs]
-    written = [(output["namespace"], output["name"], _told_of(output.get("facets") or {})) for output in outputs]
+    written = [(output["namespace"], output["name"], _shaping_facets(output.get("facets") or {})) for output in outputs]
     text = json.dumps([read, written], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _told_of(facets: Json) -> Json:
+def _shaping_facets(facets: Json) -> Json:
     return {name: facets[name] for name in _SHAPING if name in facets}
 
 
@@ -333,7 +333,7 @@ class Index:
         overtake nothing, since otherwise each push would send the same events again.
         """
         is_behind = any(row[-1] for row in self._tail(refused))
-        marks = overtaken(self._db, self._told(self._tail(refused))) if is_behind else []
+        marks = overtaken(self._db, self._queued(self._tail(refused))) if is_behind else []
         self._db.executemany("DELETE FROM settled WHERE mark = ?", ((mark,) for mark in marks))
         return marks, self._count_settled()
 
@@ -342,7 +342,7 @@ class Index:
         rows = (row for row in self._db.execute(TAIL) if row[3] not in refused)
         return dropwhile(itemgetter(5), rows)
 
-    def _told(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[QueuedEvent]:
+    def _queued(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[QueuedEvent]:
         for number, (file, at, size, mark, is_run, is_settled) in enumerate(rows):
             item = Item(file, at, size, mark, bool(is_run), None, None, None)
             yield QueuedEvent(number, mark, not is_settled, self.line(item))

@@ -108,7 +108,7 @@ class _Asked(Lineage):
             known[place] = self._found(way, place)
         return known[place]
 
-    def told(self, question: str, asked: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
+    def rows_of(self, question: str, asked: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
         """The rows of an answer. If what they show was in a schema that was renamed, dropped …, the reader is told."""
         answer = self.site.ask(question, asked, most)
         self.notes += [note for note in answer.notes if UNLISTED in note and note not in self.notes]
@@ -160,7 +160,7 @@ class _Asked(Lineage):
         if way == "down" and self.at is not None:
             asked["at"] = self.at
         flows = {}
-        for row in self.told("page-sources" if way == "up" else "page-targets", asked, _MOST_NEIGHBOURS):
+        for row in self.rows_of("page-sources" if way == "up" else "page-targets", asked, _MOST_NEIGHBOURS):
             other = LineageNode(row["object_iri"] or "", (row["column_name"] or "") if place.column else "")
             self.named.setdefault(other, Named(row["name"] or other.iri, row["kind"] or ""))
             if other != place:
@@ -179,7 +179,7 @@ def lineage(site: Site, thing: SiteObject, column: str, day: date | None) -> Lin
         made.ends["up"] = _upwards(made, made.focus, asked)
         made.ends["down"] = downwards.result()
     if at is None:
-        made.told("page-names", {"object": thing.iri})
+        made.rows_of("page-names", {"object": thing.iri})
     if thing.kind.upper() in VIEWS and not made.neighbours("up", made.focus):
         made.notes.append(NOT_SHOWN_OF_COLUMN if made.focus.column else NOT_SHOWN)
     return made
@@ -196,7 +196,7 @@ def _downward(place: LineageNode) -> str:
 def _upwards(made: _Asked, place: LineageNode, asked: Mapping[str, str]) -> Ends:
     question = "page-column-up" if place.column else "page-up"
     if made.at is not None:
-        present = made.told("page-present", {"object": place.iri, "at": made.at})
+        present = made.rows_of("page-present", {"object": place.iri, "at": made.at})
         if not present or present[0]["is_gone"] == "true":
             if place == made.focus and (present or made.named[place].kind.upper() not in VIEWS):
                 gone, none = "It was dropped by then, so nothing was in it.", "Nothing was written to it by then."
