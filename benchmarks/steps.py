@@ -47,7 +47,7 @@ _INSIDE: Final[dict[str, tuple[tuple[Any, str], ...]]] = {
         (NodeWriter, "texts"),
         (NodeWriter, "joined"),
         (recurring.Recurring, "filled"),
-        (recurring.Recurring, "met"),
+        (recurring.Recurring, "remember"),
     ),
     "events": ((write, "run_events"), (write, "events_of"), (recurring, "statement"), (datasets, "problems")),
 }
