@@ -130,6 +130,22 @@ def test_the_patience_is_not_used_up_twice(
     assert "trying again for" not in said
 
 
+def test_a_folder_that_could_not_be_read_is_pushed_when_it_is_mended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by the same program, as a script does: what failed holds the folder no longer."""
+    where = folder(tmp_path / "out", EVENTS[:1])
+    (file,) = (where / "events").glob("*.ndjson")
+    events = file.read_bytes()
+    with Hostile() as server:
+        file.write_bytes(events[:-9])
+        monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+        assert main(["push", str(where)]) == 2
+        file.write_bytes(events)
+        code, counts, _ = push(where, server.url, capsys)
+    assert (code, counts) == (0, counted(delivered=1))
+
+
 @pytest.mark.parametrize("listed", [None, "{}", "[]", '{"namespaces": 1}', '{"name": "other"}', "<html>", "\x00"])
 def test_another_backend_is_not(listed: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = folder(tmp_path / "out", run("q", 1, reads=["S"], writes=["T"], parent="p"))

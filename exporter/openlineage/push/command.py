@@ -240,11 +240,14 @@ class _Push:
         with _faults_in_words(self._backend.secrets):
             ledger = Ledger(self._folder / "push" / self._backend.folder)  # a backend is not waited for without one
             choices, backend = self._choices, self._backend
-            self._rules = profile(choices.profile or backend.profile or self._recognised() or "any")
-            self._spelling = Spelling(_is_lower(choices, self._rules), self._rules.urns, self._rules.plain_names)
-            with Index(self._folder, self._left_out) as index:
-                self._plan(index, ledger)
-                return self._send(index, ledger)
+            try:
+                self._rules = profile(choices.profile or backend.profile or self._recognised() or "any")
+                self._spelling = Spelling(_is_lower(choices, self._rules), self._rules.urns, self._rules.plain_names)
+                with Index(self._folder, self._left_out) as index:
+                    self._plan(index, ledger)
+                    return self._send(index, ledger)
+            finally:
+                ledger.release()
 
     def _plan(self, index: Index, ledger: Ledger) -> None:
         for what, count in index.left_out.items():

@@ -155,5 +155,11 @@ class Ledger:
             with self._opened("summary.json", "w") as file:
                 file.write(text)
         finally:
+            self.release()
+
+    def release(self) -> None:
+        """Releases the folder for others, if that was not done yet."""
+        if self._file >= 0:
             os.fsync(self._file)
             os.close(self._file)
+            self._file = -1
