@@ -7,6 +7,7 @@ which is ended when the time is over. Starting it takes some 70 ms.
 from __future__ import annotations
 
 import os
+import struct
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,11 +24,28 @@ from exporter.errors import ExporterError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import IO
 
     from exporter.ask.parameters import Given
 
 MEMORY: Final = 4 << 30
 """Bytes of memory that an answer may take while it is computed."""
+_LENGTH: Final = struct.Struct(">I")
+
+
+def send(stream: IO[bytes], body: bytes) -> None:
+    """Writes a message after its length in four bytes."""
+    stream.write(_LENGTH.pack(len(body)) + body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes | None:
+    """Reads a message; None at the end of the stream."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    body = stream.read(_LENGTH.unpack(head)[0])
+    return body if len(body) == _LENGTH.unpack(head)[0] else None
 
 
 # --- messages: the process gets an Asked as MessagePack, and writes lines of JSON: Begun, Head, rows as arrays, End; or
@@ -130,8 +148,7 @@ def _heard(process: Popen[bytes], request: bytes, clock: Timer) -> Answer | None
     """The answer; None where the process ended before it was complete."""
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(request)
-    process.stdin.close()
+    send(process.stdin, request)  # the pipe stays open, so that the process sees when this one ends
     found = Answer((), [])
     for line in process.stdout:
         if line.startswith(b"["):

@@ -8,7 +8,6 @@ and not a hundred. Where one had to be ended, another is started.
 from __future__ import annotations
 
 import os
-import struct
 from collections import OrderedDict
 from contextlib import ExitStack, contextmanager, suppress
 from threading import Lock, Semaphore, Timer
@@ -18,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from exporter.ask.answers import Answer
-from exporter.ask.limited import MEMORY, started
+from exporter.ask.limited import MEMORY, receive, send, started
 from exporter.ask.parameters import ForbiddenError
 from exporter.errors import ExporterError, UsageError
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 _MOST_KEPT: Final = 200
 """How many answers are cached; they stay true, since the store does not change."""
 _MOST_ROWS_KEPT: Final = 1_000
-_LENGTH: Final = struct.Struct(">I")
 
 
 class TooLongError(UsageError):
@@ -45,7 +43,7 @@ class UnacceptableError(UsageError):
     """The answer cannot be written in any of the accepted media types."""
 
 
-# --- messages to and from a process: MessagePack, each after its length in four bytes
+# --- messages to and from a process: MessagePack
 
 
 class Opened(Struct, tag=True):
@@ -115,22 +113,6 @@ _ERRORS: Final[Mapping[str, type[UsageError]]] = {
     "unacceptable": UnacceptableError,
 }
 _T = TypeVar("_T", NamedAnswer, Result)
-
-
-def send(stream: IO[bytes], message: Struct) -> None:
-    """Writes a message."""
-    body = msgspec.msgpack.encode(message)
-    stream.write(_LENGTH.pack(len(body)) + body)
-    stream.flush()
-
-
-def receive(stream: IO[bytes]) -> bytes | None:
-    """Reads a message; None at the end of the stream."""
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    body = stream.read(_LENGTH.unpack(head)[0])
-    return body if len(body) == _LENGTH.unpack(head)[0] else None
 
 
 class Pool:
@@ -253,7 +235,7 @@ class _Worker:
         self._process = self._stack.enter_context(started("exporter.ask.pooled"))
         self.is_ready = True
         with suppress(BrokenPipeError):
-            send(self._stdin, opened)
+            send(self._stdin, msgspec.msgpack.encode(opened))
 
     def asked(self, asked: Asked) -> Told:
         """The process's reply. Raises UsageError where the process ended, or had to be ended, before it replied."""
@@ -264,7 +246,7 @@ class _Worker:
         body = None
         try:
             with suppress(BrokenPipeError):
-                send(self._stdin, asked)
+                send(self._stdin, msgspec.msgpack.encode(asked))
                 body = receive(self._stdout)
         finally:
             is_over = clock.finished.is_set()

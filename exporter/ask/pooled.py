@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from pyoxigraph import QueryResultsFormat, QueryTriples, RdfFormat, Store
 
+from exporter.ask.limited import receive, send
 from exporter.ask.parameters import ForbiddenError, refuse
 from exporter.ask.pool import (
     Asked,
@@ -25,11 +26,9 @@ from exporter.ask.pool import (
     Told,
     UnacceptableError,
     Written,
-    receive,
-    send,
 )
 from exporter.ask.questions import Question, ask, check_all, in_words, questions
-from exporter.ask.worker import confine, limit_time
+from exporter.ask.worker import confine, end_with_parent, limit_time
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,6 +58,7 @@ class _TooLargeError(Exception):
 def main() -> None:
     """Answers the messages on standard input until its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal: the parent ends this one
+    end_with_parent()
     first = receive(sys.stdin.buffer)
     if first is None:
         return
@@ -71,7 +71,7 @@ def main() -> None:
     while (message := receive(sys.stdin.buffer)) is not None:
         asked = msgspec.msgpack.decode(message, type=Asked)
         limit_time(asked.seconds)
-        send(sys.stdout.buffer, _told(store, known, asked))
+        send(sys.stdout.buffer, msgspec.msgpack.encode(_told(store, known, asked)))
 
 
 def _told(store: Store, known: Mapping[str, Question], asked: Asked) -> Told:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import signal
 import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from exporter.ask.limited import Asked, Begun, End, Failed, Head, Told
+from exporter.ask.limited import Asked, Begun, End, Failed, Head, Told, receive
 from exporter.ask.questions import answer
 from exporter.errors import UsageError
 
@@ -36,7 +38,11 @@ _encode: Final = msgspec.json.Encoder().encode
 def main() -> None:
     """Answers the question on standard input."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    asked = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Asked)
+    end_with_parent()
+    request = receive(sys.stdin.buffer)
+    if request is None:
+        return
+    asked = msgspec.msgpack.decode(request, type=Asked)
     question, graph = os.fsdecode(asked.question), Path(os.fsdecode(asked.graph))
     try:
         _give(answer(question, graph, asked.params, asked.rows, partial(_begin, asked)))
@@ -48,6 +54,20 @@ def main() -> None:
         os.abort()  # as the engine does where it gets none: who started this process says so
     except Exception as error:  # noqa: BLE001 - a fault is told in words, by who started this process
         _tell(Failed(f"{type(error).__name__}: {error}", is_usage=False))
+
+
+def end_with_parent() -> None:
+    """From here on this process ends at once, also while it computes an answer, when the one that started it has ended
+    and the system has closed the pipe at standard input. Call it before :func:`confine`, since it starts a thread.
+    """
+    Thread(target=_end_at_hang_up, daemon=True).start()
+
+
+def _end_at_hang_up() -> None:
+    pipe = select.poll()
+    pipe.register(sys.stdin.fileno(), 0)  # no messages, which others read: the end of the pipe is always told
+    pipe.poll()
+    os._exit(1)
 
 
 def _begin(asked: Asked, store: Path | None) -> None:

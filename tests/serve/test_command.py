@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Thread
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 import pytest
 
@@ -35,8 +38,65 @@ def served(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str],
             server.kill()
 
 
+ENDLESS: Final = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+DEADLINE: Final = 40
+"""Seconds; a process that computes an answer goes on for more than a minute by itself."""
+
+
 def children(process: int) -> list[str]:
-    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    """The processes that any thread of a process has started."""
+    lists = Path(f"/proc/{process}/task").glob("*/children")
+    return [child for children in lists for child in children.read_text().split()]
+
+
+def stat(process: str) -> list[str]:
+    """The fields of proc(5)'s ``stat`` from the state on; empty if the process is gone."""
+    with suppress(OSError):
+        return Path("/proc", process, "stat").read_text().rpartition(")")[2].split()
+    return []
+
+
+def wait_until_gone(processes: list[str]) -> None:
+    until = time.monotonic() + DEADLINE
+    while [process for process in processes if stat(process)[:1] not in ([], ["Z"])]:
+        assert time.monotonic() < until, "a process goes on"
+        time.sleep(0.05)
+
+
+def working_child(process: int) -> str:
+    """A process that ``process`` has started, once it has worked for a second: longer than it takes to start."""
+    until = time.monotonic() + DEADLINE
+    while time.monotonic() < until:
+        for child in children(process):
+            used = stat(child)[11:12]
+            if used and int(used[0]) > os.sysconf("SC_CLK_TCK"):
+                return child
+        time.sleep(0.05)
+    raise AssertionError("no process computes an answer")
+
+
+def test_a_process_that_computes_an_answer_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
+    with served(tmp_path) as (server, address):
+        asked = Thread(target=read, args=(f"{address}sparql?query={quote(ENDLESS)}",))
+        asked.start()
+        child = working_child(server.pid)
+        server.kill()
+        wait_until_gone([child])
+        asked.join()
+
+
+def read(url: str) -> None:
+    with suppress(OSError):
+        urllib.request.urlopen(url, timeout=DEADLINE).close()
+
+
+def test_a_process_that_computes_an_answer_ends_with_a_query_that_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "endless.rq").write_text(ENDLESS)
+    command = [sys.executable, "-m", "exporter", "query", str(tmp_path / "endless.rq"), "--graph", str(VALID)]
+    with subprocess.Popen([*command, "--timeout", "600"], stderr=subprocess.DEVNULL) as query:
+        child = working_child(query.pid)
+        query.kill()
+        wait_until_gone([child])
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
@@ -45,16 +105,13 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path, by: signal.Signals) -
         assert address.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(f"{address}health", timeout=10) as answer:
             assert json.load(answer) == {"status": "ok"}
-        workers = [Path("/proc", pid) for pid in children(server.pid)]
+        workers = children(server.pid)
         server.send_signal(by)
         assert server.wait(20) == 130
         assert server.stdout.read() == ""
         assert "Traceback" not in (said := server.stderr.read())
         assert "warning" not in said
-        until = time.monotonic() + 60
-        while [path for path in workers if path.exists()]:
-            assert time.monotonic() < until, "a process of the server goes on"
-            time.sleep(0.05)
+        wait_until_gone(workers)
 
 
 def test_an_address_that_others_can_reach_causes_a_warning(tmp_path: Path) -> None:
