@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import tempfile
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -133,6 +134,7 @@ def test_temporary_files_of_java_are_where_those_of_python_are(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "some where"))
     assert asked_for(sessions, 0)[OPTIONS].endswith(f' "-Djava.io.tmpdir={tmp_path}/some where"')
     monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    monkeypatch.setattr(session, "quiet", nullcontext)  # otherwise its log file would stay in /tmp
     assert "java.io.tmpdir" not in asked_for(sessions, 0)[OPTIONS]
 
 
