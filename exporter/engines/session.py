@@ -184,6 +184,8 @@ def _begins(archive: Path) -> bool:
 SMALL: Final = 16 << 20
 """Smaller inputs, in bytes, are processed by one task in a session that starts quickly."""
 _JAVA: Final = "spark.driver.extraJavaOptions"
+# A Java that is killed would leave its file of counters in /tmp, whatever the folder for temporary files.
+_NO_COUNTERS: Final = "-XX:-UsePerfData"
 _MEANING: Final = {
     # The results depend on these, so they are also set in a session that others started.
     "spark.sql.session.timeZone": "UTC",
@@ -223,17 +225,17 @@ _FAR: Final = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERRO
 """On a cluster its own settings are used, but Spark's messages would mix with ours."""
 _SMALL: Final = {
     # The quick compiler is enough: the work is done before the full one has warmed up.
-    _JAVA: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    _JAVA: f"{_NO_COUNTERS} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
 }
 _MIDDLE: Final = {
     # In the first minutes the full compiler costs more time than it saves.
-    _JAVA: "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
+    _JAVA: f"{_NO_COUNTERS} -XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
     "spark.driver.memory": "1536m",
 }
-_LARGE: Final = {**_MIDDLE, _JAVA: "-XX:+UseParallelGC"}
+_LARGE: Final = {**_MIDDLE, _JAVA: f"{_NO_COUNTERS} -XX:+UseParallelGC"}
 LARGE: Final = 1 << 30
 
 

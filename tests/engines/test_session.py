@@ -117,6 +117,7 @@ def test_size_decides_how_the_session_is_tuned(sessions: Sessions) -> None:
     assert tiny["spark.sql.shuffle.partitions"] == "1"
     assert all("TieredStopAtLevel=1" in one[OPTIONS] for one in (small, middle))
     assert "TieredStopAtLevel" not in large[OPTIONS]
+    assert all("-XX:-UsePerfData" in one[OPTIONS] for one in (small, middle, large)), "left in /tmp if Java is killed"
     assert all("spark.sql.shuffle.partitions" not in one for one in (middle, large))
     assert (middle, large) == (under, unknown)
     assert [session.is_small(size) for size in sizes] == [True, True, False, False, False, False]
