@@ -20,29 +20,23 @@ questions and addresses that cannot be used, else a fault of the program or of i
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
-from pyoxigraph import Store
-
-from exporter.ask import questions
-from exporter.ask.missing import left_out
-from exporter.ask.parameters import refuse
-from exporter.ask.stores import fresh
+from exporter.ask.graph import Graph
 from exporter.cli import configuration
 from exporter.errors import UsageError
-from exporter.graph.store import load
 from exporter.settings import Settings
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from exporter.ask.answers import Answer
     from exporter.openlineage.push.command import Pushed
     from exporter.publish.report import Report
+
+__all__ = ["SETTINGS", "Graph", "export", "push"]
 
 _OTHERS: Final = ("pseudonyms", "since", "until")
 _APART: Final = ("inputs", "out", "openlineage", "privacy")
@@ -90,51 +84,3 @@ def push(folder: str | os.PathLike[str], *, config: str | os.PathLike[str] | Non
     from exporter.openlineage.push.command import deliver  # noqa: PLC0415 - only who pushes needs a client
 
     return deliver(Path(folder), configuration.load_push(choices, None if config is None else Path(config)))
-
-
-class Graph:
-    """The graph of an export, or of a folder or file of Turtle, to be asked any number of times.
-
-    It is loaded once, into memory or from the store beside the export, and stays as it was when it was opened, also if
-    an export replaces it meanwhile. Close it, or use it as a context. Raises UsageError where there is no graph.
-    """
-
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._folder = Path(folder)
-        self._stack = ExitStack()
-        stored = self._stack.enter_context(fresh(self._folder))
-        self.store: Store = load(self._folder) if stored is None else Store.read_only(str(stored))
-        """The store of pyoxigraph, for what SPARQL alone cannot do."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Lets go of the store; a closed graph cannot be asked."""
-        del self.store
-        self._stack.close()
-
-    def ask(self, question: str | os.PathLike[str], **parameters: Any) -> Answer:
-        """The answer of a shipped question (docs/questions.md), or of the question in a ``.rq`` file. ``parameters``: a
-        text, a number, or several of them. ``answer.notes`` say what the answer may lack, and why it is empty.
-        """
-        found = questions.find(os.fspath(question))
-        given = {name: _texts(value) for name, value in parameters.items() if value is not None}
-        refuse(found.query, found.name)
-        questions.check_all(found, given)
-        answer = questions.ask(self.store, found, given)
-        return replace(answer, notes=[*answer.notes, *left_out(self._folder)])
-
-    def sparql(self, query: str) -> Answer:
-        """The answer of a SPARQL query of any form: of SELECT the rows, of ASK ``true`` or ``false``, of CONSTRUCT and
-        DESCRIBE the triples, each cell as text. UsageError says where the query is wrong. SERVICE is refused.
-        """
-        refuse(query, "the query")
-        return questions.select(self.store, query, "the query")
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list | tuple | set | frozenset) else [str(value)]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.ask.questions import answer, find
+from exporter.ask.questions import find
 from tests import golden, shared
+from tests.ask.asked import answer
 
 if TYPE_CHECKING:
     from pathlib import Path

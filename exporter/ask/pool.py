@@ -1,15 +1,19 @@
-"""Answers questions of several people at once from one store on disk, each with limits of time, memory and size.
+"""Answers questions that may come from anybody, each with limits: of time, rows and memory, and of what it can read.
 
-As in :mod:`exporter.ask.limited`, a process of its own answers, and is ended when the time is over. Here the
-process (:mod:`exporter.ask.pooled`) keeps the store open for the next question, which then takes one millisecond
-and not a hundred. Where one had to be ended, another is started.
+The engine cannot be stopped once it has begun. So a process of its own answers (:mod:`exporter.ask.worker`), which is
+ended when the time is over. Starting it takes some 70 ms. A server keeps several, each with the store open for the next
+question, which then takes one millisecond; where one had to be ended, another is started.
 """
 
 from __future__ import annotations
 
 import os
+import struct
+import sys
 from collections import OrderedDict
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 from threading import Lock, Semaphore, Timer
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -17,18 +21,21 @@ import msgspec
 from msgspec import Struct
 
 from exporter.ask.answers import Answer
-from exporter.ask.limited import MEMORY, receive, send, started
-from exporter.ask.parameters import ForbiddenError
+from exporter.ask.parameters import ForbiddenError, values_of
 from exporter.errors import ExporterError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
     from typing import IO
 
+    from exporter.ask.parameters import Given
+
+MEMORY: Final = 4 << 30
+"""Bytes of memory that an answer may take while it is computed."""
 _MOST_KEPT: Final = 200
 """How many answers are cached; they stay true, since the store does not change."""
 _MOST_ROWS_KEPT: Final = 1_000
+_LENGTH: Final = struct.Struct(">I")
 
 
 class TooLongError(UsageError):
@@ -43,26 +50,29 @@ class UnacceptableError(UsageError):
     """The answer cannot be written in any of the accepted media types."""
 
 
-# --- messages to and from a process: MessagePack
+# --- messages to and from a process: MessagePack, each after its length in four bytes
 
 
 class Opened(Struct, tag=True):
-    """The first message to a process: the store, a folder of questions in addition to the shipped ones, the limit of
-    memory in bytes, and by how much it gives way to other processes (nice(2)).
+    """The first message to a process: the graph, whether it is a store on disk or an export or Turtle, a folder of
+    questions in addition to the shipped ones, the limit of memory in bytes, and by how much it gives way to other
+    processes (nice(2)).
     """
 
-    store: bytes
-    questions: bytes
+    graph: bytes
+    is_store: bool
+    questions: bytes | None
     memory: int
     nice: int
 
 
 class Named(Struct, tag=True, frozen=True):
-    """A question by its name, with parameters; ``rows``: the most rows of its answer; ``of_page``: with the objects
-    that names mean; ``thing``: the IRI of the object that it is about, empty for what the parameters name.
+    """A question by its name or its ``.rq`` file, with parameters; ``rows``: the most rows of its answer; ``of_page``:
+    with the objects that names mean; ``thing``: the IRI of the object that it is about, empty for what the parameters
+    name.
     """
 
-    name: str
+    name: bytes
     params: tuple[tuple[str, tuple[str, ...]], ...]
     rows: int
     seconds: float
@@ -81,6 +91,10 @@ class Written(Struct, tag=True, frozen=True):
     most: int
     seconds: float
     base: str | None
+
+
+class Ready(Struct, tag=True):
+    """The graph is open; the time limit of the first question starts now."""
 
 
 class NamedAnswer(Struct, tag=True):
@@ -106,13 +120,66 @@ class Refused(Struct, tag=True):
 
 
 Asked = Named | Written
-Told = NamedAnswer | Result | Refused
+Reply = NamedAnswer | Result | Refused
 _ERRORS: Final[Mapping[str, type[UsageError]]] = {
     "usage": UsageError,
     "forbidden": ForbiddenError,
     "unacceptable": UnacceptableError,
 }
 _T = TypeVar("_T", NamedAnswer, Result)
+
+
+def send(stream: IO[bytes], message: Struct) -> None:
+    """Writes a message."""
+    body = msgspec.msgpack.encode(message)
+    stream.write(_LENGTH.pack(len(body)) + body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes | None:
+    """Reads a message; None at the end of the stream."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    body = stream.read(_LENGTH.unpack(head)[0])
+    return body if len(body) == _LENGTH.unpack(head)[0] else None
+
+
+def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
+    question: str,
+    graph: Path,
+    params: Given,
+    seconds: float,
+    rows: int,
+    memory: int = MEMORY,
+) -> Answer:
+    """The answer to one question, shipped or in a file, of an export, or of a folder or file of Turtle; ``seconds``
+    count from when the graph is loaded. Raises UsageError where the limits do not suffice, and where the question is
+    wrong.
+    """
+    values = tuple((name, tuple(values_of(params, name))) for name in params)
+    opened = Opened(os.fsencode(graph), False, None, memory, 0)
+    worker = _Worker(opened)
+    try:
+        return _answer(_accepted(worker.asked(Named(os.fsencode(question), values, rows, seconds)), NamedAnswer))
+    except UnicodeEncodeError:
+        raise UsageError("a --param is not UTF-8 text.") from None
+    finally:
+        worker.end()
+
+
+def _accepted(reply: Reply, kind: type[_T]) -> _T:
+    """The reply, if it is no refusal; else the error that it stands for."""
+    if isinstance(reply, Refused):
+        if reply.kind in _ERRORS:
+            raise _ERRORS[reply.kind](reply.why)
+        raise ExporterError(f"a fault of the program: {reply.why}")
+    assert isinstance(reply, kind), "an answer is of the kind of its question"
+    return reply
+
+
+def _answer(named: NamedAnswer) -> Answer:
+    return Answer(named.columns, named.rows, named.notes)
 
 
 class Pool:
@@ -131,7 +198,7 @@ class Pool:
         nice: int = 0,
         waiting: int | None = None,
     ) -> None:
-        self._opened = Opened(os.fsencode(store), os.fsencode(questions), memory, nice)
+        self._opened = Opened(os.fsencode(store), True, os.fsencode(questions), memory, nice)
         self._seconds = seconds
         self._free = Semaphore(size)
         self._admitted = None if waiting is None else Semaphore(size + waiting)
@@ -148,14 +215,13 @@ class Pool:
         :func:`exporter.ask.questions.ask`.
         """
         values = tuple((key, tuple(values)) for key, values in sorted(params.items()))
-        asked = Named(name, values, rows, self._seconds, of_page, thing)
+        asked = Named(name.encode(), values, rows, self._seconds, of_page, thing)
         with self._lock:
             if asked in self._kept:
                 self._kept.move_to_end(asked)
                 return self._kept[asked]
-        named_answer = self._told(asked, NamedAnswer)
-        found = Answer(named_answer.columns, named_answer.rows, named_answer.notes)
-        if len(named_answer.rows) <= _MOST_ROWS_KEPT:
+        found = _answer(self._reply(asked, NamedAnswer))
+        if len(found.rows) <= _MOST_ROWS_KEPT:
             with self._lock:
                 self._kept[asked] = found
                 if len(self._kept) > _MOST_KEPT:
@@ -166,7 +232,7 @@ class Pool:
         self, query: str, solutions: str | None, triples: str | None, most: int, base: str | None = None
     ) -> Result:
         """The answer to a query in one of the media types. Raises BusyError where too many others wait."""
-        return self._told(Written(query, solutions, triples, most, self._seconds, base), Result)
+        return self._reply(Written(query, solutions, triples, most, self._seconds, base), Result)
 
     def close(self) -> None:
         """Ends the processes; callers that wait for an answer get an error."""
@@ -178,15 +244,9 @@ class Pool:
         for worker in idle:
             worker.end()
 
-    def _told(self, asked: Asked, kind: type[_T]) -> _T:
+    def _reply(self, asked: Asked, kind: type[_T]) -> _T:
         with self._admission(), self._one() as worker:
-            told = worker.asked(asked)
-        if isinstance(told, Refused):
-            if told.kind in _ERRORS:
-                raise _ERRORS[told.kind](told.why)
-            raise ExporterError(f"a fault of the program: {told.why}")
-        assert isinstance(told, kind), "an answer is of the kind of its question"
-        return told
+            return _accepted(worker.asked(asked), kind)
 
     @contextmanager
     def _admission(self) -> Iterator[None]:
@@ -232,30 +292,40 @@ class _Worker:
     def __init__(self, opened: Opened) -> None:
         self._memory = opened.memory
         self._stack = ExitStack()
-        self._process = self._stack.enter_context(started("exporter.ask.pooled"))
-        self.is_ready = True
+        self._process = self._stack.enter_context(_started())
+        self.is_ready, self._is_open = True, False
         with suppress(BrokenPipeError):
-            send(self._stdin, msgspec.msgpack.encode(opened))
+            send(self._stdin, opened)
 
-    def asked(self, asked: Asked) -> Told:
+    def asked(self, asked: Asked) -> Reply:
         """The process's reply. Raises UsageError where the process ended, or had to be ended, before it replied."""
         self.is_ready = False
         clock = Timer(asked.seconds, self._process.kill)
         clock.daemon = True
-        clock.start()
-        body = None
+        reply: Ready | Reply | None = None
         try:
+            if self._is_open:
+                clock.start()
             with suppress(BrokenPipeError):
-                send(self._stdin, msgspec.msgpack.encode(asked))
-                body = receive(self._stdout)
+                send(self._stdin, asked)
+                reply = self._received()
+                if isinstance(reply, Ready):
+                    self._is_open = True
+                    clock.start()
+                    reply = self._received()
         finally:
             is_over = clock.finished.is_set()
             clock.cancel()
-        if body is None:
+        if reply is None:
             raise self._why_not(asked, is_over=is_over)
+        assert not isinstance(reply, Ready), "the graph is opened once"
         self.is_ready = not is_over
-        told: Told = msgspec.msgpack.decode(body, type=Told)
-        return told
+        return reply
+
+    def _received(self) -> Ready | Reply | None:
+        """A message of the process; None where it ended."""
+        body = receive(self._stdout)
+        return None if body is None else msgspec.msgpack.decode(body, type=Ready | Reply)
 
     def kill(self) -> None:
         """Ends the process, even while another thread waits for its reply."""
@@ -282,3 +352,18 @@ class _Worker:
             return TooLongError(f"There is no answer after {asked.seconds:g} s; {ask_for_less}.")
         most = f"{self._memory / (1 << 30):g} GiB of memory"
         return UsageError(f"There is no answer: it takes more than {most}, or is nested too deep; {ask_for_less}.")
+
+
+@contextmanager
+def _started() -> Iterator[Popen[bytes]]:
+    """A process that runs :mod:`exporter.ask.worker`, and is ended when the context closes. It imports modules from
+    where this process does, and never from its working folder, which anybody might write to.
+    """
+    path = [*filter(None, sys.path), str(Path(__file__).parents[2])]
+    code = f"import sys; sys.path[:] = {path!r}; from exporter.ask.worker import main; main()"
+    errors = None if os.environ.get("EXPORTER_DEBUG") else DEVNULL
+    with Popen([sys.executable, "-I", "-S", "-c", code], stdin=PIPE, stdout=PIPE, stderr=errors) as process:  # noqa: S603
+        try:
+            yield process
+        finally:
+            process.kill()

@@ -1,6 +1,4 @@
-"""The shipped questions.
-
-The shipped questions (``examples/queries/*.rq``): found by name, asked of a graph, answered as a table.
+"""The shipped questions (``examples/queries/*.rq``): found by name, asked of a graph, answered as a table.
 
 A question is a file of plain SPARQL 1.1. Its first comment lines say what it answers and which parameters it has
 (:mod:`exporter.ask.parameters`). A user's own ``.rq`` file works in the same way.
@@ -23,17 +21,15 @@ from exporter.ask import parameters as syntax
 from exporter.ask.answers import Answer, Row, render
 from exporter.ask.names import LOCATION_ALONE, look_up
 from exporter.ask.parameters import LONGEST, Given, Parameter, bind, check, declared, refuse
-from exporter.ask.stores import fresh
 from exporter.errors import UsageError
-from exporter.graph.store import load
 from exporter.system.files import queries_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from exporter.ask.names import Looked, Turn
 
-__all__ = ["Answer", "Question", "answer", "find", "questions", "render", "select"]
+__all__ = ["Answer", "Question", "ask", "find", "questions", "render", "select"]
 Term = NamedNode | BlankNode | Literal | Triple | None
 
 
@@ -73,30 +69,11 @@ def find(name_or_file: str) -> Question:
     return shipped[name_or_file]
 
 
-def answer(
-    name_or_file: str,
-    graph: Path,
-    params: Given,
-    most: int | None = None,
-    loaded: Callable[[Path | None], None] = lambda _: None,
-) -> Answer:
-    """The answer of ``graph`` with at most ``most`` rows. Parameters are checked first, since loading the graph takes
-    longer. ``loaded``: called when the graph is loaded, with the path of the store if it is on disk.
-    """
-    question = find(name_or_file)
-    refuse(question.query, question.name)
-    check_all(question, params)
-    filtered = missing.left_out(graph)
-    with fresh(graph) as stored:
-        store = load(graph) if stored is None else Store.read_only(str(stored))
-        loaded(stored)
-        found = ask(store, question, params, most)
-        empty = [missing.no_row(store)] if is_shipped(question) and not found.rows and not found.notes else []
-        return replace(found, notes=[*found.notes, *empty, *filtered])
-
-
 def check_all(question: Question, params: Given) -> None:
-    """Raises UsageError for parameters that are unknown, missing, or have an invalid value."""
+    """Raises UsageError for parameters that are unknown, missing, or have an invalid value, and for a query that is not
+    allowed.
+    """
+    refuse(question.query, question.name)
     check(question.name, question.parameters, params)
     bind(question.query, question.parameters, params)
 

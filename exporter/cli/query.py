@@ -52,10 +52,13 @@ def add(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from exporter.ask.answers import render
-    from exporter.ask.limited import answer
+    from exporter.ask.pool import TooLongError, answer
 
     parameters = _parameters(arguments.param)
-    found = answer(arguments.question, arguments.graph, parameters, arguments.timeout, arguments.max_rows)
+    try:
+        found = answer(arguments.question, arguments.graph, parameters, arguments.timeout, arguments.max_rows)
+    except TooLongError as error:
+        raise UsageError(f"{arguments.question}: {error} --timeout gives it more time.") from None
     for note in found.notes:
         print(message(note), file=sys.stderr)
     if not found.rows and not arguments.fail_on_rows:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store, serialize
 
-from exporter.ask.questions import answer
 from exporter.graph.store import load
 from tests import exports, shared
+from tests.ask.asked import answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,9 +22,10 @@ from rdflib.plugins.sparql import prepareQuery
 
 from exporter.ask import movement
 from exporter.ask.parameters import Parameter, bind, declared
-from exporter.ask.questions import Answer, answer, find, questions, render, select
+from exporter.ask.questions import Answer, find, questions, render, select
 from exporter.errors import UsageError
 from exporter.graph.store import load
+from tests.ask.asked import answer
 from tests.ask.lineage_graphs import Copy, graph_of
 from tests.graph.shape_graphs import VALID
 
@@ -368,7 +369,7 @@ def test_an_unknown_parameter_names_the_nearest_and_all() -> None:
 
 def test_a_parameter_that_is_needed_is_asked_for_before_the_graph_is_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="who-accessed needs --param object_id=VALUE"):
-        answer("who-accessed", tmp_path / "nowhere", {})
+        pool.answer("who-accessed", tmp_path / "nowhere", {}, seconds=60, rows=10)
 
 
 @pytest.mark.parametrize("time", ["yesterday", "2026-13-01", "0001-01-01T00:00:00+10:00", ""])

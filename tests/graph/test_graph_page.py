@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rdflib import Graph
 
-from exporter.ask.questions import answer
+from tests.ask.asked import answer
 from tests.graph.shape_graphs import ROOT, VALID
 
 if TYPE_CHECKING:

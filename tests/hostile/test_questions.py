@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter.ask import limited
+from exporter.ask import pool
 from exporter.ask.parameters import LONGEST, refuse
 from exporter.cli import main
 from exporter.errors import UsageError
@@ -112,9 +112,9 @@ def test_the_process_that_answers_can_open_nothing(address: tuple[str, list[str]
     url, asked = address
     code = f"""
 from pyoxigraph import Store
-from exporter.ask import limited, worker
+from exporter.ask import worker
 store, silent = Store(), "SELECT * {{ SERVICE SILENT <{url}> {{ ?s ?p ?o }} }}"
-worker._confine(limited.Asked(b"", b"", {{}}, 1, 1, 1 << 30))
+worker.confine(1 << 30)
 list(store.query(silent))
 for reach in (lambda: open("/etc/passwd"), lambda: list(store.query(silent.replace("SILENT", "")))):
     try:
@@ -133,9 +133,9 @@ def test_a_question_ends_when_its_time_is_over(tmp_path: Path, capsys: pytest.Ca
     begun = time.monotonic()
     assert ask(f"SELECT (COUNT(*) AS ?n) {{ {CROSS} }}", tmp_path, "--timeout", "0.3") == 2
     assert time.monotonic() - begun < 10
-    assert capsys.readouterr().err.endswith(
-        "q.rq has no answer after 0.3 s; ask for less (LIMIT, a FILTER), or give --timeout.\n"
-    )
+    error = capsys.readouterr().err
+    assert "q.rq: There is no answer after 0.3 s; ask for less" in error
+    assert error.endswith("--timeout gives it more time.\n")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_question_that_takes_too_much_memory_ends(query: str, tmp_path: Path) 
     """The engine ends its own process where it gets no memory, and where its stack is at its end."""
     (tmp_path / "q.rq").write_text(query)
     with pytest.raises(UsageError, match=r"it takes more than 0.25 GiB of memory, or is nested too deep"):
-        limited.answer(str(tmp_path / "q.rq"), VALID, {}, 60, 100, memory=256 << 20)
+        pool.answer(str(tmp_path / "q.rq"), VALID, {}, 60, 100, memory=256 << 20)
 
 
 def test_rows_are_limited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,6 +224,6 @@ def test_modules_are_not_imported_from_the_current_folder(tmp_path: Path, monkey
 def test_a_fault_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(limited, "_told", lambda _: limited.Failed("KeyError: 'x'", is_usage=False))
+    monkeypatch.setattr(pool._Worker, "asked", lambda *_: pool.Refused("KeyError: 'x'", "fault"))
     assert ask("ASK {}", tmp_path) == 4
     assert "a fault of the program: KeyError" in capsys.readouterr().err
