@@ -20,7 +20,7 @@ from pyoxigraph import Store
 from rdflib import Graph
 from rdflib.plugins.sparql import prepareQuery
 
-from exporter.ask import movement
+from exporter.ask import movement, pool
 from exporter.ask.parameters import Parameter, bind, declared
 from exporter.ask.questions import Answer, find, questions, render, select
 from exporter.errors import UsageError
