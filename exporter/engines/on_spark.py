@@ -52,8 +52,8 @@ def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: P
         progress.watch(spark)
         workers.check(spark, new)
     size = input_of_views.size if input_of_views.size is not None else size_of(spark, input_of_views.sources)
-    job = replace(job, in_order=session.is_small(size) and not job.run)
-    engine = SparkEngine(spark, uri(new.work), _partitions(spark, size), compress=job.compress)
+    job = replace(job, in_order=session.is_small(size) and not job.run, partitions=_partitions(spark, size))
+    engine = SparkEngine(spark, uri(new.work), job.partitions, compress=job.compress)
     rows = _records(spark, input_of_views)
     if users.are_hidden(job):
         with progress.stage("names"):

@@ -250,7 +250,7 @@ class _Extractor:
         self._profiles: dict[tuple[str, str], Profile] = {}
         self._learned: Recent[str] = Recent(_PREPARED)
         self._people = People()
-        self._addresses = Addresses()
+        self._addresses = Addresses(job.partitions)
         self.tally = Tally()
 
     def query(self, account: str, query_id: str, heard: QueryMessages, history: History) -> Iterator[Message]:

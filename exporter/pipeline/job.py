@@ -30,7 +30,8 @@ class ExportJob:
     shared between them. ``run``: the number of this run in an update, otherwise 0. ``day``: the day that an update
     currently makes; ``until``: its end (microseconds since 1970). ``forget_asked``: the names of users to forget as
     they were given; ``forget_users``: the users of DIR that they mean, once known; ``forget_before``: the day
-    before which rows are removed. ``screen``: filters and pseudonyms for the first step, None without.
+    before which rows are removed. ``partitions``: how many parts of the messages a step processes one by one.
+    ``screen``: filters and pseudonyms for the first step, None without.
     """
 
     account: str
@@ -58,6 +59,7 @@ class ExportJob:
     forget_asked: tuple[Asked, ...] = ()
     forget_users: tuple[str, ...] = ()
     forget_before: str = ""
+    partitions: int = 1
     screen: Screen | None = None
 
     @property

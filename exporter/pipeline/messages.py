@@ -202,16 +202,21 @@ read_known: Final = msgspec.msgpack.Decoder(Known).decode
 _MOST: Final = 500
 """Most queries of one statement from one partition at one bucket; a very frequent statement gets several buckets."""
 _SHELF: Final = 12
-"""Hexadecimal digits of a statement key. The four digits before it are the home: there are at most 65,536, because
-objects send a message to each.
+"""Hexadecimal digits of a statement key."""
+_MOST_DIGITS: Final = 4
+_BUCKETS: Final = 8
+"""Buckets for each partition, at least: with fewer, some partitions get much more than others. An object sends a
+message to each bucket.
 """
 _OPEN: Final = "!"
 
 
 class Addresses:
-    """Gives addresses to the queries of one partition."""
+    """Gives addresses to the queries of one partition. ``partitions``: how many there are in a round."""
 
-    def __init__(self) -> None:
+    def __init__(self, partitions: int) -> None:
+        enough = (digits for digits in range(1, _MOST_DIGITS) if 16**digits >= _BUCKETS * partitions)
+        self._length = next(enough, _MOST_DIGITS) + _SHELF
         self._queries: Counter[bytes] = Counter()
 
     def of(self, rows: list[Row], day: str = "") -> str:
@@ -221,7 +226,8 @@ class Addresses:
         self._queries[digest] = number + 1
         if number >= _MOST:
             digest = blake2b(digest, digest_size=8, salt=(number // _MOST).to_bytes(8, "big")).digest()
-        return f"{_OPEN}{day}{digest.hex()}" if day else digest.hex()
+        address = digest.hex()[-self._length :]
+        return f"{_OPEN}{day}{address}" if day else address
 
 
 def is_later(address: str, day: str) -> bool:
