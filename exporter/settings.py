@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from exporter.errors import UsageError
 from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
+from exporter.graph.terms import SYNTAXES
 from exporter.input.formats import is_remote
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.privacy.filters import Privacy
@@ -84,7 +85,7 @@ DEFAULT_ACCOUNT: Final = UNNAMED_ACCOUNT
 OUTPUTS: Final = ("events", "graph", "catalog", "facts")
 DEFAULT_OUTPUTS: Final = OUTPUTS[:2]
 ENGINES: Final = ("spark", "local")
-GRAPH_FORMATS: Final = ("turtle", "ntriples", "nquads", "jsonld")
+GRAPH_FORMATS: Final = tuple(SYNTAXES)
 FULL, DAILY = "full", "daily"
 READS: Final = (FULL, DAILY)
 _MODE: Final = re.compile(r"0?7[057][057]")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.cli.commands import command
+from exporter.graph.terms import SYNTAXES
 
 
 def add(commands: Any) -> None:
@@ -41,7 +42,7 @@ def add(commands: Any) -> None:
         help="rows of AGGREGATE_ACCESS_HISTORY, in the same formats; they add short queries on hybrid tables",
     )
     parser.add_argument("--outputs", metavar="LIST", help="any of events,graph,catalog,facts (default events,graph)")
-    parser.add_argument("--graph-format", metavar="LIST", help="any of turtle,ntriples,nquads,jsonld (default turtle)")
+    parser.add_argument("--graph-format", metavar="LIST", help=f"any of {','.join(SYNTAXES)} (default turtle)")
     parser.add_argument(
         "--reads",
         choices=("full", "daily"),

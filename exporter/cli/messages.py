@@ -178,11 +178,12 @@ def _minute(time: str) -> str:
 
 def _next(settings: Settings) -> list[str]:
     """What to do next, with commands on separate lines that can be pasted."""
+    from exporter.graph.terms import SYNTAXES
     from exporter.input.formats import is_remote
 
     if is_remote(settings.out):
         return ["To query, validate or push it, copy it to a folder on this machine."]
-    if "graph" in settings.outputs and settings.graph_format != ("nquads",):
+    if "graph" in settings.outputs and not all(SYNTAXES[name].names_load for name in settings.graph_format):
         asked = f"  {program()} query user-history --graph {shlex.quote(settings.out)}"
         return ["To query it, and to list all questions:", asked, f"  {program()} queries"]
     if "events" in settings.outputs:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from exporter.graph.terms import SYNTAXES
 from exporter.graph.writers import (
-    FORMATS,
     SAID_ONCE,
     SEPARATORS,
     parts_of,
@@ -91,8 +91,9 @@ class Syntax:
 def syntax(job: ExportJob) -> Syntax | None:
     """The first syntax of the graph that can be read in parts; None if there is none or no graph is exported."""
     for name in job.syntaxes if job.graph else ():
-        if FORMATS[name] in SEPARATORS:
-            return Syntax(FORMATS[name], turtle_header(job.base) if name == "turtle" else "", job.base, graph_in(name))
+        ending = SYNTAXES[name].ending
+        if ending in SEPARATORS:
+            return Syntax(ending, turtle_header(job.base) if name == "turtle" else "", job.base, graph_in(name))
     return None
 
 

@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING, Final
 from pyoxigraph import RdfFormat, Store
 
 from exporter.errors import UsageError
+from exporter.graph.terms import SYNTAXES
 from exporter.system import files as compressed
 from exporter.system.folders import steady
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMATS: Final = {".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".jsonld": RdfFormat.JSON_LD}
-"""In order of preference: where a graph is there in several syntaxes, only the first one is read."""
+FORMATS: Final = {
+    f".{syntax.ending}": RdfFormat.from_extension(syntax.ending)
+    for syntax in SYNTAXES.values()
+    if not syntax.names_load
+}
+"""The syntaxes that are read, by file ending. In order of preference: where a graph is there in several, only the first
+one is read.
+"""
 
 
 def load(graph: Path) -> Store:

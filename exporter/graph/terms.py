@@ -23,6 +23,26 @@ PREFIXES: Final[Mapping[str, str]] = {
 }
 
 
+class Syntax(NamedTuple):
+    """A syntax of the graph's files. ``ending``: of their names; ``separator``: what separates the parts of a file,
+    each of which can be parsed without the others, None where a file is one document; ``names_load``: whether its
+    triples are in a graph with the name of the load (:func:`exporter.graph.store.load_iri`).
+    """
+
+    ending: str
+    separator: str | None
+    names_load: bool = False
+
+
+SYNTAXES: Final[Mapping[str, Syntax]] = {
+    "turtle": Syntax("ttl", "\n\n"),
+    "ntriples": Syntax("nt", "\n"),
+    "nquads": Syntax("nq", "\n", names_load=True),
+    "jsonld": Syntax("jsonld", None),
+}
+"""By the names of ``--graph-format``. Where a graph is there in several, the first one is read."""
+
+
 def full(name: str) -> str:
     """``prov:used`` -> the whole IRI."""
     prefix, local = name.split(":", 1)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from pyoxigraph import RdfFormat, parse
 
-from exporter.graph.terms import PREFIXES, full
+from exporter.graph.terms import PREFIXES, SYNTAXES, full
 from exporter.input.times import iso
 from exporter.system.files import ontology_dir
 
@@ -207,10 +207,6 @@ def _truths(values: tuple[Any, ...]) -> list[str]:
     return ["true" if value else "false" for value in values]
 
 
-FORMATS: Final = {"turtle": "ttl", "ntriples": "nt", "nquads": "nq", "jsonld": "jsonld"}
-"""The names of the syntaxes, with their file endings."""
-
-
 @dataclass(frozen=True)
 class Writer:
     """How a graph is written. ``render``: a node -> its text, without a newline at the end.
@@ -245,10 +241,10 @@ class Writer:
 
 
 def writer_of(name: str, base: str, graph: str | None = None) -> Writer:
-    """The writer of a syntax, one of :data:`FORMATS`, for a graph below ``base``; ``graph``: for N-Quads only, the name
-    of the load (:func:`exporter.graph.store.load_iri`).
+    """The writer of a syntax, one of :data:`~exporter.graph.terms.SYNTAXES`, for a graph below ``base``; ``graph``:
+    the name of the load for a syntax that has it.
     """
-    ending = FORMATS[name]
+    ending = SYNTAXES[name].ending
     if name == "turtle":
         return Writer(ending, turtle, opening=turtle_header(base), between="\n")
     if name == "jsonld":
@@ -259,7 +255,11 @@ def writer_of(name: str, base: str, graph: str | None = None) -> Writer:
 def jsonld_writer(base: str, context: dict[str, Any]) -> Writer:
     """The writer of JSON-LD with a context."""
     return Writer(
-        FORMATS["jsonld"], jsonld_renderer(base, context), jsonld_header(context), between=",", footer=JSONLD_FOOTER
+        SYNTAXES["jsonld"].ending,
+        jsonld_renderer(base, context),
+        jsonld_header(context),
+        between=",",
+        footer=JSONLD_FOOTER,
     )
 
 
@@ -270,9 +270,8 @@ def _context() -> dict[str, Any]:
     return dict(json.loads(text)["@context"])
 
 
-SEPARATORS: Final = {"ttl": "\n\n", "nt": "\n", "nq": "\n"}
+SEPARATORS: Final = {one.ending: one.separator for one in SYNTAXES.values() if one.separator is not None}
 """By file ending: what separates the parts of a file. Each part can be parsed without the others."""
-_FORMATS: Final = {"ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS}
 _OPENING: Final = "@base"
 SAID_ONCE: Final = (
     rf"^<[^>]*/(reads/\d{{4}}-\d\d-\d\d/[^>]*|part/[0-9a-f]+)> |^<[^>]*> <{re.escape(full('ah:lastSeen'))}> "
@@ -291,7 +290,7 @@ def triples(parts: Iterable[str], ending: str, opening: str) -> Iterator[str]:
     """
     text = SEPARATORS[ending].join(part for part in parts if part.strip() and not part.startswith(_OPENING))
     if text:
-        for found in parse((opening + text).encode(), _FORMATS[ending]):
+        for found in parse((opening + text).encode(), RdfFormat.from_extension(ending)):
             yield f"{found.subject} {found.predicate} {found.object} ."
 
 

@@ -17,8 +17,8 @@ from exporter.graph.iri import Iris
 from exporter.graph.shapes.on_nodes import Checks
 from exporter.graph.shapes.results import ALLOWED
 from exporter.graph.store import load_iri
-from exporter.graph.terms import Node
-from exporter.graph.writers import FORMATS, Writer, writer_of
+from exporter.graph.terms import SYNTAXES, Node
+from exporter.graph.writers import Writer, writer_of
 from exporter.model.fact_tables import FACTS as TABLES
 from exporter.pipeline.messages import (
     CATALOG,
@@ -49,12 +49,12 @@ _PLAIN: Final = Writer("", lambda _: "")
 
 def graph_in(syntax: str) -> str:
     """The name of the output with the graph in a syntax."""
-    return f"{GRAPH}-{FORMATS[syntax]}"
+    return f"{GRAPH}-{SYNTAXES[syntax].ending}"
 
 
 def daily_in(syntax: str) -> str:
     """The name of the output with reads by day in a syntax."""
-    return f"{DAILY}-{FORMATS[syntax]}"
+    return f"{DAILY}-{SYNTAXES[syntax].ending}"
 
 
 def facts_of(table: str) -> str:
@@ -69,8 +69,8 @@ def texts_of(job: ExportJob) -> list[str]:
 
 @lru_cache(maxsize=16)
 def writer(syntax: str, base: str, load: int) -> Writer:
-    """The writer of a syntax. ``load``: digest of the load, which names its graph in N-Quads."""
-    return writer_of(syntax, base, load_iri(load, base) if syntax == "nquads" else None)
+    """The writer of a syntax. ``load``: digest of the load, which names its graph for a syntax that has it."""
+    return writer_of(syntax, base, load_iri(load, base) if SYNTAXES[syntax].names_load else None)
 
 
 def pieces(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import MODEL
 from exporter.errors import UsageError
+from exporter.graph.terms import SYNTAXES
 from exporter.pipeline.messages import time_and_query
 from exporter.system.terminal import visible
 
@@ -91,8 +92,11 @@ def _can_be_by_day(settings: Settings) -> None:
     for output in ("catalog", "facts"):
         if output in settings.outputs:
             raise UsageError(f"outputs: {output} cannot be made by an update; export it without --update")
-    if "nquads" in settings.graph_format:
-        raise UsageError("graph_format: nquads needs all queries for the name of the graph; with --update use ntriples")
+    for name in settings.graph_format:
+        if SYNTAXES[name].names_load:
+            raise UsageError(
+                f"graph_format: {name} needs all queries for the name of the graph; with --update use ntriples"
+            )
 
 
 def _read(place: Place, name: str) -> Any:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from exporter.engines import export as run
 from exporter.engines import local, on_spark, session
 from exporter.engines.local import LocalEngine
-from exporter.graph.writers import FORMATS
+from exporter.graph.terms import SYNTAXES
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 JOB: Final = ExportJob("ACME-PROD", "snowflake://ACME-PROD/", catalog=True, facts=True, syntaxes=("turtle", "nquads"))
 COMPRESS: Final = ("--compress", "gzip", "--reads", "daily")
-ALL_OUTPUTS: Final = ("--outputs", "events,graph,catalog,facts", "--graph-format", ",".join(FORMATS), *COMPRESS)
+ALL_OUTPUTS: Final = ("--outputs", "events,graph,catalog,facts", "--graph-format", ",".join(SYNTAXES), *COMPRESS)
 SHAPES: Final = "https://w3id.org/access-history/shapes#"
 ACCOUNTS: Final[tuple[Json, ...]] = (
     {},

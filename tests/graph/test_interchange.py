@@ -10,13 +10,11 @@ from pyoxigraph import BlankNode, Quad, RdfFormat, parse
 from rdflib import DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
 
 from exporter.graph.store import load
-from exporter.graph.terms import Node
+from exporter.graph.terms import SYNTAXES, Node
 from exporter.graph.vocabulary import UNRECORDED_QUERY
-from exporter.graph.writers import FORMATS
 from exporter.pipeline import texts
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message
-from exporter.settings import GRAPH_FORMATS
 from tests import exports
 from tests.graph import catalogs
 from tests.graph.samples import ACCOUNT, BASE
@@ -27,12 +25,7 @@ if TYPE_CHECKING:
 
     from tests.histories import Json
 
-READ_AS: Final = {
-    "ttl": RdfFormat.TURTLE,
-    "nt": RdfFormat.N_TRIPLES,
-    "nq": RdfFormat.N_QUADS,
-    "jsonld": RdfFormat.JSON_LD,
-}
+READ_AS: Final = {one.ending: RdfFormat.from_extension(one.ending) for one in SYNTAXES.values()}
 TAGGED: Final = "snowflake://TEST-18-tag-history/"
 Triples = set[tuple[str, str, str]]
 # rdflib's own reader of JSON-LD uses what rdflib has deprecated
@@ -44,7 +37,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All rows that the tests have, in every syntax, with the catalog."""
     folder = tmp_path_factory.mktemp("interchange")
     rows = exports.ndjson(exports.all_rows(), folder / "rows.ndjson")
-    given = ("--outputs", "graph,catalog", "--graph-format", ",".join(GRAPH_FORMATS))
+    given = ("--outputs", "graph,catalog", "--graph-format", ",".join(SYNTAXES))
     assert exports.export([rows], folder / "out", *given) == 0
     return folder / "out"
 
@@ -63,7 +56,7 @@ def every(out: Path, ending: str) -> Triples:
     return set().union(*map(triples, files))
 
 
-@pytest.mark.parametrize("ending", ["nt", "nq", "jsonld"])
+@pytest.mark.parametrize("ending", list(READ_AS)[1:])
 def test_the_triples_are_the_same_in_every_syntax(ending: str, out: Path) -> None:
     """Whatever the names and texts hold: the rows are those of the examples and of random histories."""
     turtle_, other = every(out, "ttl"), every(out, ending)
@@ -109,7 +102,7 @@ def load_of(rows: list[Json], folder: Path) -> str:
 
 
 @pytest.mark.parametrize("size", [1, 100, texts.PIECE])
-@pytest.mark.parametrize("syntax", GRAPH_FORMATS)
+@pytest.mark.parametrize("syntax", SYNTAXES)
 def test_every_part_of_a_large_graph_is_a_document(syntax: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of several tasks puts its nodes together to pieces, which are one file."""
     monkeypatch.setattr(texts, "PIECE", size)
@@ -121,7 +114,7 @@ def test_every_part_of_a_large_graph_is_a_document(syntax: str, size: int, monke
         told = [Message(output, "", b"", write(node).encode()) for node in part]
         pieces = list(texts.pieces(told, job))
         document = b"".join(piece.body + b"\n" for piece in pieces)
-        found.append({triple(quad) for quad in parse(document, format=READ_AS[FORMATS[syntax]])})
+        found.append({triple(quad) for quad in parse(document, format=READ_AS[SYNTAXES[syntax].ending])})
     assert [len(one) for one in found] == [3, 6, 12]
     assert len(set().union(*found)) == 3 * len(nodes)
 

@@ -13,22 +13,17 @@ from rdflib import Graph
 from exporter.graph.iri import Iris
 from exporter.graph.nodes import of_object, of_query
 from exporter.graph.store import load_digest, load_iri
-from exporter.graph.writers import FORMATS, Writer, writer_of
+from exporter.graph.terms import SYNTAXES
+from exporter.graph.writers import Writer, writer_of
 from exporter.model.answers import Answers, Ending
 from exporter.model.facts import Agent, Change, Content, History, Setting
 from exporter.model.object_state import Named, ObjectHistory, Profile
-from exporter.settings import GRAPH_FORMATS
 from tests.graph.samples import ACCOUNT, BASE, HARD, IRIS, NINE, TEN, copied, query, table
 
 if TYPE_CHECKING:
     from exporter.graph.terms import Node
 
-READ_AS: Final = {
-    "ttl": RdfFormat.TURTLE,
-    "nt": RdfFormat.N_TRIPLES,
-    "nq": RdfFormat.N_QUADS,
-    "jsonld": RdfFormat.JSON_LD,
-}
+READ_AS: Final = {one.ending: RdfFormat.from_extension(one.ending) for one in SYNTAXES.values()}
 LOAD: Final = load_iri(load_digest(ACCOUNT, "q1"), BASE)
 # rdflib's own reader of JSON-LD uses what rdflib has deprecated
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
@@ -63,21 +58,19 @@ def document(name: str, nodes: list[Node] = NODES, size: int = 50) -> str:
 
 
 def writer(name: str, base: str = BASE) -> Writer:
-    return writer_of(name, base, LOAD if name == "nquads" else None)
+    return writer_of(name, base, LOAD if SYNTAXES[name].names_load else None)
 
 
 def triples(name: str, text: str) -> set[tuple[str, str, str]]:
-    quads = parse(text.encode(), format=READ_AS[FORMATS[name]])
+    quads = parse(text.encode(), format=READ_AS[SYNTAXES[name].ending])
     return {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in quads}
 
 
 def test_each_syntax_that_can_be_asked_for_is_written() -> None:
-    assert tuple(FORMATS) == GRAPH_FORMATS
-    assert set(FORMATS.values()) == set(READ_AS)
-    assert {name: writer(name).ending for name in FORMATS} == FORMATS
+    assert {name: writer(name).ending for name in SYNTAXES} == {name: one.ending for name, one in SYNTAXES.items()}
 
 
-@pytest.mark.parametrize("name", ["ntriples", "nquads", "jsonld"])
+@pytest.mark.parametrize("name", list(SYNTAXES)[1:])
 def test_the_triples_are_the_same_in_every_syntax(name: str) -> None:
     """Whatever the names and texts hold."""
     turtle, other = triples("turtle", document("turtle")), triples(name, document(name))
@@ -109,7 +102,7 @@ def test_another_engine_reads_the_same(name: str, form: str, monkeypatch: pytest
     assert triples("ntriples", again) == triples(name, text)
 
 
-@pytest.mark.parametrize("name", ["turtle", "ntriples", "nquads"])
+@pytest.mark.parametrize("name", [name for name, one in SYNTAXES.items() if one.separator])
 def test_every_chunk_is_a_document(name: str) -> None:
     one = writer(name)
     texts = [one.render(node) for node in NODES[:6]]
@@ -125,7 +118,7 @@ def test_json_is_a_document_as_a_whole() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", SYNTAXES)
 def test_nothing_is_no_file(name: str) -> None:
     assert document(name, []) == ""
 

@@ -12,7 +12,7 @@ import rdflib
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from exporter.cli import main
-from exporter.graph.terms import PREFIXES
+from exporter.graph.terms import PREFIXES, SYNTAXES
 from exporter.system.terminal import visible_text
 from tests import exports
 from tests.hostile.payloads import EVIL, PAYLOADS, rows
@@ -20,12 +20,7 @@ from tests.hostile.payloads import EVIL, PAYLOADS, rows
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMATS: Final = {
-    "ttl": RdfFormat.TURTLE,
-    "nt": RdfFormat.N_TRIPLES,
-    "nq": RdfFormat.N_QUADS,
-    "jsonld": RdfFormat.JSON_LD,
-}
+READ_AS: Final = {one.ending: RdfFormat.from_extension(one.ending) for one in SYNTAXES.values()}
 Triples = set[tuple[str, str, str]]
 
 
@@ -33,7 +28,7 @@ Triples = set[tuple[str, str, str]]
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("names")
     source = exports.ndjson(rows(), folder / "rows.ndjson")
-    options = ("--outputs", "events,graph,catalog", "--graph-format", "turtle,ntriples,nquads,jsonld")
+    options = ("--outputs", "events,graph,catalog", "--graph-format", ",".join(SYNTAXES))
     assert exports.export([source], folder / "out", *options) == 0
     report = exports.report(folder / "out")
     assert report["exported"] == report["rows_in"] > 200
@@ -42,12 +37,12 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def triples(path: Path) -> Triples:
-    quads = parse(path=path, format=FORMATS[path.suffix[1:]])
+    quads = parse(path=path, format=READ_AS[path.suffix[1:]])
     return {(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in quads}
 
 
 def test_every_syntax_has_the_same_triples_and_no_others(exported: Path) -> None:
-    turtle, *others = (triples(exported / "graph" / f"part-00000.{ending}") for ending in FORMATS)
+    turtle, *others = (triples(exported / "graph" / f"part-00000.{ending}") for ending in READ_AS)
     assert len(turtle) > 10_000
     for other in others:
         assert other == turtle
@@ -62,7 +57,7 @@ def test_another_reader_sees_the_same(exported: Path) -> None:
     "file", ["graph/part-00000.ttl", "catalog.ttl", "tags.ttl", "catalog.jsonld", "shacl-report.ttl"]
 )
 def test_no_payload_becomes_a_statement(file: str, exported: Path) -> None:
-    for quad in parse(path=exported / file, format=FORMATS[file.rpartition(".")[2]]):
+    for quad in parse(path=exported / file, format=READ_AS[file.rpartition(".")[2]]):
         for term in (quad.subject, quad.predicate, quad.object):
             assert not isinstance(term, NamedNode) or not term.value.startswith((EVIL, "https://evil.example"))
         assert quad.predicate.value.startswith(tuple(PREFIXES.values())) or file != "graph/part-00000.ttl"
