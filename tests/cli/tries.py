@@ -13,6 +13,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from exporter.openlineage.push.profiles import PROFILES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -232,7 +234,8 @@ CHOICES: Final = {
     ("query", "--format", "table"): Elsewhere("tests/ask/test_questions.py"),
     **{
         ("push", "--profile", name): Elsewhere("tests/openlineage/test_push_profiles.py")
-        for name in ("any", "marquez", "snowflake", "datahub", "dataplex", "datazone")
+        for name in PROFILES
+        if name != "openmetadata"
     },
 }
 """Choices that no try above makes, most of them what happens without the option, and where each is tried."""

@@ -27,6 +27,7 @@ from openlineage.client.transport.noop import NoopTransport
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.http import HttpSender, Secrets, without_secrets
+from exporter.openlineage.push.profiles import profile_of
 from exporter.openlineage.push.transports import KafkaSender, Sender, TransportSender, as_event
 from exporter.openlineage.settings import PRODUCER
 
@@ -42,12 +43,6 @@ _HOW: Final = (
 )
 _DISABLED: Final = "OPENLINEAGE_DISABLED is true, or the transport is noop: nothing would be sent. Unset it to push"
 _SCHEMES: Final = "It has to begin with http:// or https:// (OPENLINEAGE_URL, or url of the transport)"
-_PROFILES: Final = {"gcplineage": "dataplex", "amazon_datazone_api": "datazone"}
-_OF_ADDRESS: Final = {
-    "/openapi/openlineage/": "datahub",
-    "/api/v1/openlineage/": "openmetadata",
-    "/lineage/external-lineage": "snowflake",
-}
 
 
 @dataclass(frozen=True)
@@ -156,8 +151,7 @@ def _backend(transport: Transport, raw: Json, connections: int, patience: float)
     else:
         sender, where = TransportSender(transport, secrets), _described(transport, raw)
     name = secrets.hide(f"{transport.kind or type(transport).__name__} {where}".strip())
-    texts = (profile for part, profile in _OF_ADDRESS.items() if part in f"{where}/")
-    return Backend(name, _folder(name), sender, secrets, _PROFILES.get(str(transport.kind)) or next(texts, None))
+    return Backend(name, _folder(name), sender, secrets, profile_of(where, str(transport.kind)))
 
 
 def _check_scheme(address: str) -> None:

@@ -35,6 +35,9 @@ class Profile:
     when a run is sent again, it keeps the former versions of its outputs and may show them. ``lower_case``: by default
     it knows Snowflake's objects by names in lower case. ``urns``: names have to fit into DataHub's URNs.
     ``plain_names``: its pages cannot show names with control characters or line breaks, nor anything near them.
+
+    ``address``: a part of a URL, and ``transport``: a kind of transport of OpenLineage's client, by which a backend is
+    recognised as this one.
     """
 
     name: str
@@ -54,6 +57,8 @@ class Profile:
     lower_case: bool = False
     urns: bool = False
     plain_names: bool = False
+    address: str | None = None
+    transport: str | None = None
 
     @property
     def looks_inside(self) -> bool:
@@ -76,11 +81,25 @@ PROFILES: Final = {
             keeps_versions=True,
             plain_names=True,
         ),
-        Profile("snowflake", runs_only=True, complete_only=True, both_sides=True, sources_are_inputs=True),
-        Profile("openmetadata", runs_only=True, complete_only=True, both_sides=True),
-        Profile("datahub", runs_only=True, unique_keys=True, lower_case=True, urns=True),
-        Profile("dataplex", runs_only=True, max_bytes=5_000_000, max_links=100, max_name=4_000),
-        Profile("datazone", runs_only=True, max_bytes=300_000),
+        Profile(
+            "snowflake",
+            runs_only=True,
+            complete_only=True,
+            both_sides=True,
+            sources_are_inputs=True,
+            address="/lineage/external-lineage",
+        ),
+        Profile("openmetadata", runs_only=True, complete_only=True, both_sides=True, address="/api/v1/openlineage/"),
+        Profile(
+            "datahub",
+            runs_only=True,
+            unique_keys=True,
+            lower_case=True,
+            urns=True,
+            address="/openapi/openlineage/",
+        ),
+        Profile("dataplex", runs_only=True, max_bytes=5_000_000, max_links=100, max_name=4_000, transport="gcplineage"),
+        Profile("datazone", runs_only=True, max_bytes=300_000, transport="amazon_datazone_api"),
     )
 }
 
@@ -90,6 +109,14 @@ def profile(name: str) -> Profile:
     if name not in PROFILES:
         raise UsageError(f"there is no profile {name}; known are {', '.join(PROFILES)}")
     return PROFILES[name]
+
+
+def profile_of(address: str, transport: str) -> str | None:
+    """The profile of a backend by its address and the kind of its transport; None where both are of no profile."""
+    for one in PROFILES.values():
+        if transport == one.transport or (one.address is not None and one.address in f"{address}/"):
+            return one.name
+    return None
 
 
 def leaves_out(event: Json, rules: Profile) -> str | None:
