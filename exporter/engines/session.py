@@ -260,7 +260,15 @@ def is_small(input_bytes: int | None) -> TypeGuard[int]:
     return input_bytes is not None and input_bytes < SMALL
 
 
+def _use_own_java() -> None:
+    """Java in this Python's environment, where ``bin/setup`` and conda put it, if JAVA_HOME names no other one."""
+    home = Path(sys.prefix, "lib", "jvm")
+    if not os.environ.get("JAVA_HOME") and (home / "bin" / "java").is_file():
+        os.environ["JAVA_HOME"] = str(home)
+
+
 def _started(input_bytes: int | None, app_name: str) -> SparkSession:
+    _use_own_java()
     builder = SparkSession.builder.appName(app_name)
     logging.getLogger().addFilter(_is_no_trace_of_gateway)
     if _has_cluster():
