@@ -299,3 +299,20 @@ def test_sparks_log_is_kept_only_if_a_message_named_it(
     for function, *arguments in sessions.at_exit:
         function(*arguments)
     assert len(list(tmp_path.glob("*.log"))) == is_named
+
+
+def test_java_in_the_environment_is_used_unless_java_home_names_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "lib" / "jvm"
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    session._use_own_java()
+    assert "JAVA_HOME" not in os.environ
+    (own / "bin").mkdir(parents=True)
+    (own / "bin" / "java").touch()
+    session._use_own_java()
+    assert os.environ["JAVA_HOME"] == str(own)
+    monkeypatch.setenv("JAVA_HOME", "/opt/java")
+    session._use_own_java()
+    assert os.environ["JAVA_HOME"] == "/opt/java"
