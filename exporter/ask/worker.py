@@ -197,9 +197,11 @@ def confine(memory: int, store: Path | None = None) -> None:
 
 
 def _files(store: Path | None) -> int:
-    """How many files may be open: those that are open now, and those of a store, if there is one."""
+    """How many files may be open: those that are open now, and those of a store, if there is one. Standard input is
+    open, so one means no other; poll(2) fails where there may be none, and nobody would watch the pipe.
+    """
     if store is None:
-        return 0
+        return 1
     with suppress(OSError):
         return 1 + max(int(path.name) for path in Path("/proc/self/fd").iterdir()) + sum(1 for _ in store.glob("*.sst"))
     return _MOST_FILES

@@ -99,6 +99,17 @@ def test_a_process_that_computes_an_answer_ends_with_a_query_that_is_killed(tmp_
         wait_until_gone([child])
 
 
+def test_a_process_that_watches_for_its_parent_late_ends_with_it() -> None:
+    code = "from exporter.ask import worker; worker.confine(1 << 30); worker._end_with_parent()\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
+        try:
+            time.sleep(1)
+            process.stdin.close()
+            assert process.wait(DEADLINE) == 1
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_it_is_interrupted(tmp_path: Path, by: signal.Signals) -> None:
     with served(tmp_path) as (server, address):
