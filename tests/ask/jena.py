@@ -22,6 +22,7 @@ _OPTIONS: Final = (
     "-Xmx1g",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
+    "-XX:-UsePerfData",
     "-Duser.timezone=UTC",
     "-Dfile.encoding=UTF-8",
 )

@@ -36,6 +36,7 @@ def robot(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         "-Xmx1g",
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
+        "-XX:-UsePerfData",
         "-cp",
         jars.class_path("robot"),
         main,

@@ -41,7 +41,15 @@ def started(folder: Path) -> Iterator[str]:
     port, control = _free_ports()
     settings = folder / "server.properties"
     settings.write_text(_SETTINGS.format(port=port, control=control, folder=folder), encoding="ascii")
-    java = [jars.java(), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", class_path]
+    java = [
+        jars.java(),
+        "-Xmx256m",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-XX:-UsePerfData",
+        "-cp",
+        class_path,
+    ]
     subprocess.run(
         [*java, "kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER, "--config", str(settings)],
         check=True,

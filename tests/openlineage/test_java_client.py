@@ -32,7 +32,11 @@ def jvm() -> Iterator[Any]:
     """The classes of a JVM with the client on its class path."""
     client = jars.class_path("openlineage-java")
     (bridge,) = Path(pyspark.__file__).parent.glob("jars/py4j-*.jar")
-    options = {"jarpath": str(bridge), "java_path": jars.java(), "javaopts": ["-Xmx256m", "-XX:TieredStopAtLevel=1"]}
+    options = {
+        "jarpath": str(bridge),
+        "java_path": jars.java(),
+        "javaopts": ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"],
+    }
     port = launch_gateway(classpath=client, die_on_exit=True, **options)
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
     try:

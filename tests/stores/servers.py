@@ -30,7 +30,7 @@ NEEDS_CURL: Final = pytest.mark.skipif(  # a newcomer's machine may have none, a
 """The mark of tests of ``deploy/follow`` and of the commands of the pages; CI has it."""
 _UNTIL_ASKED: Final = ("sh", "-c", '"$@" & read -r _; kill -9 $!', "sh")
 """Starts a command, and ends it when its own standard input does: also when the process before it is killed."""
-_JAVA: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8")
+_JAVA: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dfile.encoding=UTF-8")
 
 
 @contextmanager
