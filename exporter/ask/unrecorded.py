@@ -314,7 +314,8 @@ def _unrecorded_policies(store: Store) -> list[str]:
 
 class _Event(NamedTuple):
     """What a statement did to a schema or database. ``name``, ``other``: its names before and after a RENAME, or of
-    both sides of a SWAP; ``other`` is empty for a DROP. ``iri``: the schema or database.
+    both sides of a SWAP; ``other`` is empty for a DROP. ``iri``: the schema or database. ``is_undone``: whether an
+    UNDROP took it back later. Objects with an id were dropped and restored with it.
     """
 
     time: datetime
@@ -324,6 +325,7 @@ class _Event(NamedTuple):
     name: str
     other: str
     iri: str
+    is_undone: bool = False
 
     @property
     def told(self) -> str:
@@ -346,6 +348,7 @@ class _Event(NamedTuple):
         """Whether an object had its name when it happened, and none that a row gave it by then."""
         return any(
             self.iri.startswith(f"{turn.account}/")
+            and not (self.is_undone and turn.ident is not None)
             and datetime.fromisoformat(turn.since) <= self.time
             and (turn.until is None or datetime.fromisoformat(turn.until) > self.time)
             for turn in turns
@@ -391,19 +394,17 @@ def of_containers(
 
 
 def _events(store: Store, until: datetime | None) -> list[_Event]:
-    """All until a time (None: at any time) in order, but for a DROP that an UNDROP took back. A SWAP is one event,
-    though it has a change for each side.
+    """All until a time (None: at any time) in order, but for a DROP that an UNDROP took back by then. A SWAP is one
+    event, though it has a change for each side.
     """
     answer = store.query(_OF_CONTAINERS)
     events: dict[tuple[str, frozenset[str]], _Event] = {}
-    restored: list[_Event] = []
+    restored, still = list[_Event](), list[_Event]()
     for row in answer if isinstance(answer, QuerySolutions) else ():
         name, at, query_id = row["name"].value, row["time"].value, row["query_id"].value
         new, swapped = (one.value if one is not None else "" for one in (row["new"], row["swapped"]))
         done = "swapped with" if swapped else "renamed to" if new else _DONE.get(row["operation"].value, "")
         event = _Event(datetime.fromisoformat(at), at, query_id, done, name, swapped or new, row["made"].value)
-        if until is not None and event.time > until:
-            continue
         if not done:
             restored.append(event)
             continue
@@ -412,8 +413,11 @@ def _events(store: Store, until: datetime | None) -> list[_Event]:
     for event in sorted(restored):
         dropped = [key for key, one in events.items() if one.is_reverted_by(event)]
         if dropped:
-            del events[max(dropped, key=lambda key: events[key])]
-    return sorted(events.values())
+            last = max(dropped, key=lambda key: events[key])
+            undone = events.pop(last)
+            if until is not None and event.time > until:
+                still.append(undone._replace(is_undone=True))
+    return sorted(one for one in (*events.values(), *still) if until is None or one.time <= until)
 
 
 def _within(answer: Answer, events: Iterable[_Event]) -> set[str]:

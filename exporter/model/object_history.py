@@ -18,17 +18,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exporter.model.answers import Carried, Ending, SettingOfQuery
 from exporter.model.clones import Copies, Copy, Inferred, Moment
-from exporter.model.identifiers import segment
+from exporter.model.identifiers import canonical_name, segment
 from exporter.model.object_state import (
     NEVER,
+    Absence,
     Drop,
     Names,
     ObjectHistory,
     Rename,
     Requester,
+    Restored,
     SettingInForce,
     SettingsInForce,
     Take,
@@ -111,6 +114,7 @@ class SavedHistory(Struct, array_like=True, gc=False):
     lost: list[str]
     passed: tuple[int, str]
     created: int | None = None
+    restored: Restored | None = None
 
 
 class VersionHistory:
@@ -135,6 +139,9 @@ class VersionHistory:
         self.passed = NEVER, ""  # time and query of the last mention
         self._lost: set[str] = set()  # columns that were dropped or renamed
         self._taken: Take | None = None  # who took its name after all that is known of it
+        self._absences: list[Absence] = []
+        self._restored: dict[str, Restored] = {}  # by query id: its versions that are new, or have ended, on this day
+        self._restored_before: Restored | None = None
         self._life = 0  # increases when a new chain of versions begins, of the object or of a column
 
     # --- the start of a query -----------------------------------------------------------------------------------------
@@ -209,8 +216,13 @@ class VersionHistory:
 
     def _next(self, ending: Ending) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """The answer to the query that made the version in force: how it ended."""
-        if self._made is not None:
+        if self._made is None:
+            return
+        restored = self._restored_in_force()
+        if restored is None:
             yield self._made, ObjectAnswer(self.key, ending=ending)
+        else:
+            self._restored[restored.query_id] = replace(restored, ending=ending)
 
     def _make(self, requester: Requester, *, anew: bool) -> None:
         self._made, self._dropped = requester, None
@@ -262,15 +274,61 @@ class VersionHistory:
         self._unrecorded_columns.add((column, state))
         return state
 
+    # --- while its schema or database was dropped -------------------------------------------------------------------
+
+    def is_absent(self, absences: Iterable[Absence]) -> None:
+        """Record when schemas and databases of the object's names were dropped and restored."""
+        self._absences = sorted({*self._absences, *absences})
+
+    def _pass_absences(self, before: tuple[int, str] | None) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        """Apply the DROPs and UNDROPs that ended before a time and query; all if None. An object that was shown between
+        the two, or was not where the DROP was made, is not concerned.
+        """
+        coming = []
+        for absence in self._absences:
+            if before is not None and absence.restored > before:
+                coming.append(absence)
+            elif self._first is not None and self._dropped is None and absence.known <= self.passed <= absence.dropped:
+                name, _ = self._names.present() or ("", 0)
+                if canonical_name(name) == absence.name:
+                    yield from self._restore(absence)
+        self._absences = coming
+
+    def _restored_in_force(self) -> Restored | None:
+        """The version in force, if the UNDROP of a schema or database made it."""
+        if self._made is None or self._made.address:
+            return None
+        return self._restored.get(self._made.query_id, self._restored_before)
+
+    def _restore(self, absence: Absence) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        (dropped, drop), (at, query_id) = absence.dropped, absence.restored
+        self._life += 1
+        yield from self._drop(Requester(drop, ""), dropped)
+        maker = Requester(query_id, "")
+        self._sources.is_restored()
+        yield from self._tell(self._holding.make(maker, at, creates=False))
+        self._restored[query_id] = Restored(at, query_id, self._touched(self._last_made or self._initial()))
+        self._make(maker, anew=False)
+        self.passed = absence.restored
+
+    @property
+    def is_passed_by(self) -> bool:
+        """Whether anything is left for :meth:`passes`."""
+        return bool(self._absences or self.copies.due)
+
     # --- copies of the object -----------------------------------------------------------------------------------------
 
-    def passes(self, before: tuple[int, str] | None) -> None:
-        """Note the state at each CLONE of its schema or database that began before a time and query; at all if None."""
+    def passes(self, before: tuple[int, str] | None) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        """Pass by what happened to its schema and database before a time and query; by all if None: note the state at
+        each CLONE, and be dropped and restored with them. Gives answers to earlier queries.
+        """
         for event in self.copies.pass_by(before):
+            yield from self._pass_absences((event.start, event.query_id))
             name, seen = self._names.present() or ("", 0)
             state = "" if self._dropped is not None or self._first is None else self._in_force()
             chain = self._chain() if state else ""
             self.copies.at(event, Moment(state, dict(self._columns), chain, sorted(self._lost), name, seen))
+        yield from self._pass_absences(before)
 
     def inferred(self, columns: Collection[str]) -> list[Inferred]:
         """The copies of the object that CLONEs of its schema or database made. ``columns``: its columns in all rows."""
@@ -299,6 +357,7 @@ class VersionHistory:
             sorted(self._lost),
             self.passed,
             self._sources.created,
+            self._restored_in_force(),
         )
 
     def continued(self, before: SavedHistory) -> None:
@@ -314,6 +373,7 @@ class VersionHistory:
         self._sources = Sources(before.definitions, before.created)
         self.copies = Copies(before.moments, before.copies)
         self._lost, self.passed = set(before.lost), before.passed
+        self._restored_before = before.restored
 
     def hears_of(self, element: str, drops: list[Drop], taken: Take | None) -> None:
         """Record when a tag or policy that is set on the object was dropped, and who took its name."""
@@ -325,7 +385,8 @@ class VersionHistory:
 
     def over(self) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """After all mentions: answers to the query whose version ended because the object's name was taken, and to
-        those whose settings do not hold because of that or of a drop. A later day can revert each of them.
+        those whose settings do not hold because of that or of a drop. A later day can revert each of them. The UNDROP
+        of a schema or database has no address: it has not asked.
         """
         if self._taken is not None and self._made is not None:
             yield self._made, ObjectAnswer(self.key, ending=_by_take(self._taken))
@@ -347,6 +408,7 @@ class VersionHistory:
             dict(sorted(self._unrecorded.items())),
             set(self._unrecorded_columns),
             sources=list(self._sources.all(taken)),
+            restored=[one for _, one in sorted(self._restored.items())],
         )
 
 

@@ -255,6 +255,29 @@ class Event(NamedTuple):
     operation: str = ""
 
 
+class Absence(Struct, array_like=True, frozen=True, order=True, gc=False):
+    """The time between a DROP and the UNDROP of a schema or database, in which nothing with ``name`` was there: the end
+    (microseconds since 1970) and the id of each query. ``known``: an object that was not shown after this time may have
+    been elsewhere when the DROP was made, or gone before.
+    """
+
+    dropped: Take
+    restored: Take
+    known: Take
+    name: str
+
+
+class Restored(Struct, array_like=True, frozen=True, gc=False):
+    """The version that an object has after the UNDROP of its schema or database: the end and the id of the query, the
+    state before the DROP, and how the version ended (None: it has not).
+    """
+
+    at: int
+    query_id: str
+    prior: str
+    ending: Ending | None = None
+
+
 class Profile(Struct, gc=False):
     """The attributes of an object in all rows, independent of order (:class:`ObjectHistory` has what depends on time).
 
@@ -361,7 +384,8 @@ class ObjectHistory(Struct, gc=False):
     """What follows from the order of mentions. ``names``: the names with their periods. ``unrecorded``: states that are
     referred to but were made by no recorded query -> their end. ``unrecorded_columns``: (column, state) of columns
     whose writer is not recorded. ``same_names``: if the object is known only by name, keys of the objects with an id
-    that had this name. ``sources``: what is behind a view or stream.
+    that had this name. ``sources``: what is behind a view or stream. ``restored``: its versions that an UNDROP of
+    its schema or database made.
     """
 
     names: list[Named] = field(default_factory=list)
@@ -370,3 +394,4 @@ class ObjectHistory(Struct, gc=False):
     same_names: list[str] = field(default_factory=list)
     is_helper: bool = False
     sources: list[ViewSource] = field(default_factory=list)
+    restored: list[Restored] = field(default_factory=list)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exporter.graph import nodes
 from exporter.graph.catalog import entry
@@ -19,11 +20,12 @@ from exporter.graph.nodes.versions import unrecorded
 from exporter.model.fact_tables import rows_of_object
 from exporter.model.facts import Agent
 from exporter.model.object_history import ObjectAnswer, SavedHistory, UseAtEnd, UseAtStart, VersionHistory
-from exporter.model.object_state import Event, ObjectHistory, Profile, Requester
+from exporter.model.object_state import Absence, Event, ObjectHistory, Profile, Requester
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import spellings
 from exporter.pipeline.clones import read_copy
 from exporter.pipeline.messages import (
+    ABSENCES,
     ACCOUNT,
     AGENT,
     ANSWER,
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
 
 _read_mention: Final = msgspec.msgpack.Decoder(tuple[UseAtStart | None, UseAtEnd | None]).decode
 _read_events: Final = msgspec.msgpack.Decoder(list[Event]).decode
+_read_absences: Final = msgspec.msgpack.Decoder(list[Absence]).decode
 _read_agent: Final = msgspec.msgpack.Decoder(Agent).decode
 _read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
 
@@ -104,15 +107,8 @@ def _object(
 ) -> Iterator[Message]:
     account, object_key = parts(key)
     version_history, received = VersionHistory(object_key), _Received()
-    for message in group:
-        if rank(message) == MENTION:
-            received.pass_clones(version_history, message)
-            yield from received.replies(job, node_writer.tally)
-            for told in _answers(account, _answers_to(version_history, message)):
-                yield later(told) if is_later(told.key, job.day) else told
-        else:
-            received.add(message, version_history)
-    received.pass_clones(version_history, None)
+    for told in _answers(account, _mentions(group, version_history, received)):
+        yield later(told) if is_later(told.key, job.day) else told
     yield from received.replies(job, node_writer.tally)
     profile = received.known.profile
     life = version_history.result(profile.names)
@@ -120,6 +116,8 @@ def _object(
     life.is_helper = helpers.is_helper(profile, job.openlineage)
     iris = Iris(account, job.account, job.base)
     over, taken = list(version_history.over()), version_history.taken_state()
+    if not job.day:
+        over = _without_restored(over, life)
     if taken is not None and not job.day:
         life.unrecorded[taken[0]] = taken[1]
     said = list(nodes.of_object(profile, life, iris)) if node_writer.is_asked else []
@@ -149,6 +147,32 @@ def _object(
     if job.facts:
         for table, row in rows_of_object(profile, life):
             yield Message(facts_of(table), "", b"", msgspec.json.encode(row))
+
+
+def _mentions(
+    group: Iterable[Message], version_history: VersionHistory, received: _Received
+) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    for message in group:
+        if rank(message) == MENTION:
+            yield from received.pass_by(version_history, message)
+            yield from _answers_to(version_history, message)
+        else:
+            received.add(message, version_history)
+    yield from received.pass_by(version_history, None)
+
+
+def _without_restored(
+    over: Iterable[tuple[Requester, ObjectAnswer]], life: ObjectHistory
+) -> list[tuple[Requester, ObjectAnswer]]:
+    """The answers to queries. Versions that the UNDROP of a schema or database made keep their ending themselves."""
+    asked, endings = [], {}
+    for requester, object_answer in over:
+        if requester.address:
+            asked.append((requester, object_answer))
+        else:
+            endings[requester.query_id] = object_answer.ending
+    life.restored = [replace(one, ending=endings.get(one.query_id, one.ending)) for one in life.restored]
+    return asked
 
 
 def _answers(account: str, told: Iterable[tuple[Requester, ObjectAnswer]]) -> Iterator[Message]:
@@ -210,7 +234,6 @@ class _Received:
         self.said = b""
         self.same_names: set[str] = set()
         self._datasets: dict[DatasetKey, bytes] = {}
-        self._replied = False
         self.clones: list[Event] | None = None
         self.copies: list[Copy] = []
 
@@ -234,30 +257,33 @@ class _Received:
             version_history.hears_of(element, [tuple(drop) for drop in drops], _take(taken))
         elif what == TAKEN:
             version_history.is_taken(_take(decode(message.body)))
+        elif what == ABSENCES:
+            version_history.is_absent(_read_absences(message.body))
         elif what == CLONES:
             self.clones = [*(self.clones or ()), *_read_events(message.body)]
         elif what == COPIES:
             self.copies.append(read_copy(message.body))
 
-    def pass_clones(self, version_history: VersionHistory, before: Message | None) -> None:
-        """Let the version history pass by the CLONEs that began before a mention; by all if None."""
+    def pass_by(
+        self, version_history: VersionHistory, before: Message | None
+    ) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        """Let the version history pass by what happened to schemas and databases before a mention; by all if None."""
         if self.clones is not None or self.copies:
             version_history.copies.add(self.known.profile, version_history.passed, self.clones, self.copies)
             self.clones, self.copies = None, []
-        if version_history.copies.due:
+        if version_history.is_passed_by:
             if before is None:
-                version_history.passes(None)
+                yield from version_history.passes(None)
             else:
                 at, query = time_and_query(before.order)
-                version_history.passes((at, asked(query)[0]))
+                yield from version_history.passes((at, asked(query)[0]))
 
     def replies(self, job: ExportJob, tally: Tally) -> Iterator[Message]:
         """Send the dataset for each spelling that rows have of the object to each bucket with queries that mention it,
         once.
         """
-        if self._replied or not job.events or not (self.known.buckets or self.known.parents):
+        if not job.events or not (self.known.buckets or self.known.parents):
             return
-        self._replied = True
         profile = self.known.profile
         told = [
             (

@@ -20,9 +20,10 @@ from msgspec.structs import replace
 
 from exporter.model.clones import BEGINS, COPIED, ENDS, KINDS, RESTORES, Copy, database, in_source, schema_and_database
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import NEVER, Event, Take
+from exporter.model.object_state import NEVER, Absence, Event, Take
 from exporter.model.objects import containers
 from exporter.pipeline.messages import (
+    ABSENCES,
     CLONED,
     CLONED_FROM,
     CLONES,
@@ -41,7 +42,7 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.updates import snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from exporter.model.object_state import Profile
     from exporter.pipeline.job import ExportJob
@@ -232,29 +233,55 @@ def _read_end(message: Message) -> Event | str:
 
 def _to_names(account: str, object_key: str, contents: list[_Content], events: Iterable[Event]) -> Iterator[Message]:
     kind, shown = object_key.split("/", 1)[0], max(content.shown for content in contents)
+    absences: list[Absence] = []
     for name in sorted({name for content in contents for name in content.names}):
         places = _places(kind, name)
         own = sorted(event for event in events if event.target in places)
         if own:
-            ends = _ends(event for event in own if (event.end, event.query_id) >= shown)
+            undone = _undone(own)
             key = within(account, f"{kind}/{name}")
-            yield Message(NAME, key, order(ENDED, 0, object_key), encode((object_key, ends)))
+            yield Message(NAME, key, order(ENDED, 0, object_key), encode((object_key, _ends(own, undone, shown))))
+            absences += _absences(own, undone, name)
+    if absences:
+        yield Message(OBJECT, within(account, object_key), order(ABSENCES), encode(absences))
 
 
-def _ends(events: Iterable[Event]) -> list[Take]:
-    """The ends that no UNDROP took back, of events in order of time. After a RENAME or SWAP it is not known what is in
-    the schema or database of that name.
-    """
-    ends: list[Event] = []
+def _undone(events: Iterable[Event]) -> dict[Event, Event]:
+    """DROP -> the UNDROP that takes it back, of events in order of time. It takes back the last one of its name."""
+    dropped: dict[str, list[Event]] = {}
+    undone: dict[Event, Event] = {}
     for event in events:
-        if event.operation in ENDS:
-            ends.append(event)
-        elif event.operation == RESTORES:
-            dropped = [one for one in ends if one.target == event.target and one.operation == "DROP"]
-            ends = [event for event in ends if event not in dropped[-1:]]
-        else:
+        if event.operation == "DROP":
+            dropped.setdefault(event.target, []).append(event)
+        elif event.operation == RESTORES and dropped.get(event.target):
+            undone[dropped[event.target].pop()] = event
+    return undone
+
+
+def _ends(events: Iterable[Event], undone: Mapping[Event, Event], shown: tuple[int, str]) -> list[Take]:
+    """The end of an object after it was shown last, or nothing. ``events``: of its schema and database, in order of
+    time. After a RENAME or SWAP it is not known what is in the schema or database of that name.
+    """
+    for event in events:
+        if (event.end, event.query_id) < shown:
+            continue
+        if event in undone:  # what is done until then concerns another schema or database of this name
+            shown = undone[event][:2]
+        elif event.operation in ENDS:
+            return [event[:2]]
+        elif event.operation != RESTORES:
             break
-    return [(event.end, event.query_id) for event in ends]
+    return []
+
+
+def _absences(events: Iterable[Event], undone: Mapping[Event, Event], name: str) -> Iterator[Absence]:
+    """The times in which nothing of the name was there."""
+    known = NEVER, ""
+    for event in events:
+        if event in undone:
+            yield Absence(event[:2], undone[event][:2], known, name)
+        elif event.operation != RESTORES:
+            known = event[:2]
 
 
 def _places(kind: str, name: str) -> list[str]:

@@ -153,10 +153,10 @@ def by_key(messages: Iterable[Message]) -> Iterator[tuple[str, str, Iterator[Mes
         yield to, key, group
 
 
-BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, CLONES, COPIES, MENTION = range(9)
+BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, ABSENCES, CLONES, COPIES, MENTION = range(10)
 """Ranks of the messages to an object: its story of the day before, its attributes, its datasets, objects with its name,
-drops of tags and policies set on it, who took its name, the CLONEs of its schema and database, its copies that these
-made, its mentions in order of time.
+drops of tags and policies set on it, who took its name, when its schema or database was dropped and restored, the
+CLONEs of its schema and database, its copies that these made, its mentions in order of time.
 """
 FACTS_OF, ANSWER, JOB_NAME, BRIDGE = range(4)
 """Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root, what

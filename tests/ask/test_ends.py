@@ -50,6 +50,17 @@ OWN_MASK: Final[Json] = {"objectDomain": "MASKING_POLICY", "objectId": 902, "obj
 SET_OWN_MASK: Final[Json] = {"maskingPolicies": {"D.S.OWN": {"objectId": {"value": 902}, "subOperationType": "ADD"}}}
 
 
+def of_schema(part: Json) -> Json:
+    """The same tag or policies, in the schema G.P."""
+    parsed: Json = json.loads(json.dumps(part).replace("D.S.", "G.P."))
+    return parsed
+
+
+G_TAG, G_OWN, SET_G_TAG, SET_G_OWN = of_schema(TAG), of_schema(OWN_MASK), of_schema(SET_TAG), of_schema(SET_OWN_MASK)
+G_MASK: Final[Json] = {"objectDomain": "MASKING_POLICY", "objectId": 900, "objectName": "G.P.MASK"}
+SET_G_MASK: Final[Json] = of_schema(SET_MASK["C"])
+
+
 def reads(*sources: Json, user: str) -> Json:
     return {
         **read(sources[0], user),
@@ -161,6 +172,23 @@ STORIES: Final[dict[str, list[Json]]] = {
         copied_column(E_OF_A, B_E), copied_column(thing("A", 3, columns=("F",)), B_F),
         changed(TAG, "DROP"), changed(OWN_MASK, "DROP"), reads(E_F_OF_A, B_E_F, user="ANA"),
         changed(TAG, "UNDROP"), changed(OWN_MASK, "UNDROP"), reads(E_F_OF_A, B_E_F, user="BEN"),
+    ],
+    # the same, but tag and policies are in a schema of their own, which is dropped with them
+    "schema-of-masks-undropped": [
+        changed(place("G.P", 74), "CREATE"), *(changed(one, "CREATE") for one in (G_TAG, G_MASK, G_OWN)),
+        changed(G_TAG, **SET_G_MASK), changed(E_F_OF_A, columns={"E": {"tags": SET_G_TAG}, "F": SET_G_OWN}),
+        copied_column(E_OF_A, B_E), copied_column(thing("A", 3, columns=("F",)), B_F),
+        changed(place("G.P", 74), "DROP"), reads(E_F_OF_A, B_E_F, user="ANA"),
+        changed(place("G.P", 74), "UNDROP"), reads(E_F_OF_A, B_E_F, user="BEN"),
+    ],
+    # the same, and while it is dropped, another schema has its name until that is renamed
+    "schema-of-masks-undropped-beside-another": [
+        changed(place("G.P", 74), "CREATE"), *(changed(one, "CREATE") for one in (G_TAG, G_MASK, G_OWN)),
+        changed(G_TAG, **SET_G_MASK), changed(E_F_OF_A, columns={"E": {"tags": SET_G_TAG}, "F": SET_G_OWN}),
+        copied_column(E_OF_A, B_E), copied_column(thing("A", 3, columns=("F",)), B_F),
+        changed(place("G.P", 74), "DROP"), reads(E_F_OF_A, B_E_F, user="ANA"),
+        changed(place("G.P", 75), "CREATE"), changed(place("G.P", 75), objectName={"value": "G.P2"}),
+        changed(place("G.P", 74), "UNDROP"), reads(E_F_OF_A, B_E_F, user="BEN"),
     ],
     # masked, copied and dropped; another A has no mask, whatever is written to it later
     "masked-and-dropped": [
@@ -422,6 +450,23 @@ def test_a_mask_that_is_dropped_masks_nothing_until_it_is_brought_back(told: Cal
     copies = [asked(out, "unmasked-copies", **period) for period in ({"until": at(7)}, {"since": at(7)})]
     assert copies == [set(), {(f"D.S.{of}", column, policy, "D.S.B", column) for of, column, policy in
                               (("A", "E", "D.S.MASK"), ("A", "F", "D.S.OWN"))}]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("story", "undropped"), [("schema-of-masks-undropped", 10), ("schema-of-masks-undropped-beside-another", 12)]
+)
+def test_tags_and_policies_end_with_their_schema_until_it_is_brought_back(
+    told: Callable[[str], Path], story: str, undropped: int
+) -> None:
+    out, back = told(story), at(undropped + 1)
+    found = {(row[0], row[4], row[5]) for row in asked(out, "unmasked-reads", object_name="D.S.A")}
+    after, again = ({(user, column, mask) for column in "EF"} for user, mask in (("ANA", "AFTER"), ("BEN", "WHILE")))
+    assert found == {("ETL", "E", "WHILE"), ("ETL", "F", "WHILE")} | after | again
+    copies = [asked(out, "unmasked-copies", **period) for period in ({"until": back}, {"since": back})]
+    assert copies == [set(), {(f"D.S.{of}", column, policy, "D.S.B", column) for of, column, policy in
+                              (("A", "E", "G.P.MASK"), ("A", "F", "G.P.OWN"))}]  # fmt: skip
+    covered = [cells(out, "policy-coverage", at=at(day)) for day in (8, 9, undropped - 1, undropped + 1)]
+    assert covered == [{"D.S.A"}, set(), set(), {"D.S.A"}]
 
 
 def test_a_column_that_is_gone_is_masked_until_the_first_one_in_its_place(told: Callable[[str], Path]) -> None:

@@ -258,16 +258,28 @@ def _column_version(
     return Node(COLUMN_VERSION, iri, _COLUMN_MADE, values)
 
 
-# --- not made by a recorded query -------------------------------------------------------------------------------------
+# --- not in the rows of a query that made them ------------------------------------------------------------------------
 
 
 def unrecorded(key: str, life: ObjectHistory, iris: Iris) -> Iterator[Node]:
-    """The versions of an object and of its columns that no recorded query made, and that some node refers to."""
+    """The versions of an object and of its columns that no recorded query made, and that some node refers to; and those
+    of the object that the UNDROP of its schema or database made.
+    """
     thing = iris.object(key)
     for state, ending in sorted(life.unrecorded.items()):
         values: Values = {"prov:specializationOf": (thing,)}
         _add_drop(ending, iris, values)
         yield Node(VERSION, iris.state(key, state), _UNMADE, values)
+    for one in life.restored:
+        values = {
+            "prov:specializationOf": (thing,),
+            "prov:wasGeneratedBy": (iris.query(one.query_id),),
+            "prov:generatedAtTime": (one.at,),
+            "ah:priorVersion": (iris.state(key, one.prior),),
+        }
+        _add_until(one.ending, values)
+        _add_drop(one.ending, iris, values)
+        yield Node(VERSION, iris.version(key, one.query_id), _MADE, values)
     for column, state in sorted(life.unrecorded_columns):
         values = {
             "prov:specializationOf": (iris.column(key, column),),
