@@ -72,6 +72,7 @@ _GIVEN: Final = {
     "unmasked-reads": {"object_name": "source"},
     "policy-coverage": {"at": "time"},
     "changes": {"since": "time"},
+    "agent-reads": {"since": "time"},
 }
 
 

@@ -109,6 +109,7 @@ def _counted(rows: int) -> str:
 
 
 _OBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "agent-reads": {"object_iri": "object"},
     "changes": {"object_iri": "object"},
     "column-copies": {"target_iri": "target"},
     "column-lineage": {"source_iri": "source", "target_iri": "object"},

@@ -16,7 +16,7 @@ from pyoxigraph import Literal, NamedNode, QuerySolutions
 
 from exporter.ask import unrecorded
 from exporter.ask.names import Known, without_ids
-from exporter.ask.notes import UPWARD, behind, notes_by_day, notes_on_short_queries, notes_on_views
+from exporter.ask.notes import OF_AGENTS, UPWARD, behind, notes_by_day, notes_on_short_queries, notes_on_views
 from exporter.ask.parameters import instant, values_of
 from exporter.graph.terms import full
 from exporter.model.identifiers import match_name
@@ -36,13 +36,15 @@ if TYPE_CHECKING:
 
     Asks = Callable[[Given, int], Answer]
 
+_TYPE: Final = NamedNode(full("rdf:type"))
+_AGENT: Final = NamedNode(full("ah:SoftwareAgent"))
 _COLUMN_OF: Final = NamedNode(full("ah:columnOf"))
 _COLUMN_NAME: Final = NamedNode(full("ah:columnName"))
 _RENAMED_FROM: Final = NamedNode(full("ah:renamedFrom"))
 _READS: Final = frozenset(
     {
-        *("changes", "column-readers", "columns-accessed", "downstream-users", "joins", "unmasked-copies"),
-        *("unmasked-reads", "unused-objects", "user-history", "when-accessed", "who-accessed"),
+        *("agent-reads", "changes", "column-readers", "columns-accessed", "downstream-users", "joins"),
+        *("unmasked-copies", "unmasked-reads", "unused-objects", "user-history", "when-accessed", "who-accessed"),
         *("page-readers", "page-query-reads"),
     }
 )
@@ -63,7 +65,7 @@ _NEEDED: Final = {
     "direct_objects_accessed": _READS | _DATA,
     "base_objects_accessed": _READS | _DATA,
     "objects_modified": _DATA,
-    "policies_referenced": _ENFORCED | {"unmasked-copies", "unmasked-reads"},
+    "policies_referenced": _ENFORCED | {"agent-reads", "unmasked-copies", "unmasked-reads"},
     "object_modified_by_ddl": _DDL,
 }
 """What of a row Snowflake can cut (view, "Usage notes") -> the questions that need it."""
@@ -153,6 +155,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         return notes
     notes += unrecorded.of_containers(store, name, given, answer, about)
     notes += _of_former_columns(store, name, given, things)
+    notes += _of_agents(store, name, given, answer)
     if not answer.rows:
         notes += _emptied(store, name, given, things)
         notes += _by_id(store, question, given, things, ask)
@@ -357,6 +360,26 @@ def _emptied(store: Store, question: str, given: Given, things: Collection[str])
                 f"{name} was {_DONE[what]} at {time}{f' (query {ident})' if ident else ''}: what it held before is not "
                 "in the answer."
             )
+
+
+def _of_agents(store: Store, question: str, given: Given, answer: Answer) -> Iterator[str]:
+    """What the question about agents cannot have: rows that name none, and agents of which a row says nothing."""
+    if question != OF_AGENTS:
+        return
+    if not answer.rows and not any(store.quads_for_pattern(None, _TYPE, _AGENT)):
+        yield (
+            "No row names an agent (agents_info): no agent took part in a query, or the rows were recorded or unloaded "
+            "without this column."
+        )
+    unnamed = store.quads_for_pattern(None, NamedNode(full("ah:incomplete")), Literal("agents_info UNNAMED"))
+    many = sum(
+        _is_asked_for(store, quad.subject.value, given) for quad in unnamed if isinstance(quad.subject, NamedNode)
+    )
+    if many:
+        yield (
+            f"{many:,} {'query has' if many == 1 else 'queries have'} an agent of which the row gives no type, id or "
+            "name: the answer lacks it."
+        )
 
 
 def _of_policies(store: Store, question: str, given: Given, things: Collection[str]) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Looks up the names that a question gives, before it is asked, so that an empty answer comes with its reason.
 
-A note says which name, id, kind, column, user or query the graph does not have, with the nearest that it has; and which
-objects have another name now; and, with the answer, that a DROP, RENAME or SWAP without an id may have changed what a
-name means (:func:`without_ids`). An error says which name or id several kinds of things have, with the choice of kinds.
+A note says which name, id, kind, column, user, agent or query the graph does not have, with the nearest that it has;
+and which objects have another name now; and, with the answer, that a DROP, RENAME or SWAP without an id may have
+changed what a name means (:func:`without_ids`). An error says which name or id several kinds of things have, with the
+choice of kinds.
 """
 
 from __future__ import annotations
@@ -155,6 +156,11 @@ class Known:
         named = self._subjects("ah:matchName", Literal(match_name(name)))
         return any(self._text(named_node, "ah:userName") is not None for named_node in named)
 
+    def has_agent(self, name: str) -> bool:
+        """Whether there is a software agent of that name."""
+        wanted = match_name(name)
+        return any(wanted == (text if '"' in text else text.upper()) for text in self._texts("ah:agentName"))
+
     def has_query(self, ident: str) -> bool:
         """Whether the graph has a query with the id: one with a row, or one that another names as its parent."""
         return bool(self._subjects("ah:queryId", Literal(ident)))
@@ -273,6 +279,8 @@ def look_up(store: Store, parameters: Sequence[Parameter], given: Given) -> Look
         _look_up_tags(known, by_kind["tag"], looked)
     if "user" in by_kind:
         _look_up_texts(known, by_kind["user"], known.has_user, "ah:userName", looked)
+    if "agent" in by_kind:
+        _look_up_texts(known, by_kind["agent"], known.has_agent, "ah:agentName", looked)
     if "query" in by_kind:
         _look_up_texts(known, by_kind["query"], known.has_query, "ah:queryId", looked)
     return looked

@@ -35,7 +35,9 @@ _TYPE: Final = NamedNode(full("rdf:type"))
 _DAILY_READ: Final = NamedNode(full("ah:DailyRead"))
 LEFT_OUT_BY_DAY: Final = frozenset({"ancestors", "end-up", "enforced-policy", "joins", "statements-of-request"})
 """Questions about single queries. Of such a graph, their answers leave out queries that only read."""
-BY_DAY: Final = frozenset({"changes", "policy-access", "unmasked-reads", "user-history", "when-accessed"})
+BY_DAY: Final = frozenset(
+    {"agent-reads", "changes", "policy-access", "unmasked-reads", "user-history", "when-accessed"}
+)
 """Questions about single queries. Of such a graph, their answers have rows without a query id, one for each daily read.
 """
 ANSWERED_BY_DAY: Final = frozenset(
@@ -63,6 +65,8 @@ ANSWERED_BY_DAY: Final = frozenset(
 """Questions that have the same answer for both kinds of graphs."""
 COUNTED_BY_DAY: Final = "column-readers"
 """The question that counts queries."""
+OF_AGENTS: Final = "agent-reads"
+"""The question about agents. A daily read has the agents of all reads of a user, object and day together."""
 _TIMES: Final = ("since", "until")
 
 
@@ -94,6 +98,11 @@ def notes_by_day(
         said.append(
             "This graph has reads by day (export --reads daily): a row without query_id stands for a user's reads of "
             "an object on a day, at the time of the first."
+        )
+    if question == OF_AGENTS:
+        said.append(
+            "This graph has reads by day (export --reads daily): the agent took part in some of the reads that a row "
+            "stands for. The user may have done the others alone, so not every column and mask need be the agent's."
         )
     if question == COUNTED_BY_DAY and (len(things) > 1 or len(_each(given.get("column_name", ()))) > 1):
         said.append(
@@ -133,14 +142,29 @@ COUNTED: Final = frozenset({"column-readers"})
 """Questions that count queries: all calls count."""
 ANSWERED_FROM_AGGREGATES: Final = frozenset(
     {
-        *("column-copies", "column-lineage", "columns-accessed", "downstream-users", "end-up", "former-names"),
-        *("masking-policies", "policy-coverage", "row-access-policies", "sensitive-data-movement", "tag-history"),
+        *("agent-reads", "column-copies", "column-lineage", "columns-accessed", "downstream-users", "end-up"),
+        *(
+            "former-names",
+            "masking-policies",
+            "policy-coverage",
+            "row-access-policies",
+            "sensitive-data-movement",
+            "tag-history",
+        ),
         *("unmasked-copies", "unused-objects", "who-accessed"),
     }
 )
 """Questions that name neither a query nor a number of them: aggregated queries are in their answers as others."""
 OF_ACCESSES: Final = (WITHOUT_ID | COUNTED | ANSWERED_FROM_AGGREGATES) - {
-    *("exposure", "former-names", "masking-policies", "policy-coverage", "row-access-policies", "tag-history"),
+    *(
+        "agent-reads",
+        "exposure",
+        "former-names",
+        "masking-policies",
+        "policy-coverage",
+        "row-access-policies",
+        "tag-history",
+    ),
 }
 """Questions about reads and writes, which lack something if short queries are not on record."""
 OBJECTS: Final = ("object_name", "target_object_name")
@@ -173,6 +197,8 @@ def notes_on_short_queries(store: Store, question: str, given: Mapping[str, str 
 
 
 def _of_aggregated(question: str) -> list[str]:
+    if question == OF_AGENTS:
+        return ["This graph has queries that are added up (AGGREGATE_ACCESS_HISTORY). Their rows never name an agent."]
     if question in LEFT_OUT_OF_AGGREGATES:
         how = f"They have no query id: {question} leaves them out."
     elif question in WITHOUT_ID:

@@ -114,7 +114,10 @@ def _words(query: str) -> Iterator[str]:
 Given: TypeAlias = "Mapping[str, str | Sequence[str]]"
 """The values of parameters, by name: one text, or several."""
 _SHOWN_OR_BRIDGED: Final = "shown or bridged"
-KINDS: Final = ("time", "thing", "object", "object id", "domain", "column", "tag", "user", "query", _SHOWN_OR_BRIDGED)
+KINDS: Final = (
+    *("time", "thing", "object", "object id", "domain", "column", "tag", "user", "agent", "query"),
+    _SHOWN_OR_BRIDGED,
+)
 """What a value is, if not just text. A thing is an IRI; names are matched by Snowflake's rule of letter case."""
 _DECLARATION: Final = re.compile(
     r"^# param (?P<name>\w+)(?P<optional>\?)?(?: = (?P<default>[^:()]+?))?"
@@ -126,7 +129,7 @@ _breaks_an_iri: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\\ud800-\udfff]|\A\Z").
 _DATE_TIME: Final = "http://www.w3.org/2001/XMLSchema#dateTime"
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _READ: Final[Mapping[str, Callable[[str], str]]] = {
-    **dict.fromkeys(("object", "column", "tag"), match_name),
+    **dict.fromkeys(("object", "column", "tag", "agent"), match_name),
     "user": lambda value: value if value.startswith('"') else match_name(value),
     "object id": lambda value: usable_id(value) or value,
 }

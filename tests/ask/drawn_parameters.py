@@ -134,5 +134,9 @@ def values_of(read: History) -> dict[str, list[str]]:
         "domain": ["Table", "TABLE", "View", "Stage"],
         "helpers": ["shown"],  # what is bridged, tests/openlineage/test_helpers.py reads
         "user_name": [query.user for query in read.queries.values()],
+        "agent_name": [
+            *(agent["agentName"] for row in read.rows for agent in row.get("agents_info") or [] if agent["agentName"]),
+            "NO.SUCH.AGENT",
+        ],
         "query_id": [*read.queries, *(query.parent for query in read.queries.values() if query.parent)],
     }

@@ -30,6 +30,7 @@ from tests.ask.plain_asking import (
 from tests.ask.plain_changes import changes
 from tests.ask.plain_end_up import end_up, end_up_of_all
 from tests.ask.plain_governance import (
+    agent_reads,
     column_readers,
     column_readers_of_all,
     former_names,
@@ -255,7 +256,7 @@ ANSWERS: Final[dict[str, Callable[[History, Given], set[Row]]]] = {
         column_lineage, row_access_policies, masking_policies, enforced_policy, tag_history, ancestors, joins,
         unused_objects, column_copies, root_cause, downstream_users, writers, lineage_as_of, policy_access,
         unmasked_copies, end_up, unmasked_reads, policy_coverage, changes, column_readers, former_names,
-        exposure,
+        exposure, agent_reads,
     )
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.ask.plain_asking import ident, queries, same_name
 from tests.ask.plain_meant import Asked, name_at, same_column
@@ -75,6 +75,38 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
             word = "UNKNOWN" if query.query_id in cut else _word(history, query.start, held_by, times)
             found.add((query.user, query.query_id, query.start, name_at(history, key, query.start), column, word))
     return found
+
+
+def agent_reads(history: History, given: Given) -> set[Row]:
+    """A row for each agent of a query, and each column of what the query read. No view of the random histories is read
+    by an agent under a mask, so what is behind views is left to ``tests/ask/test_agents.py``.
+    """
+    every = [(row, agent) for row in history.rows for agent in row.get("agents_info") or []]
+    names: dict[tuple[str | None, ...], set[str]] = defaultdict(set)
+    for _, agent in every:
+        names[_agent(agent)] |= {agent["agentName"]} if agent.get("agentName") else set()
+    masked = {
+        (query.query_id, place) for place, of in enforcements(history).items() for query, kind, _ in of if kind == MASK
+    }
+    by_query = {query.query_id: query for query in queries(history, given)}
+    found = set()
+    for row, agent in every:
+        query, called = by_query.get(row["query_id"]), names[_agent(agent)]
+        wanted = given.get("agent_name")
+        if query is None or (wanted is not None and not any(same_name(name, wanted) for name in called)):
+            continue
+        who = (", ".join(sorted(called)) or None, agent.get("agentType"), query.user, query.query_id, query.start)
+        for (_, key), (name, columns) in query.shown.items():
+            for column in columns or {None}:
+                word = "MASKED" if (query.query_id, (key, column)) in masked else "CLEAR"
+                found.add((*who, name, column, word if column else None))
+    return found
+
+
+def _agent(agent: dict[str, Any]) -> tuple[str | None, ...]:
+    """An agent is known by its id, and by its name where it has none."""
+    ident = agent.get("agentId")
+    return agent.get("agentType"), None if ident is None else str(ident), agent["agentName"] if ident is None else None
 
 
 def _word(history: History, time: datetime, periods: list[Masked], points: set[datetime]) -> str:

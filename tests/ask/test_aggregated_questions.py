@@ -174,7 +174,7 @@ def test_a_question_has_the_answer_of_a_plain_reading(question: str) -> None:
             assert sorted(answer - wanted, key=str) == [], f"too much: {words}"
             assert sorted(wanted - answer, key=str) == [], f"missing: {words}"
             full += bool(wanted)
-    assert full >= (0 if question == "exposure" else 5), "hardly any history has an answer"
+    assert full >= (0 if question in {"exposure", "agent-reads"} else 5), "hardly any history has an answer"
 
 
 # --- notes ------------------------------------------------------------------------------------------------------------

@@ -95,6 +95,10 @@ QUESTIONS = {
     ),
     "changes": ("since [until]", "change object_name column_name user_name query_id query_start_time"),
     "column-readers": ("object_name column_name … |object_id [domain]", "user_name queries last_read"),
+    "agent-reads": (
+        "[agent_name] …",
+        "agent_name agent_type user_name query_id query_start_time object_name column_name mask",
+    ),
     "former-names": ("object_name |object_id [domain]", "object_id name valid_from valid_until"),
 }
 """What scripts rely on: parameters (``…``: since and until, which may be left out) and columns, in their order."""
@@ -355,7 +359,7 @@ def test_names_in_quotes_keep_their_case(tmp_path: Path) -> None:
 
 def test_an_unknown_question_names_the_nearest() -> None:
     with pytest.raises(
-        UsageError, match=r"no question who-acessed\. Did you mean who-accessed\? There are: ancestors, "
+        UsageError, match=r"no question who-acessed\. Did you mean who-accessed\? There are: agent-reads, "
     ):
         find("who-acessed")
 

@@ -1,0 +1,148 @@
+"""``agent-reads``: which software agents read what, for whom, and whether it was masked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.ask.graph import Graph
+from tests import exports
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from exporter.ask.answers import Answer
+
+Json = dict[str, Any]
+CORTEX: Final = {"agentType": "CORTEX_AGENT", "agentId": 910, "agentName": "D.S.HELPER"}
+LITE: Final = {"agentType": "CORTEX_LITE_AGENT", "agentId": 911, "agentName": None}
+EXTERNAL: Final = {"agentType": "EXTERNAL_AGENT", "agentId": None, "agentName": None}
+TABLE: Final = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.PEOPLE"}
+VIEW: Final = {"objectDomain": "View", "objectId": 2, "objectName": "D.S.V"}
+STAGE: Final = {"objectDomain": "Stage", "objectId": 3, "objectName": "D.S.FILES"}
+POLICY: Final = {"policyName": "D.S.MASK", "policyId": 40, "policyKind": "MASKING_POLICY"}
+
+
+def of(thing: Json, *columns: str) -> Json:
+    return {**thing, "columns": [{"columnName": column} for column in columns]}
+
+
+def masked(*columns: str) -> list[Json]:
+    return [{**TABLE, "columns": [{"columnName": column, "policies": [POLICY]} for column in columns]}]
+
+
+def read(day: int, direct: list[Json], base: list[Json] | None = None, **others: Any) -> Json:
+    return {
+        "query_id": f"q{day}",
+        "query_start_time": f"2026-03-{day:02}T06:00:00.000Z",
+        "user_name": "ANA",
+        "direct_objects_accessed": direct,
+        "base_objects_accessed": direct if base is None else base,
+        **others,
+    }
+
+
+ROWS: Final = [
+    read(1, [of(TABLE, "NAME", "MAIL")], agents_info=[CORTEX], policies_referenced=masked("MAIL")),
+    read(2, [of(VIEW, "M")], [of(TABLE, "MAIL")], agents_info=[CORTEX], policies_referenced=masked("MAIL")),
+    read(3, [of(VIEW, "N")], [of(TABLE, "NAME")], agents_info=[EXTERNAL, LITE]),
+    read(4, [STAGE], agents_info=[EXTERNAL]),
+    read(5, [of(TABLE, "MAIL")], agents_info=[CORTEX], policies_referenced=[{**TABLE, "objectName": "TRUNCATED"}]),
+    read(6, [of(TABLE, "MAIL")]),
+    read(7, [of(TABLE, "MAIL")], agents_info=[{"agentType": None, "agentId": None, "agentName": None}]),
+]
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return exported(tmp_path_factory.mktemp("agents"), ROWS)
+
+
+def exported(folder: Path, rows: list[Json], *options: str) -> Path:
+    given = [exports.ndjson(rows, folder / "rows.ndjson")]
+    assert exports.export(given, folder / "out", "--outputs", "graph", "--account", "ACME-PROD", *options) == 0
+    return folder / "out"
+
+
+def asked(graph: Path, **given: str) -> Answer:
+    with Graph(graph) as opened:
+        return opened.ask("agent-reads", **given)
+
+
+def test_each_agent_with_each_column_that_its_query_read(out: Path) -> None:
+    found = {(row[1], row[0], *row[2:4], *row[5:]) for row in asked(out).rows}
+    assert found == {
+        ("CORTEX_AGENT", "D.S.HELPER", "ANA", "q1", "D.S.PEOPLE", "NAME", "CLEAR"),
+        ("CORTEX_AGENT", "D.S.HELPER", "ANA", "q1", "D.S.PEOPLE", "MAIL", "MASKED"),
+        ("CORTEX_AGENT", "D.S.HELPER", "ANA", "q2", "D.S.PEOPLE", "MAIL", "MASKED"),
+        # No row shows which column of the table is behind M: whether it was masked is not known.
+        ("CORTEX_AGENT", "D.S.HELPER", "ANA", "q2", "D.S.V", "M", None),
+        # Nothing was masked in this query, so nothing behind the view was.
+        ("EXTERNAL_AGENT", None, "ANA", "q3", "D.S.V", "N", "CLEAR"),
+        ("CORTEX_LITE_AGENT", None, "ANA", "q3", "D.S.V", "N", "CLEAR"),
+        ("EXTERNAL_AGENT", None, "ANA", "q3", "D.S.PEOPLE", "NAME", "CLEAR"),
+        ("CORTEX_LITE_AGENT", None, "ANA", "q3", "D.S.PEOPLE", "NAME", "CLEAR"),
+        ("EXTERNAL_AGENT", None, "ANA", "q4", "D.S.FILES", None, None),
+        # Its policies were cut from the record.
+        ("CORTEX_AGENT", "D.S.HELPER", "ANA", "q5", "D.S.PEOPLE", "MAIL", None),
+    }
+
+
+def test_a_column_of_a_view_has_the_mask_of_the_column_that_it_shows(tmp_path: Path) -> None:
+    copy = {"objectDomain": "Table", "objectId": 5, "objectName": "D.S.COPY"}
+    column = {
+        "columnName": "C",
+        "directSources": [{**VIEW, "columnName": "M"}],
+        "baseSources": [{**TABLE, "columnName": "MAIL"}],
+    }
+    shows = read(8, [of(VIEW, "M")], [of(TABLE, "MAIL")], objects_modified=[{**copy, "columns": [column]}])
+    found = {row[3:4] + row[5:] for row in asked(exported(tmp_path, [*ROWS, shows])).rows}
+    assert {row for row in found if row[1] == "D.S.V"} == {
+        ("q2", "D.S.V", "M", "MASKED"),
+        ("q3", "D.S.V", "N", "CLEAR"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "queries"),
+    [
+        ({"agent_name": "d.s.helper"}, {"q1", "q2", "q5"}),
+        ({"agent_name": "D.S.HELPER", "since": "2026-03-02"}, {"q2", "q5"}),
+        ({"since": "2026-03-02", "until": "2026-03-04"}, {"q2", "q3"}),
+        ({"agent_name": "D.S.HELPERS"}, set()),
+    ],
+)
+def test_only_what_is_asked_for(out: Path, given: dict[str, str], queries: set[str]) -> None:
+    assert {row[3] for row in asked(out, **given).rows} == queries
+
+
+def test_a_name_that_no_agent_has_is_told_with_the_nearest(out: Path) -> None:
+    notes = asked(out, agent_name="D.S.HELPERS").notes
+    assert "There is no agent D.S.HELPERS in the graph. The nearest: D.S.HELPER." in notes
+
+
+def test_an_agent_of_which_the_row_says_nothing_is_told(out: Path) -> None:
+    note = "1 query has an agent of which the row gives no type, id or name: the answer lacks it."
+    assert note in asked(out).notes
+    assert note not in asked(out, until="2026-03-07").notes
+
+
+def test_policies_that_were_cut_are_told(out: Path) -> None:
+    assert any("cut by Snowflake (policies_referenced)" in note and "q5" in note for note in asked(out).notes)
+
+
+def test_an_empty_answer_says_that_no_row_names_an_agent(tmp_path: Path) -> None:
+    answer = asked(exported(tmp_path, [ROWS[5]]))
+    assert answer.rows == []
+    assert [note for note in answer.notes if note.startswith("No row names an agent (agents_info)")]
+    assert not [note for note in answer.notes if note.endswith("has what this question asks for.")]
+
+
+def test_reads_by_day_say_what_they_cannot_tell_apart(tmp_path: Path) -> None:
+    """A daily read has the agents of all reads of a user, an object and a day."""
+    alone = {**ROWS[0], "query_id": "q1b", "agents_info": None, "policies_referenced": None}
+    answer = asked(exported(tmp_path, [ROWS[0], alone], "--reads", "daily"))
+    found = {(row[0], row[3], row[6], row[7]) for row in answer.rows}
+    assert ("D.S.HELPER", None, "MAIL", "MASKED") in found
+    assert any("The user may have done the others alone" in note for note in answer.notes)
