@@ -35,7 +35,8 @@ def add(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
-        from exporter.serve.server import is_loopback, serve
+        from exporter.serve.listening import is_loopback
+        from exporter.serve.server import serve
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _PACKAGES:
             raise

@@ -1,9 +1,7 @@
 """The server: it opens the graph's store, starts the processes that answer, and serves the pages until it is stopped.
 
-The server is for the user of this machine, and has no login. A page of another site that is open in the same browser
-must not be able to read it. So the host name of a request has to be one of this machine (another site could point its
-own name here), requests from pages of other sites are refused, and no answer allows other sites to read it. Names in
-rows may hold anything: templates escape them. If one should get through, the browser runs only what the policy allows.
+Whose requests it answers: :mod:`exporter.serve.listening`. No answer allows other sites to read it. Names in rows may
+hold anything: templates escape them. If one should get through, the browser runs only what the policy allows.
 """
 
 from __future__ import annotations
@@ -11,13 +9,10 @@ from __future__ import annotations
 import logging
 import re
 import resource
-import socket
-from contextlib import ExitStack, suppress
-from ipaddress import ip_address
-from pathlib import Path
+from contextlib import ExitStack
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from flask import Flask, Response, g, render_template, request
 from markupsafe import Markup
@@ -26,17 +21,19 @@ from werkzeug.exceptions import NotFound
 
 from exporter.ask import stores
 from exporter.ask.pool import Pool
-from exporter.errors import ExporterError, UsageError
+from exporter.errors import ExporterError
 from exporter.serve import forms as tables
 from exporter.serve.forms import forms, own_query
 from exporter.serve.lineage.page import PATH, lineage_page
+from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.serve.objects import objects
 from exporter.serve.pages import pages, queries, warm
 from exporter.serve.protocol import LARGEST, answered_with, endpoint
-from exporter.serve.site import Site
+from exporter.serve.site import OWN_QUESTIONS, Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from exporter.serve.site import SiteObject
 
@@ -59,27 +56,14 @@ _HEADERS: Final[Mapping[str, str]] = {
 }
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine can reach a server at ``host``."""
-    with suppress(ValueError):
-        return ip_address(host.strip("[]")).is_loopback
-    return host.lower() == "localhost"
-
-
 def protect(app: Flask, host: str) -> None:
     """Checks all requests, and sets the headers of all answers, of a server that listens at ``host``."""
-    names = {"localhost", host.lower()}
-    if not is_loopback(host):
-        names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+    names = names_of(host)
 
     @app.before_request
     def asked_by_us() -> Response | None:
-        if not _is_address(_hostname(request.host)) and _hostname(request.host) not in names:
-            why = f"This server is not called {request.host!r}. Use its address or localhost."
-            return Response(f"{why}\n", 421, mimetype="text/plain")
-        if _is_from_elsewhere():
-            return Response("Requests from pages of other sites are refused.\n", 403, mimetype="text/plain")
-        return None
+        refused = refusal(names, request.method, request.headers.get)
+        return None if refused is None else Response(f"{refused[1]}\n", refused[0], mimetype="text/plain")
 
     @app.after_request
     def guarded(answer: Response) -> Response:
@@ -90,35 +74,7 @@ def protect(app: Flask, host: str) -> None:
         return answer
 
 
-def _is_address(host: str) -> bool:
-    """Whether it is an IP address: unlike a name, nobody can make it point to another machine."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _hostname(host: str) -> str:
-    """The name or address in a Host header or an origin, without port, in lower case."""
-    with suppress(ValueError):
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    return ""
-
-
-def _is_from_elsewhere() -> bool:
-    """Whether a page of another site sent the request, by the browser's headers. Following a link from there is
-    allowed.
-    """
-    if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
-        return not (request.method == "GET" and request.headers.get("Sec-Fetch-Mode") == "navigate")
-    origin = request.headers.get("Origin")
-    return origin is not None and origin.partition("://")[2] != request.host
-
-
 _after_marks: Final = re.compile(r"[^._/]*[._/]?").findall
-OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
-"""The questions that only pages ask, in addition to the shipped ones."""
 
 
 def make(site: Site, host: str) -> Flask:
@@ -202,10 +158,10 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
             stack.callback(pool.close)
         site = Site(graph, pages, sparql, beside, health)
         stack.callback(site.close)
-        listening = stack.enter_context(_listening(host, port))
+        listens = stack.enter_context(listening(host, port))
         server = create_server(
             make(site, host),
-            sockets=[listening],
+            sockets=[listens],
             threads=_THREADS,
             ident=None,
             max_request_body_size=_READ,
@@ -215,18 +171,6 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
             asyncore_use_poll=True,  # select() takes no more than 1,024 connections
         )
         stack.callback(server.close)
-        tell(f"http://{_shown(host)}:{listening.getsockname()[1]}/")
+        tell(f"{address(host, listens)}/")
         Thread(target=warm, args=(site,), daemon=True).start()
         server.run()  # until KeyboardInterrupt, which it takes as the request to stop
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise UsageError(f"{host}:{port}: {error.strerror or error}; give another --host or --port.") from error
-
-
-def _shown(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

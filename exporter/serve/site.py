@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +24,6 @@ from exporter.publish import manifest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from concurrent.futures import Future
-    from pathlib import Path
 
     from exporter.ask.pool import Pool
 
@@ -36,6 +36,8 @@ _NONE: Final[Mapping[str, str]] = {}
 _ONE_SPACE: Final = frozenset({"Table", "View"})
 """Kinds that share their names."""
 LATER: Final = "The answer is not ready yet. Load the page again in a moment."
+OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
+"""The questions that only pages ask, in addition to the shipped ones."""
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
 
