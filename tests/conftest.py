@@ -21,7 +21,7 @@ settings.register_profile("ci", settings.get_profile("local"), derandomize=True,
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-SHARED = ("tests/fetch/", "tests/serve/", "tests/stores/")
+SHARED = ("tests/fetch/", "tests/mcp/", "tests/serve/", "tests/stores/")
 """Folders whose tests share a server or an export, which one process makes once."""
 LONGEST = (
     "spark",
@@ -32,6 +32,7 @@ LONGEST = (
     "tests/serve/",
     "tests/stores/",
     "tests/fetch/",
+    "tests/mcp/",
     "tests/system/test_faults.py",
     "tests/engines/test_updates.py",
     "tests/graph/test_surroundings.py",

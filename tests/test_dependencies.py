@@ -42,13 +42,13 @@ def test_every_package_is_in_the_table() -> None:
 
 def test_ranges_and_who_asks() -> None:
     program, extras = names(PROJECT["dependencies"]), PROJECT["optional-dependencies"]
-    pages, tests = names(extras["serve"]), names(extras["test"])
-    requesters = (("the program", program), ("the pages", pages), ("the tests", tests))
+    pages, assistants, tests = (names(extras[name]) for name in ("serve", "mcp", "test"))
+    requesters = (("the program", program), ("the pages", pages), ("assistants", assistants), ("the tests", tests))
     for name, who in asked_for_by().items():
         said = {part.strip().strip("`") for part in ROWS[name][2].split(",")}
         expected = who - {OURS} | {word for word, of in requesters if name in of}
         assert (name, said) == (name, expected)
-        assert (name, ROWS[name][1].strip("`")) == (name, (program | pages).get(name, ""))
+        assert (name, ROWS[name][1].strip("`")) == (name, (program | pages | assistants).get(name, ""))
 
 
 def test_every_package_says_what_it_is_for() -> None:

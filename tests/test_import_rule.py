@@ -1,5 +1,5 @@
 """Imports point one way: system <- input <- model <- privacy <- graph <- openlineage <- pipeline <- {publish, ask,
-engines} <- openlineage.push <- serve <- cli.
+engines} <- openlineage.push <- serve <- mcp <- cli.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ LAYERS: Final = (
     {"publish", "ask", "engines"},
     {"fetch", "openlineage.push"},
     {"serve"},
+    {"mcp"},
     {"api", "cli"},
     {"__main__"},
 )
@@ -51,6 +52,8 @@ WITHOUT: Final = {
     "flask": {"serve"},
     "dash": {"serve"},
     "waitress": {"serve"},
+    "mcp": {"mcp"},
+    "uvicorn": {"mcp"},
     "snowflake": {"fetch"},
 }
 """Libraries that are slow to import, and the parts that may do so."""

@@ -37,7 +37,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "source"
     copy.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "exporter", "ontology", "shapes", "examples"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "exporter", "ontology", "shapes", "examples", "docs"):
         subprocess.run(["cp", "-R", str(ROOT / name), str(copy)], check=True)
     command = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(copy)]
     subprocess.run(command, check=True)
@@ -82,6 +82,7 @@ def test_the_wheel_has_the_files_beside_the_code(wheel: Path) -> None:
         files = {f"exporter/data/{name}/{path.name}" for path in folder.glob(pattern)}
         assert files
         assert files <= packed
+    assert {f"exporter/data/docs/{name}.md" for name in ("graph", "questions", "not-recorded")} <= packed
     code = {path for path in (ROOT / "exporter").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert {str(path.relative_to(ROOT)) for path in code} <= packed
 

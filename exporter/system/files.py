@@ -4,7 +4,8 @@
 - A small file that a person names: settings, a key, a list of users, a question. Reading never waits without end: a
   pipe, as of ``<(…)`` in a shell, is read until its writer closes it, if that takes no longer than :data:`PATIENCE`.
   Devices are refused, except ``/dev/null``, which is an empty file.
-- The folders of shapes, ontology and questions: beside the code in a checkout, inside the package in a wheel.
+- The folders of shapes, ontology, questions and documents: beside the code in a checkout, inside the package in a
+  wheel.
 """
 
 from __future__ import annotations
@@ -137,6 +138,11 @@ def ontology_dir() -> Path:
 def queries_dir() -> Path:
     """The folder of the shipped questions, ``*.rq``."""
     return _folder("queries", in_checkout="examples/queries")
+
+
+def docs_dir() -> Path:
+    """The folder of the documents that say what the graph means; a wheel has these alone."""
+    return _folder("docs", in_checkout="docs")
 
 
 def _folder(name: str, *, in_checkout: str) -> Path:

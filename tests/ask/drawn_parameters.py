@@ -135,7 +135,12 @@ def values_of(read: History) -> dict[str, list[str]]:
         "helpers": ["shown"],  # what is bridged, tests/openlineage/test_helpers.py reads
         "user_name": [query.user for query in read.queries.values()],
         "agent_name": [
-            *(agent["agentName"] for row in read.rows for agent in row.get("agents_info") or [] if agent["agentName"]),
+            *(
+                agent["agentName"]
+                for row in read.rows
+                for agent in row.get("agents_info") or []
+                if agent.get("agentName")
+            ),
             "NO.SUCH.AGENT",
         ],
         "query_id": [*read.queries, *(query.parent for query in read.queries.values() if query.parent)],

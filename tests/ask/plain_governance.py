@@ -106,7 +106,11 @@ def agent_reads(history: History, given: Given) -> set[Row]:
 def _agent(agent: dict[str, Any]) -> tuple[str | None, ...]:
     """An agent is known by its id, and by its name where it has none."""
     ident = agent.get("agentId")
-    return agent.get("agentType"), None if ident is None else str(ident), agent["agentName"] if ident is None else None
+    return (
+        agent.get("agentType"),
+        None if ident is None else str(ident),
+        agent.get("agentName") if ident is None else None,
+    )
 
 
 def _word(history: History, time: datetime, periods: list[Masked], points: set[datetime]) -> str:

@@ -222,6 +222,11 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("serve", "DIR"): Elsewhere("tests/serve/test_command.py"),
     ("serve", "--host"): Elsewhere("tests/serve/test_command.py"),
     ("serve", "--port"): Elsewhere("tests/serve/test_command.py"),
+    # --- mcp
+    ("mcp", "DIR"): Elsewhere("tests/mcp/test_server.py"),
+    ("mcp", "--http"): Elsewhere("tests/mcp/test_server.py"),
+    ("mcp", "--host"): Elsewhere("tests/mcp/test_server.py"),
+    ("mcp", "--port"): Elsewhere("tests/mcp/test_server.py"),
     # --- help
     ("help", "COMMAND"): Try("help push", lambda one: "usage: exporter push" in one.out),
 }

@@ -1,0 +1,250 @@
+"""The tools beside the questions: what the graph covers, a search, an object, a query, and a query in SPARQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import orjson
+from pyoxigraph import Literal, NamedNode, RdfFormat, parse
+
+from exporter.ask.answers import Answer
+from exporter.errors import UsageError
+from exporter.graph.terms import PREFIXES
+from exporter.mcp.answers import COUNTED, MOST_OFFSET, MOST_ROWS, OF_PARTS, OF_ROWS, cell, page
+from exporter.mcp.arguments import paging, text
+from exporter.mcp.model import model
+from exporter.mcp.questions import CUT
+from exporter.mcp.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from exporter.ask.answers import Row
+    from exporter.mcp.answers import Json
+    from exporter.mcp.arguments import Arguments
+    from exporter.mcp.graph import OpenGraph
+    from exporter.serve.site import SiteObject
+
+_FEW: Final = 10
+"""Rows of each part of an answer, if no limit is given."""
+_OF_OBJECT: Final[Mapping[str, str]] = {
+    "names": "page-names",
+    "columns": "page-columns",
+    "readers": "page-readers",
+    "writers": "page-writes",
+    "tags_and_policies": "page-settings",
+    "set_on": "page-carriers",
+    "behind": "page-behind",
+    "views": "page-views",
+    "changes": "page-changes",
+}
+"""Part of the answer on an object -> the question of the pages that has it."""
+_OF_QUERY: Final[Mapping[str, str]] = {
+    "facts": "page-query",
+    "read": "page-query-reads",
+    "wrote": "page-query-writes",
+    "filled": "page-query-derivations",
+    "changes": "page-query-changes",
+    "policies": "page-query-policies",
+    "joins": "page-query-joins",
+    "statements": "page-query-children",
+}
+_LARGEST: Final = 16 << 20
+"""The most bytes of the answer to a query in SPARQL, before its rows are cut."""
+_SOLUTIONS: Final = "application/sparql-results+json"
+_TRIPLES: Final = "application/n-triples"
+_NOTHING: Final = (
+    "The query has no solution. Names are compared letter by letter: the tool model has the rules. Or no row says what "
+    "is asked."
+)
+OBJECT: Final[Mapping[str, Json]] = {
+    "object_name": text(
+        "A name that it has or had, such as DB.SCHEMA.TABLE; the URL of a location outside of Snowflake. Letter case "
+        "counts only in double quotes."
+    ),
+    "iri": text("Its IRI, as search and object give it, in place of its name."),
+}
+"""The arguments that name an object."""
+
+
+def the_object(graph: OpenGraph, arguments: Arguments) -> tuple[SiteObject, Answer]:
+    """The object that the arguments name, and the others that had the name. Raises UsageError if there is none."""
+    iri, name = arguments.text("iri"), arguments.text("object_name")
+    if iri is not None:
+        thing = graph.site.thing(graph.site.iri(iri))
+        others = Answer((), []) if thing is None else graph.site.namesakes(thing)
+    else:
+        thing, others = graph.site.named(arguments.needed("object_name") if name is None else name)
+    if thing is None:
+        near = next((note for note in others.notes if note.startswith("There is no")), None)
+        raise UsageError(f"{near or f'There is no object {iri or name} in the graph.'} The tool search finds more.")
+    return thing, others
+
+
+def shown(thing: SiteObject) -> Json:
+    """An object as data."""
+    told = {"iri": thing.iri, "kind": thing.kind, "object_name": thing.name, "object_id": thing.id}
+    return {name: cell(value) for name, value in told.items()}
+
+
+def _about(graph: OpenGraph, arguments: Arguments) -> Json:
+    found = graph.site.ask("page-period")
+    return graph.table(found, 1, 0, graph.notes(), arguments, is_all=True)
+
+
+def _search(graph: OpenGraph, arguments: Arguments) -> Json:
+    limit, offset = arguments.paging()
+    wanted = arguments.needed("text")
+    found = graph.site.ask("page-search", {"text": wanted, "id": wanted}, max(COUNTED, offset + limit))
+    notes = [] if found.rows else ["No name or id on record contains this text."]
+    return graph.table(found, limit, offset, [*notes, *graph.notes()], arguments, is_all=not _is_cut(found))
+
+
+def _object(graph: OpenGraph, arguments: Arguments) -> Json:
+    thing, others = the_object(graph, arguments)
+    parts = {name: (question, {"object": thing.iri}) for name, question in _OF_OBJECT.items()}
+    found = _parts(graph, arguments, parts)
+    if others.rows:
+        found["parts"].append(
+            {"part": "others_of_that_name", **page(others.columns, others.rows, _FEW, 0, is_all=True)}
+        )
+    return {"object": shown(thing), **found}
+
+
+def _query(graph: OpenGraph, arguments: Arguments) -> Json:
+    ident = arguments.needed("query_id")
+    if not graph.site.rows("page-query", {"query_id": ident}):
+        raise UsageError(f"There is no query {ident} in the graph. The tool user-history lists queries of a user.")
+    found = _parts(graph, arguments, {name: (question, {"query_id": ident}) for name, question in _OF_QUERY.items()})
+    for part in found["parts"]:
+        if part["part"] == "facts":
+            part["rows"] = [[_short(name), value] for name, value in part["rows"]]
+    return found
+
+
+def _short(name: str) -> str:
+    """The name of a property, as the model has it."""
+    for prefix, whole in PREFIXES.items():
+        if name.startswith(whole):
+            return f"{prefix}:{name.removeprefix(whole)}"
+    return name
+
+
+def _parts(graph: OpenGraph, arguments: Arguments, parts: Mapping[str, tuple[str, Mapping[str, str]]]) -> Json:
+    """The answers to several questions: the first rows of each, or more of one."""
+    one = arguments.text("part")
+    if one is not None and one not in parts:
+        raise UsageError(f"part: there is no part {one}, but: {', '.join(parts)}.")
+    limit, offset = arguments.paging(_FEW)
+    if offset and one is None:
+        raise UsageError("offset: name the part that it is of, too.")
+    told: list[Json] = []
+    notes: list[str] = []
+    for name in parts if one is None else [one]:
+        found = graph.site.ask(*parts[name], max(COUNTED, offset + limit))
+        notes += [note for note in found.notes if CUT not in note]
+        table = page(found.columns, found.rows, limit, offset, is_all=not _is_cut(found))
+        if one is None and table["more"]:
+            table["more"] += f" Name the part, too: part={name}."
+        if found.rows or one is not None:
+            told.append({"part": name, **table})
+    return {"parts": told, **graph.around([*notes, *graph.notes()], arguments)}
+
+
+def _is_cut(found: Answer) -> bool:
+    return any(CUT in note for note in found.notes)
+
+
+def _sparql(graph: OpenGraph, arguments: Arguments) -> Json:
+    limit, offset = arguments.paging()
+    query = arguments.needed("query")
+    result = graph.site.sparql.result(query, _SOLUTIONS, _TRIPLES, _LARGEST, graph.site.base or None)
+    found = _triples(result.body) if result.media_type == _TRIPLES else _solutions(result.body)
+    notes = [] if found.rows else [_NOTHING]
+    return graph.table(found, limit, offset, [*notes, *graph.notes()], arguments, is_all=True)
+
+
+def _solutions(body: bytes) -> Answer:
+    told = orjson.loads(body)
+    if "boolean" in told:
+        return Answer(("answer",), [("true" if told["boolean"] else "false",)])
+    columns = tuple(told["head"]["vars"])
+    return Answer(columns, [tuple(_value(row.get(name)) for name in columns) for row in told["results"]["bindings"]])
+
+
+def _value(term: Json | None) -> str | None:
+    if term is None:
+        return None
+    value = term["value"]
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _triples(body: bytes) -> Answer:
+    rows: list[Row] = [
+        tuple(one.value if isinstance(one, NamedNode | Literal) else str(one) for one in quad.triple)
+        for quad in parse(body, RdfFormat.N_TRIPLES)
+    ]
+    return Answer(("subject", "predicate", "object"), rows)
+
+
+def _model(_: OpenGraph, __: Arguments) -> Json:
+    return {"text": model()}
+
+
+_PART: Final = "One part alone, with the limit and offset that are given."
+LOOKUPS: Final = (
+    Tool(
+        "about",
+        "About the record",
+        "What does the graph cover? Columns: first and last (when the first and the last query on record started), the "
+        "numbers of queries, users and objects. The notes say what the export left out. Nothing before the first or "
+        "after the last query is known.",
+        {}, (), OF_ROWS, _about,
+    ),
+    Tool(
+        "search",
+        "Search",
+        "Which names of objects, columns and users contain a text, and what has the text as its id? Begin here if you "
+        "do not know the exact name.",
+        {"text": text("A part of a name, in any letter case, or a whole id."), **paging()},
+        ("text",), OF_ROWS, _search,
+    ),
+    Tool(
+        "object",
+        "An object",
+        "What is known of a table, view, stage, tag, policy or any other object: names and when it had them, columns, "
+        "readers, writers, tags and policies on it, what is behind it, views over it, statements that changed it, and "
+        "others that had its name. Parts without rows are left out.",
+        {**OBJECT, "part": {**text(_PART), "enum": list(_OF_OBJECT)}, **paging(_FEW)},
+        (), OF_PARTS, _object,
+    ),
+    Tool(
+        "query",
+        "A query",
+        "What did one query of the account do? Its facts (user, time, role, text if it was exported), what it read and "
+        "wrote, which columns it filled from which, DDL, policies that were enforced, joins, and statements that are "
+        "part of it.",
+        {
+            "query_id": text("Snowflake's id of the query."),
+            "part": {**text(_PART), "enum": list(_OF_QUERY)},
+            **paging(_FEW),
+        },
+        ("query_id",), OF_PARTS, _query,
+    ),
+    Tool(
+        "sparql",
+        "SPARQL",
+        "Answers a query in SPARQL 1.1 (SELECT, ASK, CONSTRUCT, DESCRIBE) of the graph, which it cannot change or "
+        "leave. Prefer the tool of a shipped question, which handles names, times and views. Call model first, which "
+        "has the classes, the rules and examples.",
+        {"query": text("The query, with its prefixes."), **paging()},
+        ("query",), OF_ROWS, _sparql,
+    ),
+    Tool(
+        "model",
+        "The model of the graph",
+        "The classes and properties of the graph, rules and examples: what is needed to write SPARQL.",
+        {}, (), {"type": "object", "properties": {"text": {"type": "string"}}}, _model,
+    ),
+)  # fmt: skip
+assert MOST_ROWS < COUNTED < MOST_OFFSET, "the rows of an answer are counted beyond its limit"

@@ -1,0 +1,88 @@
+"""The model of the graph as text, and the files that say what it means: what is needed to write right SPARQL."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.ask.questions import questions
+from exporter.errors import UsageError
+from exporter.graph.vocabulary import NODE_CLASSES
+from exporter.mcp.answers import SCHEME
+from exporter.system.files import docs_dir, ontology_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from exporter.graph.terms import NodeClass, Property
+
+QUESTION: Final = f"{SCHEME}questions/"
+"""Before the name of a question: the URI of its SPARQL."""
+
+
+class File(NamedTuple):
+    """A resource. ``path``: None for the model, which is made."""
+
+    name: str
+    title: str
+    description: str
+    media_type: str
+    path: Path | None
+
+
+_MARKDOWN: Final = "text/markdown"
+FILES: Final[Mapping[str, File]] = {
+    f"{SCHEME}{file.name}": file
+    for file in (
+        File("model", "The model of the graph", "Classes, properties, rules and examples, in short.", _MARKDOWN, None),
+        File(
+            "ontology", "The ontology", "All terms with their meaning, in Turtle.", "text/turtle",
+            ontology_dir() / "access-history.ttl",
+        ),
+        File(
+            "graph", "The graph, in full", "How the graph is made from rows, and how questions use it.", _MARKDOWN,
+            docs_dir() / "graph.md",
+        ),
+        File(
+            "questions", "The questions", "Each shipped question with an answer of an example.", _MARKDOWN,
+            docs_dir() / "questions.md",
+        ),
+        File(
+            "not-recorded", "What is not recorded", "What no row says, so that answers lack it.", _MARKDOWN,
+            docs_dir() / "not-recorded.md",
+        ),
+    )
+}  # fmt: skip
+"""By URI."""
+
+
+@cache
+def model() -> str:
+    """The guide, and all classes with their properties."""
+    guide = (Path(__file__).parent / "guide.md").read_text(encoding="utf-8")
+    lines = (line for node in NODE_CLASSES for line in _of_class(node))
+    return f"{guide}\n## Classes\n\nA property with * can have several values; ? that it can be missing.\n" + "".join(
+        lines
+    )
+
+
+def _of_class(node: NodeClass) -> Iterator[str]:
+    also = f" ({', '.join(node.also)})" if node.also else ""
+    yield f"\n- {node.name}{also}: {', '.join(map(_shown, node.properties))}"
+
+
+def _shown(one: Property) -> str:
+    sign = ("*" if one.many else "") or ("" if one.required else "?")
+    return f"{one.term}{sign} {one.range}"
+
+
+def read(uri: str) -> tuple[str, str]:
+    """The media type and the text of a resource. Raises UsageError where there is none."""
+    if uri.startswith(QUESTION):
+        known = {question.name: question for question in questions()}
+        if question := known.get(uri.removeprefix(QUESTION)):
+            return "application/sparql-query", question.query
+    if file := FILES.get(uri):
+        return file.media_type, model() if file.path is None else file.path.read_text(encoding="utf-8")
+    raise UsageError(f"There is no resource {uri}, but: {', '.join(FILES)}, and {QUESTION}NAME.")
