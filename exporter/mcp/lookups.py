@@ -15,9 +15,10 @@ from exporter.mcp.arguments import paging, text
 from exporter.mcp.model import model
 from exporter.mcp.questions import CUT
 from exporter.mcp.tool import Tool
+from exporter.serve.lineage.picture import VIEWS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from exporter.ask.answers import Row
     from exporter.mcp.answers import Json
@@ -39,6 +40,15 @@ _OF_OBJECT: Final[Mapping[str, str]] = {
     "changes": "page-changes",
 }
 """Part of the answer on an object -> the question of the pages that has it."""
+_ABSENT: Final[Mapping[str, str]] = {
+    "columns": "names a column of it",
+    "readers": "shows a read of it",
+    "writers": "shows a write to it",
+    "tags_and_policies": "sets a tag or a policy on it; what was set before is not known",
+    "changes": "shows a statement that made or changed it",
+}
+"""Part -> what no row does if it is empty: an assistant could take its absence for an answer."""
+_BEHIND: Final = "shows what is behind it: its data may come from anywhere"
 _OF_QUERY: Final[Mapping[str, str]] = {
     "facts": "page-query",
     "read": "page-query-reads",
@@ -103,7 +113,8 @@ def _search(graph: OpenGraph, arguments: Arguments) -> Json:
 def _object(graph: OpenGraph, arguments: Arguments) -> Json:
     thing, others = the_object(graph, arguments)
     parts = {name: (question, {"object": thing.iri}) for name, question in _OF_OBJECT.items()}
-    found = _parts(graph, arguments, parts)
+    absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEWS else {})}
+    found = _parts(graph, arguments, parts, absent, graph.site.short_queries(thing))
     if others.rows:
         found["parts"].append(
             {"part": "others_of_that_name", **page(others.columns, others.rows, _FEW, 0, is_all=True)}
@@ -115,7 +126,8 @@ def _query(graph: OpenGraph, arguments: Arguments) -> Json:
     ident = arguments.needed("query_id")
     if not graph.site.rows("page-query", {"query_id": ident}):
         raise UsageError(f"There is no query {ident} in the graph. The tool user-history lists queries of a user.")
-    found = _parts(graph, arguments, {name: (question, {"query_id": ident}) for name, question in _OF_QUERY.items()})
+    parts = {name: (question, {"query_id": ident}) for name, question in _OF_QUERY.items()}
+    found = _parts(graph, arguments, parts, {"read": "says what it read", "wrote": "says that it wrote anything"})
     for part in found["parts"]:
         if part["part"] == "facts":
             part["rows"] = [[_short(name), value] for name, value in part["rows"]]
@@ -130,8 +142,16 @@ def _short(name: str) -> str:
     return name
 
 
-def _parts(graph: OpenGraph, arguments: Arguments, parts: Mapping[str, tuple[str, Mapping[str, str]]]) -> Json:
-    """The answers to several questions: the first rows of each, or more of one."""
+def _parts(
+    graph: OpenGraph,
+    arguments: Arguments,
+    parts: Mapping[str, tuple[str, Mapping[str, str]]],
+    absent: Mapping[str, str],
+    about: Sequence[str] = (),
+) -> Json:
+    """The answers to several questions: the first rows of each, or more of one. ``absent``: what no row does if a part
+    is empty; ``about``: notes on the whole.
+    """
     one = arguments.text("part")
     if one is not None and one not in parts:
         raise UsageError(f"part: there is no part {one}, but: {', '.join(parts)}.")
@@ -139,13 +159,15 @@ def _parts(graph: OpenGraph, arguments: Arguments, parts: Mapping[str, tuple[str
     if offset and one is None:
         raise UsageError("offset: name the part that it is of, too.")
     told: list[Json] = []
-    notes: list[str] = []
+    notes = [*about]
     for name in parts if one is None else [one]:
         found = graph.site.ask(*parts[name], max(COUNTED, offset + limit))
         notes += [note for note in found.notes if CUT not in note]
         table = page(found.columns, found.rows, limit, offset, is_all=not _is_cut(found))
         if one is None and table["more"]:
             table["more"] += f" Name the part, too: part={name}."
+        if not found.rows and name in absent:
+            notes.append(graph.site.no_row(absent[name]))
         if found.rows or one is not None:
             told.append({"part": name, **table})
     return {"parts": told, **graph.around([*notes, *graph.notes()], arguments)}
@@ -214,7 +236,7 @@ LOOKUPS: Final = (
         "An object",
         "What is known of a table, view, stage, tag, policy or any other object: names and when it had them, columns, "
         "readers, writers, tags and policies on it, what is behind it, views over it, statements that changed it, and "
-        "others that had its name. Parts without rows are left out.",
+        "others that had its name. Parts without rows are left out; notes say what no row shows.",
         {**OBJECT, "part": {**text(_PART), "enum": list(_OF_OBJECT)}, **paging(_FEW)},
         (), OF_PARTS, _object,
     ),

@@ -24,14 +24,6 @@ if TYPE_CHECKING:
 _FEW: Final = 20
 _WAIT: Final = 1.5
 """Seconds that a page waits for answers that may take long."""
-MISSING: Final = (
-    "This is a hybrid table. Rows of ACCESS_HISTORY do not have short queries on it: unless those of "
-    "AGGREGATE_ACCESS_HISTORY were exported too, its readers and writers can be incomplete."
-)
-COUNTED: Final = (
-    "This is a hybrid table. Its short queries are added up by user and interval (AGGREGATE_ACCESS_HISTORY): they "
-    "count among its readers and writers with the number of calls, and have no query id."
-)
 SETS: Final = "sets one; what was set before the record is not known"
 BEHIND: Final = "shows what is behind it; its data may come from anywhere"
 _SETS: Final = ("TAG", "POLICY")
@@ -71,7 +63,7 @@ def objects(site: Site) -> Blueprint:
         thing, others = _asked_for(site)
         if thing is None:
             return _unknown(site), 404
-        notes, sections = _noted_once(_of_object(site, thing), _notes(site, thing))
+        notes, sections = _noted_once(_of_object(site, thing), site.short_queries(thing))
         return render_template("object.html", thing=thing, others=others, notes=notes, sections=sections)
 
     @routes.get("/column")
@@ -88,7 +80,7 @@ def objects(site: Site) -> Blueprint:
         )
         if known is None:
             return render_template("no_column.html", thing=thing, name=name, columns=columns), 404
-        notes, sections = _noted_once(_of_column(site, thing, known), _notes(site, thing))
+        notes, sections = _noted_once(_of_column(site, thing, known), site.short_queries(thing))
         return render_template("column.html", thing=thing, column=known, others=others, notes=notes, sections=sections)
 
     return routes
@@ -107,12 +99,6 @@ def _asked_for(site: Site) -> tuple[SiteObject | None, Table | None]:
         abort(404)
     thing, others = site.named(name)
     return thing, table(site, others) if others.rows else None
-
-
-def _notes(site: Site, thing: SiteObject) -> list[str]:
-    """What the reader of the page of a hybrid table has to know of its short queries."""
-    rows = site.rows("page-short-queries", {"object": thing.iri})
-    return [(COUNTED if row["recorded"] == "true" else MISSING) for row in rows]
 
 
 def _unknown(site: Site) -> str:

@@ -36,6 +36,14 @@ _NONE: Final[Mapping[str, str]] = {}
 _ONE_SPACE: Final = frozenset({"Table", "View"})
 """Kinds that share their names."""
 LATER: Final = "The answer is not ready yet. Load the page again in a moment."
+MISSING: Final = (
+    "This is a hybrid table. Rows of ACCESS_HISTORY do not have short queries on it: unless those of "
+    "AGGREGATE_ACCESS_HISTORY were exported too, its readers and writers can be incomplete."
+)
+COUNTED: Final = (
+    "This is a hybrid table. Its short queries are added up by user and interval (AGGREGATE_ACCESS_HISTORY): they "
+    "count among its readers and writers with the number of calls, and have no query id."
+)
 OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
 """The questions that only pages ask, in addition to the shipped ones."""
 MOST_ROWS: Final = 500
@@ -164,6 +172,11 @@ class Site:
             return None, answer
         others = [row for row in answer.rows if row[0] != iris[0]]
         return self.thing(iris[0]), Answer(answer.columns, others)
+
+    def short_queries(self, thing: SiteObject) -> list[str]:
+        """What the reader of a hybrid table has to know of its short queries."""
+        rows = self.rows("page-short-queries", {"object": thing.iri})
+        return [(COUNTED if row["recorded"] == "true" else MISSING) for row in rows]
 
     def namesakes(self, thing: SiteObject) -> Answer:
         """The other objects that had one of the names of an object: those of its kind, tables and views together."""

@@ -229,6 +229,12 @@ def test_an_object_has_its_parts(month: Asked) -> None:
     assert by_iri["parts"] == answer["parts"]
 
 
+def test_what_no_row_shows_of_an_object_is_said(month: Asked) -> None:
+    notes = month.notes("object", object_name="RAW.CRM.STORE_VISITS_2019")
+    assert "No row from 2026-09-01 to 2026-09-30 shows a read of it." in notes
+    assert not any("shows a read of it" in note for note in month.notes("object", object_name="RAW.CRM.CUSTOMERS"))
+
+
 def test_one_part_of_an_object_with_all_its_rows(month: Asked) -> None:
     several = month.answer("object", object_name="RAW.CRM.CUSTOMERS", limit=1)
     readers = next(part for part in several["parts"] if part["part"] == "readers")

@@ -13,6 +13,7 @@ import pytest
 from exporter import cli
 from exporter.ask.questions import questions
 from exporter.serve import forms, objects, server
+from exporter.serve.site import COUNTED, MISSING
 from tests.ask.test_missing import LOADED, daily
 from tests.exports import export, ndjson
 from tests.golden import EXAMPLES
@@ -326,7 +327,7 @@ def test_the_page_of_a_hybrid_table_says_whether_short_queries_count(tmp_path: P
         hybrid = server.make(site, "127.0.0.1").test_client()
         for path in ("/object?id=table/71", "/column?id=table/71&column=ID"):
             text = got(hybrid, path).text
-            assert (objects.COUNTED in text, objects.MISSING in text) == (is_given, not is_given)
+            assert (COUNTED in text, MISSING in text) == (is_given, not is_given)
         page = got(hybrid, "/object?id=table/71")
         readers = {row[0]: row[1] for row in page.rows if len(row) == 4 and row[0] in ("SHOP_APP", "ANALYST")}
         assert readers["ANALYST"] == "1"
