@@ -15,7 +15,7 @@ from exporter.system.terminal import message
 if TYPE_CHECKING:
     import argparse
 
-_PACKAGES: Final = ("mcp", "mcp_types", "anyio", "starlette", "uvicorn")
+_PACKAGES: Final = ("mcp", "anyio", "starlette", "uvicorn")
 
 
 def add(commands: Any) -> None:

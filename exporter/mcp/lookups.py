@@ -10,7 +10,7 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 from exporter.ask.answers import Answer
 from exporter.errors import UsageError
 from exporter.graph.terms import PREFIXES
-from exporter.mcp.answers import COUNTED, MOST_OFFSET, MOST_ROWS, OF_PARTS, OF_ROWS, cell, page
+from exporter.mcp.answers import COUNTED, OF_PARTS, OF_ROWS, cell, page
 from exporter.mcp.arguments import paging, text
 from exporter.mcp.model import model
 from exporter.mcp.questions import CUT
@@ -269,4 +269,3 @@ LOOKUPS: Final = (
         {}, (), {"type": "object", "properties": {"text": {"type": "string"}}}, _model,
     ),
 )  # fmt: skip
-assert MOST_ROWS < COUNTED < MOST_OFFSET, "the rows of an answer are counted beyond its limit"

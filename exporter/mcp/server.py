@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.to_thread
-import mcp_types as types
 import orjson
 import uvicorn
+from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings

@@ -104,6 +104,13 @@ def test_a_column_of_a_view_has_the_mask_of_the_column_that_it_shows(tmp_path: P
     }
 
 
+def test_a_mask_on_the_view_itself_hides_nothing_of_its_other_columns(tmp_path: Path) -> None:
+    own = [{**VIEW, "columns": [{"columnName": "M", "policies": [POLICY]}]}]
+    row = read(1, [of(VIEW, "M", "N")], [of(TABLE, "MAIL", "NAME")], agents_info=[CORTEX], policies_referenced=own)
+    found = {row[5:] for row in asked(exported(tmp_path, [row])).rows}
+    assert {("D.S.V", "M", "MASKED"), ("D.S.V", "N", "CLEAR")} <= found
+
+
 @pytest.mark.parametrize(
     ("given", "queries"),
     [
