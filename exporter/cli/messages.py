@@ -1,8 +1,7 @@
-"""Texts for people: the summary at the end of an export, warnings, error messages, and the list of questions."""
+"""Texts for people: the summary at the end of an export, warnings, and error messages."""
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sys
@@ -13,9 +12,8 @@ from exporter.system import faults
 from exporter.system.terminal import message, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from exporter.ask.questions import Question
     from exporter.publish.report import Report
     from exporter.settings import Settings
 
@@ -204,28 +202,3 @@ def _found(started: Path) -> str:
     text = shutil.which(started.name)
     is_same = text is not None and Path(text).absolute() == started.absolute()
     return started.name if is_same else shlex.quote(str(started))
-
-
-def listed(questions: Sequence[Question], *, as_json: bool) -> str:
-    """The shipped questions with their parameters."""
-    if as_json:
-        return json.dumps(
-            [
-                {
-                    "name": question.name,
-                    "asks": question.asks,
-                    "parameters": [str(p) for p in question.parameters],
-                    "columns": question.columns,
-                }
-                for question in questions
-            ],
-            indent=1,
-        )
-    return "\n".join(
-        f"{question.name}\n    {question.asks}\n    {_parameters(question)}\n    -> {', '.join(question.columns)}"
-        for question in questions
-    )
-
-
-def _parameters(question: Question) -> str:
-    return "  ".join(str(parameter) for parameter in question.parameters) or "no parameters"

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from exporter.cli.commands import command, here
+from exporter.cli.commands import HERE, Argument, Command, as_json
 
 if TYPE_CHECKING:
-    import argparse
+    from pathlib import Path
 
 
-def add(commands: Any) -> None:
-    """Declares the command."""
-    parser = command(
-        commands, "quarantine", _run, "list the quarantined rows by reason, with an example of each",
-        "exporter quarantine lineage",
-    )  # fmt: skip
-    parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")
-    parser.add_argument("--json", action="store_true", help="print the reasons as JSON")
-
-
-def _run(arguments: argparse.Namespace) -> int:
+def _run(folder: Path, *, as_json: bool | None) -> int:
     from exporter.publish.earlier import reasons, reasons_as_text
 
-    found = reasons(arguments.folder)
-    print(json.dumps(found, indent=1) if arguments.json else reasons_as_text(found, str(arguments.folder)))
+    found = reasons(folder)
+    print(json.dumps(found, indent=1) if as_json else reasons_as_text(found, str(folder)))
     return 0
+
+
+COMMAND = Command(
+    "quarantine",
+    _run,
+    "list the quarantined rows by reason, with an example of each",
+    "exporter quarantine lineage",
+    {
+        "Options": [
+            Argument("folder", "DIR", "what export wrote", **HERE),
+            as_json("print the reasons as JSON"),
+        ]
+    },
+)

@@ -84,7 +84,7 @@ def _delivered(tried: Tried) -> int:
 
 TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("", "--version"): Try("--version", lambda one: one.out.startswith("exporter 0.")),
-    ("", "--help"): Try("--help", lambda one: "exit codes: 0 done; 1 the shapes refused" in one.out),
+    ("", "--help"): Try("--help", lambda one: "Exit codes: 0 done; 1 the shapes refused" in one.out),
     # --- export
     ("export", "INPUT"): Try(
         _EXPORT, lambda one: [one.report[name] for name in ("rows_in", "exported", "duplicates")] == [4, 2, 1]
@@ -197,6 +197,10 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("query", "NAME|FILE.rq"): Try("query own.rq --graph made", lambda one: "JSMITH" in one.out),
     ("query", "--graph"): Try(_QUERY, lambda one: "JSMITH" in one.out),
     ("query", "--param"): Try(_QUERY.replace("=1", "=77 --format json"), lambda one: one.json == []),
+    ("query", "DIR"): Try("query who-accessed made --object-id 1", lambda one: "JSMITH" in one.out),
+    ("query", "--json"): Try(
+        "query who-accessed made --object-name d.s.t --json", lambda one: one.json == [{"user_name": "JSMITH"}]
+    ),
     ("query", "--format"): Try(f"{_QUERY} --format csv", lambda one: one.out.splitlines() == ["user_name", "JSMITH"]),
     ("query", "--timeout"): Try(
         "query own.rq --graph made --timeout 0", lambda one: "not a number of seconds" in one.err, 2
@@ -223,12 +227,18 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("serve", "--host"): Elsewhere("tests/serve/test_command.py"),
     ("serve", "--port"): Elsewhere("tests/serve/test_command.py"),
     # --- help
-    ("help", "COMMAND"): Try("help push", lambda one: "usage: exporter push" in one.out),
+    ("help", "--json"): Try(
+        "help push --json", lambda one: "--runs" in {option["option"] for option in one.json[0]["options"]}
+    ),
+    ("completion", "SHELL"): Try("completion fish", lambda one: "complete --no-files --command exporter" in one.out),
+    ("help", "COMMAND"): Try("help push", lambda one: "Usage: exporter push" in one.out),
 }
 """(command, option or name of an argument) -> its try."""
 
 CHOICES: Final = {
     ("export", "--engine", "spark"): Elsewhere("tests/engines/test_engines.py"),
+    ("completion", "SHELL", "bash"): Elsewhere("tests/cli/test_completion.py"),
+    ("completion", "SHELL", "zsh"): Elsewhere("tests/cli/test_completion.py"),
     ("validate", "--by", "pyshacl"): Elsewhere("tests/graph/test_validate.py"),
     ("push", "--letter-case", "keep"): Elsewhere("tests/openlineage/test_push_datahub.py"),
     ("query", "--format", "table"): Elsewhere("tests/ask/test_questions.py"),

@@ -18,7 +18,7 @@ from exporter.openlineage.push.http import shortened
 from exporter.openlineage.push.index import Index, require_events
 from exporter.openlineage.push.ledger import SENDING, Ledger
 from exporter.openlineage.push.order import Pace
-from exporter.openlineage.push.profiles import Profile, leaves_out, profile
+from exporter.openlineage.push.profiles import LETTER_CASES, Profile, leaves_out, profile
 from exporter.openlineage.push.spelling import Spelling
 from exporter.system import faults
 from exporter.system.terminal import bare, message, visible
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from exporter.openlineage.push.http import Secrets
 
 RUNS: Final = ("all", "latest")
-LETTER_CASES: Final = ("lower", "keep")
 MOST_AT_ONCE: Final = 256
 LONGEST_PATIENCE: Final = 86_400
 
