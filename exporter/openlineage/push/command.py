@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -21,6 +22,7 @@ from exporter.openlineage.push.order import Pace
 from exporter.openlineage.push.profiles import LETTER_CASES, Profile, leaves_out, profile
 from exporter.openlineage.push.spelling import Spelling
 from exporter.system import faults
+from exporter.system.progress import MINUTE
 from exporter.system.terminal import bare, message, visible
 
 if TYPE_CHECKING:
@@ -83,11 +85,14 @@ _GAP: Final = 0.2
 
 
 class Progress:
-    """Shown on ``stream`` during the push, if it is a terminal. ``advises``: whether to recommend ``--runs latest``."""
+    """Shown on ``stream`` during the push: at any time if it is a terminal, else a line after each ``every`` seconds.
+    ``advises``: whether to recommend ``--runs latest``.
+    """
 
-    def __init__(self, stream: TextIO | None = None, *, advises: bool) -> None:
-        self._stream = stream or bare(sys.stderr)
+    def __init__(self, stream: TextIO | None = None, *, advises: bool, every: float = MINUTE) -> None:
+        self._stream = stream or bare(sys.stderr or io.StringIO())  # None where it was closed before the start
         self._advises, self._begun, self._shown = advises, time.monotonic(), 0.0
+        self._every, self._written = every, self._begun
 
     def show(self, counts: Counts, index: Index) -> None:
         """Shows the events so far, their rate and the time left; warns once, on any output, if it will take hours."""
@@ -100,10 +105,14 @@ class Progress:
         rate = gone / max(now - self._begun, 1e-9)
         if self._advises and now - self._begun > _FIRST_LOOK and gone:
             self._advise(rest, rate, index)
+        left = f", {duration(rest / rate)} left" if rate else ""
+        text = f"{gone:,} of {gone + rest:,} events, {rate:,.0f} a second{left}"
         if self._stream.isatty():
-            left = f", {duration(rest / rate)} left" if rate else ""
-            self._stream.write(f"\r\x1b[K{gone:,} of {gone + rest:,} events, {rate:,.0f} a second{left}")
+            self._stream.write(f"\r\x1b[K{text}")
             self._stream.flush()
+        elif now - self._written >= self._every:
+            self._written = now
+            say(text)
 
     def _advise(self, rest: int, rate: float, index: Index) -> None:
         self._advises = False
