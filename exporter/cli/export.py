@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 def _run(inputs: Sequence[str], *, config: Path | None, as_json: bool | None, **given: Any) -> int:
     from exporter.cli import configuration, messages
-    from exporter.engines.export import export
+    from exporter.engines.export import continued, export
     from exporter.system.progress import Progress
 
     several = {name: list(given[name]) or None for name in ("shapes", "forget_user")}
-    chosen = configuration.load({**given, **several, "inputs": tuple(inputs)}, config)
+    chosen = continued(configuration.load({**given, **several, "inputs": tuple(inputs)}, config))
     messages.warn(messages.advice(chosen))
-    report = export(chosen, Progress(), lambda line: messages.warn([line]))
+    report = export(chosen, Progress(), lambda line: messages.warn([line]), hints=given["engine"] is None)
     print(report.json() if as_json else messages.summary(report, chosen))
     return 1 if report.violations or (chosen.strict and (report.quarantined or report.not_understood)) else 0
 

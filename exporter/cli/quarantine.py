@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
-from exporter.cli.commands import HERE, Argument, Command, as_json
+import click
+
+from exporter.cli.commands import HERE, Argument, Command, as_json, flag
+from exporter.system.terminal import bare
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _run(folder: Path, *, as_json: bool | None) -> int:
-    from exporter.publish.earlier import reasons, reasons_as_text
+def _run(folder: Path, *, rows: bool | None, as_json: bool | None) -> int:
+    from exporter.publish.set_aside import reasons, reasons_as_text
 
+    if rows and as_json:
+        raise click.UsageError("--rows already writes JSON, one row a line; give --rows or --json")
+    if rows:
+        _write_rows(folder)
+        return 0
     found = reasons(folder)
     print(json.dumps(found, indent=1) if as_json else reasons_as_text(found, str(folder)))
     return 0
+
+
+def _write_rows(folder: Path) -> None:
+    """Rows are data, in UTF-8 wherever they go; control characters are replaced only where a terminal shows them."""
+    from exporter.cli.messages import warn
+    from exporter.publish.set_aside import RowsToMend
+
+    rows, is_shown = RowsToMend(folder), sys.stdout.isatty()
+    for line in rows:
+        if is_shown:
+            print(line)
+        else:
+            bare(sys.stdout).buffer.write(f"{line}\n".encode())
+    sys.stdout.flush()
+    warn(rows.notes())
 
 
 COMMAND = Command(
@@ -27,6 +51,7 @@ COMMAND = Command(
     {
         "Options": [
             Argument("folder", "DIR", "what export wrote", **HERE),
+            flag("--rows", "print the rows themselves, one a line, to be corrected and exported again"),
             as_json("print the reasons as JSON"),
         ]
     },

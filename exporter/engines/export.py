@@ -22,6 +22,7 @@ from exporter.errors import UsageError
 from exporter.input import find
 from exporter.input.files import records
 from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, Apart
+from exporter.input.formats import is_remote
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import RESULT, TALLY, is_text
@@ -32,9 +33,10 @@ from exporter.pipeline.rounds import NoProgress
 from exporter.pipeline.texts import checks
 from exporter.pipeline.texts import facts_of as to_facts
 from exporter.publish import report as guard
-from exporter.publish.earlier import Earlier, ExportInput, earlier
+from exporter.publish.earlier import Earlier, ExportInput, account_of, earlier
 from exporter.publish.publication import Publication
 from exporter.publish.report import check_account, summarise
+from exporter.settings import DEFAULT_ACCOUNT
 from exporter.system import private
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ LOCAL: Final = "local"
 _LITTLE: Final = 64 << 20
 """Approximate bytes of rows, and of one day in DIR, up to which an update is made in this process's memory."""
 _PACKED: Final = 10
+_A_SECOND: Final = 2 << 20
+"""Approximate bytes of rows that the local engine exports in a second; Spark needs longer to start."""
 
 
 def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: Progress, engine: str) -> Outcome:
@@ -130,15 +134,36 @@ def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Itera
             others.setdefault(message.to, []).append(message.body)
 
 
-def export(settings: Settings, progress: Progress, say: Callable[[str], None] = lambda _: None) -> Report:
+def export(
+    settings: Settings, progress: Progress, say: Callable[[str], None] = lambda _: None, *, hints: bool = False
+) -> Report:
     """Run the main job and return its report. An error leaves DIR unchanged; UsageError for wrong settings or input.
-    ``say``: receives warnings about files of an earlier export that cannot be removed.
+    ``say``: receives warnings, such as about files of an earlier export that cannot be removed. ``hints``: whether it
+    receives a hint if Spark is not needed.
     """
     with private.made():
-        return _exported(settings, progress, say)
+        return _exported(continued(settings), progress, say, hints=hints)
 
 
-def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]) -> Report:
+def continued(settings: Settings) -> Settings:
+    """The settings of an update, with the account of DIR if none is given; others are unchanged."""
+    if not settings.update or settings.replace or settings.account != DEFAULT_ACCOUNT:
+        return settings
+    account = account_of(place_of(settings.out, int(settings.mode, 8)))
+    return settings.of_account(account) if account else settings
+
+
+def _hint(settings: Settings, size: int | None) -> str | None:
+    """What to know before Spark is started for a few rows; None if there are more, or DIR needs Spark."""
+    if settings.engine == LOCAL or size is None or size > _A_SECOND or is_remote(settings.out) or settings.update:
+        return None
+    return (
+        f"the input is small ({max(size, 1 << 10) >> 10:,} kB): --engine local exports it in about a second, and does "
+        "not wait until Spark has started"
+    )
+
+
+def _exported(settings: Settings, progress: Progress, say: Callable[[str], None], *, hints: bool) -> Report:
     job = ExportJob.of(settings)
     if job.validate:
         checks(job.shapes)
@@ -150,6 +175,9 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
     input_of_views = _input_of_views(settings, apart)
     for view, inputs in input_of_views.views.items():
         find.check_files(inputs.sources, view)
+    hint = _hint(settings, input_of_views.size) if hints else None
+    if hint:
+        say(hint)
     with place.held():
         report = _published(settings, job, place, input_of_views, progress)
     for note in place.notes:

@@ -62,6 +62,32 @@ def test_the_summary_says_where_every_row_went(
     assert exports.export([tmp_path / "rows.ndjson"], tmp_path / "out", "--strict", "--replace") == 1
 
 
+def _lines(printed: str) -> dict[str, str]:
+    """The summary: what a line is about -> the number and what is said of it."""
+    lines = (line for line in printed.splitlines() if line.startswith("  ") and len(line) > 14)
+    return {line[2:14].strip(): " ".join(line[14:].split()) for line in lines}
+
+
+def test_the_summary_of_an_update_tells_new_rows_from_what_is_written_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days = [
+        [{**GOOD, "query_id": f"of day {day}, {number}", "query_start_time": f"2026-03-0{day} 08:00:00 Z"}]
+        for day, number in ((1, 1), (1, 2), (2, 1), (2, 2), (2, 3))
+    ]
+    first = exports.ndjson([*days[0], *days[1], *days[2], *days[3]], tmp_path / "first.ndjson")
+    then = exports.ndjson([*days[3], *days[4]], tmp_path / "then.ndjson")
+    for rows in (first, then, then):
+        capsys.readouterr()
+        assert exports.export([rows], tmp_path / "out", "--update") == 0
+        said = _lines(capsys.readouterr().out)
+        if rows == then and said["exported"] == "1 new row":
+            assert said["duplicates"] == "1 exact copies, also of rows that DIR had, dropped"
+            assert said["days written"] == "1 2026-03-02 (1 new row); 3 queries in all, old and new"
+    assert (said["exported"], said["days written"]) == ("0 new rows", "0 none, since no row is new")
+    assert "validated" not in said["graph nodes"]
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -75,7 +101,7 @@ def test_the_summary_says_where_every_row_went(
 def test_exit_codes(
     error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr(pipeline, "export", fail)
@@ -140,7 +166,7 @@ _SLOW = """
 import sys, time
 from exporter import cli
 from exporter.engines import export as job
-def slow(*_):
+def slow(*_, **__):
     print("begun", flush=True)
     time.sleep(60)
 job.export = slow

@@ -219,6 +219,7 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("quarantine", "DIR"): Try(
         "quarantine made", lambda one: "1 row: " in one.out and "rows.ndjson, line 4" in one.out
     ),
+    ("quarantine", "--rows"): Try("quarantine made --rows", lambda one: one.out == '{"query_id": "bad"}\n'),
     ("quarantine", "--json"): Try("quarantine made --json", lambda one: one.json[0]["rows"] == 1),
     ("log", "DIR"): Try(f"{_ADDED} && log updated", lambda one: len(one.out.splitlines()) == 4),
     ("log", "--json"): Try("log updated --json", lambda one: [run["run"] for run in one.json] == [1]),
