@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.commands import FILE, HERE, Argument, Command, as_json, option
+from exporter.cli.commands import FILE, HERE, Argument, Command, as_json, flag, option
 from exporter.openlineage.push.profiles import LETTER_CASES, PROFILES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _run(folder: Path, *, config: Path | None, as_json: bool | None, **given: Any) -> int:
+def _run(folder: Path, *, config: Path | None, dry_run: bool | None, as_json: bool | None, **given: Any) -> int:
     from exporter.cli import configuration
-    from exporter.openlineage.push.command import push
+    from exporter.openlineage.push.command import preview, push
 
-    return push(folder, configuration.load_push(given, config), as_json=bool(as_json))
+    choices = configuration.load_push(given, config)
+    return (preview if dry_run else push)(folder, choices, as_json=bool(as_json))
 
 
 COMMAND = Command(
@@ -39,6 +40,7 @@ COMMAND = Command(
                 help="adapt the events to this backend (default: by its address)",
             ),
             option("--config", "FILE", "settings in TOML; its table [push] is read", type=FILE),
+            flag("--dry-run", "print what would be sent, and to which backend; connect to nothing"),
             as_json("print the counts as JSON on standard output"),
         ],
         "How it is sent": [

@@ -189,6 +189,9 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("push", "--concurrency"): Try("push made --concurrency 1 --runs all --json", lambda one: one.json["left"] == 0),
     ("push", "--patience"): Try("push made --patience 5 --json", lambda one: one.json["left"] == 0),
     ("push", "--rate"): Try("push made --rate 100000 --json", lambda one: one.json["left"] == 0),
+    ("push", "--dry-run"): Try(
+        "push made --dry-run", lambda one: "To file events.ndjson" in one.out and not one.has("events.ndjson*")
+    ),
     ("push", "--config"): Try("push made --config settings.toml", lambda one: "profile openmetadata" in one.err),
     ("push", "--json"): Try(
         "push made --json", lambda one: one.json["delivered"] == one.json["events"] == _delivered(one)
