@@ -208,7 +208,7 @@ def _next(settings: Settings) -> list[str]:
     if is_remote(settings.out):
         return ["To query, validate or push it, copy it to a folder on this machine."]
     if "graph" in settings.outputs and not all(SYNTAXES[name].names_load for name in settings.graph_format):
-        asked = f"  {program()} query user-history --graph {shlex.quote(settings.out)}"
+        asked = f"  {program()} query user-history {shlex.quote(settings.out)}"
         return ["To query it, and to list all questions:", asked, f"  {program()} queries"]
     if "events" in settings.outputs:
         return ["To send the events to a backend:", f"  {program()} push {shlex.quote(settings.out)}"]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-NOTHING: Final = '{"conforms": false, "violations": 0, "results": []}'
+NOTHING: Final = '{"conforms": false, "violations": 0, "counted": null, "results": []}'
 
 
 def _run(path: Path, *, shapes: Sequence[Path], by: str, as_json: bool | None) -> int:
