@@ -72,7 +72,7 @@ def test_the_export_of_the_readme_runs_on_spark_and_prints_what_it_shows(tmp_pat
     )
     assert EXPORT.shown is not None
     assert_shows(EXPORT.shown, done.stdout.replace(str(tmp_path / "out"), EXAMPLE))
-    assert done.stderr == ""
+    assert re.fullmatch(r"exporter: the input is small \(\d+ kB\): --engine local .*\n", done.stderr)
     wait_until_empty(tmp_path / "temporary")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "temporary"]
 

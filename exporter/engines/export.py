@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -154,8 +155,10 @@ def continued(settings: Settings) -> Settings:
 
 
 def _hint(settings: Settings, size: int | None) -> str | None:
-    """What to know before Spark is started for a few rows; None if there are more, or DIR needs Spark."""
+    """What to know before Spark starts for a few rows; None if there are more, or if DIR needs Spark."""
     if settings.engine == LOCAL or size is None or size > _A_SECOND or is_remote(settings.out) or settings.update:
+        return None
+    if find_spec("pyspark") is None:  # a message of its own says what to do
         return None
     return (
         f"the input is small ({max(size, 1 << 10) >> 10:,} kB): --engine local exports it in about a second, and does "
