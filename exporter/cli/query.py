@@ -6,6 +6,8 @@ before the options are read. The older form, ``--graph DIR --param name=value``,
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -51,6 +53,8 @@ def _run(  # noqa: PLR0913 - a question, and how it is asked
         found = answer(question, where, _parameters(question, param, options), timeout, max_rows)
     except TooLongError as error:
         raise UsageError(f"{question}: {error} --timeout gives it more time.") from None
+    except UsageError as error:
+        raise (error if param or folder is None else UsageError(_of_options(str(error), question))) from None
     for note in found.notes:
         print(message(note), file=sys.stderr)
     if not found.rows and not fail_on_rows:
@@ -60,6 +64,20 @@ def _run(  # noqa: PLR0913 - a question, and how it is asked
         sys.stdout.flush()
         raise RefusedError(f"{question} has {_counted(len(found.rows))}, which --fail-on-rows forbids.")
     return 0
+
+
+def _of_options(words: str, question: str) -> str:
+    """An error about parameters for who gave options.
+
+    >>> _of_options("q needs --param object_name=VALUE. Its parameters: object_name, [since].", "q")
+    'q needs --object-name VALUE. exporter query q --help shows its options.'
+    """
+    named = _PARAMETER.sub(lambda match: f"--{match[1].replace('_', '-')} ", words)
+    return _ITS_PARAMETERS.sub(f"exporter query {shlex.quote(question)} --help shows its options.", named)
+
+
+_PARAMETER: Final = re.compile(r"--param (\w+)=")
+_ITS_PARAMETERS: Final = re.compile(r"Its parameters: .*\Z")
 
 
 def _where(folder: Path | None, graph: Path | None) -> Path:
@@ -144,6 +162,7 @@ class _Query(Command):
         if name is not None:
             try:
                 ctx.meta[_QUESTION] = find(name)
+                ctx.info_name = f"{self.name} {shlex.quote(name)}"  # for the usage, and for where to find a help
             except UsageError:
                 if not ctx.resilient_parsing:  # a shell completes what is not written yet
                     raise
@@ -182,8 +201,15 @@ class _Query(Command):
         return made
 
     def groups_of(self, ctx: click.Context) -> Mapping[str, Sequence[click.Parameter]]:
-        made = self._of_question(ctx)
-        return {f"Options of {ctx.meta[_QUESTION].name}": made, **self.groups} if made else self.groups
+        question: Question | None = ctx.meta.get(_QUESTION)
+        if question is None:
+            return self.groups
+        (title, (_, *options)), *others = self.groups.items()  # without the first argument, which is known
+        return {f"Options of {question.name}": self._of_question(ctx), title: options, **dict(others)}
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        pieces = super().collect_usage_pieces(ctx)
+        return [pieces[0], pieces[-1]] if _QUESTION in ctx.meta else pieces
 
     def example_of(self, ctx: click.Context) -> str:
         from exporter.cli.questions import example

@@ -45,8 +45,6 @@ def asked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, st
             ["--param", "object_id=66564", "--param", "since=2100-01-01"],
             ["--object-id", "66564", "--since", "2100-01-01"],
         ),
-        (["--param", "object_id=T1"], ["--object-id", "T1"]),
-        ([], []),
     ],
 )
 def test_both_forms_mean_the_same(older: list[str], newer: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,6 +69,14 @@ def test_values_of_both_forms_are_added(capsys: pytest.CaptureFixture[str]) -> N
         (["--fail-on-row", "who-accessed", GRAPH], "'--fail-on-rows'"),
         (["who-accessed", GRAPH, "--column-name", "C"], "No such option '--column-name'"),
         (["who-accessed", GRAPH, "--object-name"], "requires an argument"),
+        (["who-accessed", GRAPH, "--object-id", "T1"], "--object-id T1 is not an id"),
+        (
+            ["who-accessed", GRAPH],
+            "who-accessed needs --object-id VALUE or --object-name VALUE. exporter query who-acc",
+        ),
+        (["who-accessed", "--graph", GRAPH], "who-accessed needs --param object_id=VALUE or"),
+        (["who-accessed", "--graph", GRAPH, "--param", "object_id=T1"], "--param object_id=T1 is not an id"),
+        (["who-accessed", GRAPH, "--until"], "exporter query who-accessed --help shows all options"),
         (["who-accessed", GRAPH, "--object-name", ""], "--object-name: is empty"),
         (["who-accessed", "--object-id", "1"], "DIR is missing"),
         (["who-accessed", GRAPH, "--graph", GRAPH, "--object-id", "1"], "DIR is given twice"),
