@@ -222,15 +222,15 @@ class LocalPlace:
 
 def _remove_files(folder: Path, stay: set[str]) -> None:
     """Remove the files in a folder except some, and the folders that are empty then. What cannot be removed stays."""
-    for above, inner, names in os.walk(folder, topdown=False):
+    kept = {str(folder / path) for path in stay}
+    for above, _, names in os.walk(folder, topdown=False):
         for name in names:
-            path = Path(above, name)
-            if path.relative_to(folder).as_posix() not in stay:
+            path = os.path.join(above, name)  # noqa: PTH118 - many paths
+            if path not in kept:
                 with suppress(OSError):
-                    path.unlink()
-        for path in (*(Path(above, name) for name in inner), Path(above)):
-            with suppress(OSError):
-                path.rmdir()
+                    os.unlink(path)  # noqa: PTH108 - as above
+        with suppress(OSError):
+            os.rmdir(above)  # noqa: PTH106 - as above
 
 
 def _carry_ledgers(old: Path, new: Path) -> None:

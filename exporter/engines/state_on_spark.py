@@ -19,7 +19,7 @@ from exporter.input.formats import uri
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from exporter.engines.changes import Syntax
     from exporter.pipeline.job import ExportJob
@@ -42,9 +42,8 @@ def take(spark: SparkSession, new: Publication, name: str, day: str = "") -> Non
 
 
 _COLUMNS = ("to", "key", "order", "body")
-_IN_FILES: Final = "key string, order binary, body binary"
-_FILE: Final = "([^/]+)/to=([^/]+)/[^/]+$"
-"""Matches the path of a file: the last part of its messages' name, and their receiver."""
+_NAME: Final = "([^/]+)/[^/]+$"
+"""Matches the path of a file: the last part of its messages' name."""
 
 
 class SparkStore:
@@ -62,10 +61,27 @@ class SparkStore:
             self._new.drop(name)
 
     def save(self, messages: Sequence[DataFrame], name: str) -> None:
-        _all(messages).write.partitionBy("to").option("compression", "zstd").parquet(uri(self._path(name)))
+        ordered = _all(messages).sortWithinPartitions(*_COLUMNS[:3])
+        ordered.write.option("compression", "zstd").parquet(uri(self._path(name)))
 
     def has(self, name: str) -> bool:
         return self._new.is_there(self._path(name))
+
+    def names(self, folder: str) -> list[str]:
+        return self._new.names_in(self._path(folder), folder)
+
+    def names_before(self, folder: str) -> list[str]:
+        return self._new.names_in(self._new.before(f"state/{folder}"), folder)
+
+    def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
+        read = self._read(f"{self._new.folder}/state", names)
+        if every is None:
+            messages = [read.select(*_COLUMNS)]
+        else:
+            is_every = F.col("to").isin(list(every))
+            messages = [read.filter(is_every).select(*_COLUMNS), self._latest(read.filter(~is_every))]
+        self.save(messages, name)
+        self.drop(f"state/{one}" for one in names)
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
         return self._read(f"{self._new.folder}/state", names, to).select(*_COLUMNS)
@@ -86,17 +102,16 @@ class SparkStore:
         last = every.groupBy("to", "key").agg(F.max("name").alias("name"))
         return every.join(last, ["to", "key", "name"], "left_semi").select(*_COLUMNS)
 
-    def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
+    def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
         number = 1 if self._job.forgets else self._new.numbered(FOLDER) + 1
         if number > 1:
             self._new.carry(FOLDER)
-        after = self.latest(now, to)
-        every = [name.rpartition("/")[2] for name in now]
+        after = self.latest(self.names(things), to)
         if number == 1:
             before, days = after.limit(0), every
         else:
             # Only texts that differ are compared: on most days most things are not mentioned.
-            there = self._latest(self._read(self._new.before("state"), said, to))
+            there = self._latest(self._read(self._new.before("state"), self.names_before(things), to))
             before, after = (
                 there.join(after, list(_COLUMNS), "left_anti"),
                 after.join(there, list(_COLUMNS), "left_anti"),
@@ -107,22 +122,17 @@ class SparkStore:
     def publish(self, messages: DataFrame, name: str, day: str) -> None:  # noqa: ARG002 - the engine has stored them
         take(self._spark, self._new, name, day)
 
-    def _read(self, state: str, names: Sequence[str], to: Sequence[str]) -> DataFrame:
+    def _read(self, state: str, names: Sequence[str], to: Sequence[str] | None = None) -> DataFrame:
         paths = [uri(f"{state}/{name}") for name in names if self._new.is_there(f"{state}/{name}")]
         if not paths:
             return self._spark.createDataFrame([], f"{SCHEMA}, name string")
         # All folders in one reading: a union of one for each would be a plan that grows with the days.
-        every = self._spark.read.schema(_IN_FILES).option("recursiveFileLookup", "true").parquet(*paths)
-        # Spark reads only the files whose paths pass the filter.
-        data_frame = every.filter(_part_of_path(2).isin(list(to)))
-        return data_frame.select(_part_of_path(2).alias("to"), *_COLUMNS[1:], _part_of_path(1).alias("name"))
+        every = self._spark.read.schema(SCHEMA).parquet(*paths)
+        name = F.regexp_extract("_metadata.file_path", _NAME, 1).alias("name")
+        return (every if to is None else every.filter(F.col("to").isin(list(to)))).select(*_COLUMNS, name)
 
     def _path(self, name: str) -> str:
         return f"{self._new.folder}/state/{name}"
-
-
-def _part_of_path(number: int) -> Column:
-    return F.regexp_extract("_metadata.file_path", _FILE, number)
 
 
 def _all(each: Sequence[DataFrame]) -> DataFrame:

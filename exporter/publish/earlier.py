@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 STATE: Final = "state"
+FORM: Final = 2
+"""The form of the state in DIR. A new one is needed for every change after which older messages mean something else or
+are in other files.
+"""
 LOG: Final = "log.json"
 _MEANING: Final = (
     "account",
@@ -118,6 +122,11 @@ def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
             f"{shown}: was made with version {manifest.get('model')} of the model, but this program has {MODEL}; make "
             "it again with all rows, --update and --replace"
         )
+    if manifest.get(STATE) != FORM:
+        raise UsageError(
+            f"{shown}: was made by another version of the program, which keeps its state in another form; make it again "
+            "with all rows, --update and --replace"
+        )
     for name in _MEANING:
         if json.dumps(had.get(name), sort_keys=True) != json.dumps(has[name], sort_keys=True, default=list):
             raise UsageError(
@@ -184,8 +193,8 @@ _SHOWN: Final = 300
 _of_run: Final = re.compile(r"run=(\d+)-").match
 """Matches files with the unreadable rows of one run; the other files belong to the present state."""
 _HALF: Final = re.compile("[\ud800-\udfff]")
-_DAYS: Final = "to=[0-9]*-[0-9]*-[0-9]*"
-"""Pattern for the folders with the rows of a day in the state of an update."""
+_DAYS: Final = "^[0-9]+-[0-9]+-[0-9]+$"
+"""Matches the receivers of rows in the state of an update: days."""
 
 
 class QuarantinedRow(NamedTuple):
@@ -247,7 +256,7 @@ def _taken(folder: Path) -> dict[str, int]:
     wanted = {
         quarantined_row.query_id for quarantined_row in _set_aside(folder) if quarantined_row.query_id is not None
     }
-    files = sorted((folder / STATE / "rows").glob(f"*/{_DAYS}/*.parquet")) if wanted else []
+    files = sorted((folder / STATE / "rows").glob("*/*.parquet")) if wanted else []
     found: dict[str, int] = {}
     for path in files:
         for query_id, order in _rows_of(path, wanted):
@@ -262,8 +271,9 @@ def _rows_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
     from pyarrow import parquet  # noqa: PLC0415 - as above
 
     ids = pa.array(sorted(wanted), pa.string())
-    for batch in parquet.ParquetFile(path).iter_batches(columns=["key", "order"]):
-        kept = batch.filter(pc.is_in(batch.column("key"), value_set=ids))
+    for batch in parquet.ParquetFile(path).iter_batches(columns=["to", "key", "order"]):
+        is_row = pc.match_substring_regex(batch.column("to"), _DAYS)
+        kept = batch.filter(pc.and_(is_row, pc.is_in(batch.column("key"), value_set=ids)))
         yield from zip(kept.column("key").to_pylist(), kept.column("order").to_pylist(), strict=True)
 
 

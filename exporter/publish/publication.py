@@ -146,6 +146,10 @@ class Publication:
         """The paths of all files in the new DIR so far, without temporary ones."""
         return [path for path in self._place.paths(self.folder) if not path.startswith(f"{manifest.WORK}/")]
 
+    def names_in(self, path: str, prefix: str) -> list[str]:
+        """The sorted names in a folder, given by its full path, with a prefix."""
+        return [f"{prefix}/{one.rpartition('/')[2]}" for one in self._place.listed(path)]
+
     def is_there(self, path: str) -> bool:
         """Whether a folder, given by its full path, has any content."""
         return bool(self._place.listed(path))
