@@ -124,8 +124,8 @@ def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
         )
     if manifest.get(STATE) != FORM:
         raise UsageError(
-            f"{shown}: was made by another version of the program, which keeps its state in another form; make it again "
-            "with all rows, --update and --replace"
+            f"{shown}: was made by another version of the program, which keeps its state in another form; make it "
+            "again with all rows, --update and --replace"
         )
     for name in _MEANING:
         if json.dumps(had.get(name), sort_keys=True) != json.dumps(has[name], sort_keys=True, default=list):
