@@ -73,7 +73,7 @@ class Changed(Generic[Messages]):
 
 def _folders(new: Publication, output: str, days: Iterable[str]) -> list[str]:
     folders = [f"{output}/day={day}" for day in days]
-    return [f"{new.folder}/{folder}" for folder in folders if new.has(folder)]
+    return [new.path(folder) for folder in folders if new.has(folder)]
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,10 @@ class Place(Protocol):
     def beginning(self, path: str, most: int) -> str:
         """The text of at most ``most`` bytes at the beginning of a file."""
 
-    def carry(self, name: str, folder: str) -> None:
-        """Copy a file or folder of DIR unchanged into another folder, by hard links if possible."""
+    def carry(self, name: str, folder: str) -> bool:
+        """Copy a file or folder of DIR unchanged into another folder, by hard links if possible. False where files that
+        do not change stay where they are when DIR is replaced: then nothing is copied.
+        """
 
     def inside(self, name: str) -> str:
         """The path of a name in DIR."""
@@ -169,13 +171,14 @@ class LocalPlace:
         with Path(path).open("rb") as file:
             return file.read(most).decode(errors="replace")
 
-    def carry(self, name: str, folder: str) -> None:
+    def carry(self, name: str, folder: str) -> bool:
         source, to = self._out / name, Path(folder, name)
         to.parent.mkdir(parents=True, exist_ok=True)
         if source.is_file():
             _linked(str(source), str(to))
         else:
             shutil.copytree(source, to, copy_function=_linked, dirs_exist_ok=True)
+        return True
 
     def inside(self, name: str) -> str:
         return str(self._out / name)

@@ -99,10 +99,10 @@ class LocalStore:
         return (self._state / name).is_dir()
 
     def names(self, folder: str) -> list[str]:
-        return self._new.names_in(str(self._state / folder), folder)
+        return [one.removeprefix("state/") for one in self._new.names(f"state/{folder}")]
 
     def names_before(self, folder: str) -> list[str]:
-        return self._new.names_in(str(self._before / folder), folder)
+        return [one.removeprefix("state/") for one in self._new.names_before(f"state/{folder}")]
 
     def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
         messages = list(chain.from_iterable(_read(self._state, one) for one in names))
@@ -134,7 +134,7 @@ class LocalStore:
         return messages
 
     def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
-        number = 1 if self._job.forgets else self._new.numbered(FOLDER) + 1
+        number = 1 if self._job.forgets else len(self._new.names_before(FOLDER)) + 1
         if number > 1:
             self._new.carry(FOLDER)
             before = _latest(self._before, self.names_before(things), to)

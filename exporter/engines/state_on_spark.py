@@ -62,19 +62,19 @@ class SparkStore:
 
     def save(self, messages: Sequence[DataFrame], name: str) -> None:
         ordered = _all(messages).sortWithinPartitions(*_COLUMNS[:3])
-        ordered.write.option("compression", "zstd").parquet(uri(self._path(name)))
+        ordered.write.option("compression", "zstd").parquet(uri(f"{self._new.folder}/state/{name}"))
 
     def has(self, name: str) -> bool:
-        return self._new.is_there(self._path(name))
+        return self._new.has(f"state/{name}")
 
     def names(self, folder: str) -> list[str]:
-        return self._new.names_in(self._path(folder), folder)
+        return [one.removeprefix("state/") for one in self._new.names(f"state/{folder}")]
 
     def names_before(self, folder: str) -> list[str]:
-        return self._new.names_in(self._new.before(f"state/{folder}"), folder)
+        return [one.removeprefix("state/") for one in self._new.names_before(f"state/{folder}")]
 
     def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
-        read = self._read(f"{self._new.folder}/state", names)
+        read = self._read(self._paths(names))
         if every is None:
             messages = [read.select(*_COLUMNS)]
         else:
@@ -84,18 +84,18 @@ class SparkStore:
         self.drop(f"state/{one}" for one in names)
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
-        return self._read(f"{self._new.folder}/state", names, to).select(*_COLUMNS)
+        return self._read(self._paths(names), to).select(*_COLUMNS)
 
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
         return self.load(names, to).join(_all(others).select("key").distinct(), "key", "left_semi").select(*_COLUMNS)
 
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
         wanted = _all(others).select("to", "key").distinct()
-        every = self._read(f"{self._new.folder}/state", names, to)
+        every = self._read(self._paths(names), to)
         return self._latest(every.join(wanted, ["to", "key"], "left_semi"))
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
-        return self._latest(self._read(f"{self._new.folder}/state", names, to))
+        return self._latest(self._read(self._paths(names), to))
 
     @staticmethod
     def _latest(every: DataFrame) -> DataFrame:
@@ -103,7 +103,7 @@ class SparkStore:
         return every.join(last, ["to", "key", "name"], "left_semi").select(*_COLUMNS)
 
     def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
-        number = 1 if self._job.forgets else self._new.numbered(FOLDER) + 1
+        number = 1 if self._job.forgets else len(self._new.names_before(FOLDER)) + 1
         if number > 1:
             self._new.carry(FOLDER)
         after = self.latest(self.names(things), to)
@@ -111,7 +111,9 @@ class SparkStore:
             before, days = after.limit(0), every
         else:
             # Only texts that differ are compared: on most days most things are not mentioned.
-            there = self._latest(self._read(self._new.before("state"), self.names_before(things), to))
+            there = self._latest(
+                self._read([self._new.before(f"state/{one}") for one in self.names_before(things)], to)
+            )
             before, after = (
                 there.join(after, list(_COLUMNS), "left_anti"),
                 after.join(there, list(_COLUMNS), "left_anti"),
@@ -122,17 +124,16 @@ class SparkStore:
     def publish(self, messages: DataFrame, name: str, day: str) -> None:  # noqa: ARG002 - the engine has stored them
         take(self._spark, self._new, name, day)
 
-    def _read(self, state: str, names: Sequence[str], to: Sequence[str] | None = None) -> DataFrame:
-        paths = [uri(f"{state}/{name}") for name in names if self._new.is_there(f"{state}/{name}")]
+    def _paths(self, names: Sequence[str]) -> list[str]:
+        return [self._new.path(f"state/{name}") for name in names if self.has(name)]
+
+    def _read(self, paths: Sequence[str], to: Sequence[str] | None = None) -> DataFrame:
         if not paths:
             return self._spark.createDataFrame([], f"{SCHEMA}, name string")
         # All folders in one reading: a union of one for each would be a plan that grows with the days.
-        every = self._spark.read.schema(SCHEMA).parquet(*paths)
+        every = self._spark.read.schema(SCHEMA).parquet(*map(uri, paths))
         name = F.regexp_extract("_metadata.file_path", _NAME, 1).alias("name")
         return (every if to is None else every.filter(F.col("to").isin(list(to)))).select(*_COLUMNS, name)
-
-    def _path(self, name: str) -> str:
-        return f"{self._new.folder}/state/{name}"
 
 
 def _all(each: Sequence[DataFrame]) -> DataFrame:
