@@ -153,11 +153,19 @@ def write(changed: Changed[DataFrame], job: ExportJob, new: Publication, spark: 
     """Write the changes between the old DIR and the new one, as :func:`exporter.engines.changes.write` does."""
     folder, of = f"{new.work}/{FOLDER}", syntax(job)
     if of:
-        before = _triples(spark, changed.before(new, "graph"), changed.said, of)
-        now = _triples(spark, changed.after(new, "graph"), changed.now, of)
+        parts_before, parts_now = (
+            _parts(spark, folders, SEPARATORS[of.ending], of.ending).withColumn("digest", F.sha2("value", 256))
+            for folders in (changed.before(new, "graph"), changed.after(new, "graph"))
+        )
+        before = _triples(parts_before.join(parts_now, "digest", "left_anti"), changed.said, of)
+        now = _triples(parts_now.join(parts_before, "digest", "left_anti"), changed.now, of)
         differ = _persisted(_differences(before, now), f"{new.work}/differ", spark)
         removed, added = (differ.filter(which).select("value") for which in (~F.col("is_added"), F.col("is_added")))
-        removed = _in_no_other_day(spark, removed, changed.stays(new, "graph"), of)
+        same = parts_now.join(parts_before, "digest", "left_semi").select("value")
+        stays = _parts(spark, changed.stays(new, "graph"), SEPARATORS[of.ending], of.ending)
+        if changed.number > 1:
+            added = _in_no_other_part(added, same, of)
+            removed = _in_no_other_part(removed, same.unionByName(stays), of)
         _write(removed, f"{folder}/{REMOVED}")
         _write(added, f"{folder}/{ADDED}")
         both = removed.withColumn("is_added", F.lit(False)).unionByName(added.withColumn("is_added", F.lit(True)))
@@ -194,22 +202,21 @@ def _parts(spark: SparkSession, folders: list[str], separator: str, ending: str)
     )
 
 
-def _triples(spark: SparkSession, folders: list[str], data_frame: DataFrame, of: Syntax) -> DataFrame:
+def _triples(parts: DataFrame, data_frame: DataFrame, of: Syntax) -> DataFrame:
     texts = data_frame.filter(F.col("to") == of.to).select(F.col("body").cast("string").alias("value"))
-    parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending).unionByName(texts)
-    return parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
+    every = parts.select("value").unionByName(texts)
+    return every.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
 
 
-def _in_no_other_day(spark: SparkSession, gone: DataFrame, folders: list[str], of: Syntax) -> DataFrame:
-    """Removed triples without those that other days still say."""
-    asked = gone.filter(~F.col("value").rlike(SAID_ONCE))
-    if not folders or asked.isEmpty():
-        return gone
-    about = asked.mapInArrow(partial(_subjects, of.base), _LINE).distinct()
-    parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending)
+def _in_no_other_part(asked: DataFrame, parts: DataFrame, of: Syntax) -> DataFrame:
+    """The triples that no other part of a file says."""
+    several = asked.filter(~F.col("value").rlike(SAID_ONCE))
+    if several.isEmpty():
+        return asked
+    about = several.mapInArrow(partial(_subjects, of.base), _LINE).distinct()
     near = parts.join(about, F.substring_index(parts["value"], " ", 1) == about["value"], "left_semi")
     data_frame = near.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
-    return gone.join(data_frame, "value", "left_anti")
+    return asked.join(data_frame, "value", "left_anti")
 
 
 def _subjects(base: str, batches: Batches) -> Batches:

@@ -351,8 +351,10 @@ def test_spark_knows_what_other_days_share(spark: SparkSession, tmp_path: Path) 
         f"{of.opening}\n\n<derived/0a1b2c3d4e5f60718293> <urn:term> <urn:said> .\n"
     )
     gone = [f"{about} <urn:said> .", f"{about} <urn:of-no-day> ."]
-    found = state_on_spark._in_no_other_day(
-        spark, spark.createDataFrame([(one,) for one in gone], "value string"), [str(tmp_path)], of
+    found = state_on_spark._in_no_other_part(
+        spark.createDataFrame([(one,) for one in gone], "value string"),
+        state_on_spark._parts(spark, [str(tmp_path)], "\n\n", of.ending),
+        of,
     )
     assert [row.value for row in found.collect()] == gone[1:]
 
