@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 STATE: Final = "state"
+FORM: Final = 2
+"""The form of the state in DIR. A new one is needed for every change after which older messages mean something else or
+are in other files.
+"""
 LOG: Final = "log.json"
 _MEANING: Final = (
     "account",
@@ -123,6 +127,11 @@ def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
         raise UsageError(
             f"{shown}: was made with version {manifest.get('model')} of the model, but this program has {MODEL}; make "
             "it again with all rows, --update and --replace"
+        )
+    if manifest.get(STATE) != FORM:
+        raise UsageError(
+            f"{shown}: was made by another version of the program, which keeps its state in another form; make it "
+            "again with all rows, --update and --replace"
         )
     for name in _MEANING:
         if json.dumps(had.get(name), sort_keys=True) != json.dumps(has[name], sort_keys=True, default=list):

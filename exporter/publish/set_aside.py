@@ -27,8 +27,8 @@ _SHOWN: Final = 300
 _of_run: Final = re.compile(r"run=(\d+)-").match
 """Matches files with the unreadable rows of one run; the other files belong to the present state."""
 _HALF: Final = re.compile("[\ud800-\udfff]")
-_DAYS: Final = "to=[0-9]*-[0-9]*-[0-9]*"
-"""Pattern for the folders with the rows of a day in the state of an update."""
+_DAYS: Final = "^[0-9]+-[0-9]+-[0-9]+$"
+"""Matches the receivers of rows in the state of an update: days."""
 
 
 class QuarantinedRow(NamedTuple):
@@ -95,7 +95,7 @@ def _taken(folder: Path) -> dict[str, int]:
     wanted = {
         quarantined_row.query_id for quarantined_row in _set_aside(folder) if quarantined_row.query_id is not None
     }
-    files = sorted((folder / STATE / "rows").glob(f"*/{_DAYS}/*.parquet")) if wanted else []
+    files = sorted((folder / STATE / "rows").glob("*/*.parquet")) if wanted else []
     found: dict[str, int] = {}
     for path in files:
         for query_id, order in _rows_of(path, wanted):
@@ -110,8 +110,9 @@ def _rows_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
     from pyarrow import parquet  # noqa: PLC0415 - as above
 
     ids = pa.array(sorted(wanted), pa.string())
-    for batch in parquet.ParquetFile(path).iter_batches(columns=["key", "order"]):
-        kept = batch.filter(pc.is_in(batch.column("key"), value_set=ids))
+    for batch in parquet.ParquetFile(path).iter_batches(columns=["to", "key", "order"]):
+        is_row = pc.match_substring_regex(batch.column("to"), _DAYS)
+        kept = batch.filter(pc.and_(is_row, pc.is_in(batch.column("key"), value_set=ids)))
         yield from zip(kept.column("key").to_pylist(), kept.column("order").to_pylist(), strict=True)
 
 
