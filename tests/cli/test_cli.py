@@ -185,6 +185,17 @@ def test_sigterm_is_an_interruption() -> None:
     assert (process.returncode, told) == (130, "exporter: interrupted; nothing was published\n")
 
 
+def test_where_nobody_reads_an_export_is_made(tmp_path: Path) -> None:
+    """As a service that has no standard error, or as a pipe whose reader is gone."""
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    for number, ending in enumerate(("2>&-", ">&- 2>&-", "| true")):
+        out = tmp_path / f"out{number}"
+        words = ["export", str(rows), "--out", str(out), "--engine", "local", "--account", "A-B"]
+        line = f"{shlex.join([sys.executable, '-m', 'exporter', *words])} {ending}; exit ${{PIPESTATUS[0]}}"
+        assert subprocess.run(["bash", "-c", line], capture_output=True, check=False).returncode == 0
+        assert exports.report(out)["exported"] == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
