@@ -202,9 +202,16 @@ def _folders(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
     return [CompletionItem(incomplete, type="dir")]
 
 
+def _files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(incomplete, type="file")]
+
+
+# Click's own type of paths would refuse some of them in other words than the command does.
 HERE: Final[dict[str, Any]] = {"type": here, "shell_complete": _folders}
 """A folder on this machine, as an argument or the value of an option."""
-FOLDER: Final = click.Path(file_okay=False)
+FOLDER: Final[dict[str, Any]] = {"shell_complete": _folders}
 """A folder that may be anywhere; its name as it was given."""
-FILES: Final = click.Path()
-FILE: Final = click.Path(path_type=Path)
+FILES: Final[dict[str, Any]] = {"shell_complete": _files}
+"""A file, folder or pattern that may be anywhere; its name as it was given."""
+FILE: Final[dict[str, Any]] = {"type": Path, "shell_complete": _files}
+"""A file on this machine."""

@@ -40,14 +40,14 @@ COMMAND = Command(
                 "files, folders and globs of NDJSON, JSON, CSV, Parquet (also .gz), or a Spark table",
                 nargs=-1,
                 required=False,
-                type=FILES,
+                **FILES,
             ),
             option(
                 "--out",
                 "DIR",
                 "the folder to write, or its URI; it appears complete or not at all",
                 required=True,
-                type=FOLDER,
+                **FOLDER,
             ),
             option(
                 "--account",
@@ -58,7 +58,7 @@ COMMAND = Command(
                 "--query-history",
                 "PATH",
                 "rows of QUERY_HISTORY, in the same formats; they add ends, roles, warehouses and counts",
-                type=FILES,
+                **FILES,
             ),
             click.Option(
                 ["--engine"],
@@ -67,7 +67,7 @@ COMMAND = Command(
             ),
             flag("--update", "add the rows to the export in DIR; created if missing"),
             flag("--replace", "put the new output in place of an older one"),
-            option("--config", "FILE", "settings in TOML", type=FILE),
+            option("--config", "FILE", "settings in TOML", **FILE),
             flag("--dry-run", "do everything except publish, and report what the export would be"),
             as_json("print the report as JSON on standard output"),
         ],
@@ -78,7 +78,7 @@ COMMAND = Command(
                 "--aggregate",
                 "PATH",
                 "rows of AGGREGATE_ACCESS_HISTORY, in the same formats; they add short queries on hybrid tables",
-                type=FILES,
+                **FILES,
             ),
         ],
         "What is written": [
@@ -108,7 +108,7 @@ COMMAND = Command(
                 "--pseudonyms",
                 "KEYFILE",
                 "replace user names by pseudonyms, made with the key in this file",
-                type=FILES,
+                **FILES,
             ),
             option("--mode", "MODE", "who may read DIR, in octal digits: 0750 opens it to the group (default 0700)"),
             option(
@@ -126,7 +126,7 @@ COMMAND = Command(
                 "DIR",
                 "your own SHACL shapes in addition to ours; can be repeated",
                 multiple=True,
-                type=FOLDER,
+                **FOLDER,
             ),
             option(
                 "--min-rows",

@@ -39,7 +39,7 @@ COMMAND = Command(
                 type=click.Choice(tuple(PROFILES)),
                 help="adapt the events to this backend (default: by its address)",
             ),
-            option("--config", "FILE", "settings in TOML; its table [push] is read", type=FILE),
+            option("--config", "FILE", "settings in TOML; its table [push] is read", **FILE),
             flag("--dry-run", "print what would be sent, and to which backend; connect to nothing"),
             as_json("print the counts as JSON on standard output"),
         ],

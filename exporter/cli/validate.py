@@ -43,7 +43,7 @@ COMMAND = Command(
     {
         "Options": [
             Argument("path", "DIR|FILE", "what export wrote, or a folder or file of Turtle", **HERE),
-            option("--shapes", "DIR", "your own shapes in addition to ours", multiple=True, type=FILE),
+            option("--shapes", "DIR", "your own shapes in addition to ours", multiple=True, **FILE),
             click.Option(
                 ["--by"],
                 type=click.Choice(("pyshacl", "compiled")),
