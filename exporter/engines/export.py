@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +22,6 @@ from exporter.errors import UsageError
 from exporter.input import find
 from exporter.input.files import records
 from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, Apart
-from exporter.input.formats import is_remote
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import RESULT, TALLY, is_text
@@ -58,9 +56,16 @@ _A_SECOND: Final = 2 << 20
 """Approximate bytes of rows that the local engine exports in a second; Spark needs longer to start."""
 
 
-def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: Progress, engine: str) -> Outcome:
-    """Make all outputs of the job in the folder of ``new``. ``engine``: ``local`` or ``spark``. Raises UsageError if
-    PySpark is not installed.
+def run(  # noqa: PLR0913, PLR0917 - a run, and who hears of it
+    export_input: ExportInput,
+    job: ExportJob,
+    new: Publication,
+    progress: Progress,
+    engine: str,
+    hint: Callable[[str], None],
+) -> Outcome:
+    """Make all outputs of the job in the folder of ``new``. ``engine``: ``local`` or ``spark``. ``hint``: receives what
+    to know before Spark is started for a few rows. Raises UsageError if PySpark is not installed.
     """
     if _is_here(export_input, job, new, engine):
         with progress.stage("export"):
@@ -74,6 +79,12 @@ def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: P
             "PySpark is not in this Python's environment. Install it (pip install 'pyspark>=4.0,<5'), or start the "
             "program with the spark-submit of a platform that has its own, or give --engine local"
         ) from None
+    number = export_input.came.size
+    if number is not None and number <= _A_SECOND and not new.is_uri:
+        hint(
+            f"the input is small ({max(number, 1 << 10) >> 10:,} kB): --engine local exports it in about a second, and "
+            "does not wait until Spark has started"
+        )
     return on_spark.run(export_input, job, new, progress)
 
 
@@ -154,18 +165,6 @@ def continued(settings: Settings) -> Settings:
     return settings.of_account(account) if account else settings
 
 
-def _hint(settings: Settings, size: int | None) -> str | None:
-    """What to know before Spark starts for a few rows; None if there are more, or if DIR needs Spark."""
-    if settings.engine == LOCAL or size is None or size > _A_SECOND or is_remote(settings.out) or settings.update:
-        return None
-    if find_spec("pyspark") is None:  # a message of its own says what to do
-        return None
-    return (
-        f"the input is small ({max(size, 1 << 10) >> 10:,} kB): --engine local exports it in about a second, and does "
-        "not wait until Spark has started"
-    )
-
-
 def _exported(settings: Settings, progress: Progress, say: Callable[[str], None], *, hints: bool) -> Report:
     job = ExportJob.of(settings)
     if job.validate:
@@ -178,11 +177,8 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
     input_of_views = _input_of_views(settings, apart)
     for view, inputs in input_of_views.views.items():
         find.check_files(inputs.sources, view)
-    hint = _hint(settings, input_of_views.size) if hints else None
-    if hint:
-        say(hint)
     with place.held():
-        report = _published(settings, job, place, input_of_views, progress)
+        report = _published(settings, job, place, input_of_views, progress, say if hints else lambda _: None)
     for note in place.notes:
         say(note)
     if not settings.dry_run:
@@ -206,14 +202,19 @@ def _input_of_views(settings: Settings, apart: Apart) -> find.InputOfViews:
     )
 
 
-def _published(
-    settings: Settings, job: ExportJob, place: Place, input_of_views: find.InputOfViews, progress: Progress
+def _published(  # noqa: PLR0913, PLR0917 - as run
+    settings: Settings,
+    job: ExportJob,
+    place: Place,
+    input_of_views: find.InputOfViews,
+    progress: Progress,
+    hint: Callable[[str], None],
 ) -> Report:
     new = Publication(place, replace=settings.replace, update=settings.update, force=settings.force)
     left = earlier(place, settings) if settings.update and not settings.replace else Earlier()
     job = replace(job, run=left.run if settings.update else 0)
     with new:
-        outcome = run(ExportInput(input_of_views, left, settings.changes), job, new, progress, settings.engine)
+        outcome = run(ExportInput(input_of_views, left, settings.changes), job, new, progress, settings.engine, hint)
         report = summarise(settings, input_of_views.skipped, left, outcome, new, progress)
         check_account(report)
         guard.refuse_too_few_rows(settings, report, new, input_of_views.named)
