@@ -118,7 +118,8 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ),
     ("export", "--engine"): Try(f"{_EXPORT} --json", lambda one: one.json["seconds"].keys() == {"export", "total"}),
     ("export", "--shapes"): Try(
-        f"{_EXPORT} --shapes own/shapes.ttl", lambda one: list(one.report["warnings"]) == ["https://example.org/rules#Own-tag"]
+        f"{_EXPORT} --shapes own/shapes.ttl",
+        lambda one: list(one.report["warnings"]) == ["https://example.org/rules#Own-tag"],
     ),
     ("export", "--since"): Try(
         f"{_EXPORT} --since 2026-03-02", lambda one: one.report["filtered"]["rows"]["since"] == 2
