@@ -49,6 +49,7 @@ _TRIES: Final = 20
 class Sizes:
     """How large an account to make up. ``reads``: where nearly every statement is to read a table, whether each reads
     its own (EVEN), or all of them one table that a twentieth of them write (HOT). ``once``: no statement recurs.
+    ``period``: how long they take.
     """
 
     rows: int
@@ -57,6 +58,7 @@ class Sizes:
     shapes: int
     reads: str | None = None
     once: bool = False
+    period: timedelta = PERIOD
 
     @classmethod
     def of(
@@ -85,7 +87,7 @@ class Generator:
             self._account.procedures = 20 * sizes.rows
         self._seen: set[bytes] = set()
         self._shapes = {} if sizes.once else {kind: self._made(kind, share) for kind, share in self._mix.items()}
-        self._step = PERIOD / sizes.rows
+        self._step = sizes.period / sizes.rows
         self._count = 0
 
     def _made(self, kind: Kind, share: float) -> list[Shape]:

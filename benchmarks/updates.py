@@ -49,7 +49,7 @@ def _measure(given: argparse.Namespace, work: Path) -> int:
     days = _days(given, work)
     *earlier, last = sorted(days)
     alone = _seconds([days[last]], work / "alone")
-    print("| what | days in DIR | days made | seconds | times the day alone |\n|---|---:|---:|---:|---:|")
+    print("| what | days in DIR | days written | seconds | times the day alone |\n|---|---:|---:|---:|---:|")
     print(f"| export of the last day alone | - | - | {alone:.1f} | 1.0 |")
     holds = True
     options = ["--update", *(["--no-changes"] if given.no_changes else [])]

@@ -10,7 +10,7 @@ documentation, "Account identifiers"; OpenLineage's naming page (spec/Naming.md)
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any, Final
 
@@ -180,6 +180,11 @@ class Settings:
                 date.fromisoformat(self.forget_before)
             except ValueError:
                 raise UsageError(f"forget_before: {self.forget_before!r} is not a day such as 2026-11-21") from None
+
+    def of_account(self, account: str) -> Settings:
+        """The same settings for another account, with its own beginning of IRIs unless another one was given."""
+        is_own = self.base == f"snowflake://{self.account}/"
+        return replace(self, account=account, base="" if is_own else self.base)
 
     def shown(self) -> dict[str, Any]:
         """The settings for the manifest, without secrets and without the names of users to be forgotten."""

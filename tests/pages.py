@@ -7,6 +7,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from exporter.cli import PROGRAM
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -54,6 +56,14 @@ def _lines(page: Path) -> Iterator[Command]:
                 yield Command(page, line, shown)
         elif kind in ("bash", "sh"):
             yield from (Command(page, line, None) for line in whole.splitlines())
+
+
+def read(arguments: list[str]) -> None:
+    """Reads a command line as the program does, and runs nothing. Raises Click's errors."""
+    with PROGRAM.make_context("exporter", list(arguments)) as program:
+        name, command, words = PROGRAM.resolve_command(program, list(arguments))
+        assert command is not None
+        command.make_context(name, words, parent=program)
 
 
 def sections(page: str) -> dict[str, str]:

@@ -1,16 +1,10 @@
-"""The shipped questions (``examples/queries/*.rq``): found by name, asked of a graph, answered as a table.
-
-A question is a file of plain SPARQL 1.1. Its first comment lines say what it answers and which parameters it has
-(:mod:`exporter.ask.parameters`). A user's own ``.rq`` file works in the same way.
-"""
+"""Questions (:mod:`exporter.ask.shipped`) are asked of a graph, and answered as a table."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from itertools import islice, takewhile
-from pathlib import Path
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, QueryTriples, Store, Triple
@@ -20,53 +14,17 @@ from exporter.ask import missing, movement
 from exporter.ask import parameters as syntax
 from exporter.ask.answers import Answer, Row, render
 from exporter.ask.names import LOCATION_ALONE, look_up
-from exporter.ask.parameters import LONGEST, Given, Parameter, bind, check, declared, refuse
+from exporter.ask.parameters import Given, bind, check, refuse
+from exporter.ask.shipped import Question, find, is_shipped, questions
 from exporter.errors import UsageError
-from exporter.system.files import queries_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from exporter.ask.names import Looked, Turn
 
-__all__ = ["Answer", "Question", "ask", "find", "questions", "render", "select"]
+__all__ = ["Answer", "Question", "ask", "find", "is_shipped", "questions", "render", "select"]
 Term = NamedNode | BlankNode | Literal | Triple | None
-
-
-@dataclass(frozen=True)
-class Question:
-    """``asks``: the question in words; ``query``: the SPARQL text of the file at ``path``."""
-
-    name: str
-    asks: str
-    parameters: tuple[Parameter, ...]
-    query: str
-    path: Path
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the answer, in order."""
-        return select(Store(), self.query, self.name).columns
-
-
-def questions(folder: Path | None = None) -> list[Question]:
-    """The shipped questions, or those of another folder, ordered by name."""
-    return [_read(path) for path in sorted((folder or queries_dir()).glob("*.rq"))]
-
-
-def find(name_or_file: str) -> Question:
-    """A shipped question by its name, or the question in a ``.rq`` file; UsageError lists the names where none fits."""
-    path = Path(name_or_file)
-    if path.suffix == ".rq":
-        return _read_own(path)
-    shipped = {question.name: question for question in questions()}
-    if name_or_file not in shipped:
-        near = get_close_matches(name_or_file, shipped, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise UsageError(
-            f"There is no question {name_or_file}.{hint} There are: {', '.join(shipped)}; or give a file NAME.rq."
-        )
-    return shipped[name_or_file]
 
 
 def check_all(question: Question, params: Given) -> None:
@@ -107,11 +65,6 @@ def _of_location(question: Question, looked: Looked, location: Turn) -> tuple[st
     objects = [one.name for one in question.parameters if one.kind == "object"]
     given = {name: values for name, values in looked.given.items() if name not in objects}
     return location.iri, replace(looked, given={**given, "domain": [location.domain]})
-
-
-def is_shipped(question: Question) -> bool:
-    """Whether the question is one of ours, and no file of a user."""
-    return question.path.parent == queries_dir()
 
 
 def _asked(  # noqa: PLR0913 - a question, and how it is asked
@@ -176,27 +129,3 @@ def _text(term: Term) -> str | None:
     if term is None:
         return None
     return term.value if isinstance(term, NamedNode | Literal | BlankNode) else str(term)
-
-
-def _read(path: Path) -> Question:
-    query = path.read_text(encoding="utf-8")
-    return Question(path.stem, _asks(query), declared(query), query, path)
-
-
-def _read_own(path: Path) -> Question:
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path} cannot be read: it is not a file.")
-    try:
-        if path.stat().st_size > 4 * LONGEST:
-            raise UsageError(f"{path} is too large for a question: it may have {LONGEST:,} characters.")
-        return _read(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text.") from error
-
-
-def _asks(query: str) -> str:
-    """The first paragraph of the comment at the top of the file, as one line; empty where there is none."""
-    paragraph = takewhile(lambda line: line.startswith("# ") and not line.startswith("# param "), query.splitlines())
-    return " ".join(line.removeprefix("# ").strip() for line in paragraph)

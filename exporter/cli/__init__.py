@@ -6,44 +6,76 @@ backend did not accept all events; 4 a fault of the program; 130 interrupted.
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
-from contextlib import nullcontext
-from functools import partial
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
+
+import click
 
 from exporter import VERSIONS
-from exporter.cli import export, fetch, log, mcp, push, quarantine, queries, query, serve, validate
-from exporter.cli import help as help_
+from exporter.cli import completion, export, fetch, help, log, mcp, push, quarantine, queries, query, serve, validate  # noqa: A004 - the command's name
+from exporter.cli.commands import Argument, Program, Started
 from exporter.errors import ExporterError
-from exporter.system import faults, private
+from exporter.system import faults
 from exporter.system import terminal as printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from types import FrameType
 
-_EPILOG: Final = """examples:
+_EPILOG: Final = """Examples:
   exporter fetch --connection lineage --out rows
   exporter export rows.ndjson.gz --account MYORG-MYACCOUNT --out lineage
   exporter export unload/*.parquet --query-history history.csv --account MYORG-MYACCOUNT --out lineage --replace
   exporter queries
-  exporter query who-accessed --graph lineage --param object_id=66564
+  exporter query who-accessed lineage --object-name DB.SCHEMA.NAME --since 2026-09-01
   exporter validate lineage
   OPENLINEAGE_URL=http://localhost:5000 exporter push lineage
 
-exit codes: 0 done; 1 the shapes refused some of the output, or rows were quarantined under --strict; 2 usage, settings
+Exit codes: 0 done; 1 the shapes refused some of the output, or rows were quarantined under --strict; 2 usage, settings
 or input that cannot be used; 3 the backend did not accept all events; 4 a fault of the program; 130 interrupted"""
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - Click's callback
+    if value and not ctx.resilient_parsing:
+        print(f"exporter {VERSIONS}")
+        ctx.exit()
+
+
+PROGRAM: Final = Program(
+    "exporter",
+    "Rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, validated with SHACL.",
+    {
+        "Rows to events and a graph": [fetch.COMMAND, export.COMMAND],
+        "Ask and show": [query.COMMAND, queries.COMMAND, serve.COMMAND, mcp.COMMAND],
+        "Send": [push.COMMAND],
+        "Look after a folder": [validate.COMMAND, quarantine.COMMAND, log.COMMAND],
+        "Help": [help.COMMAND, completion.COMMAND],
+    },
+    _EPILOG,
+)
+PROGRAM.params.append(
+    click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_version,
+        help="show the versions of the program and of its model",
+    )
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Errors are printed, not raised. ``argv``: None for the command line."""
     if argv is None:  # run as a program, not called from another one
+        answered = completion.asked(PROGRAM)
+        if answered is not None:
+            return answered
         signal.signal(signal.SIGTERM, _ended)
     with printable.guarded():
-        return _run(argv)
+        return _run(sys.argv[1:] if argv is None else list(argv), Started(is_program=argv is None))
 
 
 def _ended(number: int, frame: FrameType | None) -> None:
@@ -52,26 +84,47 @@ def _ended(number: int, frame: FrameType | None) -> None:
     (interrupt if callable(interrupt) else signal.default_int_handler)(number, frame)
 
 
-def _run(argv: Sequence[str] | None) -> int:
-    left = ""
+def _run(argv: list[str], started: Started) -> int:
     try:
-        arguments = _parser().parse_args(argv)
-        left = arguments.left
-        command: Callable[[argparse.Namespace], int] = arguments.command
-        # Only if run as a program: another program has its own threads and files.
-        with private.made(), faults.report_when_killed() if argv is None and arguments.is_watched else nullcontext():
-            return command(arguments)
+        return _read_and_run(argv, started)
     except ExporterError as error:
         print(f"exporter: {printable.message(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print(f"exporter: interrupted{left and f'; {left}'}", file=sys.stderr)
+        print(f"exporter: interrupted{started.left and f'; {started.left}'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - any fault ends in a message, not in a traceback
-        return _fault(error, left)
+        return _fault(error, started.left)
+
+
+def _read_and_run(argv: list[str], started: Started) -> int:
+    try:
+        with PROGRAM.make_context("exporter", argv, obj=started) as ctx:
+            if argv:
+                return int(PROGRAM.invoke(ctx))
+            print(ctx.get_help(), file=sys.stderr)  # an error for a script, and for a person what there is
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.UsageError as error:
+        _say_usage(error)
+    return 2
+
+
+def _say_usage(error: click.UsageError) -> None:
+    """How the command is used, what is wrong, and where all options are told."""
+    words, param = error.format_message(), error.param if isinstance(error, click.MissingParameter) else None
+    if isinstance(param, Argument):
+        words = f"{param.shown} is missing: {param.text}"
+    elif isinstance(param, click.Option):
+        words = f"{param.opts[-1]} is missing: {param.help}"
+    if error.ctx is not None:
+        print(printable.visible(error.ctx.get_usage()), file=sys.stderr)
+        what = "lists the commands" if error.ctx.command is PROGRAM else "shows all options"
+        words = f"{words}\n  {error.ctx.command_path} --help {what}"
+    print(f"exporter: {printable.message(words)}", file=sys.stderr)
 
 
 def _fault(error: Exception, left: str) -> int:
@@ -87,32 +140,3 @@ def _fault(error: Exception, left: str) -> int:
         )
     print(f"exporter: {text}", file=sys.stderr)
     return 4
-
-
-class _Parser(argparse.ArgumentParser):
-    """Shows arguments in its errors on one line."""
-
-    def error(self, message: str) -> NoReturn:
-        super().error(printable.visible(message))
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="exporter",
-        description="Rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, validated with SHACL.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"exporter {VERSIONS}")
-    parser.set_defaults(command=partial(_without_command, parser), left="", is_watched=False)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module_type in (fetch, export, validate, push, query, queries, serve, mcp, quarantine, log):
-        module_type.add(commands)
-    help_.add(commands, parser)
-    return parser
-
-
-def _without_command(program: argparse.ArgumentParser, _: argparse.Namespace) -> int:
-    """``exporter`` alone: an error for a script, and for a person the commands that there are."""
-    program.print_help(sys.stderr)
-    return 2

@@ -1,44 +1,217 @@
-"""The commands, one in each module: ``add`` declares its arguments, and the function that it runs returns the exit
-code.
+"""What commands are made of: the program, a command with its options in groups, the types of their values.
+
+Click reads the words of a command line, completes them in shells and finds the nearest name for a wrong one. What it
+shows to people passes through :mod:`exporter.system.terminal`, so a help is printed here and not by Click.
 
 A command imports what it needs only when it runs, so that no command waits for Spark without using it.
 """
 
 from __future__ import annotations
 
-import argparse
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from exporter.system import faults, private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+_HELP: Final = "Help"
 
 
-def command(
-    commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str, example: str
-) -> argparse.ArgumentParser:
-    """Adds a command to ``commands`` (from add_subparsers); ``text``: what it does, in a few words.
-
-    Defaults that it may change: ``is_watched``: whether a second process reports it if this one dies; ``left``: what
-    the error message says about DIR where the command is interrupted or fails.
+@dataclass
+class Started:
+    """A run of the program. ``is_program``: started by a shell, not called by another program, which has its own
+    threads and files. ``left``: what the error message says about DIR where the command is interrupted or fails.
     """
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=text,
-        description=f"{text[0].upper()}{text[1:]}.",
-        epilog=f"example:\n  {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(command=run, is_watched=False, left="")
-    return parser
+
+    is_program: bool
+    left: str = ""
+
+
+class Argument(click.Argument):
+    """An argument with its name for people, and with a text as an option has."""
+
+    def __init__(self, name: str, shown: str, text: str, **attributes: Any) -> None:
+        super().__init__([name], **attributes)
+        self.shown, self.text = shown, text
+
+    def make_metavar(self, ctx: click.Context) -> str:
+        """As it is written: ``[DIR]`` where it may be left out, ``[INPUT]...`` for any number."""
+        name = self.shown if self.required else f"[{self.shown}]"
+        return name if self.nargs == 1 else f"{name}..."
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        return self.shown
+
+
+class Command(click.Command):
+    """A command. ``groups``: title -> its options and arguments; the first group is what most people need.
+
+    ``run`` is called with the value of each option and returns the exit code. ``is_watched``: whether a second process
+    reports it if this one dies. ``left``: see :class:`Started`.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a command is, in one place
+        self,
+        name: str,
+        run: Callable[..., int],
+        text: str,
+        example: str,
+        groups: Mapping[str, Sequence[click.Parameter]],
+        *,
+        is_watched: bool = False,
+        left: str = "",
+    ) -> None:
+        self.text, self.example, self.groups = text, example, groups
+        self.is_watched, self.left = is_watched, left
+        params = [param for group in groups.values() for param in group]
+        help_text = f"{text[0].upper()}{text[1:]}."
+        super().__init__(name, SETTINGS, run, params, help_text, short_help=text)
+
+    def groups_of(self, ctx: click.Context) -> Mapping[str, Sequence[click.Parameter]]:
+        """The groups that the help shows."""
+        return self.groups
+
+    def example_of(self, ctx: click.Context) -> str:
+        """The example that the help shows."""
+        return self.example
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return _HELP_OPTION
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads the words after the command; an error says of which command they are."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the groups, each with its arguments and options."""
+        groups = [(title, list(params)) for title, params in self.groups_of(ctx).items()]
+        groups[0][1].append(_HELP_OPTION)
+        arguments = [_argument(one) for _, params in groups for one in params if isinstance(one, Argument)]
+        if arguments:
+            with formatter.section("Arguments"):
+                formatter.write_dl(arguments)
+        for title, params in groups:
+            options = [one.get_help_record(ctx) for one in params if not isinstance(one, Argument)]
+            shown = [one for one in options if one is not None]
+            if shown:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Example"):
+            formatter.write(f"{'':>{formatter.current_indent}}{self.example_of(ctx)}\n")
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Runs the command, with files for their owner alone."""
+        started: Started = ctx.find_object(Started) or Started(is_program=False)
+        started.left = self.left
+        is_reported = started.is_program and self.is_watched
+        with private.made(), faults.report_when_killed() if is_reported else nullcontext():
+            return int(super().invoke(ctx))
+
+
+def _argument(one: Argument) -> tuple[str, str]:
+    return one.shown, f"{one.text}  [required]" if one.required else one.text
+
+
+class Program(click.Group):
+    """The program. ``sections``: title -> its commands, in the order of the help."""
+
+    def __init__(self, name: str, text: str, sections: Mapping[str, Sequence[Command]], epilog: str) -> None:
+        self.sections, self.last_words = sections, epilog
+        commands: dict[str, click.Command] = {str(one.name): one for group in sections.values() for one in group}
+        super().__init__(name, commands, context_settings=SETTINGS, help=text)
+
+    def shown(self, name: str) -> Iterator[tuple[str, click.Parameter]]:
+        """The options and arguments of a command that a person is shown, but for the help that each one has."""
+        for param in self.commands[name].params:
+            if isinstance(param, Argument):
+                yield param.shown, param
+            elif isinstance(param, click.Option) and not param.hidden:
+                yield param.opts[-1], param
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return _HELP_OPTION
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the commands by section, in one column."""
+        widest = max(map(len, self.commands))
+        for title, commands in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(str(one.name).ljust(widest), str(one.short_help)) for one in commands])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write(f"\n{self.last_words}\n")
+
+
+def _show_help(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - Click's callback
+    if value and not ctx.resilient_parsing:
+        print(ctx.get_help())
+        ctx.exit()
+
+
+_HELP_OPTION: Final = click.Option(
+    ["-h", "--help"], is_flag=True, is_eager=True, expose_value=False, callback=_show_help, help="show this help"
+)
+
+
+def flag(name: str, text: str, names: Sequence[str] = (), **attributes: Any) -> click.Option:
+    """An option without a value. It is None where it is not given, so that a setting of the file counts. ``names``:
+    that of the argument of the command's function, if it is not that of the option.
+    """
+    return click.Option([name, *names], is_flag=True, default=None, help=text, **attributes)
+
+
+def as_json(text: str) -> click.Option:
+    """The option --json, which a command gets as ``as_json``."""
+    return flag("--json", text, names=("as_json",))
+
+
+def option(name: str, metavar: str | None, text: str, **attributes: Any) -> click.Option:
+    """An option with a value; None where it is not given, and has no default."""
+    return click.Option([name], metavar=metavar, help=text, **attributes)
 
 
 def here(name: str) -> Path:
-    """The path of an argument that has to be on this machine; a ``file:`` URI is allowed, as for --out."""
+    """The path of a value that has to be on this machine; a ``file:`` URI is allowed, as for --out."""
     from exporter.input.formats import is_remote, local
 
     if not name:
-        raise argparse.ArgumentTypeError("is empty; perhaps a shell variable is not set")
+        raise click.BadParameter("is empty; perhaps a shell variable is not set")
     if is_remote(name):
-        raise argparse.ArgumentTypeError(f"{name} is not on this machine: copy it to a folder here and give that")
+        raise click.BadParameter(f"{name} is not on this machine: copy it to a folder here and give that")
     return Path(local(name))
+
+
+def _folders(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(incomplete, type="dir")]
+
+
+def _files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(incomplete, type="file")]
+
+
+# Click's own type of paths would refuse some of them in other words than the command does.
+HERE: Final[dict[str, Any]] = {"type": here, "shell_complete": _folders}
+"""A folder on this machine, as an argument or the value of an option."""
+FOLDER: Final[dict[str, Any]] = {"shell_complete": _folders}
+"""A folder that may be anywhere; its name as it was given."""
+FILES: Final[dict[str, Any]] = {"shell_complete": _files}
+"""A file, folder or pattern that may be anywhere; its name as it was given."""
+FILE: Final[dict[str, Any]] = {"type": Path, "shell_complete": _files}
+"""A file on this machine."""

@@ -3,94 +3,68 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentTypeError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from exporter.cli.commands import command, here
+import click
+
+from exporter.cli.commands import HERE, Command, as_json, flag, option
 
 if TYPE_CHECKING:
-    import argparse
+    from pathlib import Path
 
     from exporter.fetch.run import Wanted
 
 
-def add(commands: Any) -> None:
-    """Declares the command."""
-    parser = command(
-        commands, "fetch", _run, "fetch the rows of ACCESS_HISTORY and QUERY_HISTORY from Snowflake",
-        "exporter fetch --connection lineage --out rows",
-    )  # fmt: skip
-    parser.add_argument(
-        "--connection", metavar="NAME", help="a connection of connections.toml (default: the connector's default)"
-    )
-    parser.add_argument("--out", required=True, type=here, metavar="ROWS", help="the folder to write or to continue")
-    parser.add_argument("--since", metavar="DAY", help="the first day, UTC (default: the first in ROWS, or a year ago)")
-    parser.add_argument("--until", metavar="DAY", help="the day after the last one (default: tomorrow)")
-    parser.add_argument(
-        "--view",
-        default="account",
-        metavar="VIEW",
-        help="account (default), organization, or DATABASE.SCHEMA with views of these names",
-    )
-    parser.add_argument(
-        "--overlap",
-        type=_days,
-        default=3,
-        metavar="DAYS",
-        help="read a day again until so many days after its end, for late rows (default 3)",
-    )
-    parser.add_argument("--keep", type=_days, metavar="DAYS", help="remove older days from ROWS (default: keep all)")
-    parser.add_argument("--query-text", action="store_true", help="also fetch SQL text, which can hold personal data")
-    parser.add_argument("--no-query-history", action="store_true", help="fetch only ACCESS_HISTORY")
-    parser.add_argument(
-        "--aggregate", action="store_true", help="also fetch AGGREGATE_ACCESS_HISTORY: short queries on hybrid tables"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="print the SQL, and do not connect")
-    parser.add_argument("--json", action="store_true", help="print what was fetched as JSON on standard output")
-
-
-def _run(arguments: argparse.Namespace) -> int:
+def _run(out: Path, *, connection: str | None, dry_run: bool | None, as_json: bool | None, **given: Any) -> int:
     from datetime import UTC, datetime
 
     from exporter.cli.messages import warn
     from exporter.fetch import run, snowflake
-    from exporter.fetch import run as told
     from exporter.system.progress import Progress
 
-    wanted = _wanted(arguments)
-    if arguments.dry_run:
-        for statement in run.planned(wanted, datetime.now(UTC)):
-            print(f"{statement};")
+    wanted = _wanted(out, **given)
+    if dry_run:
+        statements = [f"{statement};" for statement in run.planned(wanted, datetime.now(UTC))]
+        print(json.dumps(statements, indent=1) if as_json else "\n".join(statements))
         return 0
     try:
-        done = run.fetch(wanted, lambda: snowflake.opened(arguments.connection, wanted.schema), Progress())
+        done = run.fetch(wanted, lambda: snowflake.opened(connection, wanted.schema), Progress())
     except KeyboardInterrupt:
-        warn([f"interrupted; {told.what_remains(wanted.out)}"])
+        warn([f"interrupted; {run.what_remains(wanted.out)}"])
         return 130
-    warn(told.advice(done, wanted))
-    print(json.dumps(done.json(), indent=1) if arguments.json else told.summary(done))
+    warn(run.advice(done, wanted))
+    print(json.dumps(done.json(), indent=1) if as_json else run.summary(done))
     return 0
 
 
-def _wanted(arguments: argparse.Namespace) -> Wanted:
+def _wanted(  # noqa: PLR0913 - the options
+    out: Path,
+    *,
+    since: str | None,
+    until: str | None,
+    view: str,
+    overlap: int,
+    keep: int | None,
+    query_text: bool | None,
+    no_query_history: bool | None,
+    aggregate: bool | None,
+) -> Wanted:
     from exporter.fetch import run, snowflake
-    from exporter.fetch import run as windows
 
-    since, until = arguments.since, arguments.until
-    period = windows.Period(
-        windows.day_of(since, "--since") if since else None,
-        windows.day_of(until, "--until") if until else None,
-        arguments.overlap,
-        arguments.keep,
+    period = run.Period(
+        run.day_of(since, "--since") if since else None,
+        run.day_of(until, "--until") if until else None,
+        overlap,
+        keep,
     )
     return run.Wanted(
-        arguments.out,
+        out,
         period,
-        snowflake.schema_of(arguments.view),
-        query_text=arguments.query_text,
-        query_history=not arguments.no_query_history,
-        aggregate=arguments.aggregate,
+        snowflake.schema_of(view),
+        query_text=bool(query_text),
+        query_history=not no_query_history,
+        aggregate=bool(aggregate),
     )
 
 
@@ -98,4 +72,43 @@ def _days(text: str) -> int:
     with suppress(ValueError):
         if 0 <= int(text) <= 100_000:
             return int(text)
-    raise ArgumentTypeError(f"{text} is not a number of days")
+    raise click.BadParameter(f"{text} is not a number of days")
+
+
+COMMAND = Command(
+    "fetch",
+    _run,
+    "fetch the rows of ACCESS_HISTORY and QUERY_HISTORY from Snowflake",
+    "exporter fetch --connection lineage --out rows",
+    {
+        "Needed by most": [
+            option("--out", "ROWS", "the folder to write or to continue", required=True, **HERE),
+            option("--connection", "NAME", "a connection of connections.toml (default: the connector's default)"),
+            option("--since", "DAY", "the first day, UTC (default: the first in ROWS, or a year ago)"),
+            option("--until", "DAY", "the day after the last one (default: tomorrow)"),
+            flag("--dry-run", "print the SQL, and do not connect"),
+            as_json("print what was fetched as JSON on standard output"),
+        ],
+        "What is fetched": [
+            option(
+                "--view",
+                "VIEW",
+                "account (default), organization, or DATABASE.SCHEMA with views of these names",
+                default="account",
+            ),
+            flag("--query-text", "also fetch SQL text, which can hold personal data"),
+            flag("--no-query-history", "fetch only ACCESS_HISTORY"),
+            flag("--aggregate", "also fetch AGGREGATE_ACCESS_HISTORY: short queries on hybrid tables"),
+        ],
+        "Which days again, and which no more": [
+            option(
+                "--overlap",
+                "DAYS",
+                "read a day again until so many days after its end, for late rows (default 3)",
+                type=_days,
+                default=3,
+            ),
+            option("--keep", "DAYS", "remove older days from ROWS (default: keep all)", type=_days),
+        ],
+    },
+)

@@ -2,31 +2,65 @@
 
 from __future__ import annotations
 
-import difflib
-from functools import partial
+import json
 from typing import TYPE_CHECKING, Any
 
-from exporter.cli.commands import command
-from exporter.errors import UsageError
+import click
+
+from exporter.cli.commands import Argument, Command, Program, as_json
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Sequence
 
 
-def add(commands: Any, program: argparse.ArgumentParser) -> None:
-    """Declares the command. ``program``: the parser of the program, which has the list of commands."""
-    parser = command(
-        commands, "help", partial(_run, commands, program), "show the commands, or what one of them does",
-        "exporter help export",
-    )  # fmt: skip
-    parser.add_argument("name", nargs="?", metavar="COMMAND", help="a command; without it all of them are listed")
+def _run(names: Sequence[str], *, as_json: bool | None) -> int:
+    ctx = click.get_current_context()
+    program = ctx.find_root().command
+    assert isinstance(program, Program)
+    if as_json:
+        chosen = [program.resolve_command(ctx, list(names))[1]] if names else list(program.commands.values())
+        print(json.dumps([_told(one, ctx) for one in chosen if isinstance(one, Command)], indent=1))
+        return 0
+    with program.make_context("exporter", [*names, "--help"]) as shown:  # without a name it ends here
+        return int(program.invoke(shown))
 
 
-def _run(commands: Any, program: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
-    known: dict[str, argparse.ArgumentParser] = commands.choices
-    if arguments.name is not None and arguments.name not in known:
-        near = difflib.get_close_matches(arguments.name, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-        raise UsageError(f"there is no command {arguments.name}; {hint}")
-    (known[arguments.name] if arguments.name else program).print_help()
-    return 0
+def _told(command: Command, ctx: click.Context) -> dict[str, Any]:
+    own = click.Context(command, parent=ctx.find_root(), info_name=command.name)
+    options = [
+        {"option": one.opts[-1], "group": title, "help": one.help}
+        for title, group in command.groups_of(own).items()
+        for one in group
+        if isinstance(one, click.Option) and not one.hidden
+    ]
+    return {"name": command.name, "does": command.text, "example": command.example, "options": options}
+
+
+def _completed(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[click.shell_completion.CompletionItem]:
+    program = ctx.find_root().command
+    assert isinstance(program, Program)
+    return [
+        click.shell_completion.CompletionItem(name, help=one.short_help)
+        for name, one in program.commands.items()
+        if name.startswith(incomplete)
+    ]
+
+
+COMMAND = Command(
+    "help",
+    _run,
+    "show the commands, or what one of them does",
+    "exporter help export",
+    {
+        "Options": [
+            Argument(
+                "names",
+                "COMMAND",
+                "a command, also with a question: query who-accessed. Without it all commands are listed",
+                nargs=-1,
+                shell_complete=_completed,
+            ),
+            as_json("print the commands with their options as JSON"),
+        ]
+    },
+)

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from exporter.cli.commands import command, here
+from exporter.cli.commands import HERE, Argument, Command, as_json
 
 if TYPE_CHECKING:
-    import argparse
+    from pathlib import Path
 
 
-def add(commands: Any) -> None:
-    """Declares the command."""
-    parser = command(commands, "log", _run, "show the runs that wrote a folder", "exporter log lineage")
-    parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")
-    parser.add_argument("--json", action="store_true", help="print the runs as JSON")
-
-
-def _run(arguments: argparse.Namespace) -> int:
+def _run(folder: Path, *, as_json: bool | None) -> int:
     from exporter.publish.earlier import runs, runs_as_text
 
-    found = runs(arguments.folder)
-    print(json.dumps(found, indent=1) if arguments.json else runs_as_text(found))
+    found = runs(folder)
+    print(json.dumps(found, indent=1) if as_json else runs_as_text(found))
     return 0
+
+
+COMMAND = Command(
+    "log",
+    _run,
+    "show the runs that wrote a folder",
+    "exporter log lineage",
+    {
+        "Options": [
+            Argument("folder", "DIR", "what export wrote", **HERE),
+            as_json("print the runs as JSON"),
+        ]
+    },
+)

@@ -1,8 +1,7 @@
-"""Texts for people: the summary at the end of an export, warnings, error messages, and the list of questions."""
+"""Texts for people: the summary at the end of an export, warnings, and error messages."""
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sys
@@ -13,9 +12,8 @@ from exporter.system import faults
 from exporter.system.terminal import message, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from exporter.ask.questions import Question
     from exporter.publish.report import Report
     from exporter.settings import Settings
 
@@ -56,14 +54,14 @@ def summary(report: Report, settings: Settings) -> str:
     rows = [
         ("rows in", f"{report.rows_in:>{_WIDTH},}"),
         ("exported", f"{report.exported:>{_WIDTH},}   {_of_rows(report)}"),
-        ("duplicates", f"{report.duplicates:>{_WIDTH},}   exact copies, dropped"),
+        ("duplicates", f"{report.duplicates:>{_WIDTH},}   {_copies(report)}"),
         ("quarantined", f"{report.quarantined:>{_WIDTH},}   {_set_aside(report)}"),
-        ("events", f"{report.events:>{_WIDTH},}   {report.out}/events"),
-        ("graph nodes", f"{report.nodes:>{_WIDTH},}   {report.out}/graph, {_checked(report)}"),
+        ("events", f"{report.events:>{_WIDTH},}   {_written(report)}{report.out}/events"),
+        ("graph nodes", f"{report.nodes:>{_WIDTH},}   {_written(report)}{report.out}/graph{_checked(report)}"),
         ("seconds", f"{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}"),
     ]
     rows[1:1] = _left_out(report)
-    rows[-1:-1] = [*_days(report), *_period(report)]
+    rows[-1:-1] = [*_forgotten(report), *_days(report), *_period(report)]
     lines = [f"  {name:<12}{value}".rstrip() for name, value in rows]
     written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
     end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
@@ -81,9 +79,25 @@ def counted(number: int, text: str, several: str) -> str:
 
 
 def _of_rows(report: Report) -> str:
+    """What the exported rows are. Of an update only rows are new: the queries of its days are told with the days."""
+    if report.made is not None:
+        return "new row" if report.exported == 1 else "new rows"
+    return _of_queries(report)
+
+
+def _of_queries(report: Report, what: str = "") -> str:
     cut = f", {report.truncated:,} of them truncated by Snowflake" if report.truncated else ""
     streams = f", {report.unknown_streams:,} with a stream that the row does not name" if report.unknown_streams else ""
-    return f"{counted(report.queries, 'query', 'queries')}{cut}{streams}"
+    return f"{counted(report.queries, 'query', 'queries')}{what}{cut}{streams}"
+
+
+def _copies(report: Report) -> str:
+    return "exact copies, dropped" if report.made is None else "exact copies, also of rows that DIR had, dropped"
+
+
+def _written(report: Report) -> str:
+    """Of an update, the counts of what is written are those of whole days."""
+    return "" if report.made is None else "of the days written, in "
 
 
 def _left_out(report: Report) -> list[tuple[str, str]]:
@@ -98,15 +112,23 @@ def _left_out(report: Report) -> list[tuple[str, str]]:
 
 
 def _days(report: Report) -> list[tuple[str, str]]:
-    """The days that an update made again, and their new rows."""
+    """The days that an update wrote: those with new rows, and later ones that follow from them; with all their
+    queries, since a day is written as a whole.
+    """
     if report.made is None:
         return []
     new = {day: rows for day, rows in (report.new or {}).items() if rows}
-    text = ", ".join(f"{day} ({rows:,} new)" for day, rows in list(new.items())[:3]) + (" …" if len(new) > 3 else "")
-    others = len(report.made) - len(new)
-    after = f"; {counted(others, 'later day', 'later days')}" if others else ""
-    made = [("days made", f"{len(report.made):>{_WIDTH},}   {text or 'nothing is new'}{after}")]
-    return [*_forgotten(report), *made]
+    days = [f"{day} ({counted(rows, 'new row', 'new rows')})" for day, rows in list(new.items())[:3]]
+    more, others = len(new) - len(days), len(report.made) - len(new)
+    days += [f"{more:,} more"] if more else []
+    days += [f"{counted(others, 'later day', 'later days')} that follow from them"] if others and new else []
+    queries = _of_queries(report, " in all, old and new") if report.made else "none, since no row is new"
+    return [
+        (
+            "days written",
+            f"{len(report.made):>{_WIDTH},}   {'; '.join([*([', '.join(days)] if days else []), queries])}",
+        )
+    ]
 
 
 def _forgotten(report: Report) -> list[tuple[str, str]]:
@@ -114,10 +136,12 @@ def _forgotten(report: Report) -> list[tuple[str, str]]:
     if report.forgotten is None:
         return []
     queries, files = report.forgotten["queries"], report.forgotten["files"]
-    made = (
-        f"made again: {counted(report.queries, 'query', 'queries')}, {counted(len(report.made or ()), 'day', 'days')}"
-    )
-    return [("forgotten", f"{queries:>{_WIDTH},}   queries removed; {made}, {counted(files, 'file', 'files')}")]
+    return [
+        (
+            "forgotten",
+            f"{queries:>{_WIDTH},}   queries removed; {counted(files, 'file', 'files')} written again without them",
+        )
+    ]
 
 
 def _set_aside(report: Report) -> str:
@@ -125,9 +149,9 @@ def _set_aside(report: Report) -> str:
 
 
 def _checked(report: Report) -> str:
-    if not report.nodes_checked:
-        return "NOT validated"
-    return "all validated with the shapes"
+    if not report.nodes:
+        return ""
+    return ", all validated with the shapes" if report.nodes_checked else ", NOT validated"
 
 
 def _slowest(seconds: dict[str, float]) -> str:
@@ -184,7 +208,7 @@ def _next(settings: Settings) -> list[str]:
     if is_remote(settings.out):
         return ["To query, validate or push it, copy it to a folder on this machine."]
     if "graph" in settings.outputs and not all(SYNTAXES[name].names_load for name in settings.graph_format):
-        asked = f"  {program()} query user-history --graph {shlex.quote(settings.out)}"
+        asked = f"  {program()} query user-history {shlex.quote(settings.out)}"
         return ["To query it, and to list all questions:", asked, f"  {program()} queries"]
     if "events" in settings.outputs:
         return ["To send the events to a backend:", f"  {program()} push {shlex.quote(settings.out)}"]
@@ -204,28 +228,3 @@ def _found(started: Path) -> str:
     text = shutil.which(started.name)
     is_same = text is not None and Path(text).absolute() == started.absolute()
     return started.name if is_same else shlex.quote(str(started))
-
-
-def listed(questions: Sequence[Question], *, as_json: bool) -> str:
-    """The shipped questions with their parameters."""
-    if as_json:
-        return json.dumps(
-            [
-                {
-                    "name": question.name,
-                    "asks": question.asks,
-                    "parameters": [str(p) for p in question.parameters],
-                    "columns": question.columns,
-                }
-                for question in questions
-            ],
-            indent=1,
-        )
-    return "\n".join(
-        f"{question.name}\n    {question.asks}\n    {_parameters(question)}\n    -> {', '.join(question.columns)}"
-        for question in questions
-    )
-
-
-def _parameters(question: Question) -> str:
-    return "  ".join(str(parameter) for parameter in question.parameters) or "no parameters"

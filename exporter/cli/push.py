@@ -2,52 +2,62 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.cli.commands import command, here
+import click
+
+from exporter.cli.commands import FILE, HERE, Argument, Command, as_json, flag, option
+from exporter.openlineage.push.profiles import LETTER_CASES, PROFILES
 
 if TYPE_CHECKING:
-    import argparse
+    from pathlib import Path
 
 
-def add(commands: Any) -> None:
-    """Declares the command."""
-    from exporter.openlineage.push.command import LETTER_CASES
-    from exporter.openlineage.push.profiles import PROFILES
-
-    parser = command(
-        commands, "push", _run, "send the events of a folder to a backend",
-        "OPENLINEAGE_URL=http://localhost:5000 exporter push lineage",
-    )  # fmt: skip
-    parser.set_defaults(is_watched=True)
-    parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")
-    parser.add_argument("--runs", choices=("all", "latest"), help="every run (default), or the latest of each job")
-    parser.add_argument(
-        "--profile", choices=tuple(PROFILES), help="adapt the events to this backend (default: by its address)"
-    )
-    parser.add_argument(
-        "--letter-case",
-        choices=LETTER_CASES,
-        help="send names in lower case, or as they were exported (default: by the profile)",
-    )
-    parser.add_argument("--concurrency", type=int, metavar="N", help="the most events at once (default 8)")
-    parser.add_argument("--rate", type=float, metavar="N", help="the most events a second (default: no limit)")
-    parser.add_argument(
-        "--patience",
-        type=float,
-        metavar="S",
-        help="seconds to try again while the backend does not answer (default 60)",
-    )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings in TOML; its table [push] is read")
-    parser.add_argument("--json", action="store_true", help="print the counts as JSON on standard output")
-
-
-def _run(arguments: argparse.Namespace) -> int:
+def _run(folder: Path, *, config: Path | None, dry_run: bool | None, as_json: bool | None, **given: Any) -> int:
     from exporter.cli import configuration
-    from exporter.openlineage.push.command import push
+    from exporter.openlineage.push.command import preview, push
 
-    given = {
-        name: getattr(arguments, name) for name in ("runs", "profile", "letter_case", "concurrency", "rate", "patience")
-    }
-    return push(arguments.folder, configuration.load_push(given, arguments.config), as_json=arguments.json)
+    choices = configuration.load_push(given, config)
+    return (preview if dry_run else push)(folder, choices, as_json=bool(as_json))
+
+
+COMMAND = Command(
+    "push",
+    _run,
+    "send the events of a folder to a backend",
+    "OPENLINEAGE_URL=http://localhost:5000 exporter push lineage",
+    {
+        "Options": [
+            Argument("folder", "DIR", "what export wrote", **HERE),
+            click.Option(
+                ["--runs"],
+                type=click.Choice(("all", "latest")),
+                help="every run (default), or the latest of each job",
+            ),
+            click.Option(
+                ["--profile"],
+                type=click.Choice(tuple(PROFILES)),
+                help="adapt the events to this backend (default: by its address)",
+            ),
+            option("--config", "FILE", "settings in TOML; its table [push] is read", **FILE),
+            flag("--dry-run", "print what would be sent, and to which backend; connect to nothing"),
+            as_json("print the counts as JSON on standard output"),
+        ],
+        "How it is sent": [
+            click.Option(
+                ["--letter-case"],
+                type=click.Choice(LETTER_CASES),
+                help="send names in lower case, or as they were exported (default: by the profile)",
+            ),
+            option("--concurrency", "N", "the most events at once (default 8)", type=int),
+            option("--rate", "N", "the most events a second (default: no limit)", type=float),
+            option(
+                "--patience",
+                "S",
+                "seconds to try again while the backend does not answer (default 60)",
+                type=float,
+            ),
+        ],
+    },
+    is_watched=True,
+)

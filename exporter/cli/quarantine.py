@@ -3,27 +3,56 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING
 
-from exporter.cli.commands import command, here
+import click
+
+from exporter.cli.commands import HERE, Argument, Command, as_json, flag
+from exporter.system.terminal import bare
 
 if TYPE_CHECKING:
-    import argparse
+    from pathlib import Path
 
 
-def add(commands: Any) -> None:
-    """Declares the command."""
-    parser = command(
-        commands, "quarantine", _run, "list the quarantined rows by reason, with an example of each",
-        "exporter quarantine lineage",
-    )  # fmt: skip
-    parser.add_argument("folder", type=here, metavar="DIR", help="what export wrote")
-    parser.add_argument("--json", action="store_true", help="print the reasons as JSON")
+def _run(folder: Path, *, rows: bool | None, as_json: bool | None) -> int:
+    from exporter.publish.set_aside import reasons, reasons_as_text
 
-
-def _run(arguments: argparse.Namespace) -> int:
-    from exporter.publish.earlier import reasons, reasons_as_text
-
-    found = reasons(arguments.folder)
-    print(json.dumps(found, indent=1) if arguments.json else reasons_as_text(found, str(arguments.folder)))
+    if rows and as_json:
+        raise click.UsageError("--rows already writes JSON, one row a line; give --rows or --json")
+    if rows:
+        _write_rows(folder)
+        return 0
+    found = reasons(folder)
+    print(json.dumps(found, indent=1) if as_json else reasons_as_text(found, str(folder)))
     return 0
+
+
+def _write_rows(folder: Path) -> None:
+    """Rows are data, in UTF-8 wherever they go; control characters are replaced only where a terminal shows them."""
+    from exporter.cli.messages import warn
+    from exporter.publish.set_aside import RowsToMend
+
+    rows, is_shown = RowsToMend(folder), sys.stdout.isatty()
+    for line in rows:
+        if is_shown:
+            print(line)
+        else:
+            bare(sys.stdout).buffer.write(f"{line}\n".encode())
+    sys.stdout.flush()
+    warn(rows.notes())
+
+
+COMMAND = Command(
+    "quarantine",
+    _run,
+    "list the quarantined rows by reason, with an example of each",
+    "exporter quarantine lineage",
+    {
+        "Options": [
+            Argument("folder", "DIR", "what export wrote", **HERE),
+            flag("--rows", "print the rows themselves, one a line, to be corrected and exported again"),
+            as_json("print the reasons as JSON"),
+        ]
+    },
+)

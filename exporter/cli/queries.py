@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from exporter.cli.commands import command
-
-if TYPE_CHECKING:
-    import argparse
+from exporter.cli.commands import Command, as_json
 
 
-def add(commands: Any) -> None:
-    """Declares the command."""
-    parser = command(commands, "queries", _run, "list the shipped questions", "exporter queries")
-    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+def _run(*, as_json: bool | None) -> int:
+    from exporter.ask.shipped import questions
+    from exporter.cli.questions import as_json as in_json
+    from exporter.cli.questions import listed
 
-
-def _run(arguments: argparse.Namespace) -> int:
-    from exporter.ask.questions import questions
-    from exporter.cli.messages import listed
-
-    print(listed(questions(), as_json=arguments.json))
+    print(in_json(questions()) if as_json else listed(questions()))
     return 0
+
+
+COMMAND = Command(
+    "queries",
+    _run,
+    "list the shipped questions",
+    "exporter queries",
+    {"Options": [as_json("print the list as JSON")]},
+)

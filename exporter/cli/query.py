@@ -1,73 +1,122 @@
-"""``exporter query``: answers a question from the graph."""
+"""``exporter query``: answers a question from the graph.
+
+The options of a question are its parameters, so which there are follows from the first word: the command looks for it
+before the options are read. The older form, ``--graph DIR --param name=value``, stays.
+"""
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
-from argparse import ArgumentTypeError
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from exporter.cli.commands import command, here
+import click
+from click.shell_completion import CompletionItem
+
+from exporter.cli.commands import HERE, Argument, Command, as_json, flag, option
 from exporter.errors import RefusedError, UsageError
 from exporter.system.terminal import bare, message
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from exporter.ask.shipped import Question
 
 _LONGEST: Final = 7 * 86_400.0
 """Seconds: a week."""
 _NOT_RECORDED: Final = "Snowflake does not record everything; docs/not-recorded.md lists what an answer can lack."
 """Shown with an answer without rows, except to a check, whose good answer has none."""
+FORMATS: Final = ("table", "csv", "json")
 
 
-def add(commands: Any) -> None:
-    """Declares the command."""
-    parser = command(
-        commands, "query", _run, "answer a question from the graph",
-        "exporter query who-accessed --graph lineage --param object_id=66564",
-    )  # fmt: skip
-    parser.add_argument(
-        "question", metavar="NAME|FILE.rq", help="a shipped question (see exporter queries) or a file of SPARQL"
-    )
-    parser.add_argument(
-        "--graph", required=True, type=here, metavar="DIR", help="what export wrote, or a folder or file of Turtle"
-    )
-    parser.add_argument(
-        "--param",
-        action="append",
-        default=[],
-        metavar="name=value",
-        help="a parameter; given several times, it has several values",
-    )
-    parser.add_argument("--format", choices=("table", "csv", "json"), default="table")
-    parser.add_argument(
-        "--timeout", type=_seconds, default=60.0, metavar="SECONDS", help="how long the answer may take (default 60)"
-    )
-    parser.add_argument(
-        "--max-rows", type=_rows, default=1_000_000, metavar="N", help="the most rows of the answer (default 1000000)"
-    )
-    parser.add_argument("--fail-on-rows", action="store_true", help="for checks: exit 1 if the answer has rows")
-
-
-def _run(arguments: argparse.Namespace) -> int:
+def _run(  # noqa: PLR0913 - a question, and how it is asked
+    question: str,
+    folder: Path | None,
+    *,
+    graph: Path | None,
+    param: Sequence[str],
+    format_: str | None,
+    as_json: bool | None,
+    timeout: float,
+    max_rows: int,
+    fail_on_rows: bool | None,
+    **options: Sequence[str],
+) -> int:
     from exporter.ask.answers import render
     from exporter.ask.pool import TooLongError, answer
 
-    parameters = _parameters(arguments.param)
+    where, fmt = _where(folder, graph), _format(format_, as_json=bool(as_json))
     try:
-        found = answer(arguments.question, arguments.graph, parameters, arguments.timeout, arguments.max_rows)
+        found = answer(question, where, _parameters(question, param, options), timeout, max_rows)
     except TooLongError as error:
-        raise UsageError(f"{arguments.question}: {error} --timeout gives it more time.") from None
+        raise UsageError(f"{question}: {error} --timeout gives it more time.") from None
+    except UsageError as error:
+        raise (error if param or folder is None else UsageError(_of_options(str(error), question))) from None
     for note in found.notes:
         print(message(note), file=sys.stderr)
-    if not found.rows and not arguments.fail_on_rows:
+    if not found.rows and not fail_on_rows:
         print(_NOT_RECORDED, file=sys.stderr)
-    _written(render(found, arguments.format), arguments.format)
-    if arguments.fail_on_rows and found.rows:
+    _written(render(found, fmt), fmt)
+    if fail_on_rows and found.rows:
         sys.stdout.flush()
-        raise RefusedError(f"{arguments.question} has {_counted(len(found.rows))}, which --fail-on-rows forbids.")
+        raise RefusedError(f"{question} has {_counted(len(found.rows))}, which --fail-on-rows forbids.")
     return 0
+
+
+def _of_options(words: str, question: str) -> str:
+    """An error about parameters for who gave options.
+
+    >>> _of_options("q needs --param object_name=VALUE. Its parameters: object_name, [since].", "q")
+    'q needs --object-name VALUE. exporter query q --help shows its options.'
+    """
+    named = _PARAMETER.sub(lambda match: f"--{match[1].replace('_', '-')} ", words)
+    return _ITS_PARAMETERS.sub(f"exporter query {shlex.quote(question)} --help shows its options.", named)
+
+
+_PARAMETER: Final = re.compile(r"--param (\w+)=")
+_ITS_PARAMETERS: Final = re.compile(r"Its parameters: .*\Z")
+
+
+def _where(folder: Path | None, graph: Path | None) -> Path:
+    """The graph, which is given after the question or by --graph. Raises Click's UsageError for none and for two."""
+    if folder is not None and graph is not None:
+        raise click.UsageError(f"DIR is given twice, as {folder} and as --graph {graph}; give one of them")
+    where = folder or graph
+    if where is None:
+        words = "DIR is missing: give what export wrote after the question, as in exporter query NAME DIR"
+        raise click.UsageError(words, click.get_current_context())
+    return where
+
+
+def _format(given: str | None, *, as_json: bool) -> str:
+    if as_json and given not in (None, "json"):
+        raise click.UsageError(f"--json and --format {given} contradict each other; give one of them")
+    return "json" if as_json else given or FORMATS[0]
+
+
+def _parameters(name: str, pairs: Sequence[str], options: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The values of each parameter, in the order in which they were given: those of --param first."""
+    from exporter.ask.shipped import find
+    from exporter.cli.questions import given, option_of
+
+    question, parameters = find(name), dict[str, list[str]]()
+    for pair in pairs:
+        parameter, equals, value = pair.partition("=")
+        if not equals or not parameter:
+            raise UsageError(f"--param {pair}: write it as name=value")
+        parameters.setdefault(parameter, []).append(value)
+    for one in question.parameters:
+        values = given(question, options).get(one.name, [])
+        if "" in values:
+            raise UsageError(
+                f"{option_of(one)}: is empty; perhaps a shell variable is not set. Give it a value, or leave it out"
+            )
+        if values:
+            parameters.setdefault(one.name, []).extend(values)
+    return parameters
 
 
 def _written(text: str, fmt: str) -> None:
@@ -84,22 +133,139 @@ def _seconds(text: str) -> float:
     with suppress(ValueError):
         if 0 < float(text) <= _LONGEST:
             return float(text)
-    raise ArgumentTypeError(f"{text} is not a number of seconds above 0 (and up to a week)")
+    raise click.BadParameter(f"{text} is not a number of seconds above 0 (and up to a week)")
 
 
 def _rows(text: str) -> int:
     with suppress(ValueError):
         if int(text) > 0:
             return int(text)
-    raise ArgumentTypeError(f"{text} is not a whole number above 0")
+    raise click.BadParameter(f"{text} is not a whole number above 0")
 
 
-def _parameters(pairs: Sequence[str]) -> dict[str, list[str]]:
-    """The values of each parameter, in the order in which they were given."""
-    parameters: dict[str, list[str]] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--param {pair}: write it as name=value")
-        parameters.setdefault(name, []).append(value)
-    return parameters
+def _completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of questions; files where none begins so."""
+    from exporter.ask.shipped import questions
+
+    names = [CompletionItem(one.name, help=one.asks) for one in questions() if one.name.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
+
+
+class _Query(Command):
+    """The command, with the options of the question that is asked."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Looks for the question first. Raises UsageError where there is no such question."""
+        from exporter.ask.shipped import find
+
+        name = next(self._names(args), None)
+        if name is not None:
+            try:
+                ctx.meta[_QUESTION] = find(name)
+                ctx.info_name = f"{self.name} {shlex.quote(name)}"  # for the usage, and for where to find a help
+            except UsageError:
+                if not ctx.resilient_parsing:  # a shell completes what is not written yet
+                    raise
+        return super().parse_args(ctx, args)
+
+    def _names(self, args: Sequence[str]) -> Iterator[str]:
+        """The words that are no option and no value of one."""
+        from exporter.ask.shipped import names
+
+        options = {name: one for one in self.params if isinstance(one, click.Option) for name in one.opts}
+        words = iter(args)
+        for word in words:
+            if word == "--":
+                yield from words
+            elif not word.startswith("-") or word == "-":
+                yield word
+            elif word in ("-h", "--help") or "=" in word or (word in options and options[word].is_flag):
+                continue
+            else:
+                value = next(words, "")
+                if word not in options and (value in names() or value.endswith(".rq")):  # a flag that is misspelt
+                    yield value
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *self._of_question(ctx)]
+
+    def _of_question(self, ctx: click.Context) -> list[click.Option]:
+        """The options of the question, made once."""
+        from exporter.cli.questions import options_of
+
+        question: Question | None = ctx.meta.get(_QUESTION)
+        if question is None:
+            return []
+        taken = [name for one in (*self.params, self.get_help_option(ctx)) if one for name in one.opts]
+        made: list[click.Option] = ctx.meta.setdefault(_OPTIONS, options_of(question, taken))
+        return made
+
+    def groups_of(self, ctx: click.Context) -> Mapping[str, Sequence[click.Parameter]]:
+        question: Question | None = ctx.meta.get(_QUESTION)
+        if question is None:
+            return self.groups
+        (title, (_, *options)), *others = self.groups.items()  # without the first argument, which is known
+        return {f"Options of {question.name}": self._of_question(ctx), title: options, **dict(others)}
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        pieces = super().collect_usage_pieces(ctx)
+        return [pieces[0], pieces[-1]] if _QUESTION in ctx.meta else pieces
+
+    def example_of(self, ctx: click.Context) -> str:
+        from exporter.cli.questions import example
+
+        question: Question | None = ctx.meta.get(_QUESTION)
+        return example(question) if question else self.example
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the question in words, if one is given, and its columns."""
+        question: Question | None = ctx.meta.get(_QUESTION)
+        if question is None:
+            super().format_help_text(ctx, formatter)
+            return
+        with formatter.indentation():
+            formatter.write_paragraph()
+            formatter.write_text(question.asks)
+            formatter.write_paragraph()
+            formatter.write_text(f"Columns of the answer: {', '.join(question.columns)}.")
+
+
+_QUESTION: Final = "exporter.cli.query.question"
+_OPTIONS: Final = "exporter.cli.query.options"
+
+COMMAND = _Query(
+    "query",
+    _run,
+    "answer a question from the graph",
+    "exporter query who-accessed lineage --object-name DB.SCHEMA.NAME --since 2026-09-01",
+    {
+        "Options": [
+            Argument(
+                "question",
+                "NAME|FILE.rq",
+                "a shipped question, as exporter queries lists them, or a file of SPARQL. exporter query NAME --help "
+                "shows the options of one",
+                shell_complete=_completed,
+            ),
+            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **HERE, required=False),
+            click.Option(
+                ["--format", "format_"],
+                type=click.Choice(FORMATS),
+                help="table (default) for people; csv and json for programs",
+            ),
+            as_json("the same as --format json"),
+            option("--timeout", "SECONDS", "how long the answer may take (default 60)", type=_seconds, default=60.0),
+            option("--max-rows", "N", "the most rows of the answer (default 1000000)", type=_rows, default=1_000_000),
+            flag("--fail-on-rows", "for checks: exit 1 if the answer has rows"),
+        ],
+        "The older form": [
+            option("--graph", "DIR", "DIR, instead of after the question", **HERE),
+            option(
+                "--param",
+                "name=value",
+                "a parameter of the question, instead of its own option; given several times, it has several values",
+                multiple=True,
+            ),
+        ],
+    },
+)

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentTypeError
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from exporter.cli.commands import command, here
+import click
+
+from exporter.cli.commands import HERE, Argument, Command, option
 from exporter.errors import UsageError
 from exporter.system.terminal import message
 
 if TYPE_CHECKING:
-    import argparse
+    from pathlib import Path
 
 _INTERRUPTED: Final = 130
 _PACKAGES: Final = ("flask", "waitress", "dash", "dash_cytoscape")
 
 
-def add(commands: Any) -> None:
-    """Declares the command."""
-    parser = command(
-        commands, "serve", _run, "show an export as pages, and answer SPARQL at /sparql", "exporter serve lineage"
-    )
-    parser.add_argument("dir", metavar="DIR", type=here, help="what export wrote, or a folder or file of Turtle")
-    parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)"
-    )
-    parser.add_argument(
-        "--port", type=_port, default=7878, metavar="N", help="port to listen on (default 7878; 0 for any free one)"
-    )
-
-
-def _run(arguments: argparse.Namespace) -> int:
+def _run(folder: Path, *, host: str, port: int) -> int:
     try:
         from exporter.serve.listening import is_loopback
         from exporter.serve.server import serve
@@ -42,12 +29,12 @@ def _run(arguments: argparse.Namespace) -> int:
             raise
         install = "pip install 'access-history-exporter[serve]'"
         raise UsageError(f"exporter serve needs packages that are not installed ({error.name}): {install}") from error
-    if not is_loopback(arguments.host):
+    if not is_loopback(host):
         _say(
-            f"warning: other machines can reach {arguments.host}. There is no login: everyone who can reach it can "
+            f"warning: other machines can reach {host}. There is no login: everyone who can reach it can "
             "read who queried what, and SQL text if it was exported."
         )
-    serve(arguments.dir, arguments.host, arguments.port, partial(print, flush=True), _say)
+    serve(folder, host, port, partial(print, flush=True), _say)
     return _INTERRUPTED
 
 
@@ -59,4 +46,19 @@ def _port(text: str) -> int:
     with suppress(ValueError):
         if 0 <= int(text) <= 65535:
             return int(text)
-    raise ArgumentTypeError(f"{text} is not a port: a whole number from 0 to 65535")
+    raise click.BadParameter(f"{text} is not a port: a whole number from 0 to 65535")
+
+
+COMMAND = Command(
+    "serve",
+    _run,
+    "show an export as pages, and answer SPARQL at /sparql",
+    "exporter serve lineage",
+    {
+        "Options": [
+            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **HERE),
+            option("--host", "ADDRESS", "address to listen on (default 127.0.0.1)", default="127.0.0.1"),
+            option("--port", "N", "port to listen on (default 7878; 0 for any free one)", type=_port, default=7878),
+        ]
+    },
+)

@@ -2,53 +2,55 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from exporter.cli.commands import command, here
+import click
+
+from exporter.cli.commands import FILE, HERE, Argument, Command, as_json, option
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Sequence
+    from pathlib import Path
 
-NOTHING: Final = '{"conforms": false, "violations": 0, "results": []}'
-
-
-def add(commands: Any) -> None:
-    """Declares the command."""
-    parser = command(
-        commands,
-        "validate",
-        _run,
-        "validate Turtle with the SHACL shapes, and the files of an export with its manifest",
-        "exporter validate lineage",
-    )
-    parser.add_argument("path", type=here, metavar="DIR|FILE", help="what export wrote, or a folder or file of Turtle")
-    parser.add_argument(
-        "--shapes", action="append", default=[], type=Path, metavar="DIR", help="your own shapes in addition to ours"
-    )
-    parser.add_argument(
-        "--by", choices=("pyshacl", "compiled"), default="pyshacl", help="the reference engine (default), or ours"
-    )
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+NOTHING: Final = '{"conforms": false, "violations": 0, "counted": null, "results": []}'
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(path: Path, *, shapes: Sequence[Path], by: str, as_json: bool | None) -> int:
     from exporter.cli import messages
     from exporter.errors import UsageError
     from exporter.graph.validate import validate
     from exporter.publish import manifest
 
-    damaged = manifest.problems(arguments.path)
+    damaged = manifest.problems(path)
     messages.warn(damaged)
     try:
-        is_valid, text = validate(
-            arguments.path, by=arguments.by, shapes_dirs=tuple(arguments.shapes), as_json=arguments.json
-        )
+        is_valid, text = validate(path, by=by, shapes_dirs=tuple(shapes), as_json=bool(as_json))
     except UsageError as error:
         if not damaged:
             raise
         # The files differ from what the export wrote: that is the result, and it explains why the graph cannot be read.
         messages.warn([str(error)])
-        is_valid, text = False, NOTHING if arguments.json else "The graph cannot be validated"
+        is_valid, text = False, NOTHING if as_json else "The graph cannot be validated"
     print(text)
     return 0 if is_valid and not damaged else 1
+
+
+COMMAND = Command(
+    "validate",
+    _run,
+    "validate Turtle with the SHACL shapes, and the files of an export with its manifest",
+    "exporter validate lineage",
+    {
+        "Options": [
+            Argument("path", "DIR|FILE", "what export wrote, or a folder or file of Turtle", **HERE),
+            option("--shapes", "DIR", "your own shapes in addition to ours", multiple=True, **FILE),
+            click.Option(
+                ["--by"],
+                type=click.Choice(("pyshacl", "compiled")),
+                default="pyshacl",
+                help="the reference engine (default), or ours",
+            ),
+            as_json("print the results as JSON"),
+        ]
+    },
+)

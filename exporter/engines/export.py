@@ -32,9 +32,10 @@ from exporter.pipeline.rounds import NoProgress
 from exporter.pipeline.texts import checks
 from exporter.pipeline.texts import facts_of as to_facts
 from exporter.publish import report as guard
-from exporter.publish.earlier import Earlier, ExportInput, earlier
+from exporter.publish.earlier import Earlier, ExportInput, account_of, earlier
 from exporter.publish.publication import Publication
 from exporter.publish.report import check_account, summarise
+from exporter.settings import DEFAULT_ACCOUNT
 from exporter.system import private
 
 if TYPE_CHECKING:
@@ -51,11 +52,20 @@ LOCAL: Final = "local"
 _LITTLE: Final = 64 << 20
 """Approximate bytes of rows, and of one day in DIR, up to which an update is made in this process's memory."""
 _PACKED: Final = 10
+_A_SECOND: Final = 2 << 20
+"""Approximate bytes of rows that the local engine exports in a second; Spark needs longer to start."""
 
 
-def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: Progress, engine: str) -> Outcome:
-    """Make all outputs of the job in the folder of ``new``. ``engine``: ``local`` or ``spark``. Raises UsageError if
-    PySpark is not installed.
+def run(  # noqa: PLR0913, PLR0917 - a run, and who hears of it
+    export_input: ExportInput,
+    job: ExportJob,
+    new: Publication,
+    progress: Progress,
+    engine: str,
+    hint: Callable[[str], None],
+) -> Outcome:
+    """Make all outputs of the job in the folder of ``new``. ``engine``: ``local`` or ``spark``. ``hint``: receives what
+    to know before Spark is started for a few rows. Raises UsageError if PySpark is not installed.
     """
     if _is_here(export_input, job, new, engine):
         with progress.stage("export"):
@@ -69,6 +79,12 @@ def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: P
             "PySpark is not in this Python's environment. Install it (pip install 'pyspark>=4.0,<5'), or start the "
             "program with the spark-submit of a platform that has its own, or give --engine local"
         ) from None
+    number = export_input.came.size
+    if number is not None and number <= _A_SECOND and not new.is_uri:
+        hint(
+            f"the input is small ({max(number, 1 << 10) >> 10:,} kB): --engine local exports it in about a second, and "
+            "does not wait until Spark has started"
+        )
     return on_spark.run(export_input, job, new, progress)
 
 
@@ -130,15 +146,26 @@ def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Itera
             others.setdefault(message.to, []).append(message.body)
 
 
-def export(settings: Settings, progress: Progress, say: Callable[[str], None] = lambda _: None) -> Report:
+def export(
+    settings: Settings, progress: Progress, say: Callable[[str], None] = lambda _: None, *, hints: bool = False
+) -> Report:
     """Run the main job and return its report. An error leaves DIR unchanged; UsageError for wrong settings or input.
-    ``say``: receives warnings about files of an earlier export that cannot be removed.
+    ``say``: receives warnings, such as about files of an earlier export that cannot be removed. ``hints``: whether it
+    receives a hint if Spark is not needed.
     """
     with private.made():
-        return _exported(settings, progress, say)
+        return _exported(continued(settings), progress, say, hints=hints)
 
 
-def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]) -> Report:
+def continued(settings: Settings) -> Settings:
+    """The settings of an update, with the account of DIR if none is given; others are unchanged."""
+    if not settings.update or settings.replace or settings.account != DEFAULT_ACCOUNT:
+        return settings
+    account = account_of(place_of(settings.out, int(settings.mode, 8)))
+    return settings.of_account(account) if account else settings
+
+
+def _exported(settings: Settings, progress: Progress, say: Callable[[str], None], *, hints: bool) -> Report:
     job = ExportJob.of(settings)
     if job.validate:
         checks(job.shapes)
@@ -151,7 +178,7 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
     for view, inputs in input_of_views.views.items():
         find.check_files(inputs.sources, view)
     with place.held():
-        report = _published(settings, job, place, input_of_views, progress)
+        report = _published(settings, job, place, input_of_views, progress, say if hints else lambda _: None)
     for note in place.notes:
         say(note)
     if not settings.dry_run:
@@ -175,14 +202,19 @@ def _input_of_views(settings: Settings, apart: Apart) -> find.InputOfViews:
     )
 
 
-def _published(
-    settings: Settings, job: ExportJob, place: Place, input_of_views: find.InputOfViews, progress: Progress
+def _published(  # noqa: PLR0913, PLR0917 - as run
+    settings: Settings,
+    job: ExportJob,
+    place: Place,
+    input_of_views: find.InputOfViews,
+    progress: Progress,
+    hint: Callable[[str], None],
 ) -> Report:
     new = Publication(place, replace=settings.replace, update=settings.update, force=settings.force)
     left = earlier(place, settings) if settings.update and not settings.replace else Earlier()
     job = replace(job, run=left.run if settings.update else 0)
     with new:
-        outcome = run(ExportInput(input_of_views, left, settings.changes), job, new, progress, settings.engine)
+        outcome = run(ExportInput(input_of_views, left, settings.changes), job, new, progress, settings.engine, hint)
         report = summarise(settings, input_of_views.skipped, left, outcome, new, progress)
         check_account(report)
         guard.refuse_too_few_rows(settings, report, new, input_of_views.named)

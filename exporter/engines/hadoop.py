@@ -298,9 +298,8 @@ class HadoopPlace:
     def read(self, name: str) -> str | None:
         return self._files.text(self.inside(name))
 
-    def carry(self, name: str, folder: str) -> None:
-        self._files.make(f"{folder}/{name}".rpartition("/")[0])
-        self._files.copy(self.inside(name), f"{folder}/{name}")
+    def carry(self, name: str, folder: str) -> bool:  # noqa: ARG002 - it stays
+        return False
 
     def described(self, folder: str) -> list[Json]:
         sizes, root = self._files.sizes(folder), self._files.full(folder)

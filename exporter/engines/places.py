@@ -78,8 +78,10 @@ class Place(Protocol):
     def beginning(self, path: str, most: int) -> str:
         """The text of at most ``most`` bytes at the beginning of a file."""
 
-    def carry(self, name: str, folder: str) -> None:
-        """Copy a file or folder of DIR unchanged into another folder, by hard links if possible."""
+    def carry(self, name: str, folder: str) -> bool:
+        """Copy a file or folder of DIR unchanged into another folder, by hard links if possible. False where files that
+        do not change stay where they are when DIR is replaced: then nothing is copied.
+        """
 
     def inside(self, name: str) -> str:
         """The path of a name in DIR."""
@@ -169,13 +171,14 @@ class LocalPlace:
         with Path(path).open("rb") as file:
             return file.read(most).decode(errors="replace")
 
-    def carry(self, name: str, folder: str) -> None:
+    def carry(self, name: str, folder: str) -> bool:
         source, to = self._out / name, Path(folder, name)
         to.parent.mkdir(parents=True, exist_ok=True)
         if source.is_file():
             _linked(str(source), str(to))
         else:
             shutil.copytree(source, to, copy_function=_linked, dirs_exist_ok=True)
+        return True
 
     def inside(self, name: str) -> str:
         return str(self._out / name)
@@ -222,15 +225,15 @@ class LocalPlace:
 
 def _remove_files(folder: Path, stay: set[str]) -> None:
     """Remove the files in a folder except some, and the folders that are empty then. What cannot be removed stays."""
-    for above, inner, names in os.walk(folder, topdown=False):
+    kept = {str(folder / path) for path in stay}
+    for above, _, names in os.walk(folder, topdown=False):
         for name in names:
-            path = Path(above, name)
-            if path.relative_to(folder).as_posix() not in stay:
+            path = os.path.join(above, name)  # noqa: PTH118 - many paths
+            if path not in kept:
                 with suppress(OSError):
-                    path.unlink()
-        for path in (*(Path(above, name) for name in inner), Path(above)):
-            with suppress(OSError):
-                path.rmdir()
+                    os.unlink(path)  # noqa: PTH108 - as above
+        with suppress(OSError):
+            os.rmdir(above)  # noqa: PTH106 - as above
 
 
 def _carry_ledgers(old: Path, new: Path) -> None:

@@ -6,10 +6,9 @@ Tables of facts are written as Parquet here too.
 from __future__ import annotations
 
 import json
-from itertools import chain, product
+from itertools import chain, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +22,7 @@ from exporter.pipeline.messages import Message, is_text
 from exporter.pipeline.texts import pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from exporter.pipeline.job import ExportJob
     from exporter.publish.publication import Publication
@@ -64,17 +63,17 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     return pc.assume_timezone(pc.cast(pa.array(texts, pa.string()), pa.timestamp("us")), "UTC")
 
 
-_SCHEMA: Final = pa.schema([("key", pa.string()), ("order", pa.binary()), ("body", pa.binary())])
-_TO: Final = "to="
+_SCHEMA: Final = pa.schema([("to", pa.string()), ("key", pa.string()), ("order", pa.binary()), ("body", pa.binary())])
 _ROWS: Final = 20_000
 
 
 class LocalStore:
-    """:class:`exporter.engines.updates.Store` for a DIR on this machine."""
+    """:class:`exporter.engines.updates.Store` for a DIR on this machine: a file of messages under each name, sorted."""
 
     def __init__(self, new: Publication, job: ExportJob) -> None:
         self._new, self._job = new, job
         self._state = Path(new.folder, "state")
+        self._before = Path(new.before("state"))
 
     def carry(self, names: Iterable[str]) -> None:
         for name in names:
@@ -85,73 +84,63 @@ class LocalStore:
             self._new.drop(name)
 
     def save(self, messages: Sequence[list[Message]], name: str) -> None:
-        by_to: dict[str, list[Message]] = {}
-        for message in chain.from_iterable(messages):
-            by_to.setdefault(message.to, []).append(message)
-        for to, each in by_to.items():
-            folder = self._state / name / f"{_TO}{quote(to, safe='')}"
-            folder.mkdir(parents=True, exist_ok=True)
-            with parquet.ParquetWriter(folder / "part-00000.parquet", _SCHEMA, compression="zstd") as file:
-                for start in range(0, len(each), _ROWS):
-                    _, *columns = zip(*each[start : start + _ROWS], strict=True)
-                    arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
-                    file.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
+        every = sorted(chain.from_iterable(messages))
+        if not every:
+            return
+        folder = self._state / name
+        folder.mkdir(parents=True, exist_ok=True)
+        with parquet.ParquetWriter(folder / "part-00000.parquet", _SCHEMA, compression="zstd") as file:
+            for start in range(0, len(every), _ROWS):
+                columns = zip(*every[start : start + _ROWS], strict=True)
+                arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
+                file.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
 
     def has(self, name: str) -> bool:
         return (self._state / name).is_dir()
 
+    def names(self, folder: str) -> list[str]:
+        return [one.removeprefix("state/") for one in self._new.names(f"state/{folder}")]
+
+    def names_before(self, folder: str) -> list[str]:
+        return [one.removeprefix("state/") for one in self._new.names_before(f"state/{folder}")]
+
+    def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
+        messages = list(chain.from_iterable(_read(self._state, one) for one in names))
+        if every is not None:
+            wanted = frozenset(every)
+            others = {message.to for message in messages} - wanted
+            messages = [message for message in messages if message.to in wanted] + self.latest(names, [*others])
+        self.save([messages], name)
+        self.drop(f"state/{one}" for one in names)
+
     def load(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
-        return [message for name, text in product(names, to) for message in self._read(self._state, name, text)]
+        return [message for name in names for message in _read(self._state, name, to)]
 
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
         keys = {message.key for message in chain.from_iterable(others)}
-        return [message for name, text in product(names, to) for message in self._read(self._state, name, text, keys)]
+        return [message for name in names for message in _read(self._state, name, to, keys)] if keys else []
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
-        return self._latest(self._state, names, to)
+        return _latest(self._state, names, to)
 
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
-        keys: dict[str, set[str]] = {one: set() for one in to}
-        for message in chain.from_iterable(others):
-            if message.to in keys:
-                keys[message.to].add(message.key)
+        wanted = {message[:2] for message in chain.from_iterable(others) if message.to in to}
         messages: list[Message] = []
-        for name, text in product(reversed(names), to):
-            if keys[text]:
-                known = self._read(self._state, name, text, keys[text])
-                keys[text] -= {one.key for one in known}
-                messages += known
+        for name in reversed(names):
+            keys = {key for _, key in wanted}
+            known = [one for one in _read(self._state, name, to, keys) if one[:2] in wanted] if keys else []
+            wanted -= {one[:2] for one in known}
+            messages += known
         return messages
 
-    def _latest(self, state: Path, names: Sequence[str], to: Sequence[str]) -> list[Message]:
-        found: dict[tuple[str, str], list[Message]] = {}
-        for name in names:
-            of_name: dict[tuple[str, str], list[Message]] = {}
-            for message in chain.from_iterable(self._read(state, name, text) for text in to):
-                of_name.setdefault(message[:2], []).append(message)
-            found |= of_name
-        return list(chain.from_iterable(found.values()))
-
-    @staticmethod
-    def _read(state: Path, name: str, to: str, keys: set[str] | None = None) -> list[Message]:
-        messages: list[Message] = []
-        wanted = None if keys is None else pa.array(sorted(keys), pa.string())
-        for path in sorted((state / name / f"{_TO}{quote(to, safe='')}").glob("*.parquet")):
-            # The files are small and many: threads and buffers would cost more than reading them.
-            for batch in parquet.ParquetFile(path, pre_buffer=False).iter_batches(use_threads=False):
-                kept = batch if wanted is None else batch.filter(pc.is_in(batch.column("key"), value_set=wanted))
-                rows = zip(*(kept.column(name).to_pylist() for name in _SCHEMA.names), strict=True)
-                messages += [Message(to, *row) for row in rows]
-        return messages
-
-    def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
-        number = 1 if self._job.forgets else self._new.numbered(FOLDER) + 1
+    def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
+        number = 1 if self._job.forgets else len(self._new.names_before(FOLDER)) + 1
         if number > 1:
             self._new.carry(FOLDER)
-        every = [name.rpartition("/")[2] for name in now]
-        if number == 1:
-            days, said = every, ()
-        before, after = self._latest(Path(self._new.before("state")), said, to), self.latest(now, to)
+            before = _latest(self._before, self.names_before(things), to)
+        else:
+            days, before = every, []
+        after = self.latest(self.names(things), to)
         # Only texts that differ are compared: on most days most things are not mentioned.
         same = {*before} & {*after}
         differ = [[message for message in each if message not in same] for each in (before, after)]
@@ -160,3 +149,34 @@ class LocalStore:
     def publish(self, messages: list[Message], name: str, day: str) -> None:  # noqa: ARG002 - they are in memory
         texts = pieces(sorted(message for message in messages if is_text(message.to)), self._job)
         write_texts(texts, self._new, self._job, day)
+
+
+def _latest(state: Path, names: Sequence[str], to: Sequence[str]) -> list[Message]:
+    found: dict[tuple[str, str], list[Message]] = {}
+    for name in names:
+        of_name: dict[tuple[str, str], list[Message]] = {}
+        for message in _read(state, name, to):
+            of_name.setdefault(message[:2], []).append(message)
+        found |= of_name
+    return list(chain.from_iterable(found.values()))
+
+
+def _read(
+    state: Path, name: str, to: Sequence[str] | None = None, keys: Iterable[str] | None = None
+) -> Iterator[Message]:
+    """The messages under a name: to these receivers, with these keys. None: any."""
+    wanted = [(place, pa.array(sorted(each), pa.string())) for place, each in enumerate((to, keys)) if each is not None]
+    for path in sorted((state / name).glob("*.parquet")):
+        # The files are small and many: threads and buffers would cost more than reading them.
+        file = parquet.ParquetFile(path, pre_buffer=False)
+        groups = [number for number in range(file.num_row_groups) if to is None or _may_have(file, number, to)]
+        for batch in file.iter_batches(row_groups=groups, use_threads=False) if groups else ():
+            for place, each in wanted:
+                batch = batch.filter(pc.is_in(batch.column(place), value_set=each))  # noqa: PLW2901 - it is narrowed
+            yield from starmap(Message, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _may_have(file: parquet.ParquetFile, group: int, to: Sequence[str]) -> bool:
+    """Whether a part of a file may have messages to these receivers."""
+    said = file.metadata.row_group(group).column(0).statistics
+    return said is None or not said.has_min_max or any(said.min <= one <= said.max for one in to)

@@ -19,7 +19,7 @@ from exporter.input.formats import uri
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from exporter.engines.changes import Syntax
     from exporter.pipeline.job import ExportJob
@@ -42,9 +42,8 @@ def take(spark: SparkSession, new: Publication, name: str, day: str = "") -> Non
 
 
 _COLUMNS = ("to", "key", "order", "body")
-_IN_FILES: Final = "key string, order binary, body binary"
-_FILE: Final = "([^/]+)/to=([^/]+)/[^/]+$"
-"""Matches the path of a file: the last part of its messages' name, and their receiver."""
+_NAME: Final = "([^/]+)/[^/]+$"
+"""Matches the path of a file: the last part of its messages' name."""
 
 
 class SparkStore:
@@ -62,41 +61,59 @@ class SparkStore:
             self._new.drop(name)
 
     def save(self, messages: Sequence[DataFrame], name: str) -> None:
-        _all(messages).write.partitionBy("to").option("compression", "zstd").parquet(uri(self._path(name)))
+        ordered = _all(messages).sortWithinPartitions(*_COLUMNS[:3])
+        ordered.write.option("compression", "zstd").parquet(uri(f"{self._new.folder}/state/{name}"))
 
     def has(self, name: str) -> bool:
-        return self._new.is_there(self._path(name))
+        return self._new.has(f"state/{name}")
+
+    def names(self, folder: str) -> list[str]:
+        return [one.removeprefix("state/") for one in self._new.names(f"state/{folder}")]
+
+    def names_before(self, folder: str) -> list[str]:
+        return [one.removeprefix("state/") for one in self._new.names_before(f"state/{folder}")]
+
+    def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
+        read = self._read(self._paths(names))
+        if every is None:
+            messages = [read.select(*_COLUMNS)]
+        else:
+            is_every = F.col("to").isin(list(every))
+            messages = [read.filter(is_every).select(*_COLUMNS), self._latest(read.filter(~is_every))]
+        self.save(messages, name)
+        self.drop(f"state/{one}" for one in names)
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
-        return self._read(f"{self._new.folder}/state", names, to).select(*_COLUMNS)
+        return self._read(self._paths(names), to).select(*_COLUMNS)
 
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
         return self.load(names, to).join(_all(others).select("key").distinct(), "key", "left_semi").select(*_COLUMNS)
 
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
         wanted = _all(others).select("to", "key").distinct()
-        every = self._read(f"{self._new.folder}/state", names, to)
+        every = self._read(self._paths(names), to)
         return self._latest(every.join(wanted, ["to", "key"], "left_semi"))
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
-        return self._latest(self._read(f"{self._new.folder}/state", names, to))
+        return self._latest(self._read(self._paths(names), to))
 
     @staticmethod
     def _latest(every: DataFrame) -> DataFrame:
         last = every.groupBy("to", "key").agg(F.max("name").alias("name"))
         return every.join(last, ["to", "key", "name"], "left_semi").select(*_COLUMNS)
 
-    def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
-        number = 1 if self._job.forgets else self._new.numbered(FOLDER) + 1
+    def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
+        number = 1 if self._job.forgets else len(self._new.names_before(FOLDER)) + 1
         if number > 1:
             self._new.carry(FOLDER)
-        after = self.latest(now, to)
-        every = [name.rpartition("/")[2] for name in now]
+        after = self.latest(self.names(things), to)
         if number == 1:
             before, days = after.limit(0), every
         else:
             # Only texts that differ are compared: on most days most things are not mentioned.
-            there = self._latest(self._read(self._new.before("state"), said, to))
+            there = self._latest(
+                self._read([self._new.before(f"state/{one}") for one in self.names_before(things)], to)
+            )
             before, after = (
                 there.join(after, list(_COLUMNS), "left_anti"),
                 after.join(there, list(_COLUMNS), "left_anti"),
@@ -107,22 +124,16 @@ class SparkStore:
     def publish(self, messages: DataFrame, name: str, day: str) -> None:  # noqa: ARG002 - the engine has stored them
         take(self._spark, self._new, name, day)
 
-    def _read(self, state: str, names: Sequence[str], to: Sequence[str]) -> DataFrame:
-        paths = [uri(f"{state}/{name}") for name in names if self._new.is_there(f"{state}/{name}")]
+    def _paths(self, names: Sequence[str]) -> list[str]:
+        return [self._new.path(f"state/{name}") for name in names if self.has(name)]
+
+    def _read(self, paths: Sequence[str], to: Sequence[str] | None = None) -> DataFrame:
         if not paths:
             return self._spark.createDataFrame([], f"{SCHEMA}, name string")
         # All folders in one reading: a union of one for each would be a plan that grows with the days.
-        every = self._spark.read.schema(_IN_FILES).option("recursiveFileLookup", "true").parquet(*paths)
-        # Spark reads only the files whose paths pass the filter.
-        data_frame = every.filter(_part_of_path(2).isin(list(to)))
-        return data_frame.select(_part_of_path(2).alias("to"), *_COLUMNS[1:], _part_of_path(1).alias("name"))
-
-    def _path(self, name: str) -> str:
-        return f"{self._new.folder}/state/{name}"
-
-
-def _part_of_path(number: int) -> Column:
-    return F.regexp_extract("_metadata.file_path", _FILE, number)
+        every = self._spark.read.schema(SCHEMA).parquet(*map(uri, paths))
+        name = F.regexp_extract("_metadata.file_path", _NAME, 1).alias("name")
+        return (every if to is None else every.filter(F.col("to").isin(list(to)))).select(*_COLUMNS, name)
 
 
 def _all(each: Sequence[DataFrame]) -> DataFrame:
@@ -142,11 +153,19 @@ def write(changed: Changed[DataFrame], job: ExportJob, new: Publication, spark: 
     """Write the changes between the old DIR and the new one, as :func:`exporter.engines.changes.write` does."""
     folder, of = f"{new.work}/{FOLDER}", syntax(job)
     if of:
-        before = _triples(spark, changed.before(new, "graph"), changed.said, of)
-        now = _triples(spark, changed.after(new, "graph"), changed.now, of)
+        parts_before, parts_now = (
+            _parts(spark, folders, SEPARATORS[of.ending], of.ending).withColumn("digest", F.sha2("value", 256))
+            for folders in (changed.before(new, "graph"), changed.after(new, "graph"))
+        )
+        before = _triples(parts_before.join(parts_now, "digest", "left_anti"), changed.said, of)
+        now = _triples(parts_now.join(parts_before, "digest", "left_anti"), changed.now, of)
         differ = _persisted(_differences(before, now), f"{new.work}/differ", spark)
         removed, added = (differ.filter(which).select("value") for which in (~F.col("is_added"), F.col("is_added")))
-        removed = _in_no_other_day(spark, removed, changed.stays(new, "graph"), of)
+        same = parts_now.join(parts_before, "digest", "left_semi").select("value")
+        stays = _parts(spark, changed.stays(new, "graph"), SEPARATORS[of.ending], of.ending)
+        if changed.number > 1:
+            added = _in_no_other_part(added, same, of)
+            removed = _in_no_other_part(removed, same.unionByName(stays), of)
         _write(removed, f"{folder}/{REMOVED}")
         _write(added, f"{folder}/{ADDED}")
         both = removed.withColumn("is_added", F.lit(False)).unionByName(added.withColumn("is_added", F.lit(True)))
@@ -183,22 +202,21 @@ def _parts(spark: SparkSession, folders: list[str], separator: str, ending: str)
     )
 
 
-def _triples(spark: SparkSession, folders: list[str], data_frame: DataFrame, of: Syntax) -> DataFrame:
+def _triples(parts: DataFrame, data_frame: DataFrame, of: Syntax) -> DataFrame:
     texts = data_frame.filter(F.col("to") == of.to).select(F.col("body").cast("string").alias("value"))
-    parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending).unionByName(texts)
-    return parts.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
+    every = parts.select("value").unionByName(texts)
+    return every.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
 
 
-def _in_no_other_day(spark: SparkSession, gone: DataFrame, folders: list[str], of: Syntax) -> DataFrame:
-    """Removed triples without those that other days still say."""
-    asked = gone.filter(~F.col("value").rlike(SAID_ONCE))
-    if not folders or asked.isEmpty():
-        return gone
-    about = asked.mapInArrow(partial(_subjects, of.base), _LINE).distinct()
-    parts = _parts(spark, folders, SEPARATORS[of.ending], of.ending)
+def _in_no_other_part(asked: DataFrame, parts: DataFrame, of: Syntax) -> DataFrame:
+    """The triples that no other part of a file says."""
+    several = asked.filter(~F.col("value").rlike(SAID_ONCE))
+    if several.isEmpty():
+        return asked
+    about = several.mapInArrow(partial(_subjects, of.base), _LINE).distinct()
     near = parts.join(about, F.substring_index(parts["value"], " ", 1) == about["value"], "left_semi")
     data_frame = near.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
-    return gone.join(data_frame, "value", "left_anti")
+    return asked.join(data_frame, "value", "left_anti")
 
 
 def _subjects(base: str, batches: Batches) -> Batches:

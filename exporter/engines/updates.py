@@ -1,11 +1,14 @@
 """An update: new rows are assigned to days, and the days that they affect are made again, one after the other, each
 from the state of things at the end of the day before.
 
-DIR's ``state`` keeps what days need of each other. ``rows/RUN``: the rows of all days with an index. ``things/DAY``:
-the state of things at the end of the day, and their nodes. ``open/DAY``: messages for queries that end on a later day.
-``clones/DAY``: the counts of a day on which a schema or database was cloned.
+DIR's ``state`` keeps what days need of each other. ``rows/RUN``: the rows of a run by day, with an index.
+``things/DAY``: the state of things at the end of the day, and their nodes. ``open/DAY``: messages for queries that end
+on a later day, if there are any. ``clones/DAY``: the counts of a day on which a schema or database was cloned.
 ``parents/DAY``: what children on other days need of the day's queries: which of them the shapes refuse, and the names
 of jobs that follow from helpers.
+
+The older runs and days are put together, :data:`TOGETHER` at a time (``rows/00001_00030``), so that what an update
+reads hardly grows with the days of DIR. A row of such a day then makes all days since the first of them again.
 
 If a day changes what earlier days have used of it, they are made again: those with children of queries that it refuses
 or names otherwise, and those on which queries started that end on this day and that the shapes refuse.
@@ -20,6 +23,9 @@ from exporter.errors import UsageError
 from exporter.pipeline import rounds
 from exporter.pipeline.extract import exclude_quarantined
 from exporter.pipeline.messages import (
+    CLONED,
+    CLONED_FROM,
+    CONTAINED,
     DATASET,
     ELEMENT,
     HELPERS,
@@ -76,10 +82,38 @@ if TYPE_CHECKING:
 Messages = TypeVar("Messages")
 _KNEW: Final = (PROFILE, DATASET, NAME, ELEMENT, HELPERS, *THINGS)
 _DUE: Final = (WRITTEN, NAMED_FOR_QUERY, *THINGS)
+_HAPPENED: Final = (CLONED, CLONED_FROM, CONTAINED)
+"""Receivers of which every day counts; of all others the last day that has messages for a key."""
 _PARENTS: Final = "parents"
 _CLONES: Final = "clones"
+_ROWS: Final = "rows"
 THINGS_DAY: Final = "things"
-"""The folder in DIR's outputs for nodes of things, which belong to no day."""
+"""The folder in DIR's outputs for nodes of things, which belong to no day; and that of their state."""
+TOGETHER: Final = 10
+"""Days, or runs, whose state is put together. As many are always left as they are: rows come late."""
+_SPAN: Final = "_"
+"""In the name of a state of several days or runs: between the first and the last of them."""
+
+
+def first_of(name: str) -> str:
+    """The first day or run of a state.
+
+    >>> first_of("things/2026-01-01_2026-01-30"), first_of("things/2026-01-31")
+    ('2026-01-01', '2026-01-31')
+    """
+    return name.rpartition("/")[2].partition(_SPAN)[0]
+
+
+def last_of(name: str) -> str:
+    """The last day or run of a state, as :func:`first_of`."""
+    return name.rpartition("/")[2].rpartition(_SPAN)[2]
+
+
+def begin(day: str, names: Iterable[str]) -> str:
+    """The day from which days have to be made again if this one has: it, or the first of those that its state was put
+    together with. ``names``: of the states of days.
+    """
+    return min([day, *(first_of(name) for name in names if first_of(name) <= day <= last_of(name))])
 
 
 class Store(Protocol[Messages]):
@@ -97,6 +131,17 @@ class Store(Protocol[Messages]):
     def has(self, name: str) -> bool:
         """Whether messages are stored under a name."""
 
+    def names(self, folder: str) -> list[str]:
+        """The sorted names under which messages are stored below a folder (``things/2026-01-31``)."""
+
+    def names_before(self, folder: str) -> list[str]:
+        """The same of the old DIR."""
+
+    def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
+        """Store the messages of several names under one, in place of them: all of them for the receivers ``every``
+        (None: for any receiver), for others as :meth:`latest`.
+        """
+
     def load(self, names: Sequence[str], to: Sequence[str]) -> Messages:
         """The messages to the receivers ``to`` under the names. A name that does not exist has none."""
 
@@ -109,9 +154,9 @@ class Store(Protocol[Messages]):
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
         """The same, but only for the receivers and keys that occur among the others."""
 
-    def changes(self, days: Sequence[str], said: Sequence[str], now: Sequence[str], to: Sequence[str]) -> None:
-        """Write the changes between the old DIR and this one: of ``days``, and of the nodes of things, which are under
-        the names ``said`` in the old DIR and ``now`` in this one (see :meth:`latest`). The first changes contain
+    def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
+        """Write the changes between the old DIR and this one: of ``days``, and of the nodes of things, which are in the
+        folder ``things`` (see :meth:`latest`). ``every``: all days of the new DIR. The first changes contain
         everything.
         """
 
@@ -155,10 +200,11 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     with watch.stage("date"):
         read = engine.persist(read, "read")
         new = _dated(engine, store, read, job, done)
-    first = min(new, default=None)
+    first = min((begin(day, store.names_before(THINGS_DAY)) for day in new), default=None)
     is_same = first is None and not done.is_anew
     before = {day: later for day, later in left.items() if is_same or (day < (first or "") and not done.is_anew)}
     store.carry(path for day in before for path in _paths(day))
+    store.carry(f"state/{name}" for name in store.names_before(THINGS_DAY) if first_of(name) in before)
     done.days, done.new = before, new
     todo = set(new) if done.is_anew else {day for day in left if day not in before} | set(new)
     todo |= {later for open_days in before.values() for later in open_days if first is not None and later >= first}
@@ -166,20 +212,36 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     store.carry(f"state/{name}" for name in _named(_PARENTS, every))
     _make(engine, store, job, todo, every, done, watch)
     with watch.stage("things"):
-        said = store.latest(_named("things", done.days), texts_of(job))
+        said = store.latest(store.names(THINGS_DAY), texts_of(job))
         stored = engine.write_texts([engine.map(said, engine.output(_as_they_are), job)], THINGS_DAY)
         store.publish(stored, THINGS_DAY, THINGS_DAY)
     if export_input.changes:
         again = sorted({*done.made, *(day for day in left if day not in before)})
         with watch.stage("changes"):
-            store.changes(again, _named("things", left), _named("things", done.days), texts_of(job))
+            store.changes(again, sorted(done.days), THINGS_DAY, texts_of(job))
+    with watch.stage("join"):
+        _join(store, _ROWS, None)
+        _join(store, THINGS_DAY, _HAPPENED)
     return done
 
 
+def _join(store: Store[Messages], folder: str, every: Sequence[str] | None) -> None:
+    """Put the oldest states of a folder together, if there are enough others."""
+    names = [name for name in store.names(folder) if _SPAN not in name]
+    while len(names) >= 2 * TOGETHER:
+        old, names = names[:TOGETHER], names[TOGETHER:]
+        store.join(old, every, f"{folder}/{first_of(old[0])}{_SPAN}{last_of(old[-1])}")
+
+
 def _paths(day: str) -> list[str]:
-    """The files and folders of a day in DIR."""
-    state = (f"state/things/{day}", f"state/open/{day}", f"state/{_CLONES}/{day}")
-    return [*state, f"graph/day={day}", f"events/day={day}", f"quarantine/day={day}*"]
+    """The files and folders of a day in DIR, without the state of things."""
+    return [
+        f"state/open/{day}",
+        f"state/{_CLONES}/{day}",
+        f"graph/day={day}",
+        f"events/day={day}",
+        f"quarantine/day={day}*",
+    ]
 
 
 def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has so far
@@ -211,8 +273,10 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
             turns += 1
             if turns > rounds.TURNS:
                 raise rounds.endless(made[day].refused, job)
+            earlier = begin(earlier, store.names(THINGS_DAY))
             again = [day for day in done.days if day >= earlier]
             store.drop(path for one in again for path in _paths(one))
+            store.drop(f"state/{name}" for name in store.names(THINGS_DAY) if first_of(name) >= earlier)
             for text in again:
                 del done.days[text]
             todo.update(again)
@@ -228,7 +292,7 @@ def _dated(
     """Store the new rows under their days. Returns their number by day. If rows are removed or move to another day, the
     rows of all runs are stored again.
     """
-    runs = [f"rows/{run:05d}" for run in range(1, job.run)]
+    runs = store.names_before(_ROWS)
     store.carry(f"state/{name}" for name in runs)
     index = engine.map(store.load_of(runs, [INDEX], [read]), to_queries, job)
     dated = engine.persist(engine.shuffle([read, index], assign_days, job), "dated")
@@ -244,7 +308,7 @@ def _dated(
         counts = engine.counts(dated)
         store.drop(f"state/{name}" for name in runs)
     new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
-    store.save([engine.filter(dated, [*sorted(new), LINES, INDEX, PLACE])], f"rows/{job.run:05d}")
+    store.save([engine.filter(dated, [*sorted(new), LINES, INDEX, PLACE])], f"{_ROWS}/{job.run:05d}")
     done.counts.join(counts)
     if counts["unreadable"] or counts["not_understood"]:
         aside = engine.shuffle([engine.filter(dated, [PLACE, QUARANTINED_ROWS, UNKNOWN])], engine.output(number), job)
@@ -282,7 +346,7 @@ class _Day(Generic[Messages]):
         store_before = [text for text in sorted(done.days) if text < day]
         due_now = engine.map(store.load(_named("open", store_before[-1:]), _DUE), due, job)
         due_now = engine.persist(due_now, f"{day}due")
-        things = _named("things", store_before)
+        things = [name for name in store.names(THINGS_DAY) if last_of(name) < day]
 
         def knew(others: Sequence[Messages]) -> Messages:
             return store.latest_of(things, _KNEW, others)
@@ -312,16 +376,19 @@ class _Day(Generic[Messages]):
             ) from refused
         if made.started is not None:
             return made, made.started
-        store.save([engine.map(engine.filter(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"things/{day}")
+        store.save(
+            [engine.map(engine.filter(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"{THINGS_DAY}/{day}"
+        )
         if made.counts["clones"]:
             store.save([engine.filter(made.made[0], [TALLY])], f"{_CLONES}/{day}")
-        left = [engine.map(engine.filter(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
-        store.save(left, f"open/{day}")
         for outputs, name in zip(made.outputs, made.names, strict=True):
             store.publish(outputs, name, f"day={day}")
         open_days = {name.removeprefix(OPEN_DAY) for name in made.counts.numbers if name.startswith(OPEN_DAY)}
         earlier = {later for text, each in done.days.items() if text < day for later in each}
         done.days[day] = sorted(text for text in open_days | earlier if text > day)
+        if done.days[day]:
+            left = [engine.map(engine.filter(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
+            store.save(left, f"open/{day}")
         return made, self._compared(made)
 
     def _compared(self, made: rounds.Exported[Messages]) -> str | None:
@@ -347,7 +414,7 @@ class _Day(Generic[Messages]):
         return min(days).removeprefix(EARLIER) if days else None
 
     def _runs(self) -> list[str]:
-        return [f"rows/{run:05d}" for run in range(1, self._job.run + 1)]
+        return self._store.names(_ROWS)
 
     def _input_messages(self, every: Sequence[str]) -> list[Messages]:
         """The rows of the day, the rows of parents on other days, and the lines of QUERY_HISTORY for both."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.graph.shapes.classes import hierarchy
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from pyoxigraph import Triple
+
 ENGINES = ("pyshacl", "compiled")
 _SHOWN: Final = ("focus", "shape", "path", "value", "severity", "message")
 
@@ -34,34 +36,58 @@ def validate(
     UsageError where the path has no graph, a file does not parse, or a shape uses a feature that the engine does not
     support.
     """
-    results = check(path, by=by, shapes_dirs=shapes_dirs)
-    return not violations(results), _as_json(results) if as_json else _as_text(results)
+    results, counted = checked(path, by=by, shapes_dirs=shapes_dirs)
+    return not violations(results), _as_json(results, counted) if as_json else _as_text(results, counted)
+
+
+class Counted(NamedTuple):
+    """What was validated: ``files`` of the graph, their ``triples``, the ``nodes`` that these are about; and the
+    ``shapes``, those of nodes and those of their properties.
+    """
+
+    files: int
+    triples: int
+    nodes: int
+    shapes: int
 
 
 def check(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) -> list[Result]:
     """All validation results of the graph, in order; arguments and errors as in :func:`validate`."""
-    triples = steady(path, lambda: list(Documents().all_triples(graph_files(path))))
+    return checked(path, by=by, shapes_dirs=shapes_dirs)[0]
+
+
+def checked(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) -> tuple[list[Result], Counted]:
+    """The same with what was validated."""
+    files, triples = steady(path, lambda: _read(graph_files(path)))
     if not triples:
         raise UsageError(f"{path}: holds no triples, so there is nothing to validate")
+    source, nodes = ShapesGraph(shapes_dirs), len({triple.subject for triple in triples})
+    counted = Counted(files, len(triples), nodes, source.count())
     triples.extend(hierarchy())
-    source = ShapesGraph(shapes_dirs)
     if by == "compiled":
-        return by_compiled(Graph(triples), compiled(source))
+        return by_compiled(Graph(triples), compiled(source)), counted
     from exporter.graph.shapes.by_pyshacl import validate as by_pyshacl  # noqa: PLC0415 - long to load
 
-    return by_pyshacl(triples, source)
+    return by_pyshacl(triples, source), counted
 
 
-def _as_json(results: list[Result]) -> str:
+def _read(files: list[Path]) -> tuple[int, list[Triple]]:
+    return len(files), list(Documents().all_triples(files))
+
+
+def _as_json(results: list[Result], counted: Counted) -> str:
     told = [{name: getattr(result, name) for name in _SHOWN} for result in results]
-    return json.dumps({"conforms": not results, "violations": violations(results), "results": told}, indent=1)
+    whole = {"conforms": not results, "violations": violations(results), "counted": counted._asdict(), "results": told}
+    return json.dumps(whole, indent=1)
 
 
-def _as_text(results: list[Result]) -> str:
-    """The results as text, grouped by node."""
+def _as_text(results: list[Result], counted: Counted) -> str:
+    """The results as text, grouped by node, after what was validated."""
+    words = [f"{number:,} {name if number > 1 else name[:-1]}" for name, number in counted._asdict().items()]
     lines = [f"Conforms: {not results}"]
     if results:
         lines.append(f"Results: {len(results)}, of which violations: {violations(results)}")
+    lines.append(f"Validated: {', '.join(words[:-1])}, with {words[-1]}")
     for focus, found in groupby(results, key=lambda one: one.focus):
         lines += ["", focus]
         for result in found:

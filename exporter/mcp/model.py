@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.ask.questions import questions
+from exporter.ask.shipped import questions
 from exporter.errors import UsageError
 from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.mcp.answers import SCHEME

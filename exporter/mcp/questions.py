@@ -10,7 +10,7 @@ from exporter.mcp.arguments import of_parameter, paging
 from exporter.mcp.tool import Tool
 
 if TYPE_CHECKING:
-    from exporter.ask.questions import Question
+    from exporter.ask.shipped import Question
     from exporter.mcp.answers import Json
     from exporter.mcp.arguments import Arguments
     from exporter.mcp.graph import OpenGraph

@@ -25,7 +25,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
 from exporter import __version__
-from exporter.ask.questions import questions
+from exporter.ask.shipped import questions
 from exporter.errors import ExporterError, UsageError
 from exporter.mcp.graph import OpenGraph
 from exporter.mcp.lineage import LINEAGE

@@ -189,8 +189,10 @@ def copies(files: Iterable[Json]) -> dict[str, str]:
 
 
 def sync(folder: Path) -> None:
-    """Write all files of a folder to the disk, so that they survive a power failure."""
-    paths = [folder, *folder.rglob("*")]
+    """Write the folders and the new files of a folder to the disk, so that they survive a power failure. A file with
+    several hard links was taken over from an export, which wrote it to the disk.
+    """
+    paths = [path for path in (folder, *folder.rglob("*")) if path.is_dir() or path.lstat().st_nlink == 1]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(_sync, paths))
 

@@ -16,6 +16,7 @@ from exporter.system import files as compressed
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
     from exporter.engines.places import Place
@@ -61,6 +62,7 @@ class Publication:
         self.shown, self.is_uri = place.shown, place.is_uri
         check(place, replace=replace, update=update, force=force)
         self._is_published = False
+        self._left: set[str] = set()
         self.folder = place.beside(f".{place.name}.{uuid4().hex[:12]}")
         self.work = f"{self.folder}/{manifest.WORK}"
 
@@ -120,23 +122,32 @@ class Publication:
         """Take over a file or folder of the old DIR, if it exists; ``*`` at the end of the name matches any ending."""
         above, _, last = name.rpartition("/")
         if last.endswith("*"):
-            paths = self._place.listed(self._place.inside(above)) if self._place.exists() else []
-            texts = [path.rpartition("/")[2] for path in paths]
-            for text in texts:
-                if text.startswith(last[:-1]):
-                    self._place.carry(f"{above}/{text}", self.folder)
-        elif self.has_before(name):
-            self._place.carry(name, self.folder)
+            names = [one for one in self.names_before(above) if one.rpartition("/")[2].startswith(last[:-1])]
+        else:
+            names = [name] if self.has_before(name) else []
+        self._left.update(one for one in names if not self._place.carry(one, self.folder))
 
     def drop(self, name: str) -> None:
         """Remove a file or folder of the new DIR, if it exists; ``*`` as in :meth:`carry`."""
-        above, _, last = f"{self.folder}/{name}".rpartition("/")
-        if not last.endswith("*"):
-            self._place.delete(f"{above}/{last}")
-            return
-        for path in self._place.listed(above):
-            if path.rpartition("/")[2].startswith(last[:-1]):
-                self._place.delete(path)
+        above, _, last = name.rpartition("/")
+        for one in self.names(above):
+            if one.rpartition("/")[2].startswith(last[:-1]) if last.endswith("*") else one == name:
+                self._left.discard(one)
+                self._place.delete(f"{self.folder}/{one}")
+
+    def path(self, name: str) -> str:
+        """The full path of a file or folder of the new DIR: in its own folder, or where it was left in the old one."""
+        is_left = any(one in self._left for one in _and_above(name))
+        return self._place.inside(name) if is_left else f"{self.folder}/{name}"
+
+    def names(self, folder: str) -> list[str]:
+        """The sorted names in a folder of the new DIR, below it; empty if it does not exist."""
+        left = {one for one in self._left if one.rpartition("/")[0] == folder}
+        return sorted({*_below(folder, self._place.listed(self.path(folder))), *left})
+
+    def names_before(self, folder: str) -> list[str]:
+        """The same of the old DIR."""
+        return _below(folder, self._place.listed(self.before(folder))) if self._place.exists() else []
 
     def has_before(self, name: str) -> bool:
         """Whether the old DIR has a file or folder with this path."""
@@ -144,19 +155,17 @@ class Publication:
 
     def files(self) -> list[str]:
         """The paths of all files in the new DIR so far, without temporary ones."""
-        return [path for path in self._place.paths(self.folder) if not path.startswith(f"{manifest.WORK}/")]
+        own = [path for path in self._place.paths(self.folder) if not path.startswith(f"{manifest.WORK}/")]
+        return [*own, *(one["path"] for one in self._entries_left())]
 
-    def is_there(self, path: str) -> bool:
-        """Whether a folder, given by its full path, has any content."""
-        return bool(self._place.listed(path))
+    def _entries_left(self) -> list[dict[str, Any]]:
+        """The entries of the old manifest for what was left where it is."""
+        before = (manifest.entries(self.text_before(manifest.NAME)) or []) if self._left else []
+        return [one for one in before if any(above in self._left for above in _and_above(one["path"]))]
 
     def has(self, name: str) -> bool:
         """Whether a folder in the new DIR has any content yet."""
-        return bool(self._place.listed(f"{self.folder}/{name}"))
-
-    def numbered(self, name: str) -> int:
-        """The number of entries in a folder of the old DIR; 0 if it does not exist."""
-        return len(self._place.listed(self._place.inside(name))) if self.has_before(name) else 0
+        return bool(self.names(name))
 
     def before(self, name: str) -> str:
         """The path of a name in the old DIR."""
@@ -168,8 +177,8 @@ class Publication:
 
     def beginning(self, name: str) -> str:
         """The beginning of the first file in a folder of the new DIR; empty if there is none."""
-        paths = self._place.listed(f"{self.folder}/{name}")
-        return self._place.beginning(paths[0], _BEGINNING) if paths else ""
+        names = self.names(name)
+        return self._place.beginning(self.path(names[0]), _BEGINNING) if names else ""
 
     def text(self, name: str, content: str) -> None:
         """Write a small file to the new DIR."""
@@ -180,9 +189,19 @@ class Publication:
         DIR.
         """
         self._place.delete(self.work)
-        listed = self._place.described(self.folder)
+        listed = sorted([*self._place.described(self.folder), *self._entries_left()], key=lambda one: str(one["path"]))
         self._place.swap(self.folder, {"format": manifest.FORMAT, **told, "files": listed})
         self._is_published = True
+
+
+def _below(folder: str, paths: list[str]) -> list[str]:
+    return [f"{folder}/{path.rpartition('/')[2]}" for path in paths]
+
+
+def _and_above(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _is_plain(to: str) -> bool:

@@ -19,7 +19,7 @@ from exporter.graph.shapes.results import shacl_report
 from exporter.input.times import iso, parse_time
 from exporter.pipeline.outcome import LIMIT
 from exporter.pipeline.read import LEFT_OUT
-from exporter.publish.earlier import LOG
+from exporter.publish.earlier import FORM, LOG, STATE
 from exporter.publish.manifest import NAME
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class Report:
             "input": list(settings.inputs),
             "rows_in": self.rows_in,
             "settings": settings.shown(),
+            **({STATE: FORM} if settings.update else {}),
         }
 
 
@@ -217,7 +218,9 @@ def check_account(report: Report) -> None:
 
 
 def log(left: Earlier, report: Report, outcome: Outcome) -> str:
-    """The log of DIR with this run added: its counts, its new rows, its days, its time and version. JSON."""
+    """The log of DIR with this run added: its counts, its new rows, its time and version; and the days of DIR, which
+    only the last run has. JSON.
+    """
     entry = {
         "run": left.run,
         "at": report.at,
@@ -231,7 +234,8 @@ def log(left: Earlier, report: Report, outcome: Outcome) -> str:
         "made": outcome.made,
         "days": outcome.days,
     }
-    return json.dumps([*left.runs, entry], indent=1) + "\n"
+    runs = [{name: value for name, value in run.items() if name != "days"} for run in left.runs]
+    return json.dumps([*runs, entry], indent=1) + "\n"
 
 
 _SHARE: Final = 2

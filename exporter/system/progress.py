@@ -1,12 +1,13 @@
-"""Progress: the running stages, shown only on a terminal, and the seconds of each stage."""
+"""Progress: the running stages, shown on a terminal, or as a line a minute elsewhere; and the seconds of each stage."""
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 import time
 from contextlib import contextmanager, suppress
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from exporter.system.terminal import bare
@@ -29,18 +30,21 @@ _WORDS = {
 
 
 _EVERY = 0.5  # seconds
+MINUTE: Final = 60.0
 _DESCRIPTION: Final = "spark.job.description"
 """The name of a job in Spark's web pages and event log."""
 
 
 class Progress:
     """``seconds``: by stage, summed over its runs. While several stages run, the time is divided equally among them, so
-    that the sum never exceeds the total. ``stream``: if it is a terminal, it shows the running stages, the number of
-    finished Spark tasks, and counts. Spark's web pages show the stages as the names of jobs.
+    that the sum never exceeds the total. ``stream``: it shows the running stages, the number of finished Spark tasks,
+    and counts. A terminal shows them at any time, other streams a line after each ``every`` seconds, so that a log says
+    what a long run does. None for standard error. Spark's web pages show the stages as the names of jobs.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = stream or bare(sys.stderr)
+    def __init__(self, stream: TextIO | None = None, *, every: float = MINUTE) -> None:
+        self.stream = stream or bare(sys.stderr or io.StringIO())  # None where it was closed before the start
+        self._every, self._ended, self._lines = every, Event(), 0
         self.seconds: dict[str, float] = {}
         self.begun = time.monotonic()
         self._running: list[str] = []
@@ -55,6 +59,8 @@ class Progress:
         """Measure a stage and show that it runs."""
         with self._lock:
             self._share()
+            if not self._running:
+                self._begin_lines()
             self._running.append(name)
             self.seconds.setdefault(name, 0.0)
             self._show()
@@ -65,6 +71,8 @@ class Progress:
             with self._lock:
                 self._share()
                 self._running.remove(name)
+                if not self._running:
+                    self._ended.set()
                 self._show()
 
     def _share(self) -> None:
@@ -73,6 +81,22 @@ class Progress:
         for name in self._running:
             self.seconds[name] += (now - self._looked) / len(self._running)
         self._looked = now
+
+    def _begin_lines(self) -> None:
+        """Write a line now and then, on what is no terminal, until no stage runs."""
+        if not self.stream.isatty():
+            self._ended = Event()
+            Thread(target=self._write_lines, args=(self._ended,), name="progress", daemon=True).start()
+
+    def _write_lines(self, ended: Event) -> None:
+        """The times count from the start of the run, so that many short stages have lines, too."""
+        while not ended.wait(max(0.0, self._every * (self._lines + 1) - self.total())):
+            with self._lock, suppress(OSError, ValueError):  # nobody reads it any more, which is no fault of the run
+                self._lines = int(self.total() / self._every)
+                text = self._text().strip()
+                if text:
+                    self.stream.write(f"exporter: {text}\n")
+                    self.stream.flush()
 
     def counted(self, what: str, number: int) -> None:
         """Show a count from now on; a later call with the same name replaces it."""
@@ -83,8 +107,9 @@ class Progress:
     def watch(self, spark: SparkSession) -> None:
         """Show the finished tasks of this session twice a second, only on a terminal."""
         self._context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
-        if self.stream.isatty() and self._context is not None:
+        if self._context is not None:
             self._tracker = self._context.statusTracker()
+        if self._tracker is not None and self.stream.isatty():
             Thread(target=self._show_on, name="progress", daemon=True).start()
 
     @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import resource
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from exporter import cli
-from exporter.cli import configuration
+from exporter.cli import PROGRAM, configuration
 from tests import exports, pages
 from tests.cli.tries import CHOICES, TRIES, Elsewhere, Tried, Try
 from tests.cli.tries_of_settings import OPTIONS, PUSH, TABLES
@@ -25,26 +24,15 @@ from tests.input.bad_rows import GOOD
 from tests.openlineage.hostile import Hostile, Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
-PROGRAM: Final = cli._parser()
-PARSERS: Final[dict[str, argparse.ArgumentParser]] = next(
-    action.choices for action in PROGRAM._actions if isinstance(action, argparse._SubParsersAction)
-)
 HERE: Final = {key: one for key, one in TRIES.items() if isinstance(one, Try)}
 
 
-def shown(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
-    """The options and arguments that a person is shown, but for the help that each command has."""
-    for action in parser._actions:
-        if action.help != argparse.SUPPRESS and not isinstance(action, argparse._SubParsersAction):
-            yield next((name for name in action.option_strings if name.startswith("--")), str(action.metavar)), action
-
-
 def test_every_option_is_tried_and_no_other() -> None:
-    there = {(name, option) for name, parser in PARSERS.items() for option, _ in shown(parser) if option != "--help"}
-    there |= {("", option) for option, _ in shown(PROGRAM)}
+    there = {(name, option) for name in PROGRAM.commands for option, _ in PROGRAM.shown(name)}
+    there |= {("", "--help"), ("", "--version")}
     assert there - TRIES.keys() == set(), "add a small try of these to tests/cli/tries.py"
     assert TRIES.keys() - there == set(), "these options are no more: take them out of tests/cli/tries.py"
 
@@ -59,9 +47,9 @@ def test_every_choice_is_tried() -> None:
     }
     there = {
         (name, option, str(choice))
-        for name, parser in PARSERS.items()
-        for option, action in shown(parser)
-        for choice in action.choices or ()
+        for name in PROGRAM.commands
+        for option, param in PROGRAM.shown(name)
+        for choice in getattr(param.type, "choices", ())
     }
     untried = {one for one in there if (one[0], one[2]) not in made}
     assert untried - CHOICES.keys() == set(), "add a try with these values to tests/cli/tries.py"
@@ -136,21 +124,14 @@ def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path / "here"
 
 
-def code_of(words: list[str]) -> int:
-    try:
-        return cli.main(words)
-    except SystemExit as ended:
-        return int(ended.code or 0)
-
-
 @pytest.mark.parametrize("key", HERE, ids=lambda key: f"{key[0]} {key[1]}".strip())
 def test_tries(key: tuple[str, str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = HERE[key]
     *before, last = one.line.split(" && ")
     for line in before:
-        assert code_of(shlex.split(line)) == 0
+        assert cli.main(shlex.split(line)) == 0
     capsys.readouterr()
-    code = code_of(shlex.split(last))
+    code = cli.main(shlex.split(last))
     tried = Tried(code, *capsys.readouterr(), folder)
     assert code == one.code, tried
     assert one.holds(tried), tried

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter import cli
+from exporter.ask import shipped
 from exporter.cli import messages as terminal
-from exporter.cli import queries
 from exporter.engines import session
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ValueError("no such thing\nand more lines")
 
     monkeypatch.delenv("EXPORTER_DEBUG", raising=False)
-    monkeypatch.setattr(queries, "_run", fail)
+    monkeypatch.setattr(shipped, "questions", fail)
 
 
 @pytest.mark.usefixtures("broken")

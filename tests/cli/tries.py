@@ -84,7 +84,7 @@ def _delivered(tried: Tried) -> int:
 
 TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("", "--version"): Try("--version", lambda one: one.out.startswith("exporter 0.")),
-    ("", "--help"): Try("--help", lambda one: "exit codes: 0 done; 1 the shapes refused" in one.out),
+    ("", "--help"): Try("--help", lambda one: "Exit codes: 0 done; 1 the shapes refused" in one.out),
     # --- export
     ("export", "INPUT"): Try(
         _EXPORT, lambda one: [one.report[name] for name in ("rows_in", "exported", "duplicates")] == [4, 2, 1]
@@ -118,7 +118,8 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ),
     ("export", "--engine"): Try(f"{_EXPORT} --json", lambda one: one.json["seconds"].keys() == {"export", "total"}),
     ("export", "--shapes"): Try(
-        f"{_EXPORT} --shapes own", lambda one: list(one.report["warnings"]) == ["https://example.org/rules#Own-tag"]
+        f"{_EXPORT} --shapes own/shapes.ttl",
+        lambda one: list(one.report["warnings"]) == ["https://example.org/rules#Own-tag"],
     ),
     ("export", "--since"): Try(
         f"{_EXPORT} --since 2026-03-02", lambda one: one.report["filtered"]["rows"]["since"] == 2
@@ -189,6 +190,9 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("push", "--concurrency"): Try("push made --concurrency 1 --runs all --json", lambda one: one.json["left"] == 0),
     ("push", "--patience"): Try("push made --patience 5 --json", lambda one: one.json["left"] == 0),
     ("push", "--rate"): Try("push made --rate 100000 --json", lambda one: one.json["left"] == 0),
+    ("push", "--dry-run"): Try(
+        "push made --dry-run", lambda one: "To file events.ndjson" in one.out and not one.has("events.ndjson*")
+    ),
     ("push", "--config"): Try("push made --config settings.toml", lambda one: "profile openmetadata" in one.err),
     ("push", "--json"): Try(
         "push made --json", lambda one: one.json["delivered"] == one.json["events"] == _delivered(one)
@@ -197,6 +201,10 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("query", "NAME|FILE.rq"): Try("query own.rq --graph made", lambda one: "JSMITH" in one.out),
     ("query", "--graph"): Try(_QUERY, lambda one: "JSMITH" in one.out),
     ("query", "--param"): Try(_QUERY.replace("=1", "=77 --format json"), lambda one: one.json == []),
+    ("query", "DIR"): Try("query who-accessed made --object-id 1", lambda one: "JSMITH" in one.out),
+    ("query", "--json"): Try(
+        "query who-accessed made --object-name d.s.t --json", lambda one: one.json == [{"user_name": "JSMITH"}]
+    ),
     ("query", "--format"): Try(f"{_QUERY} --format csv", lambda one: one.out.splitlines() == ["user_name", "JSMITH"]),
     ("query", "--timeout"): Try(
         "query own.rq --graph made --timeout 0", lambda one: "not a number of seconds" in one.err, 2
@@ -215,6 +223,7 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("quarantine", "DIR"): Try(
         "quarantine made", lambda one: "1 row: " in one.out and "rows.ndjson, line 4" in one.out
     ),
+    ("quarantine", "--rows"): Try("quarantine made --rows", lambda one: one.out == '{"query_id": "bad"}\n'),
     ("quarantine", "--json"): Try("quarantine made --json", lambda one: one.json[0]["rows"] == 1),
     ("log", "DIR"): Try(f"{_ADDED} && log updated", lambda one: len(one.out.splitlines()) == 4),
     ("log", "--json"): Try("log updated --json", lambda one: [run["run"] for run in one.json] == [1]),
@@ -228,12 +237,18 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("mcp", "--host"): Elsewhere("tests/mcp/test_server.py"),
     ("mcp", "--port"): Elsewhere("tests/mcp/test_server.py"),
     # --- help
-    ("help", "COMMAND"): Try("help push", lambda one: "usage: exporter push" in one.out),
+    ("help", "--json"): Try(
+        "help push --json", lambda one: "--runs" in {option["option"] for option in one.json[0]["options"]}
+    ),
+    ("completion", "SHELL"): Try("completion fish", lambda one: "complete --no-files --command exporter" in one.out),
+    ("help", "COMMAND"): Try("help push", lambda one: "Usage: exporter push" in one.out),
 }
 """(command, option or name of an argument) -> its try."""
 
 CHOICES: Final = {
     ("export", "--engine", "spark"): Elsewhere("tests/engines/test_engines.py"),
+    ("completion", "SHELL", "bash"): Elsewhere("tests/cli/test_completion.py"),
+    ("completion", "SHELL", "zsh"): Elsewhere("tests/cli/test_completion.py"),
     ("validate", "--by", "pyshacl"): Elsewhere("tests/graph/test_validate.py"),
     ("push", "--letter-case", "keep"): Elsewhere("tests/openlineage/test_push_datahub.py"),
     ("query", "--format", "table"): Elsewhere("tests/ask/test_questions.py"),

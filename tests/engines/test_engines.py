@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.engines import export as run
-from exporter.engines import local, on_spark, session
+from exporter.engines import local, on_spark, session, updates
 from exporter.engines.local import LocalEngine
 from exporter.graph.terms import SYNTAXES
 from exporter.model.fact_tables import FACTS
@@ -376,8 +376,11 @@ def _results_in(out: Path) -> str:
 
 @pytest.mark.usefixtures("in_rounds")
 def test_updates_on_spark_give_what_the_local_engine_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open queries, clones of schemas and helpers in rounds; then late rows and a forgotten user."""
+    """Open queries, clones of schemas and helpers in rounds; then late rows and a forgotten user. The state of days and
+    runs is put together early.
+    """
     monkeypatch.setattr(run, "_LITTLE", 0)
+    monkeypatch.setattr(updates, "TOGETHER", 1)
     rng = Random(7)
     rows = over_days(rng, random_history(7, 8))
     by_id = {row["query_id"]: BASE + timedelta(hours=rng.choice((23, 25))) for row in rows}

@@ -47,6 +47,7 @@ def published(place: HadoopPlace, texts: dict[str, str], *, replace: bool = Fals
         new.publish({"version": "x"})
 
 
+EVENT_FILES = ("events/part-00000.ndjson", "events/part-00001.ndjson")
 EVENTS = {"to=events/part-00000-a.txt": '{"a": "ü"}\n\n{"b": 1}\n', "to=events/part-00007-a.txt": '{"c": 1}\n'}
 
 
@@ -199,6 +200,27 @@ def test_a_file_that_appears_in_the_place_of_a_new_one_is_not_overwritten(tmp_pa
         with pytest.raises(UsageError, match=r"appeared in it during the export: graph/part-00000\.ttl"):
             new.publish({"version": "x"})
     assert other.read_text() == "mine"
+
+
+def test_what_does_not_change_stays_where_it_is(tmp_path: Path) -> None:
+    """On an object store, copying what earlier runs wrote would cost an update as much as all days of DIR."""
+    out = place(tmp_path / "out")
+    published(out, EVENTS)
+    before = {path: (tmp_path / "out" / path).stat().st_ino for path in content(tmp_path / "out")}
+    with out.held(), Publication(out, replace=False, update=True) as new:
+        new.carry("events")
+        new.carry("graph")  # there is none
+        new.carry("quarantine/day=*")
+        new.text("quarantine/part-00000.ndjson", "new\n")
+        assert new.names("events") == ["events/part-00000.ndjson", "events/part-00001.ndjson"]
+        assert not content(Path(new.folder.removeprefix("file://"), "events"))
+        assert (new.path("events").endswith("/out/events"), new.has("events"), new.has("graph")) == (True, True, False)
+        new.text("report.json", "{}\n")
+        new.publish({"version": "y"})
+    there = content(tmp_path / "out")
+    assert sorted(there) == [*sorted(EVENT_FILES), "manifest.json", "quarantine/part-00000.ndjson", "report.json"]
+    assert all((tmp_path / "out" / path).stat().st_ino == before[path] for path in EVENT_FILES)
+    assert not manifest.problems(tmp_path / "out")
 
 
 def test_a_run_that_fails_leaves_nothing_and_tells_its_own_failure(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.cli import main
 from exporter.engines import session
 from exporter.engines.export import export
 from exporter.errors import UsageError
@@ -62,3 +63,30 @@ def test_a_query_history_counts_like_the_rows(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(session, "start", started)
     with pytest.raises(UsageError, match=f"^{18 * 101} bytes$"):
         export(Settings((str(rows),), str(tmp_path / "out"), query_history=str(queries)), Progress())
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "is_told"),
+    [(10, [], True), (10, ["--engine", "spark"], False), (70_000, [], False), (10, ["--update"], False)],
+)
+def test_a_small_input_is_told_before_spark_starts(
+    rows: int,
+    options: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    is_told: bool,
+) -> None:
+    """Only who did not choose Spark, and where Spark would start."""
+
+    def started(_: int | None) -> None:
+        raise UsageError("Spark was started")
+
+    monkeypatch.setattr(session, "start", started)
+    (tmp_path / "rows.ndjson").write_text('{"query_id": "a", "query_start_time": "x"}\n' * rows)
+    given = ["export", str(tmp_path / "rows.ndjson"), "--out", str(tmp_path / "out"), "--account", "A-B"]
+    assert main([*given, *options]) == 2
+    said = capsys.readouterr().err
+    assert ("--engine local exports it in about a second" in said) == is_told
+    assert ("Spark was started" in said) == ("--update" not in options)

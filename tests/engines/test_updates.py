@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from pyoxigraph import RdfFormat, Store, parse
 
-from exporter.engines import state_on_spark
+from exporter.engines import state_on_spark, updates
 from exporter.engines.changes import syntax
 from exporter.engines.hadoop import HadoopPlace
 from exporter.engines.places import LocalPlace
@@ -129,7 +129,11 @@ def updated(drawn: Drawn, folder: Path, reads: str) -> Path:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_after_any_updates_the_graph_is_that_of_one_export(seed: int, tmp_path: Path) -> None:
+def test_after_any_updates_the_graph_is_that_of_one_export(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the state of days and runs is put together early, so that late rows come to such days."""
+    monkeypatch.setattr(updates, "TOGETHER", 1 + seed % 3)
     rng = Random(seed)
     drawn, reads = Drawn(rng, rng.randint(1, 25)), ("full", "daily")[seed % 2]
     out = updated(drawn, tmp_path, reads)
@@ -347,8 +351,10 @@ def test_spark_knows_what_other_days_share(spark: SparkSession, tmp_path: Path) 
         f"{of.opening}\n\n<derived/0a1b2c3d4e5f60718293> <urn:term> <urn:said> .\n"
     )
     gone = [f"{about} <urn:said> .", f"{about} <urn:of-no-day> ."]
-    found = state_on_spark._in_no_other_day(
-        spark, spark.createDataFrame([(one,) for one in gone], "value string"), [str(tmp_path)], of
+    found = state_on_spark._in_no_other_part(
+        spark.createDataFrame([(one,) for one in gone], "value string"),
+        state_on_spark._parts(spark, [str(tmp_path)], "\n\n", of.ending),
+        of,
     )
     assert [row.value for row in found.collect()] == gone[1:]
 
@@ -387,3 +393,16 @@ def test_spark_writes_the_changes_in_parts_that_are_joined(
 
 def _text(path: Path) -> str:
     return gzip.decompress(path.read_bytes()).decode()
+
+
+def test_a_state_in_another_form_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise its rows would not be found, and DIR would have the new ones alone."""
+    out, manifest = tmp_path / "out", tmp_path / "out" / "manifest.json"
+    export([copy(1, "directSources")], [], out, *UPDATE)
+    told = json.loads(manifest.read_text())
+    for form in ({**told, "state": 1}, {name: value for name, value in told.items() if name != "state"}):
+        manifest.write_text(json.dumps(form))
+        rows = exports.ndjson([copy(2, "directSources")], tmp_path / "rows.ndjson")
+        assert exports.export([rows], out, *UPDATE) == 2
+        assert "keeps its state in another form; make it again" in capsys.readouterr().err
+        assert len(list((out / "graph").glob("day=*"))) == 1

@@ -14,14 +14,13 @@ import pytest
 from snowflake.connector.config_manager import CONFIG_MANAGER
 from snowflake.connector.errors import ConfigSourceError
 
-from exporter import cli
 from exporter.cli import main
 from exporter.fetch.snowflake import ACCESS_HISTORY, GRANTS, QUERY_HISTORY
 from exporter.system.folders import held
 from tests import exports
 from tests.fetch.snow import Snow, month
 from tests.input.bad_rows import GOOD
-from tests.pages import BLOCK, text
+from tests.pages import BLOCK, read, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,7 +205,7 @@ def test_the_lines_of_cron_are_commands_that_there_are(page: str) -> None:
     commands = [part.strip() for line in lines for part in line.split("&&") if part.strip().startswith("exporter ")]
     assert len(commands) >= 2
     for one in commands:
-        cli._parser().parse_args(shlex.split(one)[1:])
+        read(shlex.split(one)[1:])
 
 
 def test_the_grants_of_the_page_are_those_of_the_messages() -> None:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from pyoxigraph import RdfFormat, Store
 
 from exporter.errors import UsageError
 from exporter.graph.validate import ENGINES, check, validate
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EXAMPLE: Final = ROOT / "examples" / "09-enforced-policy"
+_SH: Final = "http://www.w3.org/ns/shacl#"
 BY: Final = pytest.mark.parametrize("by", ENGINES)
 PII: Final = """
 ex:TaggedTableHasPolicy a sh:NodeShape ; sh:targetClass ah:TagSetting ;
@@ -31,10 +33,27 @@ ex:TaggedTableHasPolicy a sh:NodeShape ; sh:targetClass ah:TagSetting ;
 
 @BY
 def test_an_example_conforms(by: str) -> None:
-    assert validate(EXAMPLE / "graph.ttl", by=by) == (True, "Conforms: True")
+    """And what was validated is counted, so that a wrong folder cannot look like a valid graph."""
+    graph, shapes = (Store() for _ in range(2))
+    graph.load(path=EXAMPLE / "graph.ttl", format=RdfFormat.TURTLE)
+    for file in (ROOT / "shapes").glob("*.ttl"):
+        shapes.load(path=file, format=RdfFormat.TURTLE)
+    (triples, nodes), (of_shapes,) = (
+        [int(value.value) for value in next(iter(store.query(text)))]
+        for store, text in (
+            (graph, "SELECT (count(*) AS ?triples) (count(DISTINCT ?s) AS ?nodes) { ?s ?p ?o }"),
+            (
+                shapes,
+                f"SELECT (count(DISTINCT ?s) AS ?all) {{ {{ ?s a <{_SH}NodeShape> }} UNION {{ ?s <{_SH}path> ?p }} }}",
+            ),
+        )
+    )
+    said = f"Validated: 1 file, {triples:,} triples, {nodes:,} nodes, with {of_shapes:,} shapes"
+    assert validate(EXAMPLE / "graph.ttl", by=by) == (True, f"Conforms: True\n{said}")
     conforms, text = validate(EXAMPLE / "graph.ttl", by=by, as_json=True)
     assert conforms
-    assert json.loads(text) == {"conforms": True, "violations": 0, "results": []}
+    counted = {"files": 1, "triples": triples, "nodes": nodes, "shapes": of_shapes}
+    assert json.loads(text) == {"conforms": True, "violations": 0, "counted": counted, "results": []}
 
 
 @BY
@@ -65,6 +84,7 @@ def test_the_report_for_people(by: str, tmp_path: Path) -> None:
     assert said.split("\n") == [
         "Conforms: False",
         "Results: 1, of which violations: 1",
+        "Validated: 1 file, 4 triples, 1 node, with 300 shapes",
         "",
         "https://example.org/user/A",
         "  Violation: A user needs exactly one non-empty name. Use the column user_name.",

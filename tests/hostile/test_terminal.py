@@ -11,7 +11,7 @@ import pytest
 
 from exporter.ask.answers import Answer, render
 from exporter.cli import main, messages, query
-from exporter.openlineage.push.command import say
+from exporter.openlineage.push.plan import say
 from exporter.system import terminal as printable
 from exporter.system.progress import Progress
 from tests import exports
@@ -73,8 +73,9 @@ def test_progress_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_arguments_in_messages_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", f"{tmp_path}/{EVIL}", "--out", str(tmp_path / "out"), "--engine", "local"]) == 2
-    with pytest.raises(SystemExit):
-        main(["query", "x", "--graph", ".", f"--{EVIL}"])
+    assert main(["query", "who-accessed", ".", f"--{EVIL}"]) == 2
+    assert main(["query", EVIL, "."]) == 2
+    assert main([EVIL]) == 2
     told = capsys.readouterr().err
     assert printable.visible(EVIL) in told
     assert printable.visible_text(told) == told

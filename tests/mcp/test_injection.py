@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from exporter.ask.questions import questions
+from exporter.ask.shipped import questions
 from exporter.mcp.names import apart
 from exporter.mcp.server import tools
 from exporter.system.terminal import visible_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter.ask.questions import questions
+from exporter.ask.shipped import questions
 from exporter.mcp.answers import LARGEST, LONGEST_CELL, MOST_ROWS, ROWS
 from exporter.mcp.graph import SECONDS
 from exporter.mcp.model import FILES, QUESTION

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from exporter import cli
-from exporter.ask.questions import find, questions
+from exporter.ask.shipped import find, questions
 from exporter.mcp.answers import LARGEST, LONGEST_CELL, MOST_ROWS, page
 from exporter.mcp.server import INSTRUCTIONS, tools
 from exporter.system.terminal import message

@@ -305,7 +305,9 @@ def test_a_summary_for_people(events: Path, capsys: pytest.CaptureFixture[str]) 
         patch.setenv("OPENLINEAGE_URL", server.url)
         assert main(["push", str(events)]) == 3
     printed = capsys.readouterr().out
-    rows = dict(line.rsplit(maxsplit=1) for line in printed.splitlines()[:5])
+    target, *lines = printed.splitlines()
+    assert target == f"To http {server.url}/api/v1/lineage (profile any)"
+    rows = dict(line.rsplit(maxsplit=1) for line in lines[:5])
     assert rows == {
         "  events": str(ALL),
         "  delivered": str(ALL - 2),

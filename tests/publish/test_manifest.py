@@ -71,7 +71,7 @@ def test_each_damage_is_named_and_exit_1(
     printed = capsys.readouterr()
     assert f"exporter: {out}/{said}" in printed.err
     assert "Traceback" not in printed.err
-    assert set(json.loads(printed.out)) == {"conforms", "violations", "results"}
+    assert set(json.loads(printed.out)) == {"conforms", "violations", "counted", "results"}
 
 
 def test_all_damage_is_reported_at_once(out: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import re
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,6 +51,26 @@ def test_stages_that_run_together_are_both_named_until_each_is_over() -> None:
         assert "writing" not in terminal.now()
     assert terminal.now() == ""
     assert set(shown.seconds) == {"read", "write"}
+
+
+def test_what_is_no_terminal_gets_a_line_now_and_then() -> None:
+    """By the time since the start, so also where each stage is short."""
+    log = io.StringIO()
+    shown = Progress(log, every=0.3)
+    for _ in range(4):
+        with shown.stage("read"):
+            shown.counted("rows", 1338)
+            time.sleep(0.2)
+    lines = log.getvalue().splitlines()
+    assert 1 <= len(lines) <= 2
+    assert all(re.fullmatch(r"exporter: 0\.\d s  reading rows … 1,338 rows", line) for line in lines)
+
+
+def test_a_short_run_writes_nothing_to_a_log() -> None:
+    log = io.StringIO()
+    with Progress(log).stage("read"):
+        pass
+    assert log.getvalue() == ""
 
 
 def test_counts_stay_and_what_is_made_again_counts_once() -> None:

@@ -78,6 +78,13 @@ class ShapesGraph:
             self.triples.append(triple)
             self._files.setdefault(subject, file)
 
+    def count(self) -> int:
+        """The number of shapes: of nodes, and of properties."""
+        says = {(TYPE, sh("NodeShape")), (TYPE, sh("PropertyShape"))}
+        return len(
+            {one.subject for one in self.triples if one.predicate == sh("path") or (one.predicate, one.object) in says}
+        )
+
     def file_of(self, subject: Term) -> str:
         """The file that first describes the subject."""
         return str(self._files[subject]) if subject in self._files else "shapes"

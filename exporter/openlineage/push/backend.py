@@ -21,9 +21,10 @@ from openlineage.client.event_v2 import Job, Run, RunEvent
 from openlineage.client.serde import Serde
 from openlineage.client.transport.async_http import AsyncHttpTransport
 from openlineage.client.transport.composite import CompositeTransport
-from openlineage.client.transport.http import HttpTransport
+from openlineage.client.transport.http import HttpConfig, HttpTransport
 from openlineage.client.transport.kafka import KafkaTransport
 from openlineage.client.transport.noop import NoopTransport
+from openlineage.client.transport.transport import Transport, TransportFactory
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.http import HttpSender, Secrets, without_secrets
@@ -33,8 +34,6 @@ from exporter.openlineage.settings import PRODUCER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from openlineage.client.transport import Transport
 
 Json = dict[str, Any]
 _HOW: Final = (
@@ -59,15 +58,34 @@ class Backend:
 
 
 @dataclass(frozen=True)
-class Client:
-    """The client's settings, other than those of the transport."""
+class Target:
+    """A backend as the settings name it, without a connection: ``name``, ``folder`` and ``profile`` as in
+    :class:`Backend`. ``may_be_marquez``: whether a push asks it that.
+    """
 
-    backends: tuple[Backend, ...]
+    name: str
+    folder: str
+    profile: str | None
+    may_be_marquez: bool
+
+
+@dataclass(frozen=True)
+class PlannedClient:
+    """The client's settings. ``targets``: none if the client is connected."""
+
     settings: OpenLineageClient
+    targets: tuple[Target, ...] = ()
 
     def is_filtered(self, job: str) -> bool:
         """Whether the client's filters exclude the runs of a job with this name."""
         return bool(self.settings.config.filters) and self.settings.filter_event(_run_of(job)) is None
+
+
+@dataclass(frozen=True)
+class Client(PlannedClient):
+    """The same with the backends."""
+
+    backends: tuple[Backend, ...] = ()
 
     @property
     def adds_facets(self) -> bool:
@@ -92,10 +110,43 @@ def client(connections: int, patience: float) -> Client:
     """Reads the client's settings; ``patience``: of the user, in seconds. Raises UsageError where no backend is
     configured or the settings are invalid.
     """
+    made, raw = _configured(None)
+    leaves = list(_leaves(made.transport, raw))
+    if any(isinstance(transport, NoopTransport) for transport, _ in leaves):
+        raise UsageError(_DISABLED)
+    backends = tuple(_backend(transport, told, connections, patience) for transport, told in leaves)
+    return Client(made, backends=backends)
+
+
+def planned_client() -> PlannedClient:
+    """The client's settings without a transport: some connect, or make a file, when they are made. Raises UsageError
+    as :func:`client`.
+    """
+    factory = _NoTransports()
+    made, _ = _configured(factory)
+    leaves = list(_planned_leaves(factory.config or _of_environment()))
+    if any(one.get("type") == "noop" for one in leaves):
+        raise UsageError(_DISABLED)
+    return PlannedClient(made, tuple(map(_target, leaves)))
+
+
+class _NoTransports(TransportFactory):
+    """Keeps the settings of the transport, and makes one that does nothing."""
+
+    def __init__(self) -> None:
+        self.config: Json = {}
+
+    def create(self, config: Json | None = None) -> Transport:
+        self.config = dict(config or {})
+        return Transport()
+
+
+def _configured(factory: TransportFactory | None) -> tuple[OpenLineageClient, Json]:
+    """The client, and the settings of its transport."""
     secrets = Secrets.of({}, os.environ)
     with _aside() as texts:
         try:
-            made = OpenLineageClient()
+            made = OpenLineageClient(factory=factory)
         except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
             why = secrets.hide(f"{type(error).__name__}: {error}")
             raise UsageError(f"the OpenLineage client's settings cannot be used: {why}{_hint(error)}") from None
@@ -104,10 +155,41 @@ def client(connections: int, patience: float) -> Client:
         raise UsageError(_DISABLED)
     if not raw.get("type") and not os.environ.get("OPENLINEAGE_URL"):
         raise UsageError(_HOW + "".join(f". {secrets.hide(line)}" for line in texts))
-    leaves = list(_leaves(made.transport, raw))
-    if any(isinstance(transport, NoopTransport) for transport, _ in leaves):
-        raise UsageError(_DISABLED)
-    return Client(tuple(_backend(transport, told, connections, patience) for transport, told in leaves), made)
+    return made, raw
+
+
+def _of_environment() -> Json:
+    """The transport of OPENLINEAGE_URL alone."""
+    endpoint = os.environ.get("OPENLINEAGE_ENDPOINT")
+    return {"type": "http", "url": os.environ["OPENLINEAGE_URL"], **({"endpoint": endpoint} if endpoint else {})}
+
+
+def _planned_leaves(raw: Json) -> Iterator[Json]:
+    """The settings of each transport that :func:`_leaves` would give."""
+    if raw.get("type") != "composite" or raw.get("continue_on_success") is False:
+        yield raw
+        return
+    given = raw.get("transports") or {}
+    for part in given.values() if isinstance(given, dict) else given:
+        yield from _planned_leaves(part)
+
+
+def _target(raw: Json) -> Target:
+    secrets, kind, is_http = Secrets.of(raw, os.environ), str(raw.get("type")), raw.get("type") in _HTTP
+    if is_http:
+        url = str(raw.get("url", "")).strip()
+        _check_scheme(url)
+        address = urljoin(url, raw.get("endpoint") or HttpConfig(url).endpoint)
+        secrets, where = Secrets.of({**raw, "address": address}, os.environ), without_secrets(address)
+    elif kind == "kafka":
+        where = f"{(raw.get('config') or {}).get('bootstrap.servers', '')}/{raw.get('topic', '')}"
+    else:
+        where = _described(None, raw)
+    name = secrets.hide(f"{kind} {where}".strip())
+    return Target(name, _folder(name), profile_of(where, kind), may_be_marquez=is_http)
+
+
+_HTTP: Final = ("http", "async_http")
 
 
 def _hint(error: Exception) -> str:
@@ -162,9 +244,9 @@ def _check_scheme(address: str) -> None:
         )
 
 
-def _described(transport: Transport, raw: Json) -> str:
-    """A text that distinguishes two transports of one kind, without secrets."""
-    path = getattr(getattr(transport, "config", None), "log_file_path", None)
+def _described(transport: Transport | None, raw: Json) -> str:
+    """A text that distinguishes two transports of one kind, without secrets. No transport: only its settings."""
+    path = getattr(getattr(transport, "config", None), "log_file_path", None if transport else raw.get("log_file_path"))
     if path:
         return str(path)
     return json.dumps(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -10,73 +11,26 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from exporter.errors import ExporterError, UsageError
-from exporter.openlineage.push.backend import Backend, Client, client
+from exporter.errors import ExporterError
+from exporter.openlineage.push.backend import Backend, Client, client, planned_client
+from exporter.openlineage.push.choices import Choices, Counts
 from exporter.openlineage.push.delivery import Attempts, Delivery
 from exporter.openlineage.push.fit import Fit
 from exporter.openlineage.push.http import shortened
 from exporter.openlineage.push.index import Index, require_events
-from exporter.openlineage.push.ledger import SENDING, Ledger
+from exporter.openlineage.push.ledger import SENDING, Delivered, Ledger
 from exporter.openlineage.push.order import Pace
-from exporter.openlineage.push.profiles import Profile, leaves_out, profile
-from exporter.openlineage.push.spelling import Spelling
+from exporter.openlineage.push.plan import Plan, duration, say
+from exporter.openlineage.push.profiles import profile
 from exporter.system import faults
-from exporter.system.terminal import bare, message, visible
+from exporter.system.progress import MINUTE
+from exporter.system.terminal import bare, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from exporter.openlineage.push.http import Secrets
-
-RUNS: Final = ("all", "latest")
-LETTER_CASES: Final = ("lower", "keep")
-MOST_AT_ONCE: Final = 256
-LONGEST_PATIENCE: Final = 86_400
-
-
-@dataclass(frozen=True)
-class Choices:
-    """``runs``: ``all``, or the ``latest`` of each job. ``profile``: the backend's rules, None to choose by the
-    address. ``letter_case`` of the names of Snowflake's objects and columns: ``lower``, or ``keep`` as they were
-    exported; None for the profile's default. ``concurrency``: the most events at once. ``rate``: the most events a
-    second, None for no limit. ``patience``: the seconds for which an event is tried again while the backend does not
-    answer, so that a backend may be started again during a push.
-    """
-
-    runs: str = "all"
-    profile: str | None = None
-    letter_case: str | None = None
-    concurrency: int = 8
-    rate: float | None = None
-    patience: float = 60.0
-
-    def __post_init__(self) -> None:
-        """Raises UsageError for an invalid value."""
-        if self.profile is not None:
-            profile(self.profile)
-        if self.runs not in RUNS:
-            raise UsageError(f"push.runs must be {' or '.join(RUNS)}, and is {self.runs!r}")
-        if self.letter_case is not None and self.letter_case not in LETTER_CASES:
-            raise UsageError(f"push.letter_case must be {' or '.join(LETTER_CASES)}, and is {self.letter_case!r}")
-        if not 1 <= self.concurrency <= MOST_AT_ONCE:
-            raise UsageError(f"push.concurrency must be from 1 to {MOST_AT_ONCE}, and is {self.concurrency}")
-        if self.rate is not None and not 0 < self.rate < 1e6:
-            raise UsageError(f"push.rate must be more than 0 events a second, and is {self.rate:g}")
-        if not 0 <= self.patience <= LONGEST_PATIENCE:
-            raise UsageError(f"push.patience must be from 0 to {LONGEST_PATIENCE} seconds, and is {self.patience:g}")
-
-
-@dataclass
-class Counts:
-    """``events = delivered + already_delivered + set_aside + left``."""
-
-    events: int = 0
-    delivered: int = 0
-    already_delivered: int = 0
-    set_aside: int = 0
-    left: int = 0
-
 
 _LONG: Final = 3600.0
 _FIRST_LOOK: Final = 5.0
@@ -84,11 +38,14 @@ _GAP: Final = 0.2
 
 
 class Progress:
-    """Shown on ``stream`` during the push, if it is a terminal. ``advises``: whether to recommend ``--runs latest``."""
+    """Shown on ``stream`` during the push: at any time if it is a terminal, else a line after each ``every`` seconds.
+    ``advises``: whether to recommend ``--runs latest``.
+    """
 
-    def __init__(self, stream: TextIO | None = None, *, advises: bool) -> None:
-        self._stream = stream or bare(sys.stderr)
+    def __init__(self, stream: TextIO | None = None, *, advises: bool, every: float = MINUTE) -> None:
+        self._stream = stream or bare(sys.stderr or io.StringIO())  # None where it was closed before the start
         self._advises, self._begun, self._shown = advises, time.monotonic(), 0.0
+        self._every, self._written = every, self._begun
 
     def show(self, counts: Counts, index: Index) -> None:
         """Shows the events so far, their rate and the time left; warns once, on any output, if it will take hours."""
@@ -101,10 +58,14 @@ class Progress:
         rate = gone / max(now - self._begun, 1e-9)
         if self._advises and now - self._begun > _FIRST_LOOK and gone:
             self._advise(rest, rate, index)
+        left = f", {duration(rest / rate)} left" if rate else ""
+        text = f"{gone:,} of {gone + rest:,} events, {rate:,.0f} a second{left}"
         if self._stream.isatty():
-            left = f", {duration(rest / rate)} left" if rate else ""
-            self._stream.write(f"\r\x1b[K{gone:,} of {gone + rest:,} events, {rate:,.0f} a second{left}")
+            self._stream.write(f"\r\x1b[K{text}")
             self._stream.flush()
+        elif now - self._written >= self._every:
+            self._written = now
+            say(text)
 
     def _advise(self, rest: int, rate: float, index: Index) -> None:
         self._advises = False
@@ -127,33 +88,19 @@ class Progress:
         return time.monotonic() - self._begun
 
 
-def duration(seconds: float) -> str:
-    """``3 h 20 min``, ``12 min``, ``40 s``."""
-    minutes, rest = divmod(int(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60:,} h {minutes % 60} min"
-    return f"{minutes} min" if minutes else f"{rest} s"
-
-
-def say(text: str) -> None:
-    """Writes a line to standard error."""
-    print(f"exporter: {message(text)}", file=sys.stderr)
-
-
-def summary(counts: Counts, told: Iterable[dict[str, Any]], folder: Path) -> str:
-    """The counts, one in each line, and where to find the events that were set aside."""
+def summary(counts: Counts, told: Sequence[dict[str, Any]], folder: Path) -> str:
+    """Where the events went, their counts, one in each line, and where to find those that were set aside."""
+    targets = [f"To {one['backend']} (profile {one['profile']})" for one in told]
     rows = [f"  {name.replace('_', ' '):<18}{count:>12,}" for name, count in asdict(counts).items()]
     aside = [f"What was set aside is in {folder / 'push'}, with the answers"] if counts.set_aside else []
     reasons = [f"  {count:>10,}  {text}" for one in told for text, count in list(one["refusals"].items())[:5]]
-    return "\n".join(map(visible, [*rows, *aside, *reasons]))
+    return "\n".join(map(visible, [*targets, *rows, *aside, *reasons]))
 
 
 Json = dict[str, Any]
 _ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
 _PAUSE: Final = 0.5
 """Seconds between two questions to a backend that does not answer what it is."""
-_MOST_UNFIT: Final = 10_000
-"""The most datasets that are counted."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +118,42 @@ class Pushed:
         """Whether every event was delivered, now or by an earlier push."""
         has_problem = any(backend["problem"] for backend in self.backends)
         return not (self.interrupted or self.counts.left or self.counts.set_aside or has_problem)
+
+
+def preview(folder: Path, choices: Choices, *, as_json: bool) -> int:
+    """Prints what a push would send and where to. Sends nothing, connects to nothing and writes nothing; so whether an
+    address is that of a Marquez is not known. Raises UsageError as :func:`deliver`.
+    """
+    require_events(folder)
+    settings = planned_client()
+    plans = []
+    for target in settings.targets:
+        rules = profile(choices.profile or target.profile or "any")
+        plan = Plan(folder, choices, target.name, rules, settings.is_filtered)
+        with plan.index() as index:
+            plan.settle(index, Delivered(folder / "push" / target.folder))
+        if target.may_be_marquez and not (choices.profile or target.profile):
+            say(f"{target.name}: if it answers as Marquez does, the push takes the profile marquez")
+        plan.counts.left = plan.counts.events - plan.counts.already_delivered
+        plans.append({"backend": target.name, "profile": rules.name, "would_send": plan.counts.left, **_had(plan)})
+    print(json.dumps(plans, indent=1) if as_json else "\n".join(map(visible, _previewed(plans))))
+    return 0
+
+
+def _had(plan: Plan) -> Json:
+    return {
+        "events": plan.counts.events,
+        "already_delivered": plan.counts.already_delivered,
+        "runs_left_out": plan.runs_left_out,
+    }
+
+
+def _previewed(plans: list[Json]) -> Iterator[str]:
+    for one in plans:
+        yield f"To {one['backend']} (profile {one['profile']})"
+        for name in ("events", "already_delivered", "would_send"):
+            yield f"  {name.replace('_', ' '):<18}{one[name]:>12,}"
+    yield "Nothing was sent: this was a dry run."
 
 
 def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
@@ -211,10 +194,11 @@ class _Push:
     def __init__(self, folder: Path, choices: Choices, settings: Client, backend: Backend) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
         self._patience = choices.patience
-        self._unfit: dict[tuple[str, str], str] = {}
-        self.counts, self._sent_again, self._runs_left_out = Counts(), 0, 0
         self._problem: str | None = None
-        self._moved = 0
+
+    @property
+    def counts(self) -> Counts:
+        return self._plan.counts
 
     def _recognised(self) -> str | None:
         """The profile that the backend's answer shows; None where it shows none. One that does not answer is asked
@@ -241,75 +225,20 @@ class _Push:
             ledger = Ledger(self._folder / "push" / self._backend.folder)  # a backend is not waited for without one
             choices, backend = self._choices, self._backend
             try:
-                self._rules = profile(choices.profile or backend.profile or self._recognised() or "any")
-                self._spelling = Spelling(_is_lower(choices, self._rules), self._rules.urns, self._rules.plain_names)
-                with Index(self._folder, self._left_out) as index:
-                    self._plan(index, ledger)
+                rules = profile(choices.profile or backend.profile or self._recognised() or "any")
+                self._plan = Plan(self._folder, choices, backend.name, rules, self._settings.is_filtered)
+                with self._plan.index() as index:
+                    for mark in self._plan.settle(index, ledger):  # so that a stopped push can continue
+                        ledger.write(SENDING, mark)
                     return self._send(index, ledger)
             finally:
                 ledger.release()
-
-    def _plan(self, index: Index, ledger: Ledger) -> None:
-        for what, count in index.left_out.items():
-            say(f"{self._backend.name}: {count:,} {what} are not sent (profile {self._rules.name})")
-        self._say_unfit()
-        if self._choices.runs == "latest":
-            self._runs_left_out = index.choose_latest()
-            say(f"--runs latest leaves out {self._runs_left_out:,} runs that a later run of the same job follows")
-        self.counts.events = index.count()
-        if self._rules.keeps_versions:
-            index.know(ledger.runs())
-        self.counts.already_delivered = index.settle(ledger.taken())
-        if self.counts.already_delivered:
-            self._send_again(index, ledger)
-        if self._rules.keeps_versions:
-            self._say_moved(index.moved(ledger.places()))
-        self._sent_again = len(ledger.unfinished)
-        if self._sent_again:
-            say(f"{self._sent_again:,} events were being sent when the last push ended; they may arrive twice")
-
-    def _say_moved(self, runs: int) -> None:
-        self._moved = runs
-        if runs:
-            say(
-                f"{self._backend.name}: runs with another job than when they were delivered, since rows came late: "
-                f"{runs:,}. It keeps each at the job that it had first"
-            )
-
-    def _left_out(self, event: Json) -> str | None:
-        """Why an event is not sent, None if it is; notes datasets of events to be sent that have unusable names."""
-        if "run" in event and self._settings.is_filtered(event["job"]["name"]):
-            return "events of jobs that the client's filters leave out"
-        why = leaves_out(event, self._rules)
-        if why is not None:
-            return why
-        unfit = self._spelling.unfit(event)
-        if len(self._unfit) < _MOST_UNFIT:
-            self._unfit |= unfit
-        return "events of datasets that the backend cannot hold" if unfit and "dataset" in event else None
-
-    def _say_unfit(self) -> None:
-        if self._unfit:
-            (_, name), why = next(iter(self._unfit.items()))
-            datasets = "1 dataset" if len(self._unfit) == 1 else f"{len(self._unfit):,} datasets"
-            say(
-                f"{self._backend.name}: {datasets} left out of the events (profile {self._rules.name}), such as "
-                f"{name}: {why}. see reduced.ndjson in DIR/push for the events"
-            )
-
-    def _send_again(self, index: Index, ledger: Ledger) -> None:
-        """Records that delivered events are sent again, before that begins, so that a stopped push can continue."""
-        marks, self.counts.already_delivered = index.send_again(ledger.refused)
-        for mark in marks:
-            ledger.write(SENDING, mark)
-        if marks:
-            say(f"{len(marks):,} delivered events are sent again: events that come late belong before them")
 
     def _send(self, index: Index, ledger: Ledger) -> bool:
         choices, backend = self._choices, self._backend
         dress = self._settings.with_facets if self._settings.adds_facets else None
         pace = Pace(choices.rate, choices.concurrency)
-        fit = Fit(self._rules, dress, self._spelling)
+        fit = Fit(self._plan.rules, dress, self._plan.spelling)
         attempts = Attempts(fit, backend.sender, ledger, pace, self._patience, self._say_silent)
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=backend.sender.parallel)
         self._progress, interrupted = Progress(advises=choices.runs == "all"), False
@@ -351,11 +280,11 @@ class _Push:
         seconds = self._progress.seconds()
         return {
             "backend": self._backend.name,
-            "profile": self._rules.name,
+            "profile": self._plan.rules.name,
             **asdict(self.counts),
-            "runs_left_out": self._runs_left_out,
-            "sent_again": self._sent_again,
-            "moved": self._moved,
+            "runs_left_out": self._plan.runs_left_out,
+            "sent_again": self._plan.sent_again,
+            "moved": self._plan.moved,
             "reduced": self._delivery.reduced,
             "seconds": round(seconds, 1),
             "events_a_second": round(self.counts.delivered / seconds, 1) if seconds else None,
@@ -384,7 +313,3 @@ def _faults_in_words(secrets: Secrets) -> Iterator[None]:
         raise ExporterError(
             f"a fault of the program: {words}; {_ON_RECORD}\n  Set EXPORTER_DEBUG=1 to see where, and please report it."
         ) from fault
-
-
-def _is_lower(choices: Choices, rules: Profile) -> bool:
-    return rules.lower_case if choices.letter_case is None else choices.letter_case == "lower"

@@ -30,7 +30,8 @@ from exporter.openlineage.push.order import Order, Pace, Stopped, Turn, backoff,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from exporter.openlineage.push.command import Counts, Progress
+    from exporter.openlineage.push.choices import Counts
+    from exporter.openlineage.push.command import Progress
     from exporter.openlineage.push.fit import Fit, Fitted
     from exporter.openlineage.push.index import Index, Item
     from exporter.openlineage.push.transports import Sender

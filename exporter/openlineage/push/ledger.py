@@ -15,6 +15,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import threading
@@ -60,29 +61,18 @@ def _without_makers(value: Any) -> Any:
     return [_without_makers(one) for one in value] if isinstance(value, list) else value
 
 
-class Ledger:
-    """The folder of one backend: ``ledger.txt``, ``set-aside.ndjson``, ``reduced.ndjson`` and ``summary.json``."""
+class Delivered:
+    """What a ledger says of the events of one backend; nothing where there is no ledger. ``unfinished``: the
+    fingerprints of events that were being sent when a push ended; ``refused``: of those that were not taken when last
+    sent.
+    """
 
     def __init__(self, folder: Path) -> None:
-        """Raises UsageError where the folder cannot be written, or another push is using it."""
         self.folder = folder
-        self._lock, self._synced = threading.Lock(), time.monotonic()
-        self._appending, self._is_torn = threading.Lock(), False
-        try:
-            private.folder(folder.parent)
-            private.folder(folder)
-            self._file = private.opened(folder / "ledger.txt", os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        except OSError as error:
-            raise UsageError(
-                f"{folder}: cannot be written, and what was delivered is kept there: {error.strerror}"
-            ) from None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"{folder}: another push of these events is running; wait for it to end") from None
-        for name in ("set-aside.ndjson", "reduced.ndjson"):
-            (folder / name).unlink(missing_ok=True)
-        self.unfinished, self.refused = self._read()
+        self.unfinished, self.refused = set[str](), set[str]()
+        for sign, mark in self._lines():
+            (self.unfinished.add if sign == SENDING else self.unfinished.discard)(mark)
+            (self.refused.add if sign == NOT_TAKEN else self.refused.discard)(mark)
 
     def taken(self) -> Iterator[str]:
         """The fingerprints of events that were taken and need not be sent again; an incomplete line does not count."""
@@ -100,24 +90,43 @@ class Ledger:
         return mark in self.unfinished or mark in self.refused
 
     def _lines(self) -> Iterator[tuple[str, str]]:
-        with (self.folder / "ledger.txt").open("rb") as file:
+        path = self.folder / "ledger.txt"
+        with path.open("rb") if path.exists() else io.BytesIO() as file:
             for line in file:
                 sign, mark = line[:1].decode("latin-1"), line[2:-1].decode("latin-1")
                 if line.endswith(b"\n") and len(mark) == _DIGITS:
                     yield sign, mark
 
-    def _read(self) -> tuple[set[str], set[str]]:
-        """The fingerprints of events that were being sent when a push ended, and of those that were not taken when last
-        sent. Completes an incomplete last line, so that the next one begins on its own.
-        """
-        sending, refused = set[str](), set[str]()
-        for sign, mark in self._lines():
-            (sending.add if sign == SENDING else sending.discard)(mark)
-            (refused.add if sign == NOT_TAKEN else refused.discard)(mark)
+
+class Ledger(Delivered):
+    """The folder of one backend: ``ledger.txt``, ``set-aside.ndjson``, ``reduced.ndjson`` and ``summary.json``."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises UsageError where the folder cannot be written, or another push is using it."""
+        self._lock, self._synced = threading.Lock(), time.monotonic()
+        self._appending, self._is_torn = threading.Lock(), False
+        try:
+            private.folder(folder.parent)
+            private.folder(folder)
+            self._file = private.opened(folder / "ledger.txt", os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        except OSError as error:
+            raise UsageError(
+                f"{folder}: cannot be written, and what was delivered is kept there: {error.strerror}"
+            ) from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"{folder}: another push of these events is running; wait for it to end") from None
+        for name in ("set-aside.ndjson", "reduced.ndjson"):
+            (folder / name).unlink(missing_ok=True)
+        super().__init__(folder)
+        self._complete()
+
+    def _complete(self) -> None:
+        """Completes an incomplete last line, so that the next one begins on its own."""
         size = os.fstat(self._file).st_size
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.write(self._file, b"\n")
-        return sending, refused
 
     def write(self, sign: str, mark: str) -> None:
         """Appends a line. Thread-safe."""

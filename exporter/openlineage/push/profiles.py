@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Json = dict[str, Any]
+LETTER_CASES: Final = ("lower", "keep")
+"""How a push writes the names of Snowflake's objects: in lower case, or as they were exported."""
 _NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 

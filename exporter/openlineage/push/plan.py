@@ -1,0 +1,111 @@
+"""What a push sends to one backend: decided before anything is sent, and all that a dry run does."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.openlineage.push.choices import Choices, Counts
+from exporter.openlineage.push.index import Index
+from exporter.openlineage.push.profiles import Profile, leaves_out
+from exporter.openlineage.push.spelling import Spelling
+from exporter.system.terminal import message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from exporter.openlineage.push.ledger import Delivered
+
+Json = dict[str, Any]
+_MOST_UNFIT: Final = 10_000
+"""The most datasets that are counted."""
+
+
+def duration(seconds: float) -> str:
+    """``3 h 20 min``, ``12 min``, ``40 s``."""
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60:,} h {minutes % 60} min"
+    return f"{minutes} min" if minutes else f"{rest} s"
+
+
+def say(text: str) -> None:
+    """Writes a line to standard error."""
+    print(f"exporter: {message(text)}", file=sys.stderr)
+
+
+class Plan:
+    """The events of a folder that a backend does not have yet, by its rules. ``name``: the backend's, for messages.
+    ``is_filtered``: whether the client's filters exclude a job. ``counts``: so far ``events`` and
+    ``already_delivered``. ``runs_left_out``: by ``--runs latest``. ``sent_again``: events that were being sent when
+    the last push ended. ``moved``: runs that the backend has under another job.
+    """
+
+    def __init__(
+        self, folder: Path, choices: Choices, name: str, rules: Profile, is_filtered: Callable[[str], bool]
+    ) -> None:
+        self._folder, self._choices, self._name, self._is_filtered = folder, choices, name, is_filtered
+        self._unfit: dict[tuple[str, str], str] = {}
+        self.rules = rules
+        is_lower = rules.lower_case if choices.letter_case is None else choices.letter_case == "lower"
+        self.spelling = Spelling(is_lower, rules.urns, rules.plain_names)
+        self.counts, self.runs_left_out, self.sent_again, self.moved = Counts(), 0, 0, 0
+
+    def index(self) -> Index:
+        """The events that may be sent. Raises UsageError where there are none, or a file holds other lines."""
+        return Index(self._folder, self._left_out)
+
+    def settle(self, index: Index, delivered: Delivered) -> list[str]:
+        """Takes what was delivered out of the index, and says what is left out. Returns the fingerprints of delivered
+        events that have to be sent again, since an event that comes late belongs before them.
+        """
+        for what, count in index.left_out.items():
+            say(f"{self._name}: {count:,} {what} are not sent (profile {self.rules.name})")
+        self._say_unfit()
+        if self._choices.runs == "latest":
+            self.runs_left_out = index.choose_latest()
+            say(f"--runs latest leaves out {self.runs_left_out:,} runs that a later run of the same job follows")
+        self.counts.events = index.count()
+        if self.rules.keeps_versions:
+            index.know(delivered.runs())
+        self.counts.already_delivered, again = index.settle(delivered.taken()), list[str]()
+        if self.counts.already_delivered:
+            again, self.counts.already_delivered = index.send_again(delivered.refused)
+        if again:
+            say(f"{len(again):,} delivered events are sent again: events that come late belong before them")
+        if self.rules.keeps_versions:
+            self._say_moved(index.moved(delivered.places()))
+        self.sent_again = len(delivered.unfinished)
+        if self.sent_again:
+            say(f"{self.sent_again:,} events were being sent when the last push ended; they may arrive twice")
+        return again
+
+    def _say_moved(self, runs: int) -> None:
+        self.moved = runs
+        if runs:
+            say(
+                f"{self._name}: runs with another job than when they were delivered, since rows came late: "
+                f"{runs:,}. It keeps each at the job that it had first"
+            )
+
+    def _left_out(self, event: Json) -> str | None:
+        """Why an event is not sent, None if it is; notes datasets of events to be sent that have unusable names."""
+        if "run" in event and self._is_filtered(event["job"]["name"]):
+            return "events of jobs that the client's filters leave out"
+        why = leaves_out(event, self.rules)
+        if why is not None:
+            return why
+        unfit = self.spelling.unfit(event)
+        if len(self._unfit) < _MOST_UNFIT:
+            self._unfit |= unfit
+        return "events of datasets that the backend cannot hold" if unfit and "dataset" in event else None
+
+    def _say_unfit(self) -> None:
+        if self._unfit:
+            (_, name), why = next(iter(self._unfit.items()))
+            datasets = "1 dataset" if len(self._unfit) == 1 else f"{len(self._unfit):,} datasets"
+            say(
+                f"{self._name}: {datasets} left out of the events (profile {self.rules.name}), such as "
+                f"{name}: {why}. see reduced.ndjson in DIR/push for the events"
+            )

@@ -1,0 +1,99 @@
+"""``exporter quarantine --rows``: rows come back as they came, to be mended and exported again."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter.cli import main
+from tests import exports
+from tests.input.bad_rows import GOOD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LINES = (
+    rb'{"query_id":"without a user"}',
+    rb'{"query_id":"half \ud800 of a pair"}',
+    b'{"query_id":"a byte \xff","comment":"\xc3\xa9 \x1b[31m"}',
+    b"no JSON",
+    b'{"interval_start_time":"x"}',
+)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """An export whose quarantine has rows of each form that texts come in."""
+    (tmp_path / "rows.ndjson").write_bytes(b"\n".join(_LINES) + b"\n")
+    (tmp_path / "rows.json").write_text('[{"query_id":\n  "over two lines"}]', encoding="utf-8")
+    columns = "query_id,query_start_time,user_name,direct_objects_accessed,base_objects_accessed,objects_modified"
+    (tmp_path / "rows.csv").write_text(f'{columns}\n"line\nend",x,U,[],[],[]\n1,2,3,4,5,6,7,"8\n9"\n', encoding="utf-8")
+    files = [tmp_path / f"rows.{ending}" for ending in ("ndjson", "json", "csv")]
+    assert exports.export(files, tmp_path / "out", "--allow-empty") == 0
+    return tmp_path / "out"
+
+
+def rows(out: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> tuple[list[bytes], str]:
+    capfdbinary.readouterr()
+    assert main(["quarantine", str(out), "--rows"]) == 0
+    printed = capfdbinary.readouterr()
+    return printed.out.splitlines(), printed.err.decode()
+
+
+def test_each_row_is_a_line_as_it_came(out: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    given, said = rows(out, capfdbinary)
+    lines = [*_LINES[:2], _LINES[2].replace(b"\xff", rb"\udcff"), *_LINES[3:]]
+    assert set(given) >= set(lines)
+    assert b'{"query_id":   "over two lines"}' in given
+    csv = [json.loads(line) for line in given if b"line" in line and b"end" in line]
+    assert csv[0]["query_id"] == "line\nend"
+    assert json.dumps({"as_it_came": '1,2,3,4,5,6,7,"8\n9"'}).encode() in given
+    assert len(given) == 8
+    assert "1 row with bytes that are not UTF-8" in said
+    assert "2 rows not JSON" in said
+    assert "1 row of AGGREGATE_ACCESS_HISTORY" in said
+
+
+def test_given_again_unchanged_they_are_quarantined_as_before(
+    out: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Nothing is exported by mistake, such as an id with a replaced byte, and nothing is lost."""
+    given, _ = rows(out, capfdbinary)
+    (tmp_path / "again.ndjson").write_bytes(b"\n".join(given) + b"\n")
+    assert exports.export([tmp_path / "again.ndjson"], tmp_path / "second", "--allow-empty") == 0
+    report = exports.report(tmp_path / "second")
+    assert (report["rows_in"], report["quarantined"]) == (8, 8)
+    assert rows(tmp_path / "second", capfdbinary)[0] == given
+
+
+def test_a_mended_row_is_exported_and_no_longer_given(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    bad = {name: value for name, value in GOOD.items() if name != "user_name"}
+    first = exports.ndjson([{**GOOD, "query_id": "good"}, bad, {"query_id": "other"}], tmp_path / "first.ndjson")
+    assert exports.export([first], tmp_path / "out", "--update") == 0
+    given, _ = rows(tmp_path / "out", capfdbinary)
+    assert [json.loads(line) for line in given] == [bad, {"query_id": "other"}]
+    mended = exports.ndjson([{**json.loads(given[0]), "user_name": "JSMITH"}], tmp_path / "mended.ndjson")
+    assert exports.export([mended], tmp_path / "out", "--update") == 0
+    left, said = rows(tmp_path / "out", capfdbinary)
+    assert left == [b'{"query_id": "other"}']
+    assert "1 row not written: a later run exported the query" in said
+
+
+def test_a_row_whose_text_is_not_kept_is_told(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    (tmp_path / "key").write_text("k" * 32)
+    (tmp_path / "rows.ndjson").write_text("JSMITH was here\n")
+    options = ("--pseudonyms", str(tmp_path / "key"), "--allow-empty")
+    assert exports.export([tmp_path / "rows.ndjson"], tmp_path / "out", *options) == 0
+    given, said = rows(tmp_path / "out", capfdbinary)
+    assert given == []
+    assert "the text of such a row is not kept" in said
+    assert f"{tmp_path / 'rows.ndjson'}, line 1" in said
+
+
+def test_rows_are_json_already(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["quarantine", str(out), "--rows", "--json"]) == 2
+    assert "give --rows or --json" in capsys.readouterr().err
