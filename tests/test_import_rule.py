@@ -49,7 +49,7 @@ WITHOUT: Final = {
     "pyshacl": {"graph"},
     "pandas": set(),
     "flask": {"serve"},
-    "dash": {"serve"},
+    "fast_sugiyama": {"serve"},
     "waitress": {"serve"},
     "snowflake": {"fetch"},
 }

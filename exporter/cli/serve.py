@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
 _INTERRUPTED: Final = 130
-_PACKAGES: Final = ("flask", "waitress", "dash", "dash_cytoscape")
+_PACKAGES: Final = ("flask", "waitress", "fast_sugiyama")
 
 
 def add(commands: Any) -> None:

@@ -12,7 +12,7 @@ from flask import Blueprint, abort, render_template, request
 from exporter.ask.answers import Answer
 from exporter.errors import ExporterError
 from exporter.serve.forms import ask_href, table
-from exporter.serve.lineage.picture import VIEWS
+from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.site import LATER
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def objects(site: Site) -> Blueprint:
     def one() -> tuple[str, int] | str:
         thing, others = _asked_for(site)
         if thing is None:
-            return _unknown(site), 404
+            return unknown(site), 404
         notes, sections = _noted_once(_of_object(site, thing), _notes(site, thing))
         return render_template("object.html", thing=thing, others=others, notes=notes, sections=sections)
 
@@ -79,7 +79,7 @@ def objects(site: Site) -> Blueprint:
         thing, others = _asked_for(site)
         name = request.args.get("column", "")
         if thing is None:
-            return _unknown(site), 404
+            return unknown(site), 404
         columns = [row["column_name"] for row in site.rows("page-columns", {"object": thing.iri}, 10_000)]
         known = (
             name
@@ -115,7 +115,7 @@ def _notes(site: Site, thing: SiteObject) -> list[str]:
     return [(COUNTED if row["recorded"] == "true" else MISSING) for row in rows]
 
 
-def _unknown(site: Site) -> str:
+def unknown(site: Site) -> str:
     """The page for a name that no object has, with similar names."""
     asked = request.args.get("name") or request.args.get("id", "")
     part = asked.replace('"', "").rpartition(".")[2] or asked

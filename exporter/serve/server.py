@@ -17,7 +17,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, render_template, request
 from markupsafe import Markup
@@ -29,7 +29,8 @@ from exporter.ask.pool import Pool
 from exporter.errors import ExporterError, UsageError
 from exporter.serve import forms as tables
 from exporter.serve.forms import forms, own_query
-from exporter.serve.lineage.page import PATH, lineage_page
+from exporter.serve.lineage import address
+from exporter.serve.lineage.page import lineage_page
 from exporter.serve.objects import objects
 from exporter.serve.pages import pages, queries, warm
 from exporter.serve.protocol import LARGEST, answered_with, endpoint
@@ -127,9 +128,8 @@ def make(site: Site, host: str) -> Flask:
     app.config.update(MAX_CONTENT_LENGTH=LARGEST, MAX_FORM_MEMORY_SIZE=LARGEST)
     protect(app, host)
     app.register_blueprint(endpoint(site))
-    for part in (pages, objects, queries, forms, own_query):
+    for part in (pages, objects, queries, forms, own_query, lineage_page):
         app.register_blueprint(part(site))
-    lineage_page(app, site)
     _prepare_templates(app, site)
 
     @app.errorhandler(NotFound)
@@ -147,8 +147,7 @@ def _prepare_templates(app: Flask, site: Site) -> None:
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
 
     def lineage_href(thing: SiteObject, column: str | None = None) -> str:
-        told = {"id": site.path(thing.iri), **({} if column is None else {"column": column})}
-        return f"{PATH}/?{urlencode(told)}"
+        return address.start(site, thing.iri, column or "")
 
     app.jinja_env.globals.update(site=site, lineage_href=lineage_href)
     app.jinja_env.filters.update(
