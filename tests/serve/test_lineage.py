@@ -103,7 +103,8 @@ def test_steps_are_open_by_themselves_as_long_as_there_are_few_boxes() -> None:
     wide = made(*((f"a.b.S{one}", f"a.b.M{one // 10}") for one in range(100)),
                 *((f"a.b.M{one}", "a.b.FOCUS") for one in range(10)),
                 *((f"a.b.R{one}", f"a.b.S{one}") for one in range(100)))  # fmt: skip
-    assert len(picture(wide, frozenset(), 20).spots) == 111
+    assert len(picture(wide, frozenset(), 20).spots) == 11
+    assert len(picture(wide, frozenset({Opened("up", LineageNode("a.b.M1"))}), 20).spots) == 21
 
 
 def boxes_of(heights: list[float], edges: list[tuple[int, int]]) -> dict[int, tuple[int, float, float]]:

@@ -169,16 +169,14 @@ class _Asked(Lineage):
         found = {ends: flow for ends, flow in self.parts.items() if ends[0].iri in wanted and ends[1].iri in wanted}
         for way in WAYS:
             ends = [end for iri in sorted(wanted) for end in self.ends[way].get(LineageNode(iri), ())]
-            asked = {"version": ends, "parts": "columns", **self._times(way)}
-            for row in self._edges(way, asked) if ends else ():
+            question = "page-column-sources" if way == "up" else "page-column-targets"
+            asked = {"version": ends, **self._times(way)}
+            for row in self.rows_of(question, asked, _MOST_NEIGHBOURS) if ends else ():
                 own = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
                 other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
-                if other.iri in wanted and other.column and own.column and own != other:
+                if other.iri in wanted and own != other:
                     found.setdefault((other, own) if way == "up" else (own, other), _flow(row))
         return found
-
-    def _edges(self, way: Way, asked: Params) -> list[dict[str, str | None]]:
-        return self.rows_of("page-sources" if way == "up" else "page-targets", asked, _MOST_NEIGHBOURS)
 
     def _times(self, way: Way) -> dict[str, str]:
         at = {"at": self.at} if self.at is not None and way == "down" else {}
@@ -233,7 +231,9 @@ class _Asked(Lineage):
         """The places from which or to which queries moved data."""
         known = self.up if way == "up" else self.down
         ends = [end for place in places for end in self.ends.get(way, {}).get(place, ())]
-        for row in self._edges(way, {"version": ends, **self._times(way)}) if ends else ():
+        question = "page-sources" if way == "up" else "page-targets"
+        asked = {"version": ends, **self._times(way)}
+        for row in self.rows_of(question, asked, _MOST_NEIGHBOURS) if ends else ():
             own = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
             other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
             self._name(other, row)

@@ -17,7 +17,7 @@ MOST_SINGLE: Final = 12
 MOST_OF_GROUP: Final = 30
 """The most members of a group in the picture; the table on the page of the object has all."""
 MOST_AT_ONCE: Final = 40
-"""With how many boxes in one direction no further step is opened by itself."""
+"""With how many boxes in one direction no step but the first is opened by itself."""
 MOST_BOXES: Final = 400
 """The most boxes of a picture."""
 
@@ -103,9 +103,10 @@ def _walk(lineage: Lineage, opened: AbstractSet[Opened], steps: int, made: Pictu
     """Adds what can be reached in one direction through open places."""
     level, alone, depth = [lineage.focus], {lineage.focus}, 0
     while level and len(made.spots) < MOST_BOXES:
-        if depth >= steps or len(alone) > MOST_AT_ONCE:
-            alone.clear()
         lineage.load(way, level)
+        beyond = {other for place in level if place in alone for other in lineage.neighbours(way, place)}
+        if depth >= max(1, steps) or (depth and len(alone | beyond) > MOST_AT_ONCE):
+            alone.clear()
         following: list[LineageNode] = []
         for place in level:
             is_alone = place in alone
