@@ -56,6 +56,7 @@ _HEADINGS: Final = {
     "query_id": "Query",
     "parent_query_id": "Part of",
     "root_query_id": "Root",
+    "user_names": "Users",
 }
 _OPTION: Final = " --max-rows"
 """Where the advice for the command line begins in a note about too many rows; pages leave it out."""
@@ -63,18 +64,39 @@ _QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
 _QUERY: Final = "Truncated query"
 """The domain that ``end-up`` gives to a query in the place of an object."""
 _TIMES: Final = ("time", "first", "last", "from", "until", "seen", "_read", "_write")
-_SHORT: Final = frozenset({"kind", "domain", "operation", "access", "queries", "mask", "source_type"})
+_SHORT: Final = frozenset({"kind", "domain", "operation", "queries"})
+_HOW_NAMED: Final = {"DIRECT": "named in the statement", "BASE": "behind what it names"}
+_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "access": _HOW_NAMED,
+    "source_type": _HOW_NAMED,
+    "source_column_type": _HOW_NAMED,
+    "mask": {
+        "BEFORE": "before its first mask",
+        "AFTER": "after its mask was removed",
+        "WHILE": "while it had a mask",
+        "UNKNOWN": "not known: its policies were cut from the record",
+    },
+    "evidence": {"CERTAIN": "certain", "POSSIBLE": "possible"},
+}
+"""Values of columns that mean something to Snowflake or to a question -> the same in words."""
+_LISTS_OF_COLUMNS: Final[Mapping[str, str]] = {"columns": "object_name", "target_columns": "target_name"}
+"""Columns with names of columns, separated by commas -> the column that names their object."""
+_LISTS_OF_OBJECTS: Final = frozenset({"direct_objects", "base_objects", "tags", "policies"})
+"""Columns with names of objects, separated by commas; tags have their value behind a sign of equality."""
 
 
 class Cell(NamedTuple):
-    """``kind``: how the cell is displayed, a class of style.css; ``each``: text and address of the page of each object
-    that the cell means, if there are several.
+    """``kind``: how the cell is displayed, a class of style.css; ``each``: text and address of the page of each thing
+    that the cell means, if there are several; ``listed``: the same for the parts of a list, with the text after each;
+    ``exact``: a time as the graph has it.
     """
 
     text: str
     href: str | None = None
     kind: str = ""
     each: Sequence[tuple[str, str]] = ()
+    listed: Sequence[tuple[str, str | None, str]] = ()
+    exact: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +132,14 @@ def _find(site: Site, rows: Iterable[Row]) -> None:
     holders = site.holders(str(row[name]) for row, name, _ in lacking)
     for row, name, iri in lacking:
         row[iri] = " ".join(holders.get(match_name(str(row[name])), ())) or None
+    lists = [
+        (row, [part.partition("=")[0].strip() for part in str(row[name]).split(", ")])
+        for row in rows for name in _LISTS_OF_OBJECTS if row.get(name)
+    ]  # fmt: skip
+    found = site.holders(name for _, names in lists for name in names)
+    for row, names in lists:
+        own = {key: found[key] for key in map(match_name, names) if key in found}
+        row[_HOLDERS] = json.dumps({**json.loads(row.get(_HOLDERS) or "{}"), **own})
 
 
 def is_cut(answer: Answer) -> bool:
@@ -136,12 +166,12 @@ def heading(column: str) -> str:
 
 
 def time(text: str) -> str:
-    """A time of the graph in a form for people; all times are UTC.
+    """A time of the graph to the second, in a form for people; all times are UTC.
 
     >>> time("2026-09-30T08:00:00Z"), time("2026-09-30T08:00:00.123Z"), time("never")
-    ('2026-09-30 08:00:00', '2026-09-30 08:00:00.123', 'never')
+    ('2026-09-30 08:00:00', '2026-09-30 08:00:00', 'never')
     """
-    return text.removesuffix("Z").replace("T", " ") if text[10:11] == "T" and text.endswith("Z") else text
+    return text[:19].replace("T", " ") if text[10:11] == "T" and text.endswith("Z") else text
 
 
 def ask_href(question: str, params: Mapping[str, str | Sequence[str]], route: str = "questions.ask") -> str:
@@ -153,14 +183,38 @@ def _cell(site: Site, column: str, row: Row) -> Cell:
     text = row[column]
     if text is None:
         return Cell("")
-    each = _hrefs(site, column, text, row)
-    if len(each) > 1:
-        return Cell(text, each=each)
-    if each:
-        return Cell(text, each[0][1])
+    if each := _hrefs(site, column, text, row):
+        return Cell(text, each=each) if len(each) > 1 else Cell(text, each[0][1])
     if any(part in column for part in _TIMES) and text[10:11] == "T":
-        return Cell(time(text), None, "time")
-    return Cell(text, None, "short" if column in _SHORT else "")
+        return Cell(time(text), None, "time", exact=text)
+    if listed := _listed(site, column, text, row):
+        return Cell("", listed=listed)
+    if text.isdigit() and column in ("queries", "users", "rows"):
+        return Cell(f"{int(text):,}", None, "short")
+    return Cell(_WORDS.get(column, {}).get(text, text), None, "short" if column in _SHORT else "")
+
+
+def _listed(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str | None, str]]:
+    """The parts of a list, each with the address of its page, and the value of a tag; none where it is no list."""
+    if not text:
+        return []
+    if column == "user_names":
+        return [(user, url_for("queries.user", name=user), "") for user in text.split("\n")]
+    if column in _LISTS_OF_COLUMNS and (paths := _paths(site, row, _LISTS_OF_COLUMNS[column])):
+        return [(one, url_for("objects.column", id=paths[0], column=one), "") for one in text.split(", ")]
+    if column not in _LISTS_OF_OBJECTS:
+        return []
+    holders: Mapping[str, Sequence[str]] = json.loads(row.get(_HOLDERS) or "{}")
+    listed: list[tuple[str, str | None, str]] = []
+    for part in text.split(", "):
+        name, sign, value = part.partition("=")
+        iris = holders.get(match_name(name.strip()), ())
+        href = url_for("objects.one", id=site.path(iris[0])) if len(iris) == 1 else None
+        listed.append((name.strip(), href, f"{sign}{value}") if href else (part, None, ""))
+    return listed
+
+
+_HOLDERS: Final = "holders_iri"
 
 
 def _hrefs(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str]]:

@@ -222,7 +222,8 @@ def queries(site: Site) -> Blueprint:
             (title, table(site, answer if is_cut(answer) else replace(answer, notes=[]))) for title, answer in answers
         ]
         text = next((row["value"] for row in told if _local(row) == _TEXT), None)
-        return render_template("query.html", id=query_id, facts=_facts(told), text=text, parts=parts, notes=notes)
+        facts = _facts(told, {name: url_for("objects.one", id=site.path(iri)) for name, iri in _iris(told)})
+        return render_template("query.html", id=query_id, facts=facts, text=text, parts=parts, notes=notes)
 
     @routes.get("/user")
     def user() -> tuple[str, int] | str:
@@ -250,20 +251,52 @@ def _of_user(site: Site, title: str, question: str, name: str) -> tuple[str, Tab
         return title, None, more, str(error)
 
 
-def _facts(told: list[dict[str, str | None]]) -> list[tuple[str, Cell]]:
-    """The facts of a query other than its text, each with a name for people."""
-    known = list(_FACTS)
-    found = [(_local(row), row["value"] or "") for row in told if _local(row) not in (_TEXT, _ID)]
+def _iris(told: list[dict[str, str | None]]) -> Iterator[tuple[str, str]]:
+    """The role and the warehouse of a query: the property with the name, and the object."""
+    for row in told:
+        if (row["property"] or "").endswith("_iri"):
+            yield f"{_local(row).removesuffix('_iri')}Name", row["value"] or ""
+
+
+def _facts(told: list[dict[str, str | None]], hrefs: Mapping[str, str]) -> list[tuple[str, Cell]]:
+    """The facts of a query other than its text, each with a name for people, and the page of what it names."""
+    known, hidden = list(_FACTS), (_TEXT, _ID, "role_iri", "warehouse_iri")
+    found = [(_local(row), row["value"] or "") for row in told if _local(row) not in hidden]
     found.sort(key=lambda texts: (known.index(texts[0]) if texts[0] in known else len(known), texts))
-    return [(_FACTS.get(name, _spaced(name)), _fact(name, value)) for name, value in found]
+    return [
+        (
+            _FACTS.get(name, _spaced(name)),
+            _fact(name, value)._replace(href=hrefs[name]) if name in hrefs else _fact(name, value),
+        )
+        for name, value in found
+    ]
 
 
 def _fact(name: str, value: str) -> Cell:
+    """A fact with its unit: QUERY_HISTORY has times in milliseconds, and sizes in bytes."""
+    if value.isdigit():
+        if "bytes" in name.lower():
+            return Cell(size(int(value)))
+        if name.endswith("Time"):
+            return Cell(f"{int(value) / 1000:,.1f} s")
+        return Cell(f"{int(value):,}" if name.startswith("rows") or "count" in name.lower() else value)
     if name == "user_name":
         return Cell(value, url_for("queries.user", name=value))
     if name.endswith("_query_id"):
         return Cell(value, url_for("queries.one", id=value))
     return Cell(time(value))
+
+
+def size(number: int) -> str:
+    """Bytes in the largest unit of which there is one.
+
+    >>> size(40_600_000), size(999), size(2_000)
+    ('40.6 MB', '999 bytes', '2.0 kB')
+    """
+    for unit, least in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if number >= least:
+            return f"{number / least:,.1f} {unit}"
+    return f"{number} bytes"
 
 
 def _local(row: Mapping[str, str | None]) -> str:

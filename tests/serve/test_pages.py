@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -38,15 +39,28 @@ class Page(HTMLParser):
         self.tags: set[str] = set()
         self.attributes: set[str] = set()
         self.links: list[str] = []
+        self.facts: dict[str, str] = {}
+        self.titles: list[str] = []
         self.labels: set[str] = set()
         self.inputs: list[dict[str, str | None]] = []
         self.text = ""
         self.rows: list[list[str]] = []
         self._in_cell = False
+        self._in: str | None = None
+        self._of_chart = False
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         told = dict(attrs)
+        self._in = tag if tag in ("dt", "dd", "title") else self._in
+        if tag == "dt":
+            self.facts[""] = ""
+        if tag == "title":
+            self.titles.append("")
+        self._of_chart |= tag == "svg" and told.get("class") == "weeks"
+        if self._of_chart:
+            assert tag in ("svg", "g", "title", "rect")
+            return
         self.tags.add(tag)
         self.attributes |= told.keys()
         self.links += [told[name] or "" for name in ("href", "src", "action") if name in told]
@@ -62,9 +76,17 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self._in_cell &= tag not in ("td", "th")
+        self._of_chart &= tag != "svg"
+        self._in = None if tag == self._in else self._in
 
     def handle_data(self, data: str) -> None:
         self.text += data
+        if self._in == "title":
+            self.titles[-1] += data
+        elif self._in == "dt":
+            self.facts[data] = ""
+        elif self._in == "dd":
+            self.facts[list(self.facts)[-1]] += data
         if self._in_cell:
             self.rows[-1][-1] += data
 
@@ -104,13 +126,66 @@ def test_a_search_finds_objects_columns_users_and_queries(client: FlaskClient) -
 
 def test_an_object_with_its_names_columns_readers_writers_and_policies(client: FlaskClient) -> None:
     page = got(client, "/object?id=table/2055")
-    assert ["MART.SALES.DIM_CUSTOMER_NEW", "2026-09-19 10:30:02.703", "2026-09-19 11:00:02.703"] in [
+    assert ["MART.SALES.DIM_CUSTOMER_NEW", "2026-09-19 10:30:02", "2026-09-19 11:00:02"] in [
         row[:3] for row in page.rows
     ]
     assert ["EMAIL", "", "GOVERNANCE.POLICIES.EMAIL_MASK"] in page.rows
-    assert ["TOM_ANALYST", "2", "2026-09-22 13:20:00.777", "2026-09-29 13:20:04.554"] in page.rows
+    assert ["TOM_ANALYST", "2", "2026-09-22 13:20:00", "2026-09-29 13:20:04"] in page.rows
     assert any(row[0] == "DBT_CLOUD" and row[1] == "8" for row in page.rows)
     assert ["Policy", "GOVERNANCE.POLICIES.PHONE_MASK"] in [row[:2] for row in page.rows]
+
+
+def test_the_page_of_an_object_begins_with_what_a_steward_asks(client: FlaskClient, month: Site) -> None:
+    """Each line has what the part below has, or the command."""
+    page = got(client, "/object?id=table/1029")
+    facts = {name: " ".join(text.split()) for name, text in page.facts.items()}
+    assert page.titles[0].startswith("RAW.CRM.CUSTOMERS ")
+    assert facts["What it is"] == "Table in RAW.CRM, 5 columns; on record from 2026-09-01 to 2026-09-30"
+    assert "/object?id=schema/name/RAW.CRM" in page.links
+    assert facts["Where its data came from"].startswith("RAW.STAGES.S3_CRM; last on 2026-09-30")
+    assert facts["Where it went"].startswith("STAGING.DBT.STG_CUSTOMERS; last on 2026-09-30")
+    assert re.search(r"and more than \d+ more|and \d+ more", facts["Where it ended up"])
+    readers = {row[0] for row in month.ask("who-accessed", {"object_id": "1029"}).rows}
+    assert {name.strip() for name in facts["Who reads it"].partition(";")[0].split(",")} == readers
+    assert "GOVERNANCE.TAGS.PII = sensitive on EMAIL since 2026-09-18" in facts["What protects it"]
+    assert facts["What changed last"].startswith("ALTER on 2026-09-18 by PRIYA_STEWARD")
+    assert "before 2026-09-01, the first day on record, are not known" in facts["What cannot be known"]
+
+
+def test_a_column_begins_with_the_same(client: FlaskClient) -> None:
+    facts = {
+        name: " ".join(text.split()) for name, text in got(client, "/column?id=table/1029&column=EMAIL").facts.items()
+    }
+    assert "SANDBOX.MARIA.CUSTOMER_EMAILS" in facts["Where it was copied to"]
+    assert facts["Who read it in clear"].startswith("DBT_CLOUD")
+    assert facts["What protects it"].startswith("GOVERNANCE.TAGS.PII = sensitive on EMAIL since 2026-09-18")
+    empty = got(client, "/column?id=table/2055&column=FULL_NAME").facts["Who read it in clear"]
+    assert "No row from 2026-09-01 to 2026-09-30 shows a read without its mask" in empty
+
+
+@pytest.mark.parametrize("path", ["/object?id=table/1029", "/column?id=table/1029&column=EMAIL"])
+def test_reads_by_week_add_up_to_the_reads(client: FlaskClient, month: Site, path: str) -> None:
+    text = client.get(path).text
+    weeks = re.findall(r"week of (\d{4}-\d\d-\d\d): ([\d,]+) quer", text)
+    assert [day for day, _ in weeks] == ["2026-08-31", "2026-09-07", "2026-09-14", "2026-09-21", "2026-09-28"]
+    if "object" in path:
+        wanted = len(month.ask("when-accessed", {"object_id": "1029"}).rows)
+    else:
+        answer = month.ask("column-readers", {"object_id": "1029", "column_name": "EMAIL"})
+        wanted = sum(int(row[1] or 0) for row in answer.rows)
+    assert sum(int(count) for _, count in weeks) == wanted > 0
+
+
+def test_values_are_in_words_and_units_and_names_are_links(client: FlaskClient) -> None:
+    page = got(client, "/query?id=01bf0911-1400-6e2c-0200-dd20f12a9777")
+    facts = page.facts
+    assert (facts["Bytes scanned"], facts["Total elapsed time"], facts["Rows produced"]) == ("405.6 MB", "2.0 s", "158")
+    assert facts["Started"] == "2026-09-11 14:00:02"
+    assert {"/object?id=role/name/MARKETING", "/object?id=warehouse/name/ANALYST_WH"} <= set(page.links)
+    assert {row[0] for row in page.rows if len(row) == 4} >= {"named in the statement", "behind what it names"}
+    assert not {"DIRECT", "BASE"} & {cell for row in page.rows for cell in row}
+    user = got(client, "/user?name=MARIA_ANALYST")
+    assert "/object?id=table/2070" in user.links, "in the list of objects that a query read"
 
 
 def test_a_name_leads_to_the_object_that_had_it_last_and_names_the_others(client: FlaskClient) -> None:
