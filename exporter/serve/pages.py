@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Final
 from flask import Blueprint, redirect, render_template, request, url_for
 
 from exporter.ask.answers import Answer
+from exporter.ask.names import nearest
 from exporter.errors import ExporterError
 from exporter.serve.forms import Cell, Table, ask_href, is_cut, table, time
+from exporter.serve.lineage.picture import parts
 from exporter.serve.site import LATER
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ _WAIT: Final = 1.0
 """Seconds that the first page waits for answers that are not ready."""
 _FEW: Final = 5
 """Rows of each answer that the first page shows."""
+_MOST_NAMES: Final = 100_000
 _LONGEST: Final = 500
 """The most characters of a search."""
 _UNUSED_DAYS: Final = 14
@@ -100,7 +103,10 @@ def pages(site: Site) -> Blueprint:
         if not text:
             return redirect(url_for("pages.home"))
         answer = site.ask("page-search", {"text": text, "id": text})
-        return render_template("search.html", text=text, groups=list(_by_kind(site, answer)), is_cut=is_cut(answer))
+        near = [] if answer.rows else nearest_names(site, text)
+        return render_template(
+            "search.html", text=text, groups=list(_by_kind(site, answer)), is_cut=is_cut(answer), near=near
+        )
 
     return routes
 
@@ -110,20 +116,32 @@ def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     names: dict[tuple[str | None, ...], list[str]] = defaultdict(list)
     for row in rows:
-        if row["kind"] not in ("Column", "User", "Query"):
+        if row["kind"] not in ("Column", "User", "Query", "SQL"):
             name = row["found"]
             was = [name] if name and name != row["object_name"] else []
             names[row["object_name"] or name, row["object_iri"], row["kind"]] += was
     shown: list[tuple[str | None, ...]] = [(*key, ", ".join(was)) for key, was in names.items()]
-    if shown:
-        yield "Objects", table(site, Answer(("object_name", "object_iri", "kind", "also_found_as"), shown))
+    for title in ("Objects", "Tags", "Policies"):
+        if found := [row for row in shown if title == _group(row[2] or "")]:
+            yield title, table(site, Answer(("object_name", "object_iri", "kind", "also_found_as"), found))
     for title, kind, *columns in (
         ("Columns", "Column", "column_name", "object_name", "object_iri"),
         ("Users", "User", "user_name"),
         ("Queries", "Query", "query_id"),
+        ("SQL", "SQL", "query_id", "found"),
     ):
         if cells := [tuple(row[column] for column in columns) for row in rows if row["kind"] == kind]:
             yield title, table(site, Answer(tuple(columns), cells))
+
+
+def _group(kind: str) -> str:
+    return "Tags" if kind == "Tag" else "Policies" if kind.endswith(" Policy") else "Objects"
+
+
+def nearest_names(site: Site, text: str) -> list[str]:
+    """The names of objects, columns and users that are most similar to a text, of objects also by their last part."""
+    names = [row["name"] or "" for row in site.rows("page-known", most=_MOST_NAMES)]
+    return nearest(text, dict.fromkeys([*names, *(parts(name)[-1] for name in names)]))
 
 
 def warm(site: Site) -> None:

@@ -13,6 +13,7 @@ import re
 import resource
 import socket
 from contextlib import ExitStack, suppress
+from datetime import date, timedelta
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
@@ -28,6 +29,7 @@ from exporter.ask import stores
 from exporter.ask.pool import Pool
 from exporter.errors import ExporterError, UsageError
 from exporter.serve import forms as tables
+from exporter.serve.browse import browse
 from exporter.serve.forms import forms, own_query
 from exporter.serve.lineage import address
 from exporter.serve.lineage.page import lineage_page
@@ -128,7 +130,7 @@ def make(site: Site, host: str) -> Flask:
     app.config.update(MAX_CONTENT_LENGTH=LARGEST, MAX_FORM_MEMORY_SIZE=LARGEST)
     protect(app, host)
     app.register_blueprint(endpoint(site))
-    for part in (pages, objects, queries, forms, own_query, lineage_page):
+    for part in (pages, browse, objects, queries, forms, own_query, lineage_page):
         app.register_blueprint(part(site))
     _prepare_templates(app, site)
 
@@ -151,13 +153,22 @@ def _prepare_templates(app: Flask, site: Site) -> None:
 
     app.jinja_env.globals.update(site=site, lineage_href=lineage_href)
     app.jinja_env.filters.update(
-        words=tables.words, heading=tables.heading, time=tables.time, thousands=_thousands, breakable=_breakable
+        words=tables.words,
+        heading=tables.heading,
+        time=tables.time,
+        thousands=_thousands,
+        breakable=_breakable,
+        next_day=_next_day,
     )
 
 
 def _breakable(text: str) -> Markup:
     """Text in which lines may break after the separators in names."""
     return Markup("<wbr>").join(_after_marks(text))
+
+
+def _next_day(day: str) -> str:
+    return (date.fromisoformat(day) + timedelta(days=1)).isoformat()
 
 
 def _thousands(number: Any) -> str:

@@ -40,8 +40,8 @@ AS_SHIPPED: Final = ("exposure", "end-up", "column-readers", "unmasked-reads", "
 
 @dataclass
 class Cell:
-    """``plain``: its text outside of links; a cell with one link has all of its text inside of it. A list has a label for
-    each of its links.
+    """``plain``: its text outside of links; a cell with one link has all of its text inside of it. ``labels``: the text
+    of each link.
     """
 
     plain: str = ""
