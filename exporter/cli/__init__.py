@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from exporter import VERSIONS
-from exporter.cli import export, fetch, log, push, quarantine, queries, query, serve, validate
+from exporter.cli import export, fetch, log, push, quarantine, queries, query, report, serve, validate
 from exporter.cli import help as help_
 from exporter.errors import ExporterError
 from exporter.system import faults, private
@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"exporter {VERSIONS}")
     parser.set_defaults(command=partial(_without_command, parser), left="", is_watched=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module_type in (fetch, export, validate, push, query, queries, serve, quarantine, log):
+    for module_type in (fetch, export, validate, push, query, queries, serve, report, quarantine, log):
         module_type.add(commands)
     help_.add(commands, parser)
     return parser

@@ -6,6 +6,7 @@ Cells of a table have links to the pages of what they name.
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -234,6 +235,21 @@ def _paths(site: Site, row: Row, name: str) -> list[str]:
     return [site.path(iri) for iri in (row.get(_OBJECTS[name]) or "").split(" ") if iri]
 
 
+GROUPS: Final[Mapping[str, Sequence[str]]] = {
+    "Who and what": (
+        "user-history", "who-accessed", "when-accessed", "columns-accessed", "column-readers", "writers",
+        "unused-objects", "former-names",
+    ),
+    "Requests and statements": ("statements-of-request", "ancestors", "joins"),
+    "Where data came from": ("root-cause", "lineage-as-of", "column-lineage"),
+    "Where data went": ("end-up", "column-copies", "sensitive-data-movement", "downstream-users"),
+    "Tags, policies, grants": (
+        "tag-history", "policy-coverage", "masking-policies", "row-access-policies", "enforced-policy",
+        "policy-access", "unmasked-reads", "unmasked-copies", "exposure",
+    ),
+    "What changed": ("changes",),
+}  # fmt: skip
+"""The questions as docs/questions.md groups them."""
 _MOST_OF_CSV: Final = 100_000
 _WAIT: Final = 1.5
 """The most seconds that a page waits for an answer before it says so, and loads again by itself."""
@@ -251,13 +267,14 @@ ORDER BY DESC(?queries)
 @dataclass(frozen=True)
 class Field:
     """A parameter in a form. ``kind``: the type of the input; ``values``: what was given; ``is_needed``: required, and
-    no other parameter can replace it.
+    no other parameter can replace it; ``either``: the other one, of two of which one is needed.
     """
 
     parameter: Parameter
     kind: str
     values: list[str]
     is_needed: bool
+    either: str | None = None
 
 
 def forms(site: Site) -> Blueprint:
@@ -266,37 +283,52 @@ def forms(site: Site) -> Blueprint:
 
     @routes.get("/questions")
     def every() -> str:
-        return render_template("questions.html", questions=site.questions.values())
+        grouped = {name for names in GROUPS.values() for name in names}
+        groups = {**GROUPS, "Others": sorted(site.questions.keys() - grouped)}
+        found = {
+            title: [site.questions[name] for name in names if name in site.questions] for title, names in groups.items()
+        }
+        return render_template("questions.html", groups={title: some for title, some in found.items() if some})
 
     @routes.get("/ask/<name>")
     def ask(name: str) -> tuple[str, int, dict[str, str]] | str:
         question = _question(site, name)
         params = _params(question)
-        fields = _fields(question, params)
+        line, here = command_line(name, params, str(site.graph)), ask_href(name, params)
+        shown = {"question": question, "fields": _fields(question, params), "line": line, "here": here}
         if not (params or "ask" in request.args or not question.parameters):
-            return render_template("ask.html", question=question, fields=fields)
+            return render_template("ask.html", **shown)
         try:
             found = table(site, site.ask_meanwhile(name, params, _WAIT, of_form=True))
         except TimeoutError:
-            return render_template("ask.html", question=question, fields=fields, is_asked=True)
+            return render_template("ask.html", **shown, is_asked=True)
         except ExporterError as error:
-            return render_template("ask.html", question=question, fields=fields, problem=error), *answered_with(error)
-        csv = ask_href(name, params, "questions.as_csv")
-        return render_template("ask.html", question=question, fields=fields, found=found, csv=csv)
+            return render_template("ask.html", **shown, problem=error), *answered_with(error)
+        forms = [(kind, ask_href(name, params, f"questions.as_{kind}")) for kind in ("csv", "json")]
+        return render_template("ask.html", **shown, found=found, forms=forms)
 
     @routes.get("/ask/<name>.csv")
     def as_csv(name: str) -> Response:
-        question = _question(site, name)
-        try:
-            answer = site.ask(name, _params(question), _MOST_OF_CSV, of_page=False)
-        except ExporterError as error:
-            status, headers = answered_with(error)
-            return Response(f"{error}\n", status, headers, content_type="text/plain; charset=utf-8")
-        cut = f"-first-{_MOST_OF_CSV}-rows" if len(answer.rows) == _MOST_OF_CSV else ""
-        told = {"Content-Disposition": f'attachment; filename="{name}{cut}.csv"'}
-        return Response(render(answer, "csv"), content_type="text/csv; charset=utf-8", headers=told)
+        return _whole(site, name, "csv", "text/csv; charset=utf-8")
+
+    @routes.get("/ask/<name>.json")
+    def as_json(name: str) -> Response:
+        return _whole(site, name, "json", "application/json")
 
     return routes
+
+
+def _whole(site: Site, name: str, kind: str, media_type: str) -> Response:
+    """An answer as the command prints it, in a file."""
+    question = _question(site, name)
+    try:
+        answer = site.ask(name, _params(question), _MOST_OF_CSV, of_page=False)
+    except ExporterError as error:
+        status, headers = answered_with(error)
+        return Response(f"{error}\n", status, headers, content_type="text/plain; charset=utf-8")
+    cut = f"-first-{_MOST_OF_CSV}-rows" if len(answer.rows) == _MOST_OF_CSV else ""
+    told = {"Content-Disposition": f'attachment; filename="{name}{cut}.{kind}"'}
+    return Response(render(answer, kind), content_type=media_type, headers=told)
 
 
 def own_query(site: Site) -> Blueprint:
@@ -335,15 +367,29 @@ def _params(question: Question) -> dict[str, list[str]]:
 
 
 def _fields(question: Question, params: Mapping[str, list[str]]) -> list[Field]:
-    instead = {parameter.instead for parameter in question.parameters}
+    instead = {one.instead: one.name for one in question.parameters if one.instead}
+    required = {one.name for one in question.parameters if one.required}
     return [
         Field(
-            parameter,
-            *_input(parameter, params.get(parameter.name, [])),
-            parameter.required and parameter.name not in instead,
+            one,
+            *_input(one, params.get(one.name, [])),
+            one.required and one.name not in instead,
+            instead.get(one.name) if one.required else one.instead if one.instead in required else None,
         )
-        for parameter in question.parameters
+        for one in question.parameters
     ]
+
+
+def command_line(question: str, params: Mapping[str, Sequence[str]], graph: str) -> str:
+    """The command that asks the same.
+
+    >>> command_line("writers", {"object_name": ["D.S.A B"], "domain": ["Table"]}, "out")
+    "exporter query writers --graph out --param 'object_name=D.S.A B' --param domain=Table"
+    """
+    given = [f"{name}={value}" for name, values in params.items() for value in values]
+    return shlex.join(
+        ["exporter", "query", question, "--graph", graph, *(w for one in given for w in ("--param", one))]
+    )
 
 
 def _input(parameter: Parameter, values: list[str]) -> tuple[str, list[str]]:

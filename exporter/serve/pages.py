@@ -6,6 +6,7 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -14,6 +15,7 @@ from exporter.ask.answers import Answer
 from exporter.ask.names import nearest
 from exporter.errors import ExporterError
 from exporter.serve.forms import Cell, Table, ask_href, is_cut, table, time
+from exporter.serve.gaps import QUESTION, is_gap
 from exporter.serve.lineage.picture import parts
 from exporter.serve.site import LATER
 
@@ -43,7 +45,7 @@ class Look:
     why: str
     question: str
     since_days: int | None = None
-    is_shown: Callable[[dict[str, str | None]], bool] = lambda _: True
+    is_shown: Callable[[Site, dict[str, str | None]], bool] = lambda _site, _row: True
 
 
 LOOKS: Final = (
@@ -58,10 +60,10 @@ LOOKS: Final = (
         "unmasked-copies",
     ),
     Look(
-        "Tagged columns without a policy",
-        "They have a tag, and no policy masks or filters them.",
-        "policy-coverage",
-        is_shown=lambda row: not row.get("policies"),
+        "Sensitive columns without a policy",
+        "They have a sensitive tag, and no policy masks or filters them.",
+        QUESTION,
+        is_shown=partial(is_gap, sensitive=True),
     ),
     Look(
         "What changed in the last week on record",
@@ -158,7 +160,7 @@ def _seen(site: Site) -> Iterator[Seen]:
         if look.question not in site.questions:
             continue
         params = _params(site, look)
-        href = ask_href(look.question, params)
+        href = url_for("gaps.every") if look.question == QUESTION else ask_href(look.question, params)
         try:
             answer = _answer(site, look)
         except TimeoutError:
@@ -173,7 +175,7 @@ def _seen(site: Site) -> Iterator[Seen]:
 def _answer(site: Site, look: Look) -> Answer:
     """Raises TimeoutError where the answer is not ready."""
     answer = site.ask_meanwhile(look.question, _params(site, look), _WAIT)
-    rows = [row for row in answer.rows if look.is_shown(dict(zip(answer.columns, row, strict=True)))]
+    rows = [row for row in answer.rows if look.is_shown(site, dict(zip(answer.columns, row, strict=True)))]
     return Answer(answer.columns, rows, answer.notes)
 
 

@@ -1,9 +1,10 @@
 """The server: it opens the graph's store, starts the processes that answer, and serves the pages until it is stopped.
 
-The server is for the user of this machine, and has no login. A page of another site that is open in the same browser
-must not be able to read it. So the host name of a request has to be one of this machine (another site could point its
-own name here), requests from pages of other sites are refused, and no answer allows other sites to read it. Names in
-rows may hold anything: templates escape them. If one should get through, the browser runs only what the policy allows.
+The server is for the user of this machine; others it asks who they are (:mod:`exporter.serve.login`). A page of another
+site that is open in the same browser must not be able to read it. So the host name of a request has to be one of this
+machine (another site could point its own name here), requests from pages of other sites are refused, and no answer
+allows other sites to read it. Names in rows may hold anything: templates escape them. If one should get through, the
+browser runs only what the policy allows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 import resource
 import socket
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from datetime import date, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -31,8 +33,10 @@ from exporter.errors import ExporterError, UsageError
 from exporter.serve import forms as tables
 from exporter.serve.browse import browse
 from exporter.serve.forms import forms, own_query
+from exporter.serve.gaps import gaps
 from exporter.serve.lineage import address
 from exporter.serve.lineage.page import lineage_page
+from exporter.serve.login import check_of
 from exporter.serve.objects import objects
 from exporter.serve.pages import pages, queries, warm
 from exporter.serve.protocol import LARGEST, answered_with, endpoint
@@ -41,6 +45,7 @@ from exporter.serve.site import Site
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from exporter.serve.login import Check
     from exporter.serve.site import SiteObject
 
 POLICY: Final[Mapping[str, str]] = {
@@ -69,20 +74,22 @@ def is_loopback(host: str) -> bool:
     return host.lower() == "localhost"
 
 
-def protect(app: Flask, host: str) -> None:
-    """Checks all requests, and sets the headers of all answers, of a server that listens at ``host``."""
+def protect(app: Flask, host: str, check: Check | None = None) -> None:
+    """Checks all requests, and sets the headers of all answers, of a server that listens at ``host``. ``check``: who
+    asks. With it, any name of the server is right: a browser sends a login only to the name that it was given at.
+    """
     names = {"localhost", host.lower()}
     if not is_loopback(host):
         names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
     @app.before_request
     def asked_by_us() -> Response | None:
-        if not _is_address(_hostname(request.host)) and _hostname(request.host) not in names:
+        if check is None and not _is_address(_hostname(request.host)) and _hostname(request.host) not in names:
             why = f"This server is not called {request.host!r}. Use its address or localhost."
             return Response(f"{why}\n", 421, mimetype="text/plain")
         if _is_from_elsewhere():
             return Response("Requests from pages of other sites are refused.\n", 403, mimetype="text/plain")
-        return None
+        return check() if check is not None else None
 
     @app.after_request
     def guarded(answer: Response) -> Response:
@@ -124,13 +131,13 @@ OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
 """The questions that only pages ask, in addition to the shipped ones."""
 
 
-def make(site: Site, host: str) -> Flask:
-    """The application with the pages and the endpoint, for a server that listens at ``host``."""
+def make(site: Site, host: str, check: Check | None = None) -> Flask:
+    """The application with the pages and the endpoint, for a server that listens at ``host``. ``check``: who asks."""
     app = Flask(__name__)
     app.config.update(MAX_CONTENT_LENGTH=LARGEST, MAX_FORM_MEMORY_SIZE=LARGEST)
-    protect(app, host)
+    protect(app, host, check)
     app.register_blueprint(endpoint(site))
-    for part in (pages, browse, objects, queries, forms, own_query, lineage_page):
+    for part in (pages, browse, gaps, objects, queries, forms, own_query, lineage_page):
         app.register_blueprint(part(site))
     _prepare_templates(app, site)
 
@@ -197,10 +204,23 @@ _READ: Final = 8 * LARGEST
 """
 
 
-def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: Callable[[str], None]) -> None:
-    """Serves ``graph`` until the process is interrupted. ``tell``: called with the address once it can be used;
-    ``say``: called with other messages. Raises UsageError where the graph or the address cannot be used.
+@dataclass(frozen=True)
+class Choices:
+    """How pages are served. ``auth``: ``basic:FILE`` or ``header:NAME``, None for no login; ``sensitive_tags``:
+    patterns for the names of tags that need a policy.
     """
+
+    host: str = "127.0.0.1"
+    port: int = 7878
+    auth: str | None = None
+    sensitive_tags: tuple[str, ...] = ()
+
+
+def serve(graph: Path, choices: Choices, tell: Callable[[str], None], say: Callable[[str], None]) -> None:
+    """Serves ``graph`` until the process is interrupted. ``tell``: called with the address once it can be used;
+    ``say``: called with other messages. Raises UsageError where the graph, the address or the login cannot be used.
+    """
+    host, check = choices.host, check_of(choices.auth) if choices.auth is not None else None
     logging.getLogger("waitress").setLevel(logging.ERROR)
     with ExitStack() as stack:
         store = stack.enter_context(stores.opened_store(graph, say))
@@ -210,11 +230,11 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
         health = Pool(store, OWN_QUESTIONS, 1, PAGES_SECONDS)
         for pool in (pages, beside, sparql, health):
             stack.callback(pool.close)
-        site = Site(graph, pages, sparql, beside, health)
+        site = Site(graph, pages, sparql, beside, health, choices.sensitive_tags)
         stack.callback(site.close)
-        listening = stack.enter_context(_listening(host, port))
+        listening = stack.enter_context(_listening(host, choices.port))
         server = create_server(
-            make(site, host),
+            make(site, host, check),
             sockets=[listening],
             threads=_THREADS,
             ident=None,

@@ -222,6 +222,14 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("serve", "DIR"): Elsewhere("tests/serve/test_command.py"),
     ("serve", "--host"): Elsewhere("tests/serve/test_command.py"),
     ("serve", "--port"): Elsewhere("tests/serve/test_command.py"),
+    ("serve", "--auth"): Elsewhere("tests/serve/test_command.py"),
+    ("serve", "--no-auth"): Elsewhere("tests/serve/test_command.py"),
+    ("serve", "--config"): Elsewhere("tests/serve/test_command.py"),
+    # --- report
+    ("report", "DIR"): Try("report made --out r.html", lambda one: "<h2" in one.text("r.html")),
+    ("report", "--out"): Try("report made --out r.html", lambda one: one.out.strip().endswith("r.html")),
+    ("report", "--since"): Elsewhere("tests/serve/test_report.py"),
+    ("report", "--config"): Elsewhere("tests/serve/test_report.py"),
     # --- help
     ("help", "COMMAND"): Try("help push", lambda one: "usage: exporter push" in one.out),
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
+from html import unescape
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -13,11 +15,12 @@ import pytest
 
 from exporter import cli
 from exporter.ask.questions import questions
-from exporter.serve import forms, objects, server
+from exporter.serve import forms, gaps, objects, server
 from tests.ask.test_missing import LOADED, daily
 from tests.exports import export, ndjson
 from tests.golden import EXAMPLES
 from tests.hostile.payloads import PAYLOADS
+from tests.pages import sections, text
 from tests.serve.conftest import LONG, sited
 
 if TYPE_CHECKING:
@@ -273,6 +276,48 @@ def test_every_question_has_a_form_with_a_label_for_each_field(client: FlaskClie
         assert {one["id"] for one in fields} == page.labels
 
 
+def test_questions_are_in_the_groups_of_their_document(client: FlaskClient) -> None:
+    groups = {
+        title: tuple(re.findall(r"^### (\S+-?\S*)$", body, re.MULTILINE))
+        for title, body in sections(text("docs/questions.md")).items()
+    }
+    named = {one.name for one in questions()}
+    wanted = {title: tuple(name for name in names if name in named) for title, names in groups.items()}
+    assert {title: names for title, names in wanted.items() if names} == forms.GROUPS
+    page = client.get("/questions").text
+    assert [part.partition("<")[0] for part in page.split("<h2>")[1:]] == list(forms.GROUPS)
+
+
+def test_a_form_says_which_field_is_needed(client: FlaskClient) -> None:
+    hints = re.findall(r'<label for="field-(\w+)">.*?<span class="hint">(.*?)</span>', client.get("/ask/writers").text)
+    told = dict(hints)
+    assert told["object_id"] == "this or object name is needed"
+    assert told["object_name"] == "this or object id is needed"
+    assert told["since"] == "may be left out"
+    assert (
+        dict(re.findall(r'"field-(\w+)">.*?"hint">(.*?)<', client.get("/ask/enforced-policy").text))["query_id"]
+        == "needed"
+    )
+
+
+def test_an_answer_has_the_command_and_the_address_of_just_what_was_asked(
+    client: FlaskClient, month: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text_of = client.get("/ask/unmasked-reads?object_name=RAW.CRM.CUSTOMERS&column_name=EMAIL&since=").text
+    line = unescape(re.search(r"<code>(.*?)</code>", text_of)[1])
+    program, *words = shlex.split(line)
+    assert (program, cli.main([*words, "--format", "csv"])) == ("exporter", 0)
+    printed = capsys.readouterr().out
+    address = unescape(re.search(r'The address of this answer: <a href="(.*?)"', text_of)[1])
+    assert address == "/ask/unmasked-reads?ask=1&object_name=RAW.CRM.CUSTOMERS&column_name=EMAIL"
+    assert len(got(client, address).rows) == len(printed.splitlines()) > 5
+    assert client.get(address.replace("unmasked-reads", "unmasked-reads.csv")).text == printed
+    answer = client.get(address.replace("unmasked-reads", "unmasked-reads.json"))
+    assert answer.content_type == "application/json"
+    assert len(answer.json) == len(printed.splitlines()) - 1
+    assert month.graph.is_dir()
+
+
 def test_an_answer_is_a_table_and_csv_as_the_command_prints_it(
     client: FlaskClient, month_graph: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -340,6 +385,43 @@ def test_pages_say_when_a_newer_export_is_in_the_folder(client: FlaskClient, mon
     manifest.write_text(before + "\n", "utf-8")
     assert "newer export" in got(client, "/questions").text
     manifest.write_text(before, "utf-8")
+
+
+# --- gaps -------------------------------------------------------------------------------------------------------------
+
+
+def gaps_of(site: Site) -> dict[str, set[str]]:
+    """The tags of each part of the page."""
+    text_of = server.make(site, "127.0.0.1").test_client().get("/gaps").text
+    parts = {title: part.partition("</section>")[0] for title, part in zip(
+        ("Sensitive", "Other tags"), text_of.split('aria-labelledby="gaps-')[1:], strict=True
+    )}  # fmt: skip
+    return {
+        title: {cell for row in Page(part).rows[1:] for cell in row[2].split(", ")} for title, part in parts.items()
+    }
+
+
+def test_a_gap_of_an_owner_is_not_one_of_personal_data(month: Site, month_graph: Path) -> None:
+    """Of the example, only the owner's tag is on what no policy covers; another setting counts it."""
+    found = gaps_of(month)
+    assert found == {"Sensitive": set(), "Other tags": {"GOVERNANCE.TAGS.OWNER=crm-team"}}
+    with sited(month_graph, sensitive_tags=("owner",)) as site:
+        assert gaps_of(site) == {"Sensitive": found["Other tags"], "Other tags": set()}
+    first = server.make(month, "127.0.0.1").test_client().get("/").text
+    assert "GOVERNANCE.TAGS.OWNER" not in first.partition('id="look-3"')[2].partition("</section>")[0].replace(
+        "<wbr>", ""
+    )
+
+
+def test_which_tags_are_sensitive(month: Site) -> None:
+    """By name, and those that a masking policy was ever set on."""
+    assert gaps.masked_tags(month) == {"GOVERNANCE.TAGS.PII"}
+    names = ("G.T.PII", 'G.T."pii level"', "G.T.GDPR_ART9", "G.T.PHI", "G.T.SENSITIVE_DATA", "G.T.OWNER", "PII.T.OWNER")
+    assert [gaps.is_sensitive(month, name) for name in names] == [True] * 5 + [False] * 2
+    row = {"tags": "G.T.OWNER=x, G.T.PII", "policies": ""}
+    assert gaps.is_gap(month, row, sensitive=True)
+    assert not gaps.is_gap(month, row, sensitive=False)
+    assert not gaps.is_gap(month, {**row, "policies": "P"}, sensitive=True)
 
 
 # --- names that are made to break out ---------------------------------------------------------------------------------
