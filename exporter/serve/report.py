@@ -45,7 +45,7 @@ def write(
     graph: Path, out: Path, since: str | None, sensitive_tags: tuple[str, ...], say: Callable[[str], None]
 ) -> None:
     """Writes the report on the export ``graph``. ``since``: the first day or time; by default 30 days before the last
-    query. Raises UsageError where the graph, the time or the file cannot be used.
+    query, or the first one. Raises UsageError where the graph, the time or the file cannot be used.
     """
     with stores.opened_store(graph, say) as store:
         pool = Pool(store, OWN_QUESTIONS, 1, _SECONDS)
@@ -64,7 +64,8 @@ def write(
 
 def _text(site: Site, since: str | None) -> str:
     last = instant("until", site.last) if site.last else datetime.now(UTC)
-    start = instant("since", since) if since else last - timedelta(days=_DAYS)
+    first = instant("since", site.first) if site.first else last
+    start = instant("since", since) if since else max(first, last - timedelta(days=_DAYS))
     period = {
         "since": f"{start:%Y-%m-%dT%H:%M:%SZ}",
         "until": f"{max(start, last) + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}",
