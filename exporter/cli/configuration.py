@@ -70,6 +70,8 @@ _FROM_FILE: Final = {
     "since": _TIME,
     "until": _TIME,
 }
+SERVE: Final = ("sensitive_tags",)
+"""The settings of the table ``[serve]``."""
 
 
 def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -117,7 +119,7 @@ def _refuse_empty(given: Mapping[str, Any]) -> None:
 def load_serve(config: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """``sensitive_tags`` of the table ``[serve]`` of the file; empty where it is not given."""
     table = _file(config, environ).get("serve", {})
-    return _lists(table, "serve", ("sensitive_tags",), config).get("sensitive_tags", ())
+    return _lists(table, "serve", SERVE, config).get("sensitive_tags", ())
 
 
 def load_push(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Choices:
