@@ -39,6 +39,8 @@ BEFORE: Final = (
 )
 MADE_OF: Final = "No row says what it is made of: only queries that read it show what is behind it."
 HELPER: Final = "It is a helper: a load fills, reads and drops it."
+FROM: Final = "shows a query that wrote it and read something else"
+TO: Final = "shows a query that read it and wrote something else"
 SETS: Final = "sets one; what was set before the record is not known"
 BEHIND: Final = "shows what is behind it; its data may come from anywhere"
 _SETS: Final = ("TAG", "POLICY")
@@ -146,14 +148,14 @@ def _of_object(site: Site, thing: SiteObject) -> list[Section]:
         return lambda _: site.ask(question, {"object": thing.iri, **params})
 
     is_view, is_set = thing.kind.upper() in VIEWS, thing.kind.upper().endswith(_SETS)
-    came = PagePart("Where its data came from", "sources", own("page-near", way="from"), "fills it from elsewhere")
+    came = PagePart("Read by the queries that wrote it", "sources", own("page-near", way="from"), FROM)
     behind = PagePart("What is behind it", "behind", own("page-behind"), BEHIND)
     views = PagePart("Views and streams over it", "views", own("page-views"), "shows one")
     parts = [
         PagePart("Columns", "columns", own("page-columns"), "names a column of it"),
         *([PagePart("What it is set on", "carriers", own("page-carriers"), "sets it on anything")] if is_set else []),
         behind if is_view else came,
-        PagePart("Where its data went", "targets", own("page-near", way="to"), "writes data of it elsewhere"),
+        PagePart("Written by queries that read it", "targets", own("page-near", way="to"), TO),
         *(() if is_view else (views,)),
         *_shipped(site, thing, ("Where its data ended up", "end-up", "shows that its data went anywhere")),
         PagePart("Readers", "readers", own("page-readers"), "shows a read of it"),
@@ -196,8 +198,7 @@ class Brief(NamedTuple):
 
 OF_OBJECT: Final = (
     ("Where its data came from", ("behind", "sources")),
-    ("Where it went", ("targets",)),
-    ("Where it ended up", ("end-up",)),
+    ("Where its data went", ("end-up",)),
     ("Views over it", ("views",)),
     ("Who reads it", ("readers",)),
     ("Who writes it", ("writers",)),
@@ -262,7 +263,8 @@ def _in_few_words(section: Section) -> list[Cell]:
     when = [
         row[last].text[:10] for last in ("last_read", "last", "last_write", "last_seen") for row in rows if last in row
     ]
-    return [*told, Cell(rest + (f"; last on {max(when)}" if any(when) else ""))]
+    how = ", read by the queries that wrote it" if section.name == "sources" else ""
+    return [*told, Cell(rest + how + (f"; last on {max(when)}" if any(when) else ""))]
 
 
 def _what(site: Site, thing: SiteObject, sections: Sequence[Section]) -> Brief:
