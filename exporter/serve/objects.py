@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
@@ -324,10 +325,16 @@ def _shipped(
 
 
 def _sections(site: Site, parts: Sequence[PagePart]) -> list[Section]:
-    """The parts in order. All questions that may take long are started before the page waits for any of them."""
-    for part in parts:
+    """The parts in order. All questions that may take long are started before the page waits for any of them, and the
+    others are asked two at a time, by the two processes for pages; their answers are cached.
+    """
+
+    def start(part: PagePart) -> None:
         with suppress(ExporterError, TimeoutError):
             part.ask(0)
+
+    with ThreadPoolExecutor(2) as runs:
+        list(runs.map(start, parts))
     return [_section(site, part) for part in parts]
 
 
