@@ -138,32 +138,13 @@ def served(graph: Path) -> Iterator[str]:
             server.terminate()
 
 
-def got(address: str, data: bytes | None = None) -> bytes:
-    headers = {"Content-Type": "application/json"} if data else {}
+def got(address: str) -> bytes:
     try:
-        with urllib.request.urlopen(urllib.request.Request(address, data, headers), timeout=120) as answer:
+        with urllib.request.urlopen(address, timeout=120) as answer:
             body: bytes = answer.read()
     except urllib.error.HTTPError as error:  # a page that says that there is no answer is slow, too
         body = error.read()
     return body
-
-
-def drawn(address: str, search: str) -> Callable[[], bytes]:
-    """The request of the lineage page when it is opened at ``search``."""
-    told = json.loads(got(f"{address}lineage/_dash-dependencies"))
-    show = next(one for one in told if one["inputs"][0]["id"] == "address")
-    outputs = [
-        {"id": part.rpartition(".")[0].lstrip("."), "property": part.rpartition(".")[2]}
-        for part in show["output"].strip(".").replace("...", "..").split("..")
-    ]
-    body = {
-        "output": show["output"],
-        "outputs": outputs,
-        "inputs": [{"id": "address", "property": "search", "value": search}],
-        "changedPropIds": ["address.search"],
-        "parsedChangedPropsIds": ["address.search"],
-    }
-    return lambda: got(f"{address}lineage/_dash-update-component", json.dumps(body).encode())
 
 
 def pages(address: str, objects: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
@@ -181,17 +162,16 @@ def pages(address: str, objects: int) -> Iterator[tuple[str, Callable[[], bytes]
         ("question: writers, by name", f"ask/writers?object_name={name}&domain=Table"),
         ("question: column-lineage of one", f"ask/column-lineage?target_object_name={name}"),
         ("user", "user?name=USER_1"),
-        ("page of the picture", f"lineage/?id=table/{middle}"),
+        ("picture: the hub, hundreds of targets", "lineage/?id=table/1"),
+        ("picture: in the middle", f"lineage/?id=table/{middle}"),
+        ("picture: in the middle, as pages link to it", f"lineage/?id=table/{middle + 1}&steps=3"),
+        ("picture: in the middle, with columns", f"lineage/?id=table/{middle}&columns=table/{middle}"),
+        ("picture: in the middle, as of a day", f"lineage/?id=table/{middle}&day=2026-01-03"),
+        ("picture: the last, all steps up", f"lineage/?id=table/{last + 1}&steps=20"),
+        ("picture: a column in the middle", f"lineage/?id=table/{middle}&column=EMAIL&steps=3"),
+        ("picture: as SVG", f"lineage/picture.svg?id=table/{middle}"),
     ):
         yield what, lambda path=path: got(address + path)
-    for what, search in (
-        ("picture: the hub, hundreds of targets", "?id=table/1"),
-        ("picture: in the middle", f"?id=table/{middle}"),
-        ("picture: in the middle, as of a day", f"?id=table/{middle}&day=2026-01-03"),
-        ("picture: the last, all steps up", f"?id=table/{last + 1}"),
-        ("picture: a column in the middle", f"?id=table/{middle}&column=EMAIL"),
-    ):
-        yield what, drawn(address, search)
     for what, path in (  # last, since the server goes on with these after it has told that they are still being asked
         ("question: downstream-users of the hub", "ask/downstream-users?object_id=1&domain=Table"),
         ("question: end-up of the hub", "ask/end-up?object_id=1&domain=Table"),

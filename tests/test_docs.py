@@ -172,6 +172,7 @@ def test_settings() -> None:
     of_tables = {f"openlineage.{one}" for one in of_events} | {f"push.{one}" for one in configuration._PUSH}
     of_tables |= {f"lineage.{one}" for one in configuration.LINEAGE}
     of_tables |= {f"filter.{one}" for one in configuration.FILTER} | {f"privacy.{one}" for one in configuration.PRIVACY}
+    of_tables |= {f"serve.{one}" for one in configuration.SERVE}
     assert named(INTERFACE["Settings"]) == of_file | of_tables
     modules = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter").rglob("*.py"))
     in_code = set(re.findall(r"EXPORTER_[A-Z_]*[A-Z]\b", modules))

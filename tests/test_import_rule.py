@@ -50,7 +50,7 @@ WITHOUT: Final = {
     "pyshacl": {"graph"},
     "pandas": set(),
     "flask": {"serve"},
-    "dash": {"serve"},
+    "fast_sugiyama": {"serve"},
     "waitress": {"serve"},
     "mcp": {"mcp"},
     "uvicorn": {"mcp"},

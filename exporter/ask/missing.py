@@ -45,13 +45,13 @@ _READS: Final = frozenset(
     {
         *("agent-reads", "changes", "column-readers", "columns-accessed", "downstream-users", "joins"),
         *("unmasked-copies", "unmasked-reads", "unused-objects", "user-history", "when-accessed", "who-accessed"),
-        *("page-readers", "page-query-reads"),
+        *("page-readers", "page-reads-by-day", "page-query-reads"),
     }
 )
 _DATA: Final = frozenset(
     {
         *("changes", "column-copies", "column-lineage", "downstream-users", "end-up", "lineage-as-of", "root-cause"),
-        *("sensitive-data-movement", "unmasked-copies", "writers", "page-writes", "page-query-writes"),
+        *("sensitive-data-movement", "unmasked-copies", "writers", "page-writes", "page-query-writes", "page-near"),
     }
 )
 _ENFORCED: Final = frozenset({"enforced-policy", "masking-policies", "policy-access", "row-access-policies"})

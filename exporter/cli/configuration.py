@@ -70,6 +70,8 @@ _FROM_FILE: Final = {
     "since": _TIME,
     "until": _TIME,
 }
+SERVE: Final = ("sensitive_tags",)
+"""The settings of the table ``[serve]``."""
 
 
 def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -79,7 +81,8 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     _refuse_empty(given)
     file = _file(config, environ) if config else {}
     table = file.pop("openlineage", {})
-    file.pop("push", None)
+    for other in ("push", "serve"):
+        file.pop(other, None)
     lineage = _lists(file.pop("lineage", {}), "lineage", LINEAGE, config)
     filters = _lists(file.pop("filter", {}), "filter", FILTER, config)
     privacy = _lists(file.pop("privacy", {}), "privacy", PRIVACY, config)
@@ -111,6 +114,12 @@ def _refuse_empty(given: Mapping[str, Any]) -> None:
                 f"{'INPUT' if name == 'inputs' else name}: is empty; perhaps a shell variable is not set. Give it a "
                 "value, or leave it out"
             )
+
+
+def load_serve(config: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """``sensitive_tags`` of the table ``[serve]`` of the file; empty where it is not given."""
+    table = _file(config, environ).get("serve", {})
+    return _lists(table, "serve", SERVE, config).get("sensitive_tags", ())
 
 
 def load_push(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Choices:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import click
-
 from exporter.cli.commands import HERE, Argument, Command, flag, option
+from exporter.cli.serve import port_of, say
 from exporter.errors import UsageError
-from exporter.system.terminal import message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,26 +25,15 @@ def _run(folder: Path, *, http: bool | None, host: str, port: int) -> int:
         install = "pip install 'access-history-exporter[mcp]'"
         raise UsageError(f"exporter mcp needs packages that are not installed ({error.name}): {install}") from error
     if not http:
-        on_streams(folder, _say)
+        on_streams(folder, say)
         return 0
     if not is_loopback(host):
-        _say(
+        say(
             f"warning: other machines can reach {host}. There is no login: everyone who can reach it can "
             "read who queried what, and SQL text if it was exported."
         )
-    on_http(folder, host, port, partial(print, flush=True), _say)
+    on_http(folder, host, port, partial(print, flush=True), say)
     return INTERRUPTED
-
-
-def _say(what: str) -> None:
-    print(f"exporter: {message(what)}", file=sys.stderr, flush=True)
-
-
-def _port(text: str) -> int:
-    with suppress(ValueError):
-        if 0 <= int(text) <= 65535:
-            return int(text)
-    raise click.BadParameter(f"{text} is not a port: a whole number from 0 to 65535")
 
 
 COMMAND = Command(
@@ -61,7 +46,7 @@ COMMAND = Command(
             Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **HERE),
             flag("--http", "listen for HTTP in place of standard input and output"),
             option("--host", "ADDRESS", "with --http: address to listen on (default 127.0.0.1)", default="127.0.0.1"),
-            option("--port", "N", "with --http: port (default 7879; 0 for any free one)", type=_port, default=7879),
+            option("--port", "N", "with --http: port (default 7879; 0 for any free one)", type=port_of, default=7879),
         ]
     },
 )

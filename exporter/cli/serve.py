@@ -3,46 +3,68 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from exporter.cli.commands import HERE, Argument, Command, option
+from exporter.cli.commands import FILE, HERE, Argument, Command, flag, option
 from exporter.errors import UsageError
 from exporter.system.terminal import message
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _INTERRUPTED: Final = 130
-_PACKAGES: Final = ("flask", "waitress", "dash", "dash_cytoscape")
+_PACKAGES: Final = ("flask", "waitress", "fast_sugiyama")
+CONFIG: Final = option("--config", "FILE", "settings in TOML, of the table [serve]", **FILE)
 
 
-def _run(folder: Path, *, host: str, port: int) -> int:
-    try:
+def _run(  # noqa: PLR0913 - the options of the command
+    folder: Path, *, host: str, port: int, auth: str | None, no_auth: bool | None, config: Path | None
+) -> int:
+    from exporter.cli.configuration import load_serve
+
+    with needed("serve"):
         from exporter.serve.listening import is_loopback
-        from exporter.serve.server import serve
+        from exporter.serve.server import Choices, serve
+    if auth is None and not is_loopback(host):
+        reach = f"Other machines can reach {host}, and read who queried what"
+        if not no_auth:
+            raise UsageError(
+                f"{reach}: give --auth basic:FILE, --auth header:NAME of a proxy that asks who they are, or --no-auth."
+            )
+        say(f"warning: {reach}, and SQL text if it was exported. There is no login.")
+    if auth is not None and no_auth:
+        raise UsageError("--auth and --no-auth exclude each other.")
+    choices = Choices(host, port, auth, load_serve(config) if config else ())
+    serve(folder, choices, partial(print, flush=True), say)
+    return _INTERRUPTED
+
+
+@contextmanager
+def needed(command: str) -> Iterator[None]:
+    """Imports in its body need the packages of the extra; UsageError says how to install them."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _PACKAGES:
             raise
         install = "pip install 'access-history-exporter[serve]'"
-        raise UsageError(f"exporter serve needs packages that are not installed ({error.name}): {install}") from error
-    if not is_loopback(host):
-        _say(
-            f"warning: other machines can reach {host}. There is no login: everyone who can reach it can "
-            "read who queried what, and SQL text if it was exported."
-        )
-    serve(folder, host, port, partial(print, flush=True), _say)
-    return _INTERRUPTED
+        raise UsageError(
+            f"exporter {command} needs packages that are not installed ({error.name}): {install}"
+        ) from error
 
 
-def _say(what: str) -> None:
+def say(what: str) -> None:
+    """Prints a message on standard error."""
     print(f"exporter: {message(what)}", file=sys.stderr, flush=True)
 
 
-def _port(text: str) -> int:
+def port_of(text: str) -> int:
+    """The number of a port. Raises click.BadParameter for any other text."""
     with suppress(ValueError):
         if 0 <= int(text) <= 65535:
             return int(text)
@@ -58,7 +80,10 @@ COMMAND = Command(
         "Options": [
             Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **HERE),
             option("--host", "ADDRESS", "address to listen on (default 127.0.0.1)", default="127.0.0.1"),
-            option("--port", "N", "port to listen on (default 7878; 0 for any free one)", type=_port, default=7878),
+            option("--port", "N", "port to listen on (default 7878; 0 for any free one)", type=port_of, default=7878),
+            option("--auth", "HOW", "who may use it: basic:FILE (names and hashes) or header:NAME (sent by a proxy)"),
+            flag("--no-auth", "no login, also where other machines can reach it"),
+            CONFIG,
         ]
     },
 )

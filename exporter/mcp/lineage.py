@@ -12,7 +12,7 @@ from exporter.mcp.answers import OF_ROWS
 from exporter.mcp.arguments import paging, text
 from exporter.mcp.lookups import OBJECT, shown, the_object
 from exporter.mcp.tool import Tool
-from exporter.serve.lineage.picture import Flow, Lineage, LineageNode, Way, lineage
+from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, Way, lineage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,7 +15,7 @@ from exporter.mcp.arguments import paging, text
 from exporter.mcp.model import model
 from exporter.mcp.questions import CUT
 from exporter.mcp.tool import Tool
-from exporter.serve.lineage.picture import VIEWS
+from exporter.serve.lineage.flows import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

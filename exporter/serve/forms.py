@@ -6,6 +6,7 @@ Cells of a table have links to the pages of what they name.
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -56,6 +57,7 @@ _HEADINGS: Final = {
     "query_id": "Query",
     "parent_query_id": "Part of",
     "root_query_id": "Root",
+    "user_names": "Users",
 }
 _OPTION: Final = " --max-rows"
 """Where the advice for the command line begins in a note about too many rows; pages leave it out."""
@@ -63,18 +65,39 @@ _QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
 _QUERY: Final = "Truncated query"
 """The domain that ``end-up`` gives to a query in the place of an object."""
 _TIMES: Final = ("time", "first", "last", "from", "until", "seen", "_read", "_write")
-_SHORT: Final = frozenset({"kind", "domain", "operation", "access", "queries", "mask", "source_type"})
+_SHORT: Final = frozenset({"kind", "domain", "operation", "queries"})
+_HOW_NAMED: Final = {"DIRECT": "named in the statement", "BASE": "behind what it names"}
+_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "access": _HOW_NAMED,
+    "source_type": _HOW_NAMED,
+    "source_column_type": _HOW_NAMED,
+    "mask": {
+        "BEFORE": "before its first mask",
+        "AFTER": "after its mask was removed",
+        "WHILE": "while it had a mask",
+        "UNKNOWN": "not known: its policies were cut from the record",
+    },
+    "evidence": {"CERTAIN": "certain", "POSSIBLE": "possible"},
+}
+"""Values of columns that mean something to Snowflake or to a question -> the same in words."""
+_LISTS_OF_COLUMNS: Final[Mapping[str, str]] = {"columns": "object_name", "target_columns": "target_name"}
+"""Columns with names of columns, separated by commas -> the column that names their object."""
+_LISTS_OF_OBJECTS: Final = frozenset({"direct_objects", "base_objects", "tags", "policies"})
+"""Columns with names of objects, separated by commas; tags have their value behind a sign of equality."""
 
 
 class Cell(NamedTuple):
-    """``kind``: how the cell is displayed, a class of style.css; ``each``: text and address of the page of each object
-    that the cell means, if there are several.
+    """``kind``: how the cell is displayed, a class of style.css; ``each``: text and address of the page of each thing
+    that the cell means, if there are several; ``listed``: the same for the parts of a list, with the text after each;
+    ``exact``: a time as the graph has it.
     """
 
     text: str
     href: str | None = None
     kind: str = ""
     each: Sequence[tuple[str, str]] = ()
+    listed: Sequence[tuple[str, str | None, str]] = ()
+    exact: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +133,14 @@ def _find(site: Site, rows: Iterable[Row]) -> None:
     holders = site.holders(str(row[name]) for row, name, _ in lacking)
     for row, name, iri in lacking:
         row[iri] = " ".join(holders.get(match_name(str(row[name])), ())) or None
+    lists = [
+        (row, [part.partition("=")[0].strip() for part in str(row[name]).split(", ")])
+        for row in rows for name in _LISTS_OF_OBJECTS if row.get(name)
+    ]  # fmt: skip
+    found = site.holders(name for _, names in lists for name in names)
+    for row, names in lists:
+        own = {key: found[key] for key in map(match_name, names) if key in found}
+        row[_HOLDERS] = json.dumps({**json.loads(row.get(_HOLDERS) or "{}"), **own})
 
 
 def is_cut(answer: Answer) -> bool:
@@ -136,12 +167,12 @@ def heading(column: str) -> str:
 
 
 def time(text: str) -> str:
-    """A time of the graph in a form for people; all times are UTC.
+    """A time of the graph to the second, in a form for people; all times are UTC.
 
     >>> time("2026-09-30T08:00:00Z"), time("2026-09-30T08:00:00.123Z"), time("never")
-    ('2026-09-30 08:00:00', '2026-09-30 08:00:00.123', 'never')
+    ('2026-09-30 08:00:00', '2026-09-30 08:00:00', 'never')
     """
-    return text.removesuffix("Z").replace("T", " ") if text[10:11] == "T" and text.endswith("Z") else text
+    return text[:19].replace("T", " ") if text[10:11] == "T" and text.endswith("Z") else text
 
 
 def ask_href(question: str, params: Mapping[str, str | Sequence[str]], route: str = "questions.ask") -> str:
@@ -153,14 +184,38 @@ def _cell(site: Site, column: str, row: Row) -> Cell:
     text = row[column]
     if text is None:
         return Cell("")
-    each = _hrefs(site, column, text, row)
-    if len(each) > 1:
-        return Cell(text, each=each)
-    if each:
-        return Cell(text, each[0][1])
+    if each := _hrefs(site, column, text, row):
+        return Cell(text, each=each) if len(each) > 1 else Cell(text, each[0][1])
     if any(part in column for part in _TIMES) and text[10:11] == "T":
-        return Cell(time(text), None, "time")
-    return Cell(text, None, "short" if column in _SHORT else "")
+        return Cell(time(text), None, "time", exact=text)
+    if listed := _listed(site, column, text, row):
+        return Cell("", listed=listed)
+    if text.isdigit() and column in ("queries", "users", "rows"):
+        return Cell(f"{int(text):,}", None, "short")
+    return Cell(_WORDS.get(column, {}).get(text, text), None, "short" if column in _SHORT else "")
+
+
+def _listed(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str | None, str]]:
+    """The parts of a list, each with the address of its page, and the value of a tag; none where it is no list."""
+    if not text:
+        return []
+    if column == "user_names":
+        return [(user, url_for("queries.user", name=user), "") for user in text.split("\n")]
+    if column in _LISTS_OF_COLUMNS and (paths := _paths(site, row, _LISTS_OF_COLUMNS[column])):
+        return [(one, url_for("objects.column", id=paths[0], column=one), "") for one in text.split(", ")]
+    if column not in _LISTS_OF_OBJECTS:
+        return []
+    holders: Mapping[str, Sequence[str]] = json.loads(row.get(_HOLDERS) or "{}")
+    listed: list[tuple[str, str | None, str]] = []
+    for part in text.split(", "):
+        name, sign, value = part.partition("=")
+        iris = holders.get(match_name(name.strip()), ())
+        href = url_for("objects.one", id=site.path(iris[0])) if len(iris) == 1 else None
+        listed.append((name.strip(), href, f"{sign}{value}") if href else (part, None, ""))
+    return listed
+
+
+_HOLDERS: Final = "holders_iri"
 
 
 def _hrefs(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str]]:
@@ -180,6 +235,21 @@ def _paths(site: Site, row: Row, name: str) -> list[str]:
     return [site.path(iri) for iri in (row.get(_OBJECTS[name]) or "").split(" ") if iri]
 
 
+GROUPS: Final[Mapping[str, Sequence[str]]] = {
+    "Who and what": (
+        "user-history", "who-accessed", "when-accessed", "columns-accessed", "column-readers", "writers",
+        "unused-objects", "former-names",
+    ),
+    "Requests and statements": ("statements-of-request", "ancestors", "joins"),
+    "Where data came from": ("root-cause", "lineage-as-of", "column-lineage"),
+    "Where data went": ("end-up", "column-copies", "sensitive-data-movement", "downstream-users"),
+    "Tags, policies, grants": (
+        "tag-history", "policy-coverage", "masking-policies", "row-access-policies", "enforced-policy",
+        "policy-access", "unmasked-reads", "unmasked-copies", "exposure",
+    ),
+    "What changed": ("changes",),
+}  # fmt: skip
+"""The questions as docs/questions.md groups them."""
 _MOST_OF_CSV: Final = 100_000
 _WAIT: Final = 1.5
 """The most seconds that a page waits for an answer before it says so, and loads again by itself."""
@@ -197,13 +267,14 @@ ORDER BY DESC(?queries)
 @dataclass(frozen=True)
 class Field:
     """A parameter in a form. ``kind``: the type of the input; ``values``: what was given; ``is_needed``: required, and
-    no other parameter can replace it.
+    no other parameter can replace it; ``either``: the other one, of two of which one is needed.
     """
 
     parameter: Parameter
     kind: str
     values: list[str]
     is_needed: bool
+    either: str | None = None
 
 
 def forms(site: Site) -> Blueprint:
@@ -212,37 +283,52 @@ def forms(site: Site) -> Blueprint:
 
     @routes.get("/questions")
     def every() -> str:
-        return render_template("questions.html", questions=site.questions.values())
+        grouped = {name for names in GROUPS.values() for name in names}
+        groups = {**GROUPS, "Others": sorted(site.questions.keys() - grouped)}
+        found = {
+            title: [site.questions[name] for name in names if name in site.questions] for title, names in groups.items()
+        }
+        return render_template("questions.html", groups={title: some for title, some in found.items() if some})
 
     @routes.get("/ask/<name>")
     def ask(name: str) -> tuple[str, int, dict[str, str]] | str:
         question = _question(site, name)
         params = _params(question)
-        fields = _fields(question, params)
+        line, here = command_line(name, params, str(site.graph)), ask_href(name, params)
+        shown = {"question": question, "fields": _fields(question, params), "line": line, "here": here}
         if not (params or "ask" in request.args or not question.parameters):
-            return render_template("ask.html", question=question, fields=fields)
+            return render_template("ask.html", **shown)
         try:
             found = table(site, site.ask_meanwhile(name, params, _WAIT, of_form=True))
         except TimeoutError:
-            return render_template("ask.html", question=question, fields=fields, is_asked=True)
+            return render_template("ask.html", **shown, is_asked=True)
         except ExporterError as error:
-            return render_template("ask.html", question=question, fields=fields, problem=error), *answered_with(error)
-        csv = ask_href(name, params, "questions.as_csv")
-        return render_template("ask.html", question=question, fields=fields, found=found, csv=csv)
+            return render_template("ask.html", **shown, problem=error), *answered_with(error)
+        forms = [(kind, ask_href(name, params, f"questions.as_{kind}")) for kind in ("csv", "json")]
+        return render_template("ask.html", **shown, found=found, forms=forms)
 
     @routes.get("/ask/<name>.csv")
     def as_csv(name: str) -> Response:
-        question = _question(site, name)
-        try:
-            answer = site.ask(name, _params(question), _MOST_OF_CSV, of_page=False)
-        except ExporterError as error:
-            status, headers = answered_with(error)
-            return Response(f"{error}\n", status, headers, content_type="text/plain; charset=utf-8")
-        cut = f"-first-{_MOST_OF_CSV}-rows" if len(answer.rows) == _MOST_OF_CSV else ""
-        told = {"Content-Disposition": f'attachment; filename="{name}{cut}.csv"'}
-        return Response(render(answer, "csv"), content_type="text/csv; charset=utf-8", headers=told)
+        return _whole(site, name, "csv", "text/csv; charset=utf-8")
+
+    @routes.get("/ask/<name>.json")
+    def as_json(name: str) -> Response:
+        return _whole(site, name, "json", "application/json")
 
     return routes
+
+
+def _whole(site: Site, name: str, kind: str, media_type: str) -> Response:
+    """An answer as the command prints it, in a file."""
+    question = _question(site, name)
+    try:
+        answer = site.ask(name, _params(question), _MOST_OF_CSV, of_page=False)
+    except ExporterError as error:
+        status, headers = answered_with(error)
+        return Response(f"{error}\n", status, headers, content_type="text/plain; charset=utf-8")
+    cut = f"-first-{_MOST_OF_CSV}-rows" if len(answer.rows) == _MOST_OF_CSV else ""
+    told = {"Content-Disposition": f'attachment; filename="{name}{cut}.{kind}"'}
+    return Response(render(answer, kind), content_type=media_type, headers=told)
 
 
 def own_query(site: Site) -> Blueprint:
@@ -281,15 +367,29 @@ def _params(question: Question) -> dict[str, list[str]]:
 
 
 def _fields(question: Question, params: Mapping[str, list[str]]) -> list[Field]:
-    instead = {parameter.instead for parameter in question.parameters}
+    instead = {one.instead: one.name for one in question.parameters if one.instead}
+    required = {one.name for one in question.parameters if one.required}
     return [
         Field(
-            parameter,
-            *_input(parameter, params.get(parameter.name, [])),
-            parameter.required and parameter.name not in instead,
+            one,
+            *_input(one, params.get(one.name, [])),
+            one.required and one.name not in instead,
+            instead.get(one.name) if one.required else one.instead if one.instead in required else None,
         )
-        for parameter in question.parameters
+        for one in question.parameters
     ]
+
+
+def command_line(question: str, params: Mapping[str, Sequence[str]], graph: str) -> str:
+    """The command that asks the same.
+
+    >>> command_line("writers", {"object_name": ["D.S.A B"], "domain": ["Table"]}, "out")
+    "exporter query writers --graph out --param 'object_name=D.S.A B' --param domain=Table"
+    """
+    given = [f"{name}={value}" for name, values in params.items() for value in values]
+    return shlex.join(
+        ["exporter", "query", question, "--graph", graph, *(w for one in given for w in ("--param", one))]
+    )
 
 
 def _input(parameter: Parameter, values: list[str]) -> tuple[str, list[str]]:

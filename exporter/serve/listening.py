@@ -1,8 +1,8 @@
 """Where a server listens, and whose requests it answers: the same rules for pages and for assistants.
 
-A server is for the user of this machine, and has no login. A page of another site that is open in the same browser must
-not be able to read it. So the host name of a request has to be one of this machine (another site could point its own
-name here), and requests from pages of other sites are refused.
+A server is for the user of this machine, and has no login unless it is asked for one (:mod:`exporter.serve.login`). A
+page of another site that is open in the same browser must not be able to read it. So the host name of a request has to
+be one of this machine (another site could point its own name here), and requests from pages of other sites are refused.
 """
 
 from __future__ import annotations
@@ -51,13 +51,14 @@ def names_of(host: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def refusal(names: AbstractSet[str], method: str, header: Header) -> tuple[int, str] | None:
-    """Why a request is refused, as status and text; None if it is not. ``names``: of :func:`names_of`; ``header``:
-    gives a header of the request.
+def refusal(names: AbstractSet[str] | None, method: str, header: Header) -> tuple[int, str] | None:
+    """Why a request is refused, as status and text; None if it is not. ``names``: of :func:`names_of`; None where the
+    server asks who somebody is: then any name is right, because a browser sends a login only to the name that it was
+    given at. ``header``: gives a header of the request.
     """
     host = header("Host") or ""
     name = _hostname(host)
-    if not _is_address(name) and name not in names:
+    if names is not None and not _is_address(name) and name not in names:
         return 421, f"This server is not called {host!r}. Use its address or localhost."
     if _is_from_elsewhere(host, method, header):
         return 403, "Requests from pages of other sites are refused."

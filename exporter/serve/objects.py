@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from flask import Blueprint, abort, render_template, request
+from flask import Blueprint, abort, render_template, request, url_for
 
 from exporter.ask.answers import Answer
 from exporter.errors import ExporterError
-from exporter.serve.forms import ask_href, table
-from exporter.serve.lineage.picture import VIEWS
+from exporter.serve.forms import Cell, ask_href, table
+from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.site import LATER
 
 if TYPE_CHECKING:
@@ -24,6 +26,14 @@ if TYPE_CHECKING:
 _FEW: Final = 20
 _WAIT: Final = 1.5
 """Seconds that a page waits for answers that may take long."""
+BEFORE: Final = (
+    "Tags, policies and grants that were set before {first}, the first day on record, are not known, nor is what was "
+    "read or written before."
+)
+MADE_OF: Final = "No row says what it is made of: only queries that read it show what is behind it."
+HELPER: Final = "It is a helper: a load fills, reads and drops it."
+FROM: Final = "shows a query that wrote it and read something else"
+TO: Final = "shows a query that read it and wrote something else"
 SETS: Final = "sets one; what was set before the record is not known"
 BEHIND: Final = "shows what is behind it; its data may come from anywhere"
 _SETS: Final = ("TAG", "POLICY")
@@ -62,16 +72,19 @@ def objects(site: Site) -> Blueprint:
     def one() -> tuple[str, int] | str:
         thing, others = _asked_for(site)
         if thing is None:
-            return _unknown(site), 404
-        notes, sections = _noted_once(_of_object(site, thing), site.short_queries(thing))
-        return render_template("object.html", thing=thing, others=others, notes=notes, sections=sections)
+            return unknown(site), 404
+        notes, sections = _noted_once(_of_object(site, thing), _unknowns(site, thing))
+        return render_template(
+            "object.html", thing=thing, others=others, sections=sections, unknown=notes,
+            brief=[_what(site, thing, sections), *_briefly(OF_OBJECT, sections, notes)], weeks=_weeks(site, thing),
+        )  # fmt: skip
 
     @routes.get("/column")
     def column() -> tuple[str, int] | str:
         thing, others = _asked_for(site)
         name = request.args.get("column", "")
         if thing is None:
-            return _unknown(site), 404
+            return unknown(site), 404
         columns = [row["column_name"] for row in site.rows("page-columns", {"object": thing.iri}, 10_000)]
         known = (
             name
@@ -80,8 +93,12 @@ def objects(site: Site) -> Blueprint:
         )
         if known is None:
             return render_template("no_column.html", thing=thing, name=name, columns=columns), 404
-        notes, sections = _noted_once(_of_column(site, thing, known), site.short_queries(thing))
-        return render_template("column.html", thing=thing, column=known, others=others, notes=notes, sections=sections)
+        notes, sections = _noted_once(_of_column(site, thing, known), _unknowns(site, thing))
+        return render_template(
+            "column.html", thing=thing, column=known, others=others, sections=sections,
+            unknown=notes, brief=_briefly(OF_COLUMN, sections, notes),
+            weeks=_weeks(site, thing, known),
+        )  # fmt: skip
 
     return routes
 
@@ -101,7 +118,15 @@ def _asked_for(site: Site) -> tuple[SiteObject | None, Table | None]:
     return thing, table(site, others) if others.rows else None
 
 
-def _unknown(site: Site) -> str:
+def _unknowns(site: Site, thing: SiteObject) -> list[str]:
+    """What the record cannot say of an object."""
+    notes = site.short_queries(thing)
+    if thing.kind.upper() in VIEWS:
+        notes.append(MADE_OF)
+    return [*notes, *([BEFORE.format(first=site.first[:10])] if site.first else [])]
+
+
+def unknown(site: Site) -> str:
     """The page for a name that no object has, with similar names."""
     asked = request.args.get("name") or request.args.get("id", "")
     part = asked.replace('"', "").rpartition(".")[2] or asked
@@ -111,25 +136,27 @@ def _unknown(site: Site) -> str:
 
 
 def _of_object(site: Site, thing: SiteObject) -> list[Section]:
-    def own(question: str) -> Callable[[float], Answer]:
-        return lambda _: site.ask(question, {"object": thing.iri})
+    def own(question: str, **params: str) -> Callable[[float], Answer]:
+        return lambda _: site.ask(question, {"object": thing.iri, **params})
 
+    is_view, is_set = thing.kind.upper() in VIEWS, thing.kind.upper().endswith(_SETS)
+    came = PagePart("Read by the queries that wrote it", "sources", own("page-near", way="from"), FROM)
+    behind = PagePart("What is behind it", "behind", own("page-behind"), BEHIND)
+    views = PagePart("Views and streams over it", "views", own("page-views"), "shows one")
     parts = [
-        PagePart("Names", "names", own("page-names"), "has its name"),
         PagePart("Columns", "columns", own("page-columns"), "names a column of it"),
+        *([PagePart("What it is set on", "carriers", own("page-carriers"), "sets it on anything")] if is_set else []),
+        behind if is_view else came,
+        PagePart("Written by queries that read it", "targets", own("page-near", way="to"), TO),
+        *(() if is_view else (views,)),
+        *_shipped(site, thing, ("Where its data ended up", "end-up", "shows that its data went anywhere")),
         PagePart("Readers", "readers", own("page-readers"), "shows a read of it"),
         PagePart("Writers", "writers", own("page-writes"), "shows a write to it"),
         PagePart("Tags and policies, and when they held", "settings", own("page-settings"), SETS),
         *_shipped(site, thing, ("Who may use it", "exposure", "grants it to anybody; earlier grants are not known")),
-        *_shipped(site, thing, ("Where its data ended up", "end-up", "shows that its data went anywhere")),
         PagePart("Statements that made or changed it", "changes", own("page-changes"), "shows one"),
+        PagePart("Names", "names", own("page-names"), "has its name"),
     ]
-    if thing.kind.upper().endswith(_SETS):
-        parts.insert(1, PagePart("What it is set on", "carriers", own("page-carriers"), "sets it on anything"))
-    if thing.kind.upper() in VIEWS:
-        parts.insert(1, PagePart("What is behind it", "behind", own("page-behind"), BEHIND))
-    else:
-        parts.insert(-2, PagePart("Views and streams over it", "views", own("page-views"), "shows one"))
     return _sections(site, parts)
 
 
@@ -137,17 +164,134 @@ def _of_column(site: Site, thing: SiteObject, column: str) -> list[Section]:
     def settings(_: float) -> Answer:
         answer = site.ask("page-settings", {"object": thing.iri})
         place = answer.columns.index("column_name")
-        return Answer(answer.columns, [row for row in answer.rows if row[place] == column])
+        return Answer(answer.columns, [row for row in answer.rows if row[place] == column], answer.notes)
 
     text = BEHIND if thing.kind.upper() in VIEWS else "shows where its data came from"
     parts = [
-        PagePart("Tags and policies, and when they held", "settings", settings, SETS),
-        *_shipped(site, thing, ("Readers", "column-readers", "shows a read of it"), column),
-        *_shipped(site, thing, ("Reads in clear", "unmasked-reads", "shows a read without its mask"), column),
         *_shipped(site, thing, ("Where its data came from", "root-cause", text), column),
         *_shipped(site, thing, ("Where it was copied to", "column-copies", "shows a copy of it"), column),
+        *_shipped(site, thing, ("Readers", "column-readers", "shows a read of it"), column),
+        *_shipped(site, thing, ("Reads in clear", "unmasked-reads", "shows a read without its mask"), column),
+        PagePart("Tags and policies, and when they held", "settings", settings, SETS),
     ]
     return _sections(site, parts)
+
+
+# --- what a steward asks first ----------------------------------------------------------------------------------------
+
+
+class Brief(NamedTuple):
+    """One line of the beginning of a page: a question with its answer in few words, and the part that has it all."""
+
+    title: str
+    name: str
+    cells: list[Cell]
+
+
+OF_OBJECT: Final = (
+    ("Where its data came from", ("behind", "sources")),
+    ("Where its data went", ("end-up",)),
+    ("Views over it", ("views",)),
+    ("Who reads it", ("readers",)),
+    ("Who writes it", ("writers",)),
+    ("What protects it", ("settings",)),
+    ("What changed last", ("changes",)),
+)
+OF_COLUMN: Final = (
+    ("Where its data came from", ("root-cause",)),
+    ("Where it was copied to", ("column-copies",)),
+    ("Who reads it", ("column-readers",)),
+    ("Who read it in clear", ("unmasked-reads",)),
+    ("What protects it", ("settings",)),
+)
+"""The lines at the beginning of a page, each with the parts that may answer it."""
+_FIRST: Final = ("user_name", "object_name", "source_object_name", "target_object_name", "target_name")
+"""The columns with the names that a line has, the first one that there is."""
+_NAMED: Final = 4
+"""How many names a line has."""
+
+
+def _briefly(
+    lines: Sequence[tuple[str, Sequence[str]]], sections: Sequence[Section], unknown: Sequence[str]
+) -> Iterator[Brief]:
+    """``unknown``: notes that the page has at another place."""
+    for title, names in lines:
+        for section in sections:
+            if section.name in names:
+                notes = [note for note in (section.table.notes if section.table else ()) if note not in unknown]
+                is_empty = section.table is None or not section.table.rows
+                cells = [Cell(" ".join([section.words, *notes]))] if is_empty else _in_few_words(section)
+                yield Brief(title, section.name, cells)
+
+
+def _in_few_words(section: Section) -> list[Cell]:
+    table = section.table
+    assert table is not None, "there are rows"
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    more = "more than " if table.more or table.is_cut else ""
+    if section.name == "settings":
+        held = [row for row in rows if not row["valid_until"].text]
+        told = [
+            cell for row in held[:_NAMED] for cell in (
+                Cell("; ") if row is not held[0] else Cell(""), row["set_name"],
+                Cell(f" = {row['value'].text}" if row["value"].text else ""),
+                *((Cell(" on "), row["column_name"]) if row["column_name"].text else ()),
+                Cell(f" since {row['valid_from'].text[:10]}"),
+            )
+        ]  # fmt: skip
+        ended = f"{len(rows) - len(held):,} ended" if len(held) < len(rows) else ""
+        rest = f"; {len(held) - _NAMED:,} more" if len(held) > _NAMED else ""
+        return [*told, Cell(f"{rest}{'; ' if told and ended else ''}{ended}")]
+    if section.name == "changes":
+        last = rows[0]
+        count = f"; {more}{len(rows):,} statements in all" if len(rows) > 1 else ""
+        return [Cell(f"{last['operation'].text} on {last['time'].text[:10]} by "), last["user_name"], Cell(count)]
+    first = next(name for name in _FIRST if name in table.columns)
+    if section.name == "behind":
+        first = "source_object_name"
+    names = list({(row[first].text, row[first].href): row[first] for row in rows if row[first].text}.values())
+    told = [cell for name in names[:_NAMED] for cell in (Cell(", ") if name is not names[0] else Cell(""), name)]
+    rest = f" and {more}{len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    when = [
+        row[last].text[:10] for last in ("last_read", "last", "last_write", "last_seen") for row in rows if last in row
+    ]
+    how = ", read by the queries that wrote it" if section.name == "sources" else ""
+    return [*told, Cell(rest + how + (f"; last on {max(when)}" if any(when) else ""))]
+
+
+def _what(site: Site, thing: SiteObject, sections: Sequence[Section]) -> Brief:
+    """What an object is: its kind, its schema, how many columns, and whether it is still there."""
+    (told,) = site.rows("page-object", {"object": thing.iri})
+    tables = {section.name: section.table for section in sections}
+    cells = [Cell(thing.kind)]
+    if told["schema"]:
+        cells += [Cell(" in "), Cell(told["schema_name"] or "", url_for("objects.one", id=site.path(told["schema"])))]
+    if (columns := tables.get("columns")) and columns.rows:
+        cells.append(Cell(f", {len(columns.rows):,} column{'s' if len(columns.rows) > 1 else ''}"))
+    if (names := tables.get("names")) and names.rows:
+        rows = [dict(zip(names.columns, row, strict=True)) for row in names.rows]
+        since, seen = min(row["valid_from"].text[:10] for row in rows), max(row["last_seen"].text[:10] for row in rows)
+        cells.append(Cell(f"; on record from {since} to {seen}"))
+        if all(row["valid_until"].text for row in rows):
+            cells.append(Cell(f"; its name ended on {max(row['valid_until'].text[:10] for row in rows)}"))
+    if told["is_helper"] == "true":
+        cells.append(Cell(f". {HELPER}"))
+    return Brief("What it is", "names", cells)
+
+
+def _weeks(site: Site, thing: SiteObject, column: str | None = None) -> list[tuple[date, int]]:
+    """How many queries read it in each week of the record, by the Monday; none where none did."""
+    asked = {"object": thing.iri, **({"column_name": column} if column is not None else {})}
+    days = {row["day"] or "": int(row["queries"] or 0) for row in site.rows("page-reads-by-day", asked, 10_000)}
+    if not days or not site.first or not site.last:
+        return []
+    monday, last = (date.fromisoformat(day[:10]) for day in (min(site.first, *days), site.last))
+    monday -= timedelta(days=monday.weekday())
+    found: dict[date, int] = {}
+    while monday <= last:
+        found[monday] = sum(days.get((monday + timedelta(days=day)).isoformat(), 0) for day in range(7))
+        monday += timedelta(days=7)
+    return list(found.items())
 
 
 def _shipped(
@@ -172,10 +316,16 @@ def _shipped(
 
 
 def _sections(site: Site, parts: Sequence[PagePart]) -> list[Section]:
-    """The parts in order. All questions that may take long are started before the page waits for any of them."""
-    for part in parts:
+    """The parts in order. All questions that may take long are started before the page waits for any of them, and the
+    others are asked two at a time, by the two processes for pages; their answers are cached.
+    """
+
+    def start(part: PagePart) -> None:
         with suppress(ExporterError, TimeoutError):
             part.ask(0)
+
+    with ThreadPoolExecutor(2) as runs:
+        list(runs.map(start, parts))
     return [_section(site, part) for part in parts]
 
 

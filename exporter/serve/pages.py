@@ -6,13 +6,17 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, redirect, render_template, request, url_for
 
 from exporter.ask.answers import Answer
+from exporter.ask.names import nearest
 from exporter.errors import ExporterError
 from exporter.serve.forms import Cell, Table, ask_href, is_cut, table, time
+from exporter.serve.gaps import QUESTION, is_gap
+from exporter.serve.lineage.picture import parts
 from exporter.serve.site import LATER
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ _WAIT: Final = 1.0
 """Seconds that the first page waits for answers that are not ready."""
 _FEW: Final = 5
 """Rows of each answer that the first page shows."""
+_MOST_NAMES: Final = 100_000
 _LONGEST: Final = 500
 """The most characters of a search."""
 _UNUSED_DAYS: Final = 14
@@ -40,7 +45,7 @@ class Look:
     why: str
     question: str
     since_days: int | None = None
-    is_shown: Callable[[dict[str, str | None]], bool] = lambda _: True
+    is_shown: Callable[[Site, dict[str, str | None]], bool] = lambda _site, _row: True
 
 
 LOOKS: Final = (
@@ -55,10 +60,10 @@ LOOKS: Final = (
         "unmasked-copies",
     ),
     Look(
-        "Tagged columns without a policy",
-        "They have a tag, and no policy masks or filters them.",
-        "policy-coverage",
-        is_shown=lambda row: not row.get("policies"),
+        "Sensitive columns without a policy",
+        "They have a sensitive tag, and no policy masks or filters them.",
+        QUESTION,
+        is_shown=partial(is_gap, sensitive=True),
     ),
     Look(
         "What changed in the last week on record",
@@ -100,7 +105,10 @@ def pages(site: Site) -> Blueprint:
         if not text:
             return redirect(url_for("pages.home"))
         answer = site.ask("page-search", {"text": text, "id": text})
-        return render_template("search.html", text=text, groups=list(_by_kind(site, answer)), is_cut=is_cut(answer))
+        near = [] if answer.rows else nearest_names(site, text)
+        return render_template(
+            "search.html", text=text, groups=list(_by_kind(site, answer)), is_cut=is_cut(answer), near=near
+        )
 
     return routes
 
@@ -110,20 +118,32 @@ def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     names: dict[tuple[str | None, ...], list[str]] = defaultdict(list)
     for row in rows:
-        if row["kind"] not in ("Column", "User", "Query"):
+        if row["kind"] not in ("Column", "User", "Query", "SQL"):
             name = row["found"]
             was = [name] if name and name != row["object_name"] else []
             names[row["object_name"] or name, row["object_iri"], row["kind"]] += was
     shown: list[tuple[str | None, ...]] = [(*key, ", ".join(was)) for key, was in names.items()]
-    if shown:
-        yield "Objects", table(site, Answer(("object_name", "object_iri", "kind", "also_found_as"), shown))
+    for title in ("Objects", "Tags", "Policies"):
+        if found := [row for row in shown if title == _group(row[2] or "")]:
+            yield title, table(site, Answer(("object_name", "object_iri", "kind", "also_found_as"), found))
     for title, kind, *columns in (
         ("Columns", "Column", "column_name", "object_name", "object_iri"),
         ("Users", "User", "user_name"),
         ("Queries", "Query", "query_id"),
+        ("SQL", "SQL", "query_id", "found"),
     ):
         if cells := [tuple(row[column] for column in columns) for row in rows if row["kind"] == kind]:
             yield title, table(site, Answer(tuple(columns), cells))
+
+
+def _group(kind: str) -> str:
+    return "Tags" if kind == "Tag" else "Policies" if kind.endswith(" Policy") else "Objects"
+
+
+def nearest_names(site: Site, text: str) -> list[str]:
+    """The names of objects, columns and users that are most similar to a text, of objects also by their last part."""
+    names = [row["name"] or "" for row in site.rows("page-known", most=_MOST_NAMES)]
+    return nearest(text, dict.fromkeys([*names, *(parts(name)[-1] for name in names)]))
 
 
 def warm(site: Site) -> None:
@@ -140,7 +160,7 @@ def _seen(site: Site) -> Iterator[Seen]:
         if look.question not in site.questions:
             continue
         params = _params(site, look)
-        href = ask_href(look.question, params)
+        href = url_for("gaps.every") if look.question == QUESTION else ask_href(look.question, params)
         try:
             answer = _answer(site, look)
         except TimeoutError:
@@ -155,7 +175,7 @@ def _seen(site: Site) -> Iterator[Seen]:
 def _answer(site: Site, look: Look) -> Answer:
     """Raises TimeoutError where the answer is not ready."""
     answer = site.ask_meanwhile(look.question, _params(site, look), _WAIT)
-    rows = [row for row in answer.rows if look.is_shown(dict(zip(answer.columns, row, strict=True)))]
+    rows = [row for row in answer.rows if look.is_shown(site, dict(zip(answer.columns, row, strict=True)))]
     return Answer(answer.columns, rows, answer.notes)
 
 
@@ -222,7 +242,8 @@ def queries(site: Site) -> Blueprint:
             (title, table(site, answer if is_cut(answer) else replace(answer, notes=[]))) for title, answer in answers
         ]
         text = next((row["value"] for row in told if _local(row) == _TEXT), None)
-        return render_template("query.html", id=query_id, facts=_facts(told), text=text, parts=parts, notes=notes)
+        facts = _facts(told, {name: url_for("objects.one", id=site.path(iri)) for name, iri in _iris(told)})
+        return render_template("query.html", id=query_id, facts=facts, text=text, parts=parts, notes=notes)
 
     @routes.get("/user")
     def user() -> tuple[str, int] | str:
@@ -250,20 +271,52 @@ def _of_user(site: Site, title: str, question: str, name: str) -> tuple[str, Tab
         return title, None, more, str(error)
 
 
-def _facts(told: list[dict[str, str | None]]) -> list[tuple[str, Cell]]:
-    """The facts of a query other than its text, each with a name for people."""
-    known = list(_FACTS)
-    found = [(_local(row), row["value"] or "") for row in told if _local(row) not in (_TEXT, _ID)]
+def _iris(told: list[dict[str, str | None]]) -> Iterator[tuple[str, str]]:
+    """The role and the warehouse of a query: the property with the name, and the object."""
+    for row in told:
+        if (row["property"] or "").endswith("_iri"):
+            yield f"{_local(row).removesuffix('_iri')}Name", row["value"] or ""
+
+
+def _facts(told: list[dict[str, str | None]], hrefs: Mapping[str, str]) -> list[tuple[str, Cell]]:
+    """The facts of a query other than its text, each with a name for people, and the page of what it names."""
+    known, hidden = list(_FACTS), (_TEXT, _ID, "role_iri", "warehouse_iri")
+    found = [(_local(row), row["value"] or "") for row in told if _local(row) not in hidden]
     found.sort(key=lambda texts: (known.index(texts[0]) if texts[0] in known else len(known), texts))
-    return [(_FACTS.get(name, _spaced(name)), _fact(name, value)) for name, value in found]
+    return [
+        (
+            _FACTS.get(name, _spaced(name)),
+            _fact(name, value)._replace(href=hrefs[name]) if name in hrefs else _fact(name, value),
+        )
+        for name, value in found
+    ]
 
 
 def _fact(name: str, value: str) -> Cell:
+    """A fact with its unit: QUERY_HISTORY has times in milliseconds, and sizes in bytes."""
+    if value.isdigit():
+        if "bytes" in name.lower():
+            return Cell(size(int(value)))
+        if name.endswith("Time"):
+            return Cell(f"{int(value) / 1000:,.1f} s")
+        return Cell(f"{int(value):,}" if name.startswith("rows") or "count" in name.lower() else value)
     if name == "user_name":
         return Cell(value, url_for("queries.user", name=value))
     if name.endswith("_query_id"):
         return Cell(value, url_for("queries.one", id=value))
     return Cell(time(value))
+
+
+def size(number: int) -> str:
+    """Bytes in the largest unit of which there is one.
+
+    >>> size(40_600_000), size(999), size(2_000)
+    ('40.6 MB', '999 bytes', '2.0 kB')
+    """
+    for unit, least in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if number >= least:
+            return f"{number / least:,.1f} {unit}"
+    return f"{number} bytes"
 
 
 def _local(row: Mapping[str, str | None]) -> str:

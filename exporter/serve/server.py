@@ -1,7 +1,8 @@
 """The server: it opens the graph's store, starts the processes that answer, and serves the pages until it is stopped.
 
-Whose requests it answers: :mod:`exporter.serve.listening`. No answer allows other sites to read it. Names in rows may
-hold anything: templates escape them. If one should get through, the browser runs only what the policy allows.
+Whose requests it answers: :mod:`exporter.serve.listening`, and :mod:`exporter.serve.login` for those of other machines.
+No answer allows other sites to read it. Names in rows may hold anything: templates escape them. If one should get
+through, the browser runs only what the policy allows.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import logging
 import re
 import resource
 from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import date, timedelta
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
 
 from flask import Flask, Response, g, render_template, request
 from markupsafe import Markup
@@ -23,9 +25,13 @@ from exporter.ask import stores
 from exporter.ask.pool import Pool
 from exporter.errors import ExporterError
 from exporter.serve import forms as tables
+from exporter.serve.browse import browse
 from exporter.serve.forms import forms, own_query
-from exporter.serve.lineage.page import PATH, lineage_page
+from exporter.serve.gaps import gaps
+from exporter.serve.lineage.address import start
+from exporter.serve.lineage.page import lineage_page
 from exporter.serve.listening import address, listening, names_of, refusal
+from exporter.serve.login import check_of
 from exporter.serve.objects import objects
 from exporter.serve.pages import pages, queries, warm
 from exporter.serve.protocol import LARGEST, answered_with, endpoint
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from exporter.serve.login import Check
     from exporter.serve.site import SiteObject
 
 POLICY: Final[Mapping[str, str]] = {
@@ -56,14 +63,18 @@ _HEADERS: Final[Mapping[str, str]] = {
 }
 
 
-def protect(app: Flask, host: str) -> None:
-    """Checks all requests, and sets the headers of all answers, of a server that listens at ``host``."""
+def protect(app: Flask, host: str, check: Check | None = None) -> None:
+    """Checks all requests, and sets the headers of all answers, of a server that listens at ``host``. ``check``: who
+    asks. With it, any name of the server is right: a browser sends a login only to the name that it was given at.
+    """
     names = names_of(host)
 
     @app.before_request
     def asked_by_us() -> Response | None:
-        refused = refusal(names, request.method, request.headers.get)
-        return None if refused is None else Response(f"{refused[1]}\n", refused[0], mimetype="text/plain")
+        refused = refusal(None if check is not None else names, request.method, request.headers.get)
+        if refused is not None:
+            return Response(f"{refused[1]}\n", refused[0], mimetype="text/plain")
+        return check() if check is not None else None
 
     @app.after_request
     def guarded(answer: Response) -> Response:
@@ -77,15 +88,14 @@ def protect(app: Flask, host: str) -> None:
 _after_marks: Final = re.compile(r"[^._/]*[._/]?").findall
 
 
-def make(site: Site, host: str) -> Flask:
-    """The application with the pages and the endpoint, for a server that listens at ``host``."""
+def make(site: Site, host: str, check: Check | None = None) -> Flask:
+    """The application with the pages and the endpoint, for a server that listens at ``host``. ``check``: who asks."""
     app = Flask(__name__)
     app.config.update(MAX_CONTENT_LENGTH=LARGEST, MAX_FORM_MEMORY_SIZE=LARGEST)
-    protect(app, host)
+    protect(app, host, check)
     app.register_blueprint(endpoint(site))
-    for part in (pages, objects, queries, forms, own_query):
+    for part in (pages, browse, gaps, objects, queries, forms, own_query, lineage_page):
         app.register_blueprint(part(site))
-    lineage_page(app, site)
     _prepare_templates(app, site)
 
     @app.errorhandler(NotFound)
@@ -103,18 +113,26 @@ def _prepare_templates(app: Flask, site: Site) -> None:
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
 
     def lineage_href(thing: SiteObject, column: str | None = None) -> str:
-        told = {"id": site.path(thing.iri), **({} if column is None else {"column": column})}
-        return f"{PATH}/?{urlencode(told)}"
+        return start(site, thing.iri, column or "")
 
     app.jinja_env.globals.update(site=site, lineage_href=lineage_href)
     app.jinja_env.filters.update(
-        words=tables.words, heading=tables.heading, time=tables.time, thousands=_thousands, breakable=_breakable
+        words=tables.words,
+        heading=tables.heading,
+        time=tables.time,
+        thousands=_thousands,
+        breakable=_breakable,
+        next_day=_next_day,
     )
 
 
 def _breakable(text: str) -> Markup:
     """Text in which lines may break after the separators in names."""
     return Markup("<wbr>").join(_after_marks(text))
+
+
+def _next_day(day: str) -> str:
+    return (date.fromisoformat(day) + timedelta(days=1)).isoformat()
 
 
 def _thousands(number: Any) -> str:
@@ -143,10 +161,23 @@ _READ: Final = 8 * LARGEST
 """
 
 
-def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: Callable[[str], None]) -> None:
-    """Serves ``graph`` until the process is interrupted. ``tell``: called with the address once it can be used;
-    ``say``: called with other messages. Raises UsageError where the graph or the address cannot be used.
+@dataclass(frozen=True)
+class Choices:
+    """How pages are served. ``auth``: ``basic:FILE`` or ``header:NAME``, None for no login; ``sensitive_tags``:
+    patterns for the names of tags that need a policy.
     """
+
+    host: str = "127.0.0.1"
+    port: int = 7878
+    auth: str | None = None
+    sensitive_tags: tuple[str, ...] = ()
+
+
+def serve(graph: Path, choices: Choices, tell: Callable[[str], None], say: Callable[[str], None]) -> None:
+    """Serves ``graph`` until the process is interrupted. ``tell``: called with the address once it can be used;
+    ``say``: called with other messages. Raises UsageError where the graph, the address or the login cannot be used.
+    """
+    host, check = choices.host, check_of(choices.auth) if choices.auth is not None else None
     logging.getLogger("waitress").setLevel(logging.ERROR)
     with ExitStack() as stack:
         store = stack.enter_context(stores.opened_store(graph, say))
@@ -156,11 +187,11 @@ def serve(graph: Path, host: str, port: int, tell: Callable[[str], None], say: C
         health = Pool(store, OWN_QUESTIONS, 1, PAGES_SECONDS)
         for pool in (pages, beside, sparql, health):
             stack.callback(pool.close)
-        site = Site(graph, pages, sparql, beside, health)
+        site = Site(graph, pages, sparql, beside, health, choices.sensitive_tags)
         stack.callback(site.close)
-        listens = stack.enter_context(listening(host, port))
+        listens = stack.enter_context(listening(host, choices.port))
         server = create_server(
-            make(site, host),
+            make(site, host, check),
             sockets=[listens],
             threads=_THREADS,
             ident=None,

@@ -64,13 +64,21 @@ class SiteObject:
 
 class Site:
     """The pages of the export at ``graph``. ``pages`` answers their questions, ``beside`` those that may take long,
-    ``sparql`` the queries that people write, and ``health`` only whether queries are answered.
+    ``sparql`` the queries that people write, and ``health`` only whether queries are answered. ``sensitive_tags``:
+    patterns for the names of tags that need a policy; by default :data:`exporter.serve.gaps.SENSITIVE`.
     """
 
-    def __init__(
-        self, graph: Path, pages: Pool, sparql: Pool, beside: Pool | None = None, health: Pool | None = None
+    def __init__(  # noqa: PLR0913, PLR0917 - the processes, and a setting
+        self,
+        graph: Path,
+        pages: Pool,
+        sparql: Pool,
+        beside: Pool | None = None,
+        health: Pool | None = None,
+        sensitive_tags: Sequence[str] = (),
     ) -> None:
         self.graph = graph
+        self.sensitive_tags = tuple(sensitive_tags)
         self.name = graph.resolve().name
         self.base = _base(graph)
         self.left_out = left_out(graph)

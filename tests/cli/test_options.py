@@ -19,7 +19,7 @@ from exporter import cli
 from exporter.cli import PROGRAM, configuration
 from tests import exports, pages
 from tests.cli.tries import CHOICES, TRIES, Elsewhere, Tried, Try
-from tests.cli.tries_of_settings import OPTIONS, PUSH, TABLES
+from tests.cli.tries_of_settings import OPTIONS, PUSH, SERVE, TABLES
 from tests.input.bad_rows import GOOD
 from tests.openlineage.hostile import Hostile, Reply
 
@@ -218,6 +218,7 @@ def test_every_exit_code_is_tried() -> None:
 def test_every_setting_is_tried_and_no_other() -> None:
     documented = pages.named(pages.sections(pages.text("docs/interface.md"))["Settings"])
     tried = OPTIONS.keys() | TABLES.keys() | {f"push.{name}" for name in PUSH}
+    tried |= {f"serve.{name}" for name in SERVE}
     assert documented - tried == set(), "add a small try of these to tests/cli/tries_of_settings.py"
     assert tried - documented == set(), "these are no more: take them out of tests/cli/tries_of_settings.py"
 
@@ -226,6 +227,14 @@ def _toml(folder: Path, table: str, name: str, value: str) -> Path:
     file = folder / "one.toml"
     file.write_text(f"{f'[{table}]' if table else ''}\n{name} = {value}\n", encoding="utf-8")
     return file
+
+
+@pytest.mark.parametrize("name", SERVE)
+def test_settings_of_pages_are_read_and_an_export_does_not_mind_them(name: str, folder: Path) -> None:
+    value, given = SERVE[name]
+    file = _toml(folder, "serve", name, value)
+    assert configuration.load_serve(file, {}) == given
+    assert configuration.load({"inputs": ("rows.ndjson",), "out": "out"}, file, {}).out == "out"
 
 
 @pytest.mark.parametrize("name", OPTIONS)

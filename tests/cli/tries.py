@@ -236,6 +236,14 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("mcp", "--http"): Elsewhere("tests/mcp/test_server.py"),
     ("mcp", "--host"): Elsewhere("tests/mcp/test_server.py"),
     ("mcp", "--port"): Elsewhere("tests/mcp/test_server.py"),
+    ("serve", "--auth"): Elsewhere("tests/serve/test_command.py"),
+    ("serve", "--no-auth"): Elsewhere("tests/serve/test_command.py"),
+    ("serve", "--config"): Elsewhere("tests/serve/test_command.py"),
+    # --- report
+    ("report", "DIR"): Try("report made --out r.html", lambda one: "<h2" in one.text("r.html")),
+    ("report", "--out"): Try("report made --out r.html", lambda one: one.out.strip().endswith("r.html")),
+    ("report", "--since"): Elsewhere("tests/serve/test_report.py"),
+    ("report", "--config"): Elsewhere("tests/serve/test_report.py"),
     # --- help
     ("help", "--json"): Try(
         "help push --json", lambda one: "--runs" in {option["option"] for option in one.json[0]["options"]}

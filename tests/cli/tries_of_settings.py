@@ -107,3 +107,6 @@ PUSH: Final[dict[str, tuple[str, Any]]] = {
     "patience": ("2.5", 2.5),
 }
 """Settings of a push -> their values in TOML, and as the command line gives them."""
+
+SERVE: Final[dict[str, tuple[str, Any]]] = {"sensitive_tags": ('["*PII*", "G.T.OWNER"]', ("*PII*", "G.T.OWNER"))}
+"""Settings of the pages -> their values in TOML, and as they are read; tests/serve has what they do."""

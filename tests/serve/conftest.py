@@ -7,7 +7,7 @@ import pytest
 
 from exporter.ask import stores
 from exporter.ask.pool import Pool
-from exporter.serve import forms, objects, pages
+from exporter.serve import browse, forms, gaps, objects, pages
 from exporter.serve import pages as queries
 from exporter.serve.server import OWN_QUESTIONS
 from exporter.serve.site import Site
@@ -27,16 +27,16 @@ LONG: Final = 120.0
 @pytest.fixture(autouse=True)
 def _pages_have_all_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page shows what it has after a second or two, which depends on the machine."""
-    for module in (forms, objects, pages, queries):
+    for module in (browse, forms, gaps, objects, pages, queries):
         monkeypatch.setattr(module, "_WAIT", LONG)
 
 
 @contextmanager
-def sited(graph: Path, seconds: float = LONG) -> Iterator[Site]:
+def sited(graph: Path, seconds: float = LONG, sensitive_tags: tuple[str, ...] = ()) -> Iterator[Site]:
     """The pages of a graph, over its store; ``seconds``: the time for each answer."""
     with stores.opened_store(graph, lambda _: None) as store:
         pool = Pool(store, OWN_QUESTIONS, 2, seconds)
-        yield Site(graph, pool, pool)
+        yield Site(graph, pool, pool, sensitive_tags=sensitive_tags)
         pool.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,9 +19,13 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 import pytest
+from werkzeug.security import generate_password_hash
 
 from exporter import cli
+from exporter.serve.login import check_of
+from exporter.serve.server import make
 from tests.graph.shape_graphs import VALID
+from tests.serve.conftest import sited
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,11 +131,91 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path, by: signal.Signals) -
         wait_until_gone(workers)
 
 
-def test_an_address_that_others_can_reach_causes_a_warning(tmp_path: Path) -> None:
-    with served(tmp_path, "--host", "0.0.0.0") as (server, address):
+def test_an_address_that_others_can_reach_needs_a_login(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph = tmp_path / "small.ttl"
+    graph.write_bytes(VALID.read_bytes())
+    assert cli.main(["serve", str(graph), "--host", "0.0.0.0", "--port", "0"]) == 2
+    told = capsys.readouterr().err
+    assert all(word in told for word in ("--auth basic:FILE", "--auth header:NAME", "--no-auth"))
+
+
+def test_without_a_login_there_is_a_warning(tmp_path: Path) -> None:
+    with served(tmp_path, "--host", "0.0.0.0", "--no-auth") as (server, address):
         assert address.startswith("http://0.0.0.0:")
         server.send_signal(signal.SIGINT)
         assert "no login" in server.stderr.read()
+
+
+def test_a_login_by_a_file_of_hashes(tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    users.write_text(f"# who may read it\nana:{generate_password_hash('right: one')}\n")
+    with served(tmp_path, "--host", "0.0.0.0", "--auth", f"basic:{users}") as (server, address):
+        url = address.replace("0.0.0.0", "127.0.0.1") + "health"
+
+        def asked(name: str | None, password: str = "") -> int:
+            request = urllib.request.Request(url)
+            if name is not None:
+                pair = base64.b64encode(f"{name}:{password}".encode()).decode()
+                request.add_header("Authorization", f"Basic {pair}")
+            try:
+                with urllib.request.urlopen(request, timeout=20) as answer:
+                    return answer.status
+            except urllib.error.HTTPError as error:
+                return error.code if "Basic " in error.headers["WWW-Authenticate"] else 0
+
+        assert [asked(None), asked("ana", "wrong"), asked("bob", "right: one"), asked("ana", "")] == [401] * 4
+        assert [asked("ana", "right: one"), asked("ana", "right: one")] == [200] * 2
+        server.send_signal(signal.SIGINT)
+        said = server.stderr.read()
+        assert not [word for word in ("right", "scrypt", "wrong", "warning") if word in said]
+
+
+def test_a_login_by_a_proxy(tmp_path: Path) -> None:
+    graph = tmp_path / "small.ttl"
+    graph.write_bytes(VALID.read_bytes())
+    with sited(graph) as site:
+        client = make(site, "0.0.0.0", check_of("header:X-Forwarded-User")).test_client()
+        assert (
+            client.get("/").status_code == client.get("/sparql", headers={"X-Forwarded-User": " "}).status_code == 403
+        )
+        for host in ("lineage.acme.example", "127.0.0.1"):
+            assert client.get("/questions", headers={"X-Forwarded-User": "ana", "Host": host}).status_code == 200
+        elsewhere = {"X-Forwarded-User": "ana", "Origin": "https://evil.example"}
+        assert client.post("/sparql", data={"query": "ASK {}"}, headers=elsewhere).status_code == 403
+
+
+def test_settings_of_pages_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "small.ttl").write_bytes(VALID.read_bytes())
+    for text, words in (("[serve]\nsensitive_tag = 'x'", "sensitive_tags"), ("serve = 1", "[serve]")):
+        (tmp_path / "settings.toml").write_text(text)
+        command = ["serve", str(tmp_path / "small.ttl"), "--port", "0", "--config", str(tmp_path / "settings.toml")]
+        assert cli.main(command) == 2
+        assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("auth", "words"),
+    [
+        ("basic:", "basic:FILE"),
+        ("basic:nowhere", "nowhere"),
+        ("basic:plain", "plain, line 2"),
+        ("basic:empty", "has no user"),
+        ("header:X Y", "header:NAME"),
+        ("ldap:x", "basic:FILE"),
+    ],
+)
+def test_a_login_that_cannot_be_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, auth: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.ttl").write_bytes(VALID.read_bytes())
+    (tmp_path / "plain").write_text("# users\nana:secret\n")
+    (tmp_path / "empty").write_text("# nobody\n")
+    assert cli.main(["serve", "small.ttl", "--port", "0", "--auth", auth]) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert "secret" not in told
+    assert cli.main(["serve", "small.ttl", "--port", "0", "--auth", "header:X", "--no-auth"]) == 2
 
 
 def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
@@ -40,11 +40,14 @@ AS_SHIPPED: Final = ("exposure", "end-up", "column-readers", "unmasked-reads", "
 
 @dataclass
 class Cell:
-    """``plain``: its text outside of links; a cell with one link has all of its text inside of it."""
+    """``plain``: its text outside of links; a cell with one link has all of its text inside of it. ``labels``: the text
+    of each link.
+    """
 
     plain: str = ""
     linked: str = ""
     links: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -93,6 +96,7 @@ class Parts(HTMLParser):
             self._cell = Cell()
         if tag == "a" and self._cell is not None:
             self._cell.links.append(told["href"] or "")
+            self._cell.labels.append("")
             self._is_link = True
 
     def handle_endtag(self, tag: str) -> None:
@@ -114,6 +118,7 @@ class Parts(HTMLParser):
             self._part.words += data
         elif self._is_link:
             self._cell.linked += data
+            self._cell.labels[-1] += data
         else:
             self._cell.plain += data
 
@@ -187,9 +192,9 @@ def _was_set(page: dict[str, Part], row: dict[str, Cell]) -> bool:
     return row["Operation"].text == "DROP" or _is_full("settings")(page, row)
 
 
-def _named(page: dict[str, Part], row: dict[str, Cell], heading: str) -> bool:
+def _named(page: dict[str, Part], label: str) -> bool:
     names = {texts[0].upper().replace('"', "") for texts in page["names"].texts}
-    return not names or row[heading].text.upper().replace('"', "") in names
+    return not names or label.upper().replace('"', "") in names
 
 
 CLAIMS: Final = {
@@ -222,10 +227,18 @@ CHANGES: Final = {
 }
 
 
+LISTS: Final = ("Tags", "Policies", "Direct objects", "Base objects", "Columns", "Target columns")
+"""Headings of columns with several names, each with its own page."""
+
+
 def _claim(question: str, heading: str, row: dict[str, Cell]) -> Callable[[dict[str, Part], dict[str, Cell]], bool]:
     if question == "changes" and heading == "Object":
         return CHANGES.get(row["Change"].text, lambda *_: True)
-    if question == "column-lineage" and heading == "Source column" and row["Source column type"].text == "BASE":
+    if (
+        question == "column-lineage"
+        and heading == "Source column"
+        and row["Source column type"].text == "behind what it names"
+    ):
         return lambda *_: True
     return CLAIMS.get((question, heading), lambda *_: True)
 
@@ -243,8 +256,13 @@ def _follow(compared: Compared, question: str, row: dict[str, Cell]) -> None:
             compared.check(
                 agrees=any(claim(page, row) for page in pages), words=f"{question} {heading}: {texts} {links}"
             )
-        if pages and "names" in pages[0]:
-            named = any(_named(page, row, heading) for page in pages)
+        if heading in LISTS:
+            for label, link in zip(cell.labels, cell.links, strict=True):
+                is_column = link.startswith("/column")
+                agrees = f"column={quote(label)}" in link if is_column else _named(compared.page(link), label)
+                compared.check(agrees=agrees, words=f"{question}: {label} is no name of {link}")
+        elif pages and "names" in pages[0]:
+            named = any(_named(page, cell.text) for page in pages)
             compared.check(agrees=named, words=f"{question}: {cell.text} is no name of {links}")
         for link in links:
             _as_the_command_says(compared, link)

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from datetime import date
-from typing import TYPE_CHECKING
+from html import unescape
+from html.parser import HTMLParser
+from itertools import pairwise
+from random import Random
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from exporter.serve.lineage import elements as address
-from exporter.serve.lineage.elements import Address, elements
-from exporter.serve.lineage.picture import (
-    MOST_OF_GROUP,
-    Flow,
-    Group,
-    Lineage,
-    LineageNode,
-    Named,
-    Opened,
-    lineage,
-    picture,
-)
+from exporter.serve.lineage import address
+from exporter.serve.lineage.address import Address, Edge
+from exporter.serve.lineage.drawing import WIDTH, Facts, drawing
+from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, Named, lineage, walk
+from exporter.serve.lineage.layers import laid
+from exporter.serve.lineage.picture import MOST_OF_GROUP, Group, Opened, picture
+from exporter.serve.server import make
+from tests.serve.conftest import sited
 
 if TYPE_CHECKING:
-    from exporter.serve.lineage.picture import Way
+    from pathlib import Path
+
+    from flask.testing import FlaskClient
+
+    from exporter.serve.lineage.drawing import Drawing
+    from exporter.serve.lineage.flows import Way
     from exporter.serve.site import Site
 
+SVG: Final = {"svg", "title", "style", "defs", "marker", "path", "rect", "g", "text", "circle"}
+"""The elements that a picture is made of."""
 FLOW = Flow(1, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
 
 
@@ -49,14 +60,7 @@ def layers(found: Lineage, *opened: Opened) -> dict[str, int]:
 
 def walked(found: Lineage, way: Way) -> dict[tuple[LineageNode, LineageNode], Flow]:
     """All edges of one way, from the focus on."""
-    edges, waiting, seen = {}, [found.focus], {found.focus}
-    while waiting:
-        place = waiting.pop()
-        for other, flow in found.neighbours(way, place).items():
-            edges[place, other] = flow
-            waiting += [] if other in seen else [other]
-            seen.add(other)
-    return edges
+    return {(place, other): flow for place, other, flow in walk(found, way)}
 
 
 CHAIN = made(("a.b.X", "a.b.Y"), ("a.b.Y", "a.b.FOCUS"), ("a.b.FOCUS", "a.b.Z"), ("a.b.Z", "a.b.END"))
@@ -86,21 +90,103 @@ def test_hundreds_of_neighbours_are_grouped_by_schema() -> None:
     assert len(drawn.spots) == 1 + MOST_OF_GROUP + 3 + 1
 
 
-def test_boxes_of_a_layer_do_not_lie_on_each_other(month: Site) -> None:
-    found = made(*((f"a.b.S{number}", "a.b.FOCUS") for number in range(10)))
-    boxes = [one for one in elements(month, found, picture(found, frozenset()), None) if "position" in one]
-    places = {(one["position"]["x"], one["position"]["y"]) for one in boxes}
-    assert len(places) == 11
-    assert len({one["data"]["id"] for one in boxes}) == 11
+def drawn(site: Site, found: Lineage, steps: int = 20) -> Drawing:
+    return drawing(site, found, picture(found, frozenset(), steps), Address(), Facts({}, {}), {})
+
+
+def test_steps_are_open_by_themselves_as_long_as_there_are_few_boxes() -> None:
+    def names(steps: int, *opened: Opened) -> set[str]:
+        return {spot.iri.rpartition(".")[2] for spot in picture(CHAIN, frozenset(opened), steps).spots}
+
+    assert names(2) == {"X", "Y", "FOCUS", "Z", "END"}
+    assert names(2, Opened("up", LineageNode("a.b.Y"))) == {"Y", "FOCUS", "Z", "END"}, "it was closed"
+    wide = made(*((f"a.b.S{one}", f"a.b.M{one // 10}") for one in range(100)),
+                *((f"a.b.M{one}", "a.b.FOCUS") for one in range(10)),
+                *((f"a.b.R{one}", f"a.b.S{one}") for one in range(100)))  # fmt: skip
+    assert len(picture(wide, frozenset(), 20).spots) == 11
+    assert len(picture(wide, frozenset({Opened("up", LineageNode("a.b.M1"))}), 20).spots) == 21
+
+
+def boxes_of(heights: list[float], edges: list[tuple[int, int]]) -> dict[int, tuple[int, float, float]]:
+    found = laid(heights, edges)
+    return {one: (found.layer[one], found.top[one], found.top[one] + heights[one]) for one in found.layer}
+
+
+def test_boxes_do_not_lie_on_each_other_and_no_edge_passes_behind_one() -> None:
+    """For drawn graphs, also with circles and parts that are not connected, and boxes of any height."""
+    for seed in range(40):
+        random = Random(seed)
+        number = random.randrange(1, 40)
+        heights = [random.choice([46.0, 66.0, 150.0, 400.0]) for _ in range(number)]
+        pairs = ((random.randrange(number), random.randrange(number)) for _ in range(random.randrange(80)))
+        edges = sorted({pair for pair in pairs if pair[0] != pair[1]})
+        found = laid(heights, edges)
+        assert found.layer.keys() == found.top.keys() == set(range(number))
+        spans = sorted((found.layer[one], found.top[one], found.top[one] + heights[one]) for one in range(number))
+        for (layer, _, bottom), (other, top, _) in pairwise(spans):
+            assert layer != other or bottom <= top + 0.001
+        for edge in edges:
+            source, target = (found.layer[one] for one in edge)
+            assert source != target
+            step = 1 if source < target else -1
+            bends = found.bends[edge]
+            assert [layer for layer, _ in bends] == list(range(source + step, target, step))
+            for layer, y in bends:
+                assert not [one for one in spans if one[0] == layer and one[1] < y < one[2]]
+        assert found.height >= max(bottom for _, _, bottom in spans)
+
+
+def test_data_goes_from_left_to_right() -> None:
+    edges = [(0, 1), (1, 2), (0, 2), (2, 3), (4, 3), (0, 3)]
+    layer = laid([46.0] * 5, edges).layer
+    assert all(layer[source] < layer[target] for source, target in edges)
+
+
+def test_the_edges_of_a_drawing_begin_and_end_at_its_boxes(month: Site) -> None:
+    found = lineage(month, month.thing(month.iri("table/2050")), "", None)
+    made_of = drawn(month, found)
+    boxes = {box.key: box for box in made_of.boxes}
+    assert len(made_of.arrows) > 10
+    for arrow in made_of.arrows:
+        source, target = (boxes[end.rpartition("|")[0]] for end in arrow.ends)
+        assert arrow.path.startswith(f"M{source.x + WIDTH:.0f} ")
+        assert f" {target.x:.0f} " in f"{arrow.path} ".replace("C", " ")
+        assert source.x + WIDTH < target.x
+    assert all(box.x + WIDTH <= made_of.width and box.y + box.height <= made_of.height for box in made_of.boxes)
 
 
 def test_an_address_says_all_that_is_shown(month: Site) -> None:
     place = LineageNode(month.iri('table/name/D.S."a|b&c=d e'), "MY|COL&")
     asked = Address(
-        "table/1", "", "C", date(2026, 9, 5), frozenset({Opened("up", place), Opened("down", place, "a|.b")}), place
-    )
-    assert address.read(address.href(asked, month), month) == asked
-    assert address.read("?day=soon&open=up&open=left|a|b|c&look=|", month) == Address()
+        "table/1", "", "C", date(2026, 9, 5), date(2026, 9, 2), 3,
+        frozenset({Opened("up", place), Opened("down", place, "a|.b")}), frozenset({place.iri}),
+        frozenset({"helpers", "reads"}), place, Edge("up", place, LineageNode(place.iri)),
+    )  # fmt: skip
+    assert address.read(address.href(asked, month).partition("?")[2], month) == asked
+    told = "?day=soon&since=2026-13-01&steps=x&open=up&open=left|a|b|c&look=|&edge=up|a|b&hide=all"
+    assert address.read(told, month) == Address()
+
+
+# --- helpers ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_hidden_helper_is_passed_and_named() -> None:
+    found = made(("a.b.RAW", "a.b.TMP"), ("a.b.TMP", "a.b.FOCUS"), ("a.b.OTHER", "a.b.FOCUS"))
+    found.named[LineageNode("a.b.TMP")] = Named("a.b.TMP", "Table", is_helper=True)
+    assert layers(found) == {"FOCUS": 0, "TMP": -1, "OTHER": -1}
+    found.hides_helpers = True
+    assert layers(found) == {"FOCUS": 0, "RAW": -1, "OTHER": -1}
+    flows = found.neighbours("up", found.focus)
+    assert flows[LineageNode("a.b.RAW")].through == ("a.b.TMP",)
+    assert flows[LineageNode("a.b.OTHER")].through == ()
+
+
+def test_helpers_that_fill_each_other_end() -> None:
+    found = made(("a.b.T1", "a.b.T2"), ("a.b.T2", "a.b.T1"), ("a.b.T2", "a.b.FOCUS"), ("a.b.RAW", "a.b.T1"))
+    for name in ("a.b.T1", "a.b.T2"):
+        found.named[LineageNode(name)] = Named(name, "Table", is_helper=True)
+    found.hides_helpers = True
+    assert set(found.neighbours("up", found.focus)) == {LineageNode("a.b.RAW")}
 
 
 # --- the lineage of the example ---------------------------------------------------------------------------------------
@@ -156,3 +242,173 @@ def test_a_day_bounds_where_data_had_gone(month: Site) -> None:
     assert set(early) < set(late)
     assert all(flow.last < "2026-09-02" for flow in early.values())
     assert all(target.column == "EMAIL" for _, target in late)
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def client(month: Site) -> FlaskClient:
+    return make(month, "127.0.0.1").test_client()
+
+
+class Drawn(HTMLParser):
+    """The picture in a page or file: what it is made of, and the tables."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.links: list[str] = []
+        self.titles: list[str] = []
+        self.boxes: list[str] = []
+        self.columns: list[str] = []
+        self.rows: list[list[str]] = []
+        self._in: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        self.tags.add(tag)
+        self.attributes |= told.keys()
+        self.links += [told[name] or "" for name in ("href", "src", "action") if name in told]
+        classes = (told.get("class") or "").split()
+        if tag == "g" and "box" in classes:
+            self.boxes.append(told["data-name"] or "")
+        if tag == "g" and "column" in classes:
+            self.columns.append((told["data-key"] or "").rpartition("|")[2])
+        if tag == "title":
+            self.titles.append("")
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        self._in.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._in and self._in.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if "title" in self._in[-1:]:
+            self.titles[-1] += data
+        if {"td", "th"} & set(self._in):
+            self.rows[-1][-1] += data
+
+
+def page(client: FlaskClient, search: str) -> Drawn:
+    answer = client.get(f"/lineage/?{search}")
+    assert answer.status_code == 200, answer.text
+    return Drawn(answer.text)
+
+
+def test_the_page_has_the_picture_with_its_links(client: FlaskClient) -> None:
+    shown = page(client, "id=table/2040")
+    assert {"RAW.CRM.CUSTOMERS", "STAGING.DBT.STG_CUSTOMERS", "MART.SALES.FCT_ORDERS"} <= set(shown.boxes)
+    assert shown.columns == []
+    assert any("RAW.CRM.CUSTOMERS → STAGING.DBT.STG_CUSTOMERS\n22 queries" in title for title in shown.titles)
+    unfold = next(link for link in shown.links if "columns=table/2040" in link)
+    opened = page(client, unfold.partition("?")[2])
+    assert set(opened.columns) == {"CUSTOMER_ID", "EMAIL", "FULL_NAME", "PHONE", "REGION"}
+    both = page(client, unfold.partition("?")[2] + "&columns=table/1029")
+    titles = [title for title in both.titles if "RAW.CRM.CUSTOMERS.EMAIL → " in title]
+    assert [title.partition("\n")[0] for title in titles] == [
+        "RAW.CRM.CUSTOMERS.EMAIL → STAGING.DBT.STG_CUSTOMERS.EMAIL"
+    ]
+    focus = next(link for link in opened.links if "column=EMAIL" in link and link.startswith("/lineage/?"))
+    assert page(client, focus.partition("?")[2]).columns[0] == "EMAIL"
+
+
+def test_an_edge_lists_the_queries_that_it_counts(client: FlaskClient) -> None:
+    """Of every edge of the picture, by object and by column: as many as it says, each with a page, by the users that it
+    names.
+    """
+    checked = 0
+    for search in ("id=table/2050&steps=3&columns=table/2050&columns=table/2041", "id=table/1029&column=EMAIL&steps=20",
+                   "id=table/2050&steps=3&day=2026-09-12", "id=table/2050&steps=3&since=2026-09-20"):  # fmt: skip
+        text = client.get(f"/lineage/?{search}").text
+        for group in re.findall(r'<g class="edge[^>]*data-from.*?</g>', text, re.DOTALL):
+            says = unescape(re.search(r"<title>(.*?)</title>", group, re.DOTALL)[1])
+            link = unescape(re.search(r'<a href="(.*?)"', group)[1])
+            listed = client.get(link).text.partition('<section id="moves"')[2].partition("</section>")[0]
+            queries = re.findall(r'<td><a href="/query\?id=', listed)
+            counted = re.search(r"\n([\d,]+) quer", says)
+            assert len(queries) == (int(counted[1]) if counted else 0), says
+            users = set(re.findall(r'href="/user\?name=([^"]+)"', listed))
+            assert users == set(says.partition(", by ")[2].split(", ")) - {""}, says
+            checked += 1
+    assert checked > 40
+
+
+def test_only_since_leaves_out_what_no_query_moved_since_then(client: FlaskClient) -> None:
+    every, late = (page(client, f"id=table/2050&steps=20{since}") for since in ("", "&since=2026-09-20"))
+    assert set(late.boxes) < set(every.boxes)
+    assert "MART.MARKETING.CAMPAIGN_AUDIENCE" in set(every.boxes) - set(late.boxes), "written on the 11th"
+    lasts = [row[4] for row in late.rows if len(row) == 6 and row[4].startswith("20")]
+    assert lasts
+    assert min(lasts) >= "2026-09-20"
+
+
+def test_readers_are_counted_in_boxes_and_can_be_hidden(client: FlaskClient, month: Site) -> None:
+    text = client.get("/lineage/?id=table/2050").text
+    box = re.search(r'data-key="table/2050".*?</g>', text, re.DOTALL)[0]
+    readers = month.rows("page-readers", {"object": month.iri("table/2050")})
+    assert f"{len(readers)} readers" in box
+    assert " readers" not in client.get("/lineage/?id=table/2050&hide=reads").text
+
+
+def test_the_lineage_as_csv_has_the_edges_of_the_picture(client: FlaskClient) -> None:
+    answer = client.get("/lineage/lineage.csv?id=table/2050&steps=3&columns=table/2050&columns=table/2041")
+    assert answer.content_type == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert {
+        ("STAGING.DBT.STG_ORDERS", "", "MART.SALES.FCT_ORDERS", "", "22"),
+        ("STAGING.DBT.STG_ORDERS", "AMOUNT", "MART.SALES.FCT_ORDERS", "REVENUE_EUR", "22"),
+        ("MART.SALES.FCT_ORDERS", "", "MART.SALES.V_ORDERS", "", "0"),
+    } <= {(row["source_object_name"], row["source_column_name"], row["target_object_name"],
+           row["target_column_name"], row["queries"]) for row in rows}  # fmt: skip
+    assert next(row["evidence"] for row in rows if row["target_object_name"] == "MART.SALES.V_ORDERS") == "CERTAIN"
+
+
+def test_the_picture_as_svg_is_whole_and_alone(client: FlaskClient) -> None:
+    answer = client.get("/lineage/picture.svg?id=table/2050&steps=3&columns=table/2050")
+    assert answer.content_type == "image/svg+xml; charset=utf-8"
+    assert "script-src" not in answer.headers["Content-Security-Policy"]
+    root = ET.fromstring(answer.text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert not [one for one in root.iter() if one.tag.endswith(("}a", "}script", "}image", "}foreignObject"))]
+    shown = page(client, "id=table/2050&steps=3&columns=table/2050")
+    assert [one.get("data-name") for one in root.iter() if "box" in (one.get("class") or "").split()] == shown.boxes
+
+
+def test_a_page_of_nothing_says_so(client: FlaskClient) -> None:
+    assert client.get("/lineage/?id=table/0").status_code == 404
+    assert client.get("/lineage/?name=NO.SUCH.TABLE").status_code == 404
+    assert client.get("/lineage/").status_code == 404
+    alone = client.get("/lineage/?name=RAW.CRM.STORE_VISITS_2019&since=2026-09-29").text
+    assert "No row from 2026-09-01 to 2026-09-30 shows that data came from elsewhere" in alone
+
+
+def test_names_that_are_made_to_break_out_stay_text(hostile_graph: Path) -> None:
+    """In the picture, in its attributes, and in the file, which any parser of XML reads."""
+    with sited(hostile_graph) as site:
+        client = make(site, "127.0.0.1").test_client()
+        found = site.sparql.result(
+            "PREFIX prov: <http://www.w3.org/ns/prov#> PREFIX ah: <https://w3id.org/access-history#> "
+            "SELECT DISTINCT ?object WHERE { ?version prov:specializationOf ?object ; prov:wasGeneratedBy ?query . "
+            "?object ah:domain ?kind } ORDER BY ?object",
+            "text/csv", None, 10_000_000,
+        ).body.decode().splitlines()[1:]  # fmt: skip
+        assert len(found) > 20
+        names: set[str] = set()
+        for iri in found[:: max(1, len(found) // 25)]:
+            path = quote(site.path(iri), safe="")
+            search = f"id={path}&columns={path}&steps=3"
+            shown = page(client, search)
+            assert not shown.tags & {"img", "iframe", "object", "embed", "base", "style", "foreignobject", "image"}
+            assert not [name for name in shown.attributes if name.startswith("on") or name == "style"]
+            assert [one for one in shown.links if not one.startswith(("/", "#")) or one.startswith("//")] == []
+            root = ET.fromstring(client.get(f"/lineage/picture.svg?{search}").text)
+            assert {one.tag.partition("}")[2] for one in root.iter()} <= SVG
+            names |= set(shown.boxes)
+        assert any("<" in name for name in names)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import shlex
+from html import unescape
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -12,12 +15,13 @@ import pytest
 
 from exporter import cli
 from exporter.ask.questions import questions
-from exporter.serve import forms, objects, server
+from exporter.serve import forms, gaps, objects, server
 from exporter.serve.site import COUNTED, MISSING
 from tests.ask.test_missing import LOADED, daily
 from tests.exports import export, ndjson
 from tests.golden import EXAMPLES
 from tests.hostile.payloads import PAYLOADS
+from tests.pages import sections, text
 from tests.serve.conftest import LONG, sited
 
 if TYPE_CHECKING:
@@ -39,15 +43,28 @@ class Page(HTMLParser):
         self.tags: set[str] = set()
         self.attributes: set[str] = set()
         self.links: list[str] = []
+        self.facts: dict[str, str] = {}
+        self.titles: list[str] = []
         self.labels: set[str] = set()
         self.inputs: list[dict[str, str | None]] = []
         self.text = ""
         self.rows: list[list[str]] = []
         self._in_cell = False
+        self._in: str | None = None
+        self._of_chart = False
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         told = dict(attrs)
+        self._in = tag if tag in ("dt", "dd", "title") else self._in
+        if tag == "dt":
+            self.facts[""] = ""
+        if tag == "title":
+            self.titles.append("")
+        self._of_chart |= tag == "svg" and told.get("class") == "weeks"
+        if self._of_chart:
+            assert tag in ("svg", "g", "title", "rect")
+            return
         self.tags.add(tag)
         self.attributes |= told.keys()
         self.links += [told[name] or "" for name in ("href", "src", "action") if name in told]
@@ -63,9 +80,17 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self._in_cell &= tag not in ("td", "th")
+        self._of_chart &= tag != "svg"
+        self._in = None if tag == self._in else self._in
 
     def handle_data(self, data: str) -> None:
         self.text += data
+        if self._in == "title":
+            self.titles[-1] += data
+        elif self._in == "dt":
+            self.facts[data] = ""
+        elif self._in == "dd":
+            self.facts[list(self.facts)[-1]] += data
         if self._in_cell:
             self.rows[-1][-1] += data
 
@@ -105,13 +130,71 @@ def test_a_search_finds_objects_columns_users_and_queries(client: FlaskClient) -
 
 def test_an_object_with_its_names_columns_readers_writers_and_policies(client: FlaskClient) -> None:
     page = got(client, "/object?id=table/2055")
-    assert ["MART.SALES.DIM_CUSTOMER_NEW", "2026-09-19 10:30:02.703", "2026-09-19 11:00:02.703"] in [
+    assert ["MART.SALES.DIM_CUSTOMER_NEW", "2026-09-19 10:30:02", "2026-09-19 11:00:02"] in [
         row[:3] for row in page.rows
     ]
     assert ["EMAIL", "", "GOVERNANCE.POLICIES.EMAIL_MASK"] in page.rows
-    assert ["TOM_ANALYST", "2", "2026-09-22 13:20:00.777", "2026-09-29 13:20:04.554"] in page.rows
+    assert ["TOM_ANALYST", "2", "2026-09-22 13:20:00", "2026-09-29 13:20:04"] in page.rows
     assert any(row[0] == "DBT_CLOUD" and row[1] == "8" for row in page.rows)
     assert ["Policy", "GOVERNANCE.POLICIES.PHONE_MASK"] in [row[:2] for row in page.rows]
+
+
+def test_the_page_of_an_object_begins_with_what_a_steward_asks(client: FlaskClient, month: Site) -> None:
+    """Each line has what the part below has, or the command."""
+    page = got(client, "/object?id=table/1029")
+    facts = {name: " ".join(text.split()) for name, text in page.facts.items()}
+    assert page.titles[0].startswith("RAW.CRM.CUSTOMERS ")
+    assert facts["What it is"] == "Table in RAW.CRM, 5 columns; on record from 2026-09-01 to 2026-09-30"
+    assert "/object?id=schema/name/RAW.CRM" in page.links
+    assert (
+        facts["Where its data came from"] == "RAW.STAGES.S3_CRM, read by the queries that wrote it; last on 2026-09-30"
+    )
+    went = month.ask("end-up", {"object_id": "1029"}).rows
+    assert facts["Where its data went"].startswith(f"{went[0][0]}, ")
+    assert re.search(r"and (more than )?\d+ more", facts["Where its data went"])
+    written = client.get("/object?id=table/1029").text.partition('<h2 id="targets">')[2].partition("</section>")[0]
+    assert [row[0] for row in Page(written).rows[1:]] == ["STAGING.DBT.STG_CUSTOMERS"]
+    readers = {row[0] for row in month.ask("who-accessed", {"object_id": "1029"}).rows}
+    assert {name.strip() for name in facts["Who reads it"].partition(";")[0].split(",")} == readers
+    assert "GOVERNANCE.TAGS.PII = sensitive on EMAIL since 2026-09-18" in facts["What protects it"]
+    assert facts["What changed last"].startswith("ALTER on 2026-09-18 by PRIYA_STEWARD")
+    assert "before 2026-09-01, the first day on record, are not known" in facts["What cannot be known"]
+
+
+def test_a_column_begins_with_the_same(client: FlaskClient) -> None:
+    facts = {
+        name: " ".join(text.split()) for name, text in got(client, "/column?id=table/1029&column=EMAIL").facts.items()
+    }
+    assert "SANDBOX.MARIA.CUSTOMER_EMAILS" in facts["Where it was copied to"]
+    assert facts["Who read it in clear"].startswith("DBT_CLOUD")
+    assert facts["What protects it"].startswith("GOVERNANCE.TAGS.PII = sensitive on EMAIL since 2026-09-18")
+    empty = got(client, "/column?id=table/2055&column=FULL_NAME").facts["Who read it in clear"]
+    assert "No row from 2026-09-01 to 2026-09-30 shows a read without its mask" in empty
+
+
+@pytest.mark.parametrize("path", ["/object?id=table/1029", "/column?id=table/1029&column=EMAIL"])
+def test_reads_by_week_add_up_to_the_reads(client: FlaskClient, month: Site, path: str) -> None:
+    text = client.get(path).text
+    weeks = re.findall(r"week of (\d{4}-\d\d-\d\d): ([\d,]+) quer", text)
+    assert [day for day, _ in weeks] == ["2026-08-31", "2026-09-07", "2026-09-14", "2026-09-21", "2026-09-28"]
+    if "object" in path:
+        wanted = len(month.ask("when-accessed", {"object_id": "1029"}).rows)
+    else:
+        answer = month.ask("column-readers", {"object_id": "1029", "column_name": "EMAIL"})
+        wanted = sum(int(row[1] or 0) for row in answer.rows)
+    assert sum(int(count) for _, count in weeks) == wanted > 0
+
+
+def test_values_are_in_words_and_units_and_names_are_links(client: FlaskClient) -> None:
+    page = got(client, "/query?id=01bf0911-1400-6e2c-0200-dd20f12a9777")
+    facts = page.facts
+    assert (facts["Bytes scanned"], facts["Total elapsed time"], facts["Rows produced"]) == ("405.6 MB", "2.0 s", "158")
+    assert facts["Started"] == "2026-09-11 14:00:02"
+    assert {"/object?id=role/name/MARKETING", "/object?id=warehouse/name/ANALYST_WH"} <= set(page.links)
+    assert {row[0] for row in page.rows if len(row) == 4} >= {"named in the statement", "behind what it names"}
+    assert not {"DIRECT", "BASE"} & {cell for row in page.rows for cell in row}
+    user = got(client, "/user?name=MARIA_ANALYST")
+    assert "/object?id=table/2070" in user.links, "in the list of objects that a query read"
 
 
 def test_a_name_leads_to_the_object_that_had_it_last_and_names_the_others(client: FlaskClient) -> None:
@@ -199,6 +282,48 @@ def test_every_question_has_a_form_with_a_label_for_each_field(client: FlaskClie
         assert {one["id"] for one in fields} == page.labels
 
 
+def test_questions_are_in_the_groups_of_their_document(client: FlaskClient) -> None:
+    groups = {
+        title: tuple(re.findall(r"^### (\S+-?\S*)$", body, re.MULTILINE))
+        for title, body in sections(text("docs/questions.md")).items()
+    }
+    named = {one.name for one in questions()}
+    wanted = {title: tuple(name for name in names if name in named) for title, names in groups.items()}
+    assert {title: names for title, names in wanted.items() if names} == forms.GROUPS
+    page = client.get("/questions").text
+    assert [part.partition("<")[0] for part in page.split("<h2>")[1:]] == list(forms.GROUPS)
+
+
+def test_a_form_says_which_field_is_needed(client: FlaskClient) -> None:
+    hints = re.findall(r'<label for="field-(\w+)">.*?<span class="hint">(.*?)</span>', client.get("/ask/writers").text)
+    told = dict(hints)
+    assert told["object_id"] == "this or object name is needed"
+    assert told["object_name"] == "this or object id is needed"
+    assert told["since"] == "may be left out"
+    assert (
+        dict(re.findall(r'"field-(\w+)">.*?"hint">(.*?)<', client.get("/ask/enforced-policy").text))["query_id"]
+        == "needed"
+    )
+
+
+def test_an_answer_has_the_command_and_the_address_of_just_what_was_asked(
+    client: FlaskClient, month: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text_of = client.get("/ask/unmasked-reads?object_name=RAW.CRM.CUSTOMERS&column_name=EMAIL&since=").text
+    line = unescape(re.search(r"<code>(.*?)</code>", text_of)[1])
+    program, *words = shlex.split(line)
+    assert (program, cli.main([*words, "--format", "csv"])) == ("exporter", 0)
+    printed = capsys.readouterr().out
+    address = unescape(re.search(r'The address of this answer: <a href="(.*?)"', text_of)[1])
+    assert address == "/ask/unmasked-reads?ask=1&object_name=RAW.CRM.CUSTOMERS&column_name=EMAIL"
+    assert len(got(client, address).rows) == len(printed.splitlines()) > 5
+    assert client.get(address.replace("unmasked-reads", "unmasked-reads.csv")).text == printed
+    answer = client.get(address.replace("unmasked-reads", "unmasked-reads.json"))
+    assert answer.content_type == "application/json"
+    assert len(answer.json) == len(printed.splitlines()) - 1
+    assert month.graph.is_dir()
+
+
 def test_an_answer_is_a_table_and_csv_as_the_command_prints_it(
     client: FlaskClient, month_graph: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -266,6 +391,43 @@ def test_pages_say_when_a_newer_export_is_in_the_folder(client: FlaskClient, mon
     manifest.write_text(before + "\n", "utf-8")
     assert "newer export" in got(client, "/questions").text
     manifest.write_text(before, "utf-8")
+
+
+# --- gaps -------------------------------------------------------------------------------------------------------------
+
+
+def gaps_of(site: Site) -> dict[str, set[str]]:
+    """The tags of each part of the page."""
+    text_of = server.make(site, "127.0.0.1").test_client().get("/gaps").text
+    parts = {title: part.partition("</section>")[0] for title, part in zip(
+        ("Sensitive", "Other tags"), text_of.split('aria-labelledby="gaps-')[1:], strict=True
+    )}  # fmt: skip
+    return {
+        title: {cell for row in Page(part).rows[1:] for cell in row[2].split(", ")} for title, part in parts.items()
+    }
+
+
+def test_a_gap_of_an_owner_is_not_one_of_personal_data(month: Site, month_graph: Path) -> None:
+    """Of the example, only the owner's tag is on what no policy covers; another setting counts it."""
+    found = gaps_of(month)
+    assert found == {"Sensitive": set(), "Other tags": {"GOVERNANCE.TAGS.OWNER=crm-team"}}
+    with sited(month_graph, sensitive_tags=("owner",)) as site:
+        assert gaps_of(site) == {"Sensitive": found["Other tags"], "Other tags": set()}
+    first = server.make(month, "127.0.0.1").test_client().get("/").text
+    assert "GOVERNANCE.TAGS.OWNER" not in first.partition('id="look-3"')[2].partition("</section>")[0].replace(
+        "<wbr>", ""
+    )
+
+
+def test_which_tags_are_sensitive(month: Site) -> None:
+    """By name, and those that a masking policy was ever set on."""
+    assert gaps.masked_tags(month) == {"GOVERNANCE.TAGS.PII"}
+    names = ("G.T.PII", 'G.T."pii level"', "G.T.GDPR_ART9", "G.T.PHI", "G.T.SENSITIVE_DATA", "G.T.OWNER", "PII.T.OWNER")
+    assert [gaps.is_sensitive(month, name) for name in names] == [True] * 5 + [False] * 2
+    row = {"tags": "G.T.OWNER=x, G.T.PII", "policies": ""}
+    assert gaps.is_gap(month, row, sensitive=True)
+    assert not gaps.is_gap(month, row, sensitive=False)
+    assert not gaps.is_gap(month, {**row, "policies": "P"}, sensitive=True)
 
 
 # --- names that are made to break out ---------------------------------------------------------------------------------

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter.serve.lineage.elements import elements
-from exporter.serve.lineage.picture import NOT_SHOWN, LineageNode, lineage, picture
+from exporter.serve.lineage.address import Address
+from exporter.serve.lineage.drawing import Facts, drawing
+from exporter.serve.lineage.flows import NOT_SHOWN, LineageNode, lineage
+from exporter.serve.lineage.picture import picture
 from tests import exports
 from tests.ask.test_views import ROWS
 from tests.serve.conftest import sited
@@ -60,18 +62,13 @@ def test_the_picture_goes_on_behind_a_view_and_beyond_it(site: Site) -> None:
 
 
 def test_edges_are_drawn_by_their_evidence(site: Site) -> None:
-    for name, drawn in (("D.S.V", "shows"), ("D.S.W", "possible"), ("D.S.T", "")):
+    for name, drawn in (("D.S.V", "shows"), ("D.S.W", "possible"), ("D.S.T", "moved")):
         thing, _ = site.named(name)
         assert thing is not None
         made = lineage(site, thing, "", None)
-        shown = elements(site, made, picture(made, frozenset()), None)
-        into = [
-            one["classes"]
-            for one in shown
-            if "source" in one["data"] and one["data"]["target"].find(site.path(thing.iri)) >= 0
-        ]
-        assert into
-        assert set(into) == {drawn}
+        shown = drawing(site, made, picture(made, frozenset()), Address(), Facts({}, {}), {})
+        into = {arrow.classes for arrow in shown.arrows if arrow.ends[1] == f"{site.path(thing.iri)}|"}
+        assert into == {drawn}
 
 
 def test_nobody_says_that_the_data_of_a_view_came_from_nowhere(site: Site) -> None:

@@ -1,0 +1,161 @@
+"""The address of the picture: it has all of its state, so it can be sent to others, and each click is a link."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import parse_qs, quote, unquote, urlencode
+
+from exporter.serve.lineage.flows import LineageNode
+from exporter.serve.lineage.picture import Opened
+
+if TYPE_CHECKING:
+    from exporter.serve.lineage.flows import Way
+    from exporter.serve.site import Site
+
+PATH: Final = "/lineage/"
+MOST_STEPS: Final = 20
+
+
+class Edge(NamedTuple):
+    """An edge whose queries are listed: of ``place``, to its source (``up``) or target (``down``)."""
+
+    way: Way
+    place: LineageNode
+    other: LineageNode
+
+
+@dataclass(frozen=True)
+class Address:
+    """``path``: of the object, without the base of the graph, or else ``name``; ``day``: None for all time; ``since``:
+    without what no query moved since then; ``steps``: that are open by themselves; ``opened``: what the user opened or
+    closed; ``columns``: the objects whose columns are shown; ``chosen``: the place that was clicked last.
+    """
+
+    path: str = ""
+    name: str = ""
+    column: str = ""
+    day: date | None = None
+    since: date | None = None
+    steps: int = 1
+    opened: frozenset[Opened] = frozenset()
+    columns: frozenset[str] = frozenset()
+    hides: frozenset[str] = frozenset()
+    chosen: LineageNode | None = None
+    edge: Edge | None = None
+
+    def toggled(self, opened: Opened) -> Address:
+        """The address with ``opened`` opened if it was closed, or closed if it was open."""
+        return replace(self, opened=self.opened ^ {opened}, chosen=opened.place, edge=None)
+
+    def unfolded(self, iri: str) -> Address:
+        """The address with the columns of an object shown if they were not, or not if they were."""
+        return replace(self, columns=self.columns ^ {iri}, chosen=LineageNode(iri), edge=None)
+
+    def of(self, place: LineageNode, site: Site) -> Address:
+        """The address with another place as the focus."""
+        return Address(
+            path=site.path(place.iri), column=place.column, day=self.day, since=self.since, steps=self.steps,
+            hides=self.hides,
+        )  # fmt: skip
+
+
+def read(search: str, site: Site) -> Address:
+    """The state in the query string of a URL; parts that cannot be read are ignored."""
+    told = parse_qs(search.removeprefix("?"))
+
+    def first(name: str) -> str:
+        return told.get(name, [""])[0]
+
+    steps = first("steps")
+    return Address(
+        path=first("id"),
+        name=first("name"),
+        column=first("column"),
+        day=_day(first("day")),
+        since=_day(first("since")),
+        steps=min(int(steps), MOST_STEPS) if steps.isascii() and steps.isdigit() else 1,
+        opened=frozenset(one for text in told.get("open", ()) if (one := _opened(text, site)) is not None),
+        columns=frozenset(site.iri(text) for text in told.get("columns", ())),
+        hides=frozenset(told.get("hide", ())) & {"helpers", "reads"},
+        chosen=_place(first("look").split("|"), site),
+        edge=_edge(first("edge"), site),
+    )
+
+
+def fields(asked: Address, site: Site) -> list[tuple[str, str]]:
+    """The fields of a query string."""
+    days = [(name, day.isoformat() if day else "") for name, day in (("day", asked.day), ("since", asked.since))]
+    told = [("id", asked.path), ("name", asked.name), ("column", asked.column), *days]
+    told.append(("steps", str(asked.steps) if asked.steps != 1 else ""))
+    told += [
+        ("open", "|".join((opened.way, *_parts(opened.place, site), _quoted(opened.group))))
+        for opened in sorted(asked.opened)
+    ]
+    told += [("columns", site.path(iri)) for iri in sorted(asked.columns)]
+    told += [("hide", what) for what in sorted(asked.hides)]
+    if asked.chosen is not None:
+        told.append(("look", "|".join(_parts(asked.chosen, site))))
+    if asked.edge is not None:
+        way, place, other = asked.edge
+        told.append(("edge", "|".join((way, *_parts(place, site), *_parts(other, site)))))
+    return [(name, value) for name, value in told if value]
+
+
+def href(asked: Address, site: Site, part: str = "") -> str:
+    """The path with its query string; ``part``: below ``/lineage/``, for other forms of the same."""
+    return f"{PATH}{part}?{urlencode(fields(asked, site), safe='/:|')}"
+
+
+def start(site: Site, iri: str, column: str = "") -> str:
+    """The address of the lineage of an object or a column, as other pages link to it."""
+    return href(Address(path=site.path(iri), column=column, steps=3), site)
+
+
+def page_of(site: Site, place: LineageNode) -> str:
+    """The address of the page of an object or a column."""
+    told = {"id": site.path(place.iri), **({"column": place.column} if place.column else {})}
+    return f"/{'column' if place.column else 'object'}?{urlencode(told)}"
+
+
+def token(place: LineageNode, site: Site) -> str:
+    """A place in an address."""
+    return "|".join(_parts(place, site))
+
+
+def _day(text: str) -> date | None:
+    with suppress(ValueError):
+        return date.fromisoformat(text)
+    return None
+
+
+def _opened(text: str, site: Site) -> Opened | None:
+    way, *parts = text.split("|")
+    place = _place(parts[:2], site)
+    known = _way(way)
+    return Opened(known, place, unquote(parts[2])) if known and place is not None and len(parts) == 3 else None
+
+
+def _edge(text: str, site: Site) -> Edge | None:
+    way, *parts = text.split("|")
+    known, place, other = _way(way), _place(parts[:2], site), _place(parts[2:], site)
+    return Edge(known, place, other) if known and place is not None and other is not None else None
+
+
+def _way(text: str) -> Way | None:
+    ways: dict[str, Any] = {"up": "up", "down": "down"}
+    return ways.get(text)
+
+
+def _place(parts: list[str], site: Site) -> LineageNode | None:
+    return LineageNode(site.iri(unquote(parts[0])), unquote(parts[1])) if len(parts) == 2 and parts[0] else None
+
+
+def _parts(place: LineageNode, site: Site) -> tuple[str, str]:
+    return _quoted(site.path(place.iri)), _quoted(place.column)
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="/:")

@@ -1,0 +1,96 @@
+"""Who may use the pages: a name and a password in a file, or a name that a proxy has checked. All see the same.
+
+``basic:FILE``: HTTP Basic authentication (RFC 7617). The file has a line ``NAME:HASH`` for each user; a hash is one
+that ``werkzeug.security.generate_password_hash`` makes: scrypt (RFC 7914) with a salt. Hashes are compared in constant
+time, and an unknown name takes as long as a wrong password. ``header:NAME``: the proxy in front sends the name of the
+user in this header; nobody else may reach the server. Neither passwords nor hashes are in a message or a log.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from pathlib import Path
+from secrets import token_bytes
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from flask import Response, request
+from werkzeug.security import check_password_hash, generate_password_hash
+
+from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Check = Callable[[], Response | None]
+
+_is_header: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*").fullmatch
+_is_hash: Final = re.compile(r"scrypt:\d+:\d+:\d+\$[^$]+\$[0-9a-f]+").fullmatch
+_MOST_KEPT: Final = 1_000
+_HOW: Final = "give basic:FILE, with a line NAME:HASH for each user, or header:NAME"
+
+
+def check_of(auth: str) -> Check:
+    """The check of each request: None where it may go on. Raises UsageError for what is neither form, and for a file
+    that cannot be used.
+    """
+    kind, _, rest = auth.partition(":")
+    if kind == "basic" and rest:
+        return _Basic(_users(Path(rest)))
+    if kind == "header" and _is_header(rest):
+        return lambda: None if request.headers.get(rest, "").strip() else _refused(f"The proxy sent no {rest}.", 403)
+    raise UsageError(f"--auth {auth}: {_HOW}.")
+
+
+def _users(path: Path) -> dict[str, str]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        raise UsageError(f"--auth basic:{path}: {why}; {_HOW}.") from None
+    users = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.startswith("#"):
+            name, _, hashed = line.strip().partition(":")
+            if not name or not _is_hash(hashed):
+                how = "docs/serve.md says how to make one"
+                raise UsageError(f"{path}, line {number}: is not NAME:HASH with a hash of scrypt; {how}.")
+            users[name] = hashed
+    if not users:
+        raise UsageError(f"{path}: has no user; {_HOW}.")
+    return users
+
+
+class _Basic:
+    """Names and passwords. One that was right is remembered by a keyed digest, since scrypt is slow on purpose."""
+
+    def __init__(self, users: dict[str, str]) -> None:
+        self._users = users
+        self._nobody = generate_password_hash(token_bytes(16).hex())
+        self._key, self._right, self._lock = token_bytes(32), set[bytes](), Lock()
+
+    def __call__(self) -> Response | None:
+        given = request.authorization
+        if given is None or given.type != "basic" or given.username is None or given.password is None:
+            return self._asked()
+        digest = blake2b(f"{given.username}:{given.password}".encode(), key=self._key).digest()
+        if digest in self._right:
+            return None
+        with self._lock:  # one at a time, so that guesses do not take all of the machine
+            is_right = check_password_hash(self._users.get(given.username, self._nobody), given.password)
+        if not is_right:
+            return self._asked()
+        if len(self._right) < _MOST_KEPT:
+            self._right.add(digest)
+        return None
+
+    @staticmethod
+    def _asked() -> Response:
+        answer = _refused("A name and a password are needed.", 401)
+        answer.headers["WWW-Authenticate"] = 'Basic realm="access history", charset="UTF-8"'
+        return answer
+
+
+def _refused(why: str, status: int) -> Response:
+    return Response(f"{why}\n", status, content_type="text/plain; charset=utf-8")

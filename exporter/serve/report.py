@@ -1,0 +1,112 @@
+"""A report for stewards as one file of HTML: no scripts, no links, nothing loaded, to be sent by mail or printed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from flask import render_template
+
+from exporter.ask import stores
+from exporter.ask.answers import Answer
+from exporter.ask.parameters import instant
+from exporter.ask.pool import Pool
+from exporter.errors import ExporterError, UsageError
+from exporter.serve.forms import table
+from exporter.serve.gaps import QUESTION, part, which
+from exporter.serve.server import make
+from exporter.serve.site import OWN_QUESTIONS, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from exporter.serve.forms import Table
+
+_MOST: Final = 100
+"""The most rows of a part; the report says if there are more."""
+_MOST_COUNTED: Final = 10_000
+_SECONDS: Final = 300.0
+_DAYS: Final = 30
+_STYLE: Final = (Path(__file__).parent / "static" / "style.css").read_text("utf-8")
+
+
+class Part(NamedTuple):
+    """A part of the report. ``table``: None where there is no answer, for the reason in ``words``."""
+
+    title: str
+    why: str
+    table: Table | None
+    words: str
+    counted: str = ""
+
+
+def write(
+    graph: Path, out: Path, since: str | None, sensitive_tags: tuple[str, ...], say: Callable[[str], None]
+) -> None:
+    """Writes the report on the export ``graph``. ``since``: the first day or time; by default 30 days before the last
+    query, or the first one. Raises UsageError where the graph, the time or the file cannot be used.
+    """
+    with stores.opened_store(graph, say) as store:
+        pool = Pool(store, OWN_QUESTIONS, 1, _SECONDS)
+        site = Site(graph, pool, pool, sensitive_tags=sensitive_tags)
+        try:
+            with make(site, "127.0.0.1").test_request_context():
+                text = _text(site, since)
+        finally:
+            site.close()
+            pool.close()
+    try:
+        out.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{out}: cannot be written: {error.strerror}; give another --out.") from None
+
+
+def _text(site: Site, since: str | None) -> str:
+    last = instant("until", site.last) if site.last else datetime.now(UTC)
+    first = instant("since", site.first) if site.first else last
+    start = instant("since", since) if since else max(first, last - timedelta(days=_DAYS))
+    period = {
+        "since": f"{start:%Y-%m-%dT%H:%M:%SZ}",
+        "until": f"{max(start, last) + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}",
+    }
+    parts = [
+        _part(
+            site,
+            "What changed",
+            "New readers and copies, tags and policies, objects, columns, grants.",
+            "changes",
+            period,
+        ),
+        _part(
+            site,
+            "Reads in clear",
+            "Who read a column without its mask, before or after it had one.",
+            "unmasked-reads",
+            period,
+        ),
+        _part(site, "Sensitive columns without a policy", which(site), QUESTION, {}),
+        _part(
+            site,
+            "Copies of masked columns that are read without a mask",
+            "At any time on record.",
+            "unmasked-copies",
+            {},
+        ),
+        _part(site, "Unused objects", "Nobody read them in this time.", "unused-objects", {"since": period["since"]}),
+        _part(site, "Exposure", "What grants and shares open, at the end of the record.", "exposure", {}),
+        _part(site, "Top readers", "The users with the most queries that read something.", "page-top-readers", period),
+    ]
+    made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    return render_template("report.html", parts=parts, since=start, until=last, made=made, style=_STYLE, most=_MOST)
+
+
+def _part(site: Site, title: str, why: str, question: str, params: dict[str, str]) -> Part:
+    try:
+        answer = site.ask(question, params, _MOST_COUNTED)
+    except ExporterError as error:
+        return Part(title, why, None, str(error))
+    rows = part(site, answer, sensitive=True) if question == QUESTION else answer
+    shown = table(site, Answer(rows.columns, rows.rows, rows.notes), _MOST, "more")
+    counted = f"{len(rows.rows):,}" + (" or more" if len(answer.rows) == _MOST_COUNTED else "")
+    return Part(title, why, shown, site.no_row("shows one"), counted)

@@ -1,0 +1,84 @@
+"""``exporter report``: one file, that loads nothing, with what the command answers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporter import cli
+from tests.serve.test_pages import Page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from exporter.serve.site import Site
+
+
+def part(text: str, title: str) -> str:
+    return next(one for one in text.split("<section")[1:] if f">{title}</h2>" in one).partition("</section>")[0]
+
+
+def rows(text: str, title: str) -> list[list[str]]:
+    return Page(part(text, title)).rows[1:]
+
+
+@pytest.fixture(scope="module")
+def made(month_graph: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    out = tmp_path_factory.mktemp("report") / "report.html"
+    assert cli.main(["report", str(month_graph), "--out", str(out), "--since", "2026-09-20"]) == 0
+    return out.read_text("utf-8")
+
+
+def test_it_is_one_file_that_loads_nothing(made: str) -> None:
+    page = Page(made)
+    assert not page.tags & {"script", "img", "iframe", "object", "embed", "link", "a", "form", "base"}
+    assert not [name for name in page.attributes if name.startswith("on") or name in ("src", "href", "style")]
+    assert not re.search(r"url\(|@import", made)
+    assert len(made) < 200_000
+
+
+def test_its_parts_are_the_answers_of_the_command(made: str, month: Site) -> None:
+    since = {"since": "2026-09-20T00:00:00Z"}
+    for title, question, params in (
+        ("What changed", "changes", since),
+        ("Reads in clear", "unmasked-reads", since),
+        ("Copies of masked columns that are read without a mask", "unmasked-copies", {}),
+        ("Unused objects", "unused-objects", since),
+        ("Exposure", "exposure", {}),
+    ):
+        answer = month.ask(question, params)
+        assert len(rows(made, title)) == min(len(answer.rows), 100), title
+        assert all(note in Page(part(made, title)).text for note in answer.notes if "max-rows" not in note)
+    assert "From 2026-09-20 to 2026-09-30" in made
+    readers = rows(made, "Top readers")
+    assert [int(row[1]) for row in readers] == sorted((int(row[1]) for row in readers), reverse=True)
+    users = {row[0] for row in month.ask("user-history", since, 10_000).rows if row[3]}
+    assert {row[0] for row in readers} == users
+
+
+def test_gaps_are_of_the_tags_that_the_settings_name(made: str, month_graph: Path, tmp_path: Path) -> None:
+    title = "Sensitive columns without a policy"
+    assert rows(made, title) == []
+    (tmp_path / "settings.toml").write_text("[serve]\nsensitive_tags = 'owner'\n")
+    out = str(tmp_path / "report.html")
+    assert cli.main(["report", str(month_graph), "--out", out, "--config", str(tmp_path / "settings.toml")]) == 0
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert [row[2] for row in rows(text, title)] == ["GOVERNANCE.TAGS.OWNER=crm-team"]
+    assert "From 2026-09-01 to 2026-09-30" in text, "30 days before the last query are before the first one"
+
+
+def test_names_that_are_made_to_break_out_stay_text(hostile_graph: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    assert cli.main(["report", str(hostile_graph), "--out", str(out)]) == 0
+    page = Page(out.read_text("utf-8"))
+    assert not page.tags & {"script", "img", "iframe", "svg", "link", "a"}
+    assert not [name for name in page.attributes if name.startswith("on") or name == "style"]
+
+
+def test_what_cannot_be_used(month_graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["report", str(month_graph), "--out", str(tmp_path / "no" / "r.html")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+    assert cli.main(["report", str(month_graph), "--out", str(tmp_path / "r.html"), "--since", "soon"]) == 2
+    assert "not a time" in capsys.readouterr().err
