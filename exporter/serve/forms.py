@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, abort, render_template, request, url_for
 
 from exporter.ask.answers import Answer, render
+from exporter.ask.shipped import GROUPS
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
 from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, answered_with
@@ -32,6 +33,7 @@ Row = dict[str, str | None]
 
 _OBJECTS: Final[Mapping[str, str]] = {
     "object_name": "object_iri",
+    "new_name": "new_iri",
     "source_name": "source_iri",
     "tag_name": "tag_iri",
     "target_name": "target_iri",
@@ -211,7 +213,7 @@ def _listed(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str
         name, sign, value = part.partition("=")
         iris = holders.get(match_name(name.strip()), ())
         href = url_for("objects.one", id=site.path(iris[0])) if len(iris) == 1 else None
-        listed.append((name.strip(), href, f"{sign}{value}") if href else (part, None, ""))
+        listed.append((name.strip(), href, f" = {value.strip()}" if sign else "") if href else (part, None, ""))
     return listed
 
 
@@ -235,21 +237,6 @@ def _paths(site: Site, row: Row, name: str) -> list[str]:
     return [site.path(iri) for iri in (row.get(_OBJECTS[name]) or "").split(" ") if iri]
 
 
-GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Who and what": (
-        "user-history", "who-accessed", "when-accessed", "columns-accessed", "column-readers", "writers",
-        "unused-objects", "former-names",
-    ),
-    "Requests and statements": ("statements-of-request", "ancestors", "joins"),
-    "Where data came from": ("root-cause", "lineage-as-of", "column-lineage"),
-    "Where data went": ("end-up", "column-copies", "sensitive-data-movement", "downstream-users"),
-    "Tags, policies, grants": (
-        "tag-history", "policy-coverage", "masking-policies", "row-access-policies", "enforced-policy",
-        "policy-access", "unmasked-reads", "unmasked-copies", "exposure",
-    ),
-    "What changed": ("changes",),
-}  # fmt: skip
-"""The questions as docs/questions.md groups them."""
 _MOST_OF_CSV: Final = 100_000
 _WAIT: Final = 1.5
 """The most seconds that a page waits for an answer before it says so, and loads again by itself."""

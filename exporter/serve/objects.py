@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, render_template, request, url_for
@@ -85,14 +86,15 @@ def objects(site: Site) -> Blueprint:
         name = request.args.get("column", "")
         if thing is None:
             return unknown(site), 404
-        columns = [row["column_name"] for row in site.rows("page-columns", {"object": thing.iri}, 10_000)]
-        known = (
-            name
-            if name in columns
-            else next((column for column in columns if column and column.upper() == name.upper()), None)
-        )
+        known, columns = _column_of(site, thing, name)
+        if known is None and others is not None and "id" not in request.args:
+            for holder in _others_named(site, request.args["name"]):  # one of them may have had the column
+                known, _ = _column_of(site, holder, name)
+                if known is not None:
+                    thing, others = holder, _without(site, request.args["name"], holder)
+                    break
         if known is None:
-            return render_template("no_column.html", thing=thing, name=name, columns=columns), 404
+            return render_template("no_column.html", thing=thing, name=name, columns=columns, others=others), 404
         notes, sections = _noted_once(_of_column(site, thing, known), _unknowns(site, thing))
         return render_template(
             "column.html", thing=thing, column=known, others=others, sections=sections,
@@ -116,6 +118,28 @@ def _asked_for(site: Site) -> tuple[SiteObject | None, Table | None]:
         abort(404)
     thing, others = site.named(name)
     return thing, table(site, others) if others.rows else None
+
+
+def _column_of(site: Site, thing: SiteObject, name: str) -> tuple[str | None, list[str]]:
+    """The column of an object as rows spell it, None where they have none; and all of its columns."""
+    rows = site.rows("page-columns", {"object": thing.iri}, 10_000)
+    columns = [row["column_name"] or "" for row in rows]
+    alike = [column for column in columns if column.upper() == name.upper()]
+    return (name if name in columns else next(iter(alike), None)), columns
+
+
+def _others_named(site: Site, name: str) -> Iterator[SiteObject]:
+    """The objects that had a name, but for the one that had it last."""
+    for iri in dict.fromkeys(row[0] for row in site.named(name)[1].rows):
+        holder = site.thing(iri or "")
+        if holder is not None:
+            yield holder
+
+
+def _without(site: Site, name: str, thing: SiteObject) -> Table:
+    """All objects that had a name, but for one of them."""
+    answer = site.ask("page-named", {"object_name": name})
+    return table(site, Answer(answer.columns, [row for row in answer.rows if row[0] != thing.iri]))
 
 
 def _unknowns(site: Site, thing: SiteObject) -> list[str]:
@@ -144,7 +168,7 @@ def _of_object(site: Site, thing: SiteObject) -> list[Section]:
     behind = PagePart("What is behind it", "behind", own("page-behind"), BEHIND)
     views = PagePart("Views and streams over it", "views", own("page-views"), "shows one")
     parts = [
-        PagePart("Columns", "columns", own("page-columns"), "names a column of it"),
+        PagePart("Columns", "columns", partial(_columns, site, thing), "names a column of it"),
         *([PagePart("What it is set on", "carriers", own("page-carriers"), "sets it on anything")] if is_set else []),
         behind if is_view else came,
         PagePart("Written by queries that read it", "targets", own("page-near", way="to"), TO),
@@ -158,6 +182,25 @@ def _of_object(site: Site, thing: SiteObject) -> list[Section]:
         PagePart("Names", "names", own("page-names"), "has its name"),
     ]
     return _sections(site, parts)
+
+
+def _columns(site: Site, thing: SiteObject, wait: float) -> Answer:
+    """The columns of an object with the tags and policies that hold now. A policy can cover a column through its tag:
+    that is what ``policy-coverage`` answers.
+    """
+    answer, meant = site.ask("page-columns", {"object": thing.iri}), site.meant("policy-coverage", thing)
+    if meant is None:
+        return answer
+    own = {name: value for name, value in meant.items() if name != "object_name"}
+    covered = site.ask_meanwhile("policy-coverage", own, wait, thing=thing.iri)
+    place = {name: covered.columns.index(name) for name in ("column_name", "policies")}
+    policies = {row[place["column_name"]]: row[place["policies"]] for row in covered.rows}
+    of_name, of_policies = answer.columns.index("column_name"), answer.columns.index("policies")
+    rows = [
+        (*row[:of_policies], policies.get(row[of_name]) or row[of_policies], *row[of_policies + 1 :])
+        for row in answer.rows
+    ]
+    return Answer(answer.columns, rows, answer.notes)
 
 
 def _of_column(site: Site, thing: SiteObject, column: str) -> list[Section]:
@@ -251,7 +294,7 @@ def _in_few_words(section: Section) -> list[Cell]:
         first = "source_object_name"
     names = list({(row[first].text, row[first].href): row[first] for row in rows if row[first].text}.values())
     told = [cell for name in names[:_NAMED] for cell in (Cell(", ") if name is not names[0] else Cell(""), name)]
-    rest = f" and {more}{len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    rest = f" and {more}{len(names) - _NAMED:,} others" if len(names) > _NAMED else ""
     when = [
         row[last].text[:10] for last in ("last_read", "last", "last_write", "last_seen") for row in rows if last in row
     ]

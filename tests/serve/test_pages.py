@@ -8,13 +8,14 @@ import re
 import shlex
 from html import unescape
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import pytest
 
 from exporter import cli
 from exporter.ask.questions import questions
+from exporter.ask.shipped import GROUPS
 from exporter.serve import forms, gaps, objects, server
 from exporter.serve.site import COUNTED, MISSING
 from tests.ask.test_missing import LOADED, daily
@@ -151,7 +152,7 @@ def test_the_page_of_an_object_begins_with_what_a_steward_asks(client: FlaskClie
     )
     went = month.ask("end-up", {"object_id": "1029"}).rows
     assert facts["Where its data went"].startswith(f"{went[0][0]}, ")
-    assert re.search(r"and (more than )?\d+ more", facts["Where its data went"])
+    assert re.search(r"and (more than )?\d+ others", facts["Where its data went"])
     written = client.get("/object?id=table/1029").text.partition('<h2 id="targets">')[2].partition("</section>")[0]
     assert [row[0] for row in Page(written).rows[1:]] == ["STAGING.DBT.STG_CUSTOMERS"]
     readers = {row[0] for row in month.ask("who-accessed", {"object_id": "1029"}).rows}
@@ -242,6 +243,95 @@ def test_a_location_has_a_page_behind_each_link(tmp_path: Path) -> None:
         assert any(row[:2] == ["D.S.T", "Table"] for row in got(client, "/ask/end-up?ask=1&object_name=s3://b/in").rows)
 
 
+def statement(query_id: str, time: str, **columns: Any) -> dict[str, Any]:
+    return {"query_id": query_id, "query_start_time": f"2026-09-0{time}:00Z", "user_name": "ANA", **columns}
+
+
+def ddl(query_id: str, time: str, operation: str, number: int, **columns: Any) -> dict[str, Any]:
+    """A statement that changes columns of D.S.T."""
+    told = {"objectDomain": "Table", "objectId": number, "objectName": "D.S.T", "operationType": operation}
+    return statement(query_id, time, object_modified_by_ddl={**told, "properties": {"columns": columns}})
+
+
+IDS: Final = {"D.S.PII": 9, "D.S.HIDE": 10, "D.S.ALL": 11}
+
+
+def added(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {kind: {name: {"subOperationType": "ADD", "objectId": {"value": IDS[name]}, **more}}}
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Iterator[FlaskClient]:
+    """A tag and a mask on T.E, which is renamed to F; a mask through a tag on T.G; then another table is made of the
+    name, without these columns, and a stage.
+    """
+    tag = {"objectDomain": "Tag", "objectId": 9, "objectName": "D.S.PII", "operationType": "ALTER"}
+    pii = added("tags", "D.S.PII", tagValue={"value": "x"})
+    rows = [
+        ddl("1", "1T08:00", "CREATE", 1, E={"subOperationType": "ADD"}, G={"subOperationType": "ADD"}),
+        ddl("2", "1T09:00", "ALTER", 1, E=pii),
+        ddl("3", "1T10:00", "ALTER", 1, E=added("maskingPolicies", "D.S.HIDE")),
+        ddl("4", "2T08:00", "ALTER", 1, E={"subOperationType": "ALTER", "objectName": {"value": "F"}}),
+        ddl("5", "2T09:00", "ALTER", 1, G=pii),
+        statement("6", "2T10:00", object_modified_by_ddl={**tag, "properties": added("maskingPolicies", "D.S.ALL")}),
+        ddl("7", "3T08:00", "REPLACE", 2, H={"subOperationType": "ADD"}),
+    ]
+    assert export([ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    with sited(tmp_path / "out") as site:
+        yield server.make(site, "127.0.0.1").test_client()
+
+
+def test_a_column_has_its_tag_and_its_policies_beside_each_other(tmp_path: Path) -> None:
+    """A policy can be that of its tag: the page has what policy-coverage answers, and policies without a tag."""
+    pii = added("tags", "D.S.PII", tagValue={"value": "x"})
+    tag: dict[str, Any] = {"objectDomain": "Tag", "objectId": 9, "objectName": "D.S.PII", "operationType": "ALTER"}
+    hide = added("maskingPolicies", "D.S.HIDE")
+    rows = [
+        ddl("1", "1T08:00", "CREATE", 1, E={**pii, **hide}, F=hide, G=pii, H={"subOperationType": "ADD"}),
+        ddl("2", "1T09:00", "ALTER", 1, E={"subOperationType": "ALTER", "objectName": {"value": "E2"}}),
+    ]
+    masked = statement(
+        "3", "1T10:00", object_modified_by_ddl={**tag, "properties": added("maskingPolicies", "D.S.ALL")}
+    )
+    for given_, of_tag in ((rows, ""), ([*rows, masked], "D.S.ALL")):
+        out = tmp_path / str(len(given_))
+        assert export([ndjson(given_, tmp_path / "rows.ndjson")], out, "--outputs", "graph") == 0
+        with sited(out) as site:
+            page = got(server.make(site, "127.0.0.1").test_client(), "/object?id=table/1")
+        both = ", ".join(sorted(filter(None, ["D.S.HIDE", of_tag])))
+        of_columns = {row[0]: row[1:] for row in page.rows if len(row) == 3 and len(row[0]) < 3}
+        assert of_columns["E2"] == ["D.S.PII = x", ", ".join(sorted(both.split(", ")))]
+        assert of_columns["F"] == ["", "D.S.HIDE"]
+        assert of_columns["G"] == ["D.S.PII = x", of_tag]
+        assert of_columns["E"] == of_columns["H"] == ["", ""]
+
+
+def test_what_a_renamed_column_has_is_on_its_page(changed: FlaskClient) -> None:
+    for path in ("/column?id=table/1&column=F", "/column?name=D.S.T&column=F"):
+        held = [row for row in got(changed, path).rows if row[:1] in (["Tag"], ["Policy"])]
+        assert {(*row[1:4], row[4][:10], row[6], row[7]) for row in held} == {
+            ("D.S.PII", "x", "F", "2026-09-02", "ANA", "2"),
+            ("D.S.HIDE", "", "F", "2026-09-02", "ANA", "3"),
+        }
+    carriers = [row for row in got(changed, "/object?id=tag/9").rows if row[:1] == ["D.S.T"]]
+    assert {row[1] for row in carriers} == {"E", "F", "G"}
+
+
+def test_a_column_is_found_with_any_object_that_had_the_name(changed: FlaskClient) -> None:
+    page = got(changed, "/column?name=D.S.T&column=f")
+    assert "This page is of Table 1 alone" in " ".join(page.text.split())
+    assert "/object?id=table/2" in page.links
+    assert "Other objects had this name" in got(changed, "/column?name=D.S.T&column=NONE", 404).text
+    got(changed, "/column?id=table/2&column=F", 404)
+
+
+def test_a_statement_leads_to_the_object_that_it_changed(changed: FlaskClient) -> None:
+    page = changed.get("/object?id=table/1").text
+    statements = page[page.index('id="changes"') : page.index('id="names"')]
+    assert "/object?id=table/1" in statements
+    assert "/object?id=table/2" not in statements
+
+
 def test_an_unknown_name_is_reported_with_similar_ones(client: FlaskClient) -> None:
     assert "RAW.CRM.CUSTOMERS" in got(client, "/object?name=RAW.CMR.CUSTOMERS", 404).text
     for path in (
@@ -289,9 +379,9 @@ def test_questions_are_in_the_groups_of_their_document(client: FlaskClient) -> N
     }
     named = {one.name for one in questions()}
     wanted = {title: tuple(name for name in names if name in named) for title, names in groups.items()}
-    assert {title: names for title, names in wanted.items() if names} == forms.GROUPS
+    assert {title: names for title, names in wanted.items() if names} == GROUPS
     page = client.get("/questions").text
-    assert [part.partition("<")[0] for part in page.split("<h2>")[1:]] == list(forms.GROUPS)
+    assert [part.partition("<")[0] for part in page.split("<h2>")[1:]] == list(GROUPS)
 
 
 def test_a_form_says_which_field_is_needed(client: FlaskClient) -> None:
@@ -410,7 +500,7 @@ def gaps_of(site: Site) -> dict[str, set[str]]:
 def test_a_gap_of_an_owner_is_not_one_of_personal_data(month: Site, month_graph: Path) -> None:
     """Of the example, only the owner's tag is on what no policy covers; another setting counts it."""
     found = gaps_of(month)
-    assert found == {"Sensitive": set(), "Other tags": {"GOVERNANCE.TAGS.OWNER=crm-team"}}
+    assert found == {"Sensitive": set(), "Other tags": {"GOVERNANCE.TAGS.OWNER = crm-team"}}
     with sited(month_graph, sensitive_tags=("owner",)) as site:
         assert gaps_of(site) == {"Sensitive": found["Other tags"], "Other tags": set()}
     first = server.make(month, "127.0.0.1").test_client().get("/").text
