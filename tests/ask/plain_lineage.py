@@ -19,6 +19,7 @@ from tests.ask.plain_asking import (
     same_name,
 )
 from tests.ask.plain_settings import doings, first, held, is_away
+from tests.ask.plain_settings import masks as set_masks
 from tests.ask.plain_views import Shown, certain
 from tests.facts import plain_reading as plain
 
@@ -301,8 +302,9 @@ def _held_at(history: History, things: list[Meant], given: Given) -> set[Column]
 
 
 def unmasked_copies(history: History, given: Given) -> set[Row]:
-    """Copies of masked columns in states that hold their data, read by a query that enforced no mask on them while the
-    column was masked (if it is gone, as it was at its end); each by its name at that time.
+    """Copies of masked columns in states that hold their data, under any later name of their columns, read while the
+    masked column was masked (if it is gone, as it was at its end) by a query that enforced no mask on them, and while
+    none was set on them; each by its name at that time.
     """
     masks, masked_in = _masks(history)
     kept = _kept(history)
@@ -320,7 +322,7 @@ def unmasked_copies(history: History, given: Given) -> set[Row]:
          name_of(history, column.state.key, name), column.name)
         for query, column, name in _read_bare(history, given, masked_in)
         for masked, columns in held.items()
-        if column in columns
+        if column in columns and (column.state.key, column.name) not in _names_since(history, masked)
         for mask in masks[masked]
         for policy in [mask.policy]
         if mask.since <= query.start and (mask.until is None or query.start < mask.until
@@ -429,20 +431,47 @@ def _is_gone_since(history: History, place: tuple[str, str], until: datetime, ti
 
 
 def _kept(history: History) -> dict[Column, set[Column]]:
-    """From a state to the next of the same object."""
+    """From a state to the next of the same object, and from a column to its next name."""
+    renamed = {
+        (ident, key, old, new)
+        for ident, key, change in history.changes
+        for old, new in past.columns_renamed(change)
+    }  # fmt: skip
     found = {}
     for column, others in history.column_onward.items():
-        found[column] = {one for one in others if one.name == column.name and history.prior(one.state) == column.state}
+        found[column] = {
+            one for one in others
+            if (one.name == column.name and history.prior(one.state) == column.state)
+            or ((one.state.query_id, one.state.key, column.name, one.name) in renamed
+            and one.state.key == column.state.key)
+        }  # fmt: skip
     return found
+
+
+def _names_since(history: History, column: tuple[str, str]) -> set[tuple[str, str]]:
+    """The column under all its later names, each of which is itself and no copy of it."""
+    key, found = column[0], {column[1]}
+    while True:
+        more = {
+            new
+            for _, changed, change in history.changes
+            for old, new in past.columns_renamed(change)
+            if changed == key and old in found
+        }
+        if more <= found:
+            return {(key, name) for name in found}
+        found |= more
 
 
 def _read_bare(
     history: History, given: Given, masked_in: set[tuple[str, str, str]]
 ) -> Iterator[tuple[Query, Column, str | None]]:
+    set_on = set_masks(history)
     for query in queries(history, given):
         for (_, key), (name, columns) in query.shown.items():
             for column in columns:
-                if (query.query_id, key, column) not in masked_in:
+                is_set = any(mask.is_at(history, query.start) for mask in set_on.get((key, column), ()))
+                if (query.query_id, key, column) not in masked_in and not is_set:
                     yield query, past.Column(query.data[key], column), name
 
 
