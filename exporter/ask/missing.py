@@ -92,7 +92,7 @@ ASK {
   { ?setting ah:onColumn ?column ; ah:property "maskingPolicies" }
   UNION { ?enforcement ah:protectedColumn ?column ; ah:policyKind "MASKING_POLICY" }
   UNION {
-    ?tagged a ah:TagSetting ; ah:onColumn ?column ; ah:elementObject ?tag .
+    ?tagged a ah:TagSetting ; ah:onColumn ?column ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
     ?on_tag ah:settingOn ?tag ; ah:property "maskingPolicies" .
   }
 }

@@ -18,7 +18,7 @@ from tests.ask.plain_asking import (
     queries,
     same_name,
 )
-from tests.ask.plain_settings import doings, first, held, is_away
+from tests.ask.plain_settings import doings, first, held, is_away, is_one_tag
 from tests.ask.plain_settings import masks as set_masks
 from tests.ask.plain_views import Shown, certain
 from tests.facts import plain_reading as plain
@@ -356,8 +356,9 @@ def _masks(history: History) -> tuple[dict[tuple[str, str], list[Mask]], set[tup
             masks[key, column].append(Mask(one.doing.element, one.since, until, last, (one.doing.element,)))
         for mask in on_tags if column and one.doing.property == "tags" else ():
             since, end = max(one.since, mask.since), first(until, mask.until)
-            if mask.doing.place[0] == one.doing.element and (end is None or since < end):
-                both = (mask.doing.element, one.doing.element)
+            tag = mask.doing.place[0]
+            if is_one_tag(history, tag, one.doing.element) and (end is None or since < end):
+                both = (mask.doing.element, tag)
                 masks[key, str(column)].append(Mask(mask.doing.element, since, end, last, both))
     enforced_in, also = set(), []
     done = [one for one in doings(history) if one.property == "maskingPolicies"]
@@ -365,7 +366,8 @@ def _masks(history: History) -> tuple[dict[tuple[str, str], list[Mask]], set[tup
         if column and policy["policyKind"] == "MASKING_POLICY":
             enforced_in.add((query.query_id, key, column))
             own = policy_key(policy)
-            if not any(one.place == (key, column) and one.is_at(query.start) for one in _set_on(every, on_tags, own)):
+            periods = _set_on(history, every, on_tags, own)
+            if not any(one.place == (key, column) and one.is_at(query.start) for one in periods):
                 until = first(*(one.query.start for one in done if one.place == (key, column) and one.element == own
                                 and one.query.start > query.start))  # fmt: skip
                 also.append(((key, column), Mask(own, query.start, until, (key, column))))
@@ -383,13 +385,13 @@ class _Period(NamedTuple):
         return self.since <= time and (self.until is None or time < self.until)
 
 
-def _set_on(every: list[Held], on_tags: list[Held], policy: str) -> Iterator[_Period]:
+def _set_on(history: History, every: list[Held], on_tags: list[Held], policy: str) -> Iterator[_Period]:
     """The periods of a policy under each name of a column."""
     for one in every:
         if one.doing.property == "maskingPolicies" and one.doing.element == policy:
             yield _Period(one.doing.place, one.since, one.until)
         for mask in on_tags if one.doing.property == "tags" else ():
-            if (mask.doing.place[0], mask.doing.element) == (one.doing.element, policy):
+            if mask.doing.element == policy and is_one_tag(history, mask.doing.place[0], one.doing.element):
                 yield _Period(one.doing.place, max(one.since, mask.since), first(one.until, mask.until))
 
 

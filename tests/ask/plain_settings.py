@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.ask.plain_asking import enforced, policy_key
 from tests.ask.plain_history import DROPPED, columns_renamed
-from tests.ask.plain_names import value
+from tests.ask.plain_names import matched, value
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
@@ -185,6 +185,20 @@ class Masked(NamedTuple):
         return is_set and not any(is_away(history, one, self.since, time) for one in self.elements)
 
 
+def is_one_tag(history: History, one: str, other: str) -> bool:
+    """Whether two keys are of one tag: also where one row gives its name alone, and another one the id, too."""
+    if one == other:
+        return True
+    numbers, names = (
+        [key for key in (one, other) if key.startswith("tag/") and key.startswith("tag/name/") is is_name]
+        for is_name in (False, True)
+    )
+    if not numbers or not names:
+        return False
+    called = [{matched(name) for name in history.names.ever_called(key)} for key in (*numbers, *names)]
+    return bool(called[0] & called[1])
+
+
 def is_away(history: History, key: str, since: datetime, time: datetime) -> bool:
     """Whether a tag or policy is dropped at a time, by a DROP at ``since`` or later."""
     drops = [at for at, _, rank in history.events(key) if rank == DROPPED and since <= at <= time]
@@ -203,8 +217,10 @@ def masks(history: History) -> dict[Place, list[Masked]]:
         if one.doing.property == "tags":
             for mask in of_tags:
                 since, until = max(one.since, mask.since), first(one.until, mask.until)
-                if mask.doing.place == (one.doing.element, None) and (until is None or since < until):
-                    both = (mask.doing.element, one.doing.element)
+                tag, column = mask.doing.place
+                is_on_it = column is None and is_one_tag(history, tag, one.doing.element)
+                if is_on_it and (until is None or since < until):
+                    both = (mask.doing.element, tag)
                     found[one.doing.place].append(Masked(since, until, both))
     return found
 

@@ -28,6 +28,7 @@ SET_TAG, UNSET_TAG = (
     for doing, value in (("ADD", {"tagValue": {"value": "high"}}), ("DROP", {}))
 )
 TO_H: Final[Json] = {"C": {"subOperationType": "ALTER", "objectName": {"value": "H"}}}
+TAG_BY_NAME: Final[Json] = {"D.S.PII": {"subOperationType": "ADD", "tagValue": {"value": "high"}}}
 SHARE: Final[Json] = {"objectDomain": "Share", "objectId": 70, "objectName": "PARTNERS"}
 
 
@@ -136,6 +137,14 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed(A, columns=SET_MASK), copied(A, B), changed(B, columns=SET_MASK), read(B, "BEN"),
         changed(TAG, maskingPolicies=ON), changed(B, columns={"C": {"tags": SET_TAG}}),
         changed(B, columns={"C": {"maskingPolicies": OFF}}), read(B, "CLEO"),
+    ],
+    # the row that sets the tag on A gives no id of it, and that which sets the mask on the tag does
+    "tag-without-id": [
+        changed(TAG, maskingPolicies=ON), changed(A, columns={"C": {"tags": TAG_BY_NAME}}), copied(A, B), read(B, "BEN"),
+    ],
+    "mask-on-tag-without-id": [
+        changed({**TAG, "objectId": 0}, maskingPolicies=ON), changed(A, columns={"C": {"tags": SET_TAG}}),
+        copied(A, B), read(B, "BEN"),
     ],
     "copy-unmasked": [
         changed(A, columns=SET_MASK), copied(A, B), changed(B, columns=SET_MASK),
@@ -330,6 +339,8 @@ def test_changes_tell_revokes(whole: Store) -> None:
         ("copy-renamed", {("D.S.A", "C", "D.S.MASK", "D.S.B", "H")}),
         ("only-renamed", set()),
         ("copy-masked", set()),
+        ("tag-without-id", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
+        ("mask-on-tag-without-id", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
         ("copy-unmasked", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
     ],
 )
@@ -337,3 +348,14 @@ def test_a_copy_is_read_in_clear_while_its_source_is_masked(
     story: str, copies_read: set[tuple[str, ...]], whole: Store
 ) -> None:
     assert set(asked("unmasked-copies", stories.of(story, whole)).rows) == copies_read
+
+
+@pytest.mark.parametrize("story", ["tag-without-id", "mask-on-tag-without-id"])
+def test_a_tag_with_an_id_and_without_is_one(story: str, whole: Store) -> None:
+    """The mask on it is on the column, in all three questions, and no note says that there is none."""
+    graph = stories.of(story, whole)
+    assert asked("policy-coverage", graph).rows == [("D.S.A", "C", "D.S.PII=high", "D.S.MASK")]
+    answer = asked("unmasked-reads", graph, object_name="D.S.A")
+    assert [(row[0], *row[3:]) for row in answer.rows] == [("ETL", "D.S.A", "C", "WHILE")]
+    before = asked("unmasked-reads", graph, object_name="D.S.A", until=at(2)).notes
+    assert not [note for note in before if "masking policy" in note]
