@@ -140,7 +140,8 @@ STORIES: Final[dict[str, list[Json]]] = {
     ],
     # the row that sets the tag on A gives no id of it, and that which sets the mask on the tag does
     "tag-without-id": [
-        changed(TAG, maskingPolicies=ON), changed(A, columns={"C": {"tags": TAG_BY_NAME}}), copied(A, B), read(B, "BEN"),
+        changed(TAG, maskingPolicies=ON), changed(A, columns={"C": {"tags": TAG_BY_NAME}}), copied(A, B),
+        read(B, "BEN"),
     ],
     "mask-on-tag-without-id": [
         changed({**TAG, "objectId": 0}, maskingPolicies=ON), changed(A, columns={"C": {"tags": SET_TAG}}),
