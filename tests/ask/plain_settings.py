@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.ask.plain_asking import enforced, policy_key
-from tests.ask.plain_history import DROPPED, columns_renamed
+from tests.ask.plain_history import DROPPED, HOLDERS, columns_renamed
 from tests.ask.plain_names import matched, value
 from tests.facts import plain_reading as plain
 
@@ -139,15 +139,23 @@ def _column_drops(history: History, doing: Doing) -> Iterator[datetime]:
 
 
 def object_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
-    """What is brought back has again what it had; what is created in its place has not."""
+    """What is brought back has again what it had; what is created in its place has not. Of what is known by its name
+    alone, all that is created under that name is another object.
+    """
     found: datetime | None = None
+    kind, by_name, *_ = doing.place[0].split("/")
+    is_by_name = kind in HOLDERS and by_name == "name"
     for time, ident, rank in history.events(doing.place[0]):
         if time < doing.query.start or (last is not None and time > last):
             continue
         if rank == DROPPED:
             found = found or time
-        elif found and history.is_created(doing.place[0], ident) and ident != doing.query.query_id:
-            return found
+        elif (
+            history.is_created(doing.place[0], ident)
+            and ident != doing.query.query_id
+            and (found or (is_by_name and (time, ident) > (doing.query.start, doing.query.query_id)))
+        ):
+            return found or time
         else:
             found = None
     return found

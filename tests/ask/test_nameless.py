@@ -36,6 +36,11 @@ STORIES: Final[dict[str, list[Json]]] = {
         read(thing("T", 5), "BEN"), changed(thing("T", 0), columns={"C": {"tags": TAG, **SET_MASK["C"]}}),
         read(thing("T", 5), "CLEO"),
     ],
+    # A is replaced each night
+    "nightly": [
+        changed(A, "CREATE"), changed(A, columns={"C": {"tags": TAG, **SET_MASK["C"]}}), copied(SOURCE, A),
+        copied(SOURCE, A, "REPLACE"), read(A, "BEN"),
+    ],
     "unmasked": [copied(SOURCE, A), read(A, "BEN")],
     # C is called F, and then G
     "columns": [
@@ -143,3 +148,30 @@ def test_all_names_of_a_renamed_column_are_told(question: str, whole: Store) -> 
         told = notes(question, "columns", whole, object_name="D.S.A", column_name=name)
         for other in set("CFG") - {name}:
             assert f"column_name={other}" in told
+
+
+def test_what_is_renamed_without_an_id_ends(whole: Store) -> None:
+    graph = stories.of("renamed", whole)
+    names = {(row[1], row[3] is None) for row in asked("former-names", graph, object_name="D.S.A").rows}
+    assert names == {("D.S.A", False)}
+    names = {(row[1], row[3] is None) for row in asked("former-names", graph, object_name="D.S.Z").rows}
+    assert names == {("D.S.Z", True)}
+    assert {row[0] for row in asked("unused-objects", graph, since=at(0)).rows} == {"D.S.C"}
+    assert asked("lineage-as-of", graph, object_name="D.S.A", at=at(2)).rows
+    assert not asked("lineage-as-of", graph, object_name="D.S.A", at=at(4)).rows
+    assert asked("policy-coverage", graph, at=at(2)).rows == [("D.S.A", "C", "D.S.PII=high", "D.S.MASK")]
+    assert not asked("policy-coverage", graph).rows
+    assert not asked("writers", graph, object_name="D.S.Z").rows
+
+
+def test_what_takes_a_name_by_a_rename_has_nothing_of_what_had_it(whole: Store) -> None:
+    graph = stories.of("rebuilt", whole)
+    assert not asked("lineage-as-of", graph, object_name="D.S.A", at=at(9)).rows
+    assert [row[1] for row in asked("writers", graph, object_name="D.S.A").rows] == ["q1"]
+
+
+def test_what_is_replaced_without_an_id_ends_with_its_tags_and_policies(whole: Store) -> None:
+    graph = stories.of("nightly", whole)
+    assert asked("policy-coverage", graph, at=at(3)).rows == [("D.S.A", "C", "D.S.PII=high", "D.S.MASK")]
+    assert not asked("policy-coverage", graph).rows
+    assert [row[5] for row in asked("unmasked-reads", graph, object_name="D.S.A").rows] == ["AFTER"]
