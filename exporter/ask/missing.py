@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pyoxigraph import Literal, NamedNode, QuerySolutions
 
 from exporter.ask import unrecorded
-from exporter.ask.names import Known, without_ids
+from exporter.ask.nameless import renamed_without_ids, set_without_id, without_ids
+from exporter.ask.names import Known
 from exporter.ask.notes import OF_AGENTS, UPWARD, behind, notes_by_day, notes_on_short_queries, notes_on_views
 from exporter.ask.parameters import instant, values_of
 from exporter.graph.terms import full
@@ -73,6 +74,15 @@ _OF_COLUMNS: Final = frozenset(
     {"column-copies", "column-lineage", "column-readers", "columns-accessed", "root-cause", "tag-history"}
     | {"unmasked-copies", "unmasked-reads"}
 )
+_BY_COLUMN: Final = {
+    "column-copies": "copies count",
+    "column-readers": "reads count",
+    "end-up": "copies and reads count",
+    "root-cause": "writes count",
+    "tag-history": "tags count",
+    "unmasked-reads": "reads and masks count",
+}
+"""Question about a column that is asked for by its name -> what counts under the name that the column had then."""
 _QUICK: Final = frozenset(
     {
         *("column-readers", "columns-accessed", "exposure", "policy-coverage", "tag-history", "unmasked-reads"),
@@ -94,7 +104,7 @@ ASK {
   { ?setting ah:onColumn ?column ; ah:property "maskingPolicies" }
   UNION { ?enforcement ah:protectedColumn ?column ; ah:policyKind "MASKING_POLICY" }
   UNION {
-    ?tagged a ah:TagSetting ; ah:onColumn ?column ; ah:elementObject ?tag .
+    ?tagged a ah:TagSetting ; ah:onColumn ?column ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
     ?on_tag ah:settingOn ?tag ; ah:property "maskingPolicies" .
   }
 }
@@ -143,6 +153,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
     many.
     """
     name = question.name
+    unknown = set[str]()  # objects of which the rows may say more, without an id
     about = {*things, *values_of(given, "object")} if question.path.parent != queries_dir() else set(things)
     notes = [*_outside(store, question, given)]
     if question.path.parent == queries_dir():
@@ -150,6 +161,12 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         notes += notes_on_short_queries(store, name, given)
         notes += unrecorded.notes(store, name, given)
         notes += without_ids(store, given, answer, things)
+        for told, objects in (
+            renamed_without_ids(store, name, given, answer, things, notes),
+            set_without_id(store, name, things),
+        ):
+            notes += told
+            unknown |= objects
         notes += notes_on_views(store, name, given, answer, things)
     elif not name.startswith("page-"):
         return notes
@@ -159,7 +176,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
     if not answer.rows:
         notes += _emptied(store, name, given, things)
         notes += _by_id(store, question, given, things, ask)
-        notes += _of_policies(store, name, given, things)
+        notes += _of_policies(store, name, given, set(things) - unknown)
         notes += (note for thing in sorted(about) for note in _of_kind(store, name, thing))
     notes += _shared(store, name, about)
     notes += _truncated(store, name, given)
@@ -167,20 +184,36 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
 
 
 def _of_former_columns(store: Store, name: str, given: Given, things: Collection[str]) -> Iterator[str]:
-    """Reads count under the name that the column had then: the other names of a renamed column."""
-    if name != "column-readers":
-        return
-    wanted = set(map(match_name, values_of(given, "column_name")))
-    for thing in sorted(things):
-        for quad in store.quads_for_pattern(None, _COLUMN_OF, NamedNode(thing)):
-            for renamed in store.quads_for_pattern(quad.subject, _RENAMED_FROM, None):
-                new, former = _column_name(store, renamed.subject), _column_name(store, renamed.object)
-                if new and former and wanted & {match_name(new), match_name(former)}:
-                    other = former if match_name(new) in wanted else new
-                    yield (
-                        f"The column {former} was renamed to {new}, and reads count under the name of their time. "
-                        f"Ask for column_name={other}, too."
-                    )
+    """What was done to a column counts under the name that it had then: the other names of a renamed column, also where
+    it was renamed several times.
+    """
+    counted = _BY_COLUMN.get(name)
+    wanted = {match_name(value) for value in values_of(given, "column_name")}
+    for thing in sorted(things) if counted and wanted else ():
+        renames = list(_renames(store, thing))
+        known = set(wanted)
+        while more := {one for pair in renames for one in pair if known & set(map(match_name, pair))}:
+            if {match_name(one) for one in more} <= known:
+                break
+            known |= {match_name(one) for one in more}
+        for former, new in renames:
+            others = [f"column_name={one}" for one in (new, former) if match_name(one) not in wanted]
+            if others and {match_name(former), match_name(new)} <= known:
+                yield (
+                    f"The column {former} was renamed to {new}, and {counted} under the name of their time. "
+                    f"Ask for {' and '.join(others)}, too."
+                )
+
+
+def _renames(store: Store, thing: str) -> Iterator[tuple[str, str]]:
+    """The former and the new name of the renamed columns of an object, sorted."""
+    found = set[tuple[str, str]]()
+    for quad in store.quads_for_pattern(None, _COLUMN_OF, NamedNode(thing)):
+        for renamed in store.quads_for_pattern(quad.subject, _RENAMED_FROM, None):
+            new, former = _column_name(store, renamed.subject), _column_name(store, renamed.object)
+            if new and former:
+                found.add((former, new))
+    yield from sorted(found)
 
 
 def _column_name(store: Store, column: Any) -> str | None:

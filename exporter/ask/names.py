@@ -1,9 +1,8 @@
 """Looks up the names that a question gives, before it is asked, so that an empty answer comes with its reason.
 
 A note says which name, id, kind, column, user, agent or query the graph does not have, with the nearest that it has;
-and which objects have another name now; and, with the answer, that a DROP, RENAME or SWAP without an id may have
-changed what a name means (:func:`without_ids`). An error says which name or id several kinds of things have, with the
-choice of kinds.
+and which objects have another name now. An error says which name or id several kinds of things have, with the choice of
+kinds.
 """
 
 from __future__ import annotations
@@ -12,10 +11,9 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from pyoxigraph import Literal, NamedNode, QuerySolutions, Store
+from pyoxigraph import Literal, NamedNode, Store
 
 from exporter.ask.parameters import Parameter, instant, values_of
 from exporter.errors import UsageError
@@ -26,9 +24,6 @@ from exporter.system.terminal import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from pyoxigraph import QuerySolution
-
-    from exporter.ask.answers import Answer
     from exporter.ask.parameters import Given
 
 NEAREST: Final = 3
@@ -230,27 +225,6 @@ LOCATION_ALONE: Final = (
 )
 _ASIDE: Final = ("Tag", "Object")
 """Kinds that do not make a name ambiguous: tags are asked for by their own parameter, and "Object" may be any kind."""
-
-_SAME_NAME: Final = "ah:sameNameAs"
-_WITHOUT_ID: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX dcterms: <http://purl.org/dc/terms/>
-PREFIX prov: <http://www.w3.org/ns/prov#>
-SELECT DISTINCT ?nameless ?operation ?name ?new ?swapped ?time ?query_id WHERE {
-  VALUES ?nameless { @nameless@ }
-  ?change ah:changedObject ?nameless ; ah:operation ?operation ; ah:objectName ?name ; prov:startedAtTime ?time ;
-    dcterms:isPartOf ?query .
-  OPTIONAL { ?change ah:newName ?new }
-  OPTIONAL { ?change ah:swappedWithName ?swapped }
-  OPTIONAL { ?query ah:queryId ?query_id }
-  FILTER(?operation IN ("DROP", "UNDROP") || BOUND(?new) || BOUND(?swapped))
-}
-ORDER BY ?time ?name
-"""
-_MOST_NAMES: Final = 1_000
-"""The most names of an answer that are looked up."""
-_FEW: Final = 5
-"""How many changes without an id, and objects that they may be about, a note lists at most."""
 
 
 @dataclass
@@ -476,112 +450,3 @@ def _has_at_last(turn: Turn, given: Given) -> bool:
 def _holds(turn: Turn, time: datetime) -> bool:
     begins = instant("validFrom", turn.since) <= time
     return begins and (turn.until is None or time < instant("validUntil", turn.until))
-
-
-# --- changes of objects without an id ---------------------------------------------------------------------------------
-
-
-def without_ids(store: Store, given: Given, answer: Answer, things: Collection[str]) -> list[str]:
-    """A note on each DROP, UNDROP, RENAME and SWAP whose row gives no id of the object, and which the answer therefore
-    does not count for an object with an id that had the name then. ``things``: the IRIs of the objects that are asked
-    for; those that the answer ``answer`` names are looked up, too. A RENAME without an id is followed to the new name.
-    """
-    if next(store.quads_for_pattern(None, NamedNode(full(_SAME_NAME)), None), None) is None:
-        return []
-    known = Known(store)
-    places = [place for place, column in enumerate(answer.columns) if column.endswith("_name")]
-    named = {row[place] for row in islice(answer.rows, _MOST_NAMES) for place in places}
-    accounts = {turn.account for thing in things for turn in known.names_of(thing)}
-    turns = (turn for name in named if name for turn in known.turns(name))
-    about = {*things, *(turn.iri for turn in turns if not accounts or turn.account in accounts)}
-    ends = [instant("at", value) for name in ("at", "until") for value in values_of(given, name)]
-    said: dict[tuple[datetime, str], str] = {}
-    concerned: dict[str, str] = {}
-    for thing in sorted(_with_id(store, known, about)):
-        for row in _unapplied(store, known, thing):
-            time = datetime.fromisoformat(row["time"].value)
-            if ends and time > max(ends):
-                continue
-            query = row["query_id"].value if row["query_id"] else ""
-            said.setdefault((time, query), _without_id(row, query))
-            concerned[thing] = next(turn.thing for turn in known.names_of(thing))
-    if not said:
-        return []
-    last = [text for _, text in sorted(said.items())][-_FEW:]
-    more = f" and {len(said) - _FEW} more before" if len(said) > _FEW else ""
-    objects = sorted(set(concerned.values()))
-    others = f" and {len(objects) - _FEW} more" if len(objects) > _FEW else ""
-    note = (
-        f"By rows that give no id of the object, {', '.join(last)}{more}. The answer does not count this for "
-        f"{', '.join(objects[:_FEW])}{others}, which had such a name then, though it may be about "
-        f"{'it' if len(objects) == 1 else 'them'}: what had the name from then on may be another object, or none."
-    )
-    return [note]
-
-
-def _with_id(store: Store, known: Known, about: Iterable[str]) -> set[str]:
-    """Of the objects, those with an id; for one without, those with an id that share its name, or a name that it was
-    renamed from.
-    """
-    same_name, texts = NamedNode(full(_SAME_NAME)), set[str]()
-    waiting, seen = list(about), set[str]()
-    while waiting:
-        thing = waiting.pop()
-        if thing in seen:
-            continue
-        seen.add(thing)
-        names = known.names_of(thing)
-        if names and names[0].ident:
-            texts.add(thing)
-            continue
-        same = store.quads_for_pattern(NamedNode(thing), same_name, None)
-        texts.update(quad.object.value for quad in same if isinstance(quad.object, NamedNode))
-        for turn in names:
-            renames = store.quads_for_pattern(None, NamedNode(full("ah:newName")), Literal(turn.name))
-            for rename in renames:
-                changed = store.quads_for_pattern(rename.subject, NamedNode(full("ah:changedObject")), None)
-                waiting += [quad.object.value for quad in changed if isinstance(quad.object, NamedNode)]
-    return texts
-
-
-def _unapplied(store: Store, known: Known, thing: str) -> Iterator[QuerySolution]:
-    """The changes of objects without an id that may be about this one: of what had its name at that time, and, after a
-    RENAME among them, of what has the new name.
-    """
-    linked = store.quads_for_pattern(None, NamedNode(full(_SAME_NAME)), NamedNode(thing))
-    names = known.names_of(thing)
-    turns = [(match_name(turn.name), *_period(turn)) for turn in names]
-    places = {(turn.account, turn.domain) for turn in names}
-    fresh, seen = {quad.subject.value for quad in linked if isinstance(quad.subject, NamedNode)}, set[str]()
-    while fresh:
-        seen |= fresh
-        text = _WITHOUT_ID.replace("@nameless@", " ".join(str(NamedNode(text)) for text in sorted(fresh)))
-        answer = store.query(text)
-        fresh = set()
-        for row in answer if isinstance(answer, QuerySolutions) else ():
-            name, time = match_name(row["name"].value), datetime.fromisoformat(row["time"].value)
-            if any(name == own and since <= time and (until is None or time < until) for own, since, until in turns):
-                yield row
-                if row["new"]:
-                    turns.append((match_name(row["new"].value), time, None))
-                    fresh |= {
-                        turn.iri
-                        for turn in known.turns(row["new"].value)
-                        if not turn.ident and (turn.account, turn.domain) in places and turn.iri not in seen
-                    }
-
-
-def _period(turn: Turn) -> tuple[datetime, datetime | None]:
-    return datetime.fromisoformat(turn.since), datetime.fromisoformat(turn.until) if turn.until else None
-
-
-def _without_id(row: QuerySolution, query: str) -> str:
-    """``D.S.A was renamed to D.S.B (query q7, 2026-03-04T04:00:00Z)``."""
-    new, swapped, operation = row["new"], row["swapped"], row["operation"].value
-    if swapped:
-        done = f"swapped with {swapped.value}"
-    elif new:
-        done = f"renamed to {new.value}"
-    else:
-        done = "dropped" if operation == "DROP" else "restored by UNDROP"
-    return f"{row['name'].value} was {done} ({f'query {query}, ' if query else ''}{row['time'].value})"

@@ -55,7 +55,7 @@ SELECT DISTINCT ?label WHERE {
     FILTER(COALESCE(?covered, ?object) = ?place)
   }
   FILTER NOT EXISTS {
-    ?mark_of_policy a ah:TagSetting ; ah:settingOn ?object ; ah:elementObject ?tag .
+    ?mark_of_policy a ah:TagSetting ; ah:settingOn ?object ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
     ?set_on_tag a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?tag .
     OPTIONAL { ?mark_of_policy ah:onColumn ?marked_column }
     FILTER(COALESCE(?marked_column, ?object) = ?place)

@@ -1,7 +1,8 @@
 """The effects of a query on objects: reads, new versions, drops; columns written, added, renamed.
 
 A query makes a new version of an object if it writes it, creates, replaces or restores it, gives it a policy body, or
-adds, drops or renames its columns by DDL (view, "object_modified_by_ddl").
+adds, drops or renames its columns by DDL (view, "object_modified_by_ddl"). A RENAME whose row gives no id of the object
+ends it, and begins the one with the new name: nothing says what that one has of it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from msgspec import Struct, field
 
 from exporter.input.properties import NULL
 from exporter.model.grants import setting_of_grant
-from exporter.model.identifiers import TRUNCATED
+from exporter.model.identifiers import TRUNCATED, object_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +24,8 @@ CREATES: Final = ("CREATE", "REPLACE")
 """Operations after which nothing of a former object remains."""
 DROPS: Final = ("DROP", "UNDROP")
 """Operations that remove an object and restore it."""
+HOLDERS: Final = ("stage", "stream", "table", "view")
+"""Kinds of objects that hold data or show it."""
 SettingKey = tuple[str, str | None, str, str]
 """Change key, column (None: the object itself), property, key of the tag or policy. For a grant, the last two are the
 result of :func:`exporter.model.grants.setting_of_grant`."""
@@ -88,6 +91,17 @@ _recent: Final[dict[int, tuple[Content, Mapping[str, Effect]]]] = {}
 """Content and effects by ``id(content)``: hashing a content takes as long as reading it. The content is kept with
 them, so that no other object gets its id.
 """
+
+
+def known_as(change: Change) -> str | None:
+    """The key of what a RENAME makes of an object that its row gives without an id: such an object is known by its name
+    alone, so it ends, and another one begins. None for all other changes, and for objects that hold no data.
+    """
+    thing = change.thing
+    if change.new_name is None or thing.object_id is not None or thing.kind not in HOLDERS:
+        return None
+    key = object_key(thing.kind, None, change.new_name)
+    return None if key == thing.key else key
 
 
 def is_rename(setting: Setting) -> bool:
@@ -181,6 +195,10 @@ def _change(change: Change, drafts: _Drafts) -> None:
         draft.policy_body = max(draft.policy_body or "", change.policy_body or "") or None
     if change.operation == "DROP":
         drafts[change.thing.key].drops = True
+    renamed = known_as(change)
+    if renamed is not None:
+        drafts[change.thing.key].drops = True
+        drafts[renamed].makes = drafts[renamed].creates = True
     for setting in change.settings:
         _setting(setting, drafts)
     for grant in change.grants:

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from exporter.model.answers import Carried, Ending, SettingOfQuery
 from exporter.model.clones import Copies, Copy, Inferred, Moment
+from exporter.model.effects import HOLDERS
 from exporter.model.identifiers import canonical_name, segment
 from exporter.model.object_state import (
     NEVER,
@@ -142,6 +143,8 @@ class VersionHistory:
         self._absences: list[Absence] = []
         self._restored: dict[str, Restored] = {}  # by query id: its versions that are new, or have ended, on this day
         self._restored_before: Restored | None = None
+        kind, by_name, *_ = key.split("/", 2)
+        self._is_by_name = by_name == "name" and kind in HOLDERS  # what is created is another object of that name
         self._life = 0  # increases when a new chain of versions begins, of the object or of a column
 
     # --- the start of a query -----------------------------------------------------------------------------------------
@@ -190,7 +193,8 @@ class VersionHistory:
                 self._sources.ends(at, creates=True)
             elif self._dropped is not None:
                 self._sources.is_restored()
-            yield from self._tell(self._holding.make(requester, at, creates=done.creates))
+            made = self._holding.make(requester, at, creates=done.creates, replaces=self._is_by_name)
+            yield from self._tell(made)
             anew = done.creates or done.empties
             prior = None if anew else self._touched(self._last_made or self._initial())
             self._make(requester, anew=anew)

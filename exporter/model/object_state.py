@@ -115,11 +115,13 @@ class SettingsInForce:
         """When the object was dropped last, None if it was not dropped since its last version."""
         return self._drops[-1][0] if self._drops else None
 
-    def make(self, requester: Requester, at: int, *, creates: bool) -> Iterator[Over]:
-        """Apply a new version after a drop. If it is created anew, gives the former settings, which end."""
-        if creates and self._drops:
+    def make(self, requester: Requester, at: int, *, creates: bool, replaces: bool = False) -> Iterator[Over]:
+        """Apply a new version. If it is created anew after a drop, or ``replaces`` another object that was known by the
+        same name, gives the former settings, which end.
+        """
+        if creates and (self._drops or replaces):
             for key, held in list(self._held.items()):
-                if held.requester != requester and _dropped(self._drops, held.since, at) is not None:
+                if held.requester != requester and (replaces or _dropped(self._drops, held.since, at) is not None):
                     yield self._end(key, at)
         self._drops = []
 

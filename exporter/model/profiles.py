@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from msgspec import Struct, field
 
 from exporter.model.clones import Remade, remade
-from exporter.model.effects import CREATES, DROPS, NOTHING, Effect, effects, is_rename
+from exporter.model.effects import CREATES, DROPS, NOTHING, Effect, effects, is_rename, known_as
 from exporter.model.facts import Thing
 from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import ROUTINE_KINDS, named
@@ -147,6 +147,9 @@ def _beside(content: Content) -> Iterator[Thing]:
     for policy in content.policies:
         yield _thing(policy.policy_key, policy.policy_kind.replace("_", " "), policy.policy_id, policy.policy_name)
     for change in content.changes:
+        renamed = known_as(change)
+        if renamed is not None:
+            yield _thing(renamed, change.thing.domain, None, change.new_name)
         if change.swap_key is not None:
             yield _thing(change.swap_key, change.swap_domain, change.swap_id, change.swap_name)
         if change.source_key is not None:

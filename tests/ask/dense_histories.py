@@ -237,7 +237,8 @@ def tag(world: Warehouse) -> None:
     def setting() -> Json:
         mark, doing = world.one("G"), world.rng.choice(("ADD", "DROP"))
         value = {"tagValue": {"value": world.rng.choice(("secret", "open"))}} if doing == "ADD" else {}
-        return {"tags": {mark.name: {"objectId": {"value": mark.number}, "subOperationType": doing, **value}}}
+        ident = {"objectId": {"value": mark.number}} if world.rng.random() < 0.7 else {}  # not every row gives it
+        return {"tags": {mark.name: {**ident, "subOperationType": doing, **value}}}
 
     thing = world.one("TV")
     columns = {column["columnName"]: setting() for column in _columns(world.rng, thing)}
@@ -402,12 +403,36 @@ def unmask(world: Warehouse) -> None:
             world.tell(direct_objects_accessed=[copy], base_objects_accessed=[copy])
 
 
+def protect(world: Warehouse) -> None:
+    """A masked column is copied, into another table or its own; the copy gets another name, or a mask of its own, and
+    is read.
+    """
+    source, target = world.one("T"), world.one("T")
+    column, policy, into = world.rng.choice(source.columns), world.one("M"), world.rng.choice(target.columns)
+    said = {policy.name: {"objectId": {"value": policy.number}, "subOperationType": "ADD"}}
+    written = target.with_columns([{"columnName": into, "directSources": [{**source.shown(), "columnName": column}]}])
+    read = source.with_columns([{"columnName": column}])
+    world.tell(object_modified_by_ddl=_change(source, "ALTER", {"columns": {column: {"maskingPolicies": said}}}))
+    world.tell(direct_objects_accessed=[read], base_objects_accessed=[read], objects_modified=[written])
+    if world.rng.random() < 0.6:
+        new = world.rng.choice([name for name in (*COLUMNS, "NEW") if name not in target.columns])
+        world.now += timedelta(seconds=30)
+        renaming = {into: {"subOperationType": "ALTER", "objectName": {"value": new}}}
+        world.tell(object_modified_by_ddl=_change(target, "ALTER", {"columns": renaming}))
+        world.now += timedelta(seconds=30)
+        target.columns[target.columns.index(into)] = into = new
+    else:
+        world.tell(object_modified_by_ddl=_change(target, "ALTER", {"columns": {into: {"maskingPolicies": said}}}))
+    copy = target.with_columns([{"columnName": into}])
+    world.tell(direct_objects_accessed=[copy], base_objects_accessed=[copy])
+
+
 def rename_to(world: Warehouse, table: Thing, name: str) -> None:
     world.tell(object_modified_by_ddl=_change(table, "ALTER", {"objectName": {"value": name}}))
     table.name = name
 
 
-ENDING: Final = (truncate, *(take,) * 2, spell, mask_tag, tag, *(unmask,) * 2, withdraw)
+ENDING: Final = (truncate, *(take,) * 2, spell, mask_tag, tag, *(unmask,) * 2, withdraw, *(protect,) * 2)
 """Statements that end data in ways of their own."""
 
 

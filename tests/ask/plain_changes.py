@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from tests.ask.plain_asking import ident as number_of
 from tests.ask.plain_asking import in_time, matched
 from tests.ask.plain_grants import EVERYBODY, opened, taken_back
 from tests.ask.plain_history import columns_changed
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 DONE: Final = {
     "CREATE": "object made", "REPLACE": "object made", "DROP": "object dropped", "UNDROP": "object brought back",
 }  # fmt: skip
+GIVING: Final = {"object renamed": "objectName", "object swapped": "swapTargetName"}
 Event = tuple[str, "Query", str, str | None]
 """What changed, in which query, of which object and column."""
 
@@ -41,7 +43,7 @@ def changes(history: History, given: Given) -> set[Row]:
     return {
         (
             change,
-            name_at(history, key, query.start) or _place_name(key),
+            _name_then(history, change, query, key),
             column,
             query.user,
             query.query_id,
@@ -50,6 +52,14 @@ def changes(history: History, given: Given) -> set[Row]:
         for change, query, key, column in every
         if in_time(given, query.start)
     }
+
+
+def _name_then(history: History, change: str, query: Query, key: str) -> str | None:
+    """Of what is renamed or swapped the new name: that of a row without an id is another object's name from then on."""
+    if change in GIVING and number_of(key) is None:
+        told = (one for query_id, changed, one in history.changes if (query_id, changed) == (query.query_id, key))
+        return next(str(name) for one in told if (name := value((one.get("properties") or {}).get(GIVING[change]))))
+    return name_at(history, key, query.start) or _place_name(key)
 
 
 def _readers(history: History) -> Iterator[Event]:
@@ -69,7 +79,7 @@ def _copies(history: History) -> Iterator[Event]:
         ("new copy", query, one.target.state.key, one.target.name, _pairs(history, query, one.source, one.target))
         for one in history.copies
         for query in [history.queries[one.query_id]]
-        if one.source.name and one.source.state.key != one.target.state.key
+        if one.source.name and (one.source.state.key, one.source.name) != (one.target.state.key, one.target.name)
         if not (_is_named_alike(history, query, one.source.state.key, one.target.state.key)
                 and matched(one.source.name) == matched(one.target.name))
     ]  # fmt: skip

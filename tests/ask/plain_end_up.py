@@ -11,17 +11,17 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.ask import plain_history as past
-from tests.ask.plain_asking import domain, in_time
+from tests.ask.plain_asking import domain, in_time, meant
 from tests.ask.plain_grants import opened as grants
 from tests.ask.plain_lineage import followed, is_from
-from tests.ask.plain_meant import Asked, name_at, same_column
+from tests.ask.plain_meant import name_at, same_column
 from tests.ask.plain_views import certain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from tests.ask.plain_asking import Given, Row
+    from tests.ask.plain_asking import Given, Meant, Row
     from tests.ask.plain_history import Column, History, Query, State
 
 
@@ -41,60 +41,66 @@ def end_up(history: History, given: Given) -> set[Row]:
 
 
 def end_up_of_all(history: History, every: Sequence[Given]) -> set[Row]:
-    """To several values the answer is one: not where any of what was asked for is itself."""
-    searches = [_Search(history, given) for given in every]
+    """To several values the answer is one: where the data of each went, also into what another one means. A name is one
+    value, whatever had it; without a name each object is.
+    """
     first: dict[tuple[Any, ...], datetime] = {}
-    readers = set().union(*(search.readers for search in searches))
-    columns = {one.query_id: set[tuple[str, str]]() for one in history.queries.values()}
-    for search in searches:
-        for query_id, own in search.columns.items():
-            columns[query_id] |= own
-    for search, given in zip(searches, every, strict=True):
-        there = list(search.arrivals(readers, columns))
+    for given, turns in _values(history, every):
+        search = _Search(history, given, turns)
+        there = list(search.arrivals())
         for key, name, kind, column, time, by in (*there, *search.shares(there)):
-            if in_time(given, time) and not any(one.is_itself(key, column) for one in searches):
+            if in_time(given, time) and not search.is_itself(key, column):
                 row = (name, kind, column, by)
                 first[row] = min(time, first.get(row, time))
     return {(name, kind, column, time, by) for (name, kind, column, by), time in first.items()}
 
 
-class _Search:
-    """``held``: columns, in the states in which they hold data of what is asked for."""
+def _values(history: History, every: Sequence[Given]) -> Iterator[tuple[Given, list[Meant]]]:
+    """Each value with the objects that it means; ids and kinds beside a name only say which of those that had it."""
+    found: dict[tuple[str | None, ...], tuple[Given, set[Meant]]] = {}
+    for given in every:
+        for turn in meant(history, given):
+            value = given.get("object_name", turn.key)
+            key = (value, *(given.get(name) for name in ("column_name", "since", "until")))
+            found.setdefault(key, (given, set()))[1].add(turn)
+    yield from ((given, sorted(turns, key=str)) for given, turns in found.values())
 
-    def __init__(self, history: History, given: Given) -> None:
+
+class _Search:
+    """``turns``: what is asked for. ``held``: columns, in the states in which they hold data of it."""
+
+    def __init__(self, history: History, given: Given, turns: list[Meant]) -> None:
         self.history = history
-        self.meant = Asked(history, given)
+        self.turns = turns
         self.wanted = given.get("column_name")
         self.cut = {row["query_id"] for row in history.rows if _is_cut(row)}
-        self.followed = followed(history, self.meant.turns, self.wanted)
+        self.followed = followed(history, self.turns, self.wanted)
         self.held: set[Column] = set().union(*(one.held for one in self.followed))
         self.columns: dict[str, set[tuple[str, str]]] = defaultdict(set)
         self.readers = set(self._readers())
 
     def is_itself(self, key: str | None, column: str | None) -> bool:
-        return key is not None and self.meant.ever(key) and (column is None or same_column(column, self.wanted))
+        is_own = key is not None and any(turn.key == key for turn in self.turns)
+        return is_own and (column is None or same_column(column, self.wanted))
 
-    def arrivals(
-        self, readers: set[tuple[str, str, str]], columns: dict[str, set[tuple[str, str]]]
-    ) -> Iterator[Arrival]:
-        """``readers``, ``columns``: of all that is asked for."""
+    def arrivals(self) -> Iterator[Arrival]:
         yield from self._by_column()
         own = {query_id for query_id, _, _ in self.readers}
         yield from self._by_object(own)
         through: dict[str, set[str]] = defaultdict(set)
-        for query_id, kind, key in readers:
-            if kind != "DIRECT" and (query_id, "DIRECT", key) not in readers:
+        for query_id, kind, key in self.readers:
+            if kind != "DIRECT" and (query_id, "DIRECT", key) not in self.readers:
                 through[query_id].add(key)
         for query_id in own:
             query = self.history.queries[query_id]
             if query_id in self.cut:
                 yield Arrival(None, query_id, "Truncated query", None, query.start, "OBJECT")
-            yield from self._views(query, through[query_id], columns[query_id])
+            yield from self._views(query, through[query_id], self.columns[query_id])
 
     def shares(self, there: list[Arrival]) -> Iterator[Arrival]:
         """The shares that open what the data is in, from then on or when it came there; and what it is from."""
         places = [(one.key, one.time, None) for one in there if one.key]
-        places += [(one.key, one.since, one.until) for one in self.meant.turns]
+        places += [(one.key, one.since, one.until) for one in self.turns]
         for opened in (one for one in grants(self.history) if one.grant.kind == "SHARE"):
             since = opened.grant.query.start
             for key, time, end in places:
@@ -119,8 +125,7 @@ class _Search:
                 every = query.query_id in self.cut
                 shows = self.wanted is None or every or any(same_column(one, self.wanted) for one in columns)
                 is_own = any(
-                    one.key == key and is_from(self.history, one, query.data[key], query.start)
-                    for one in self.meant.turns
+                    one.key == key and is_from(self.history, one, query.data[key], query.start) for one in self.turns
                 )
                 if shows and is_own:
                     own = {one for one in columns if self.wanted is None or same_column(one, self.wanted)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.ask.plain_asking import ident, queries, same_name
 from tests.ask.plain_meant import Asked, name_at, same_column
-from tests.ask.plain_settings import enforcements, held, is_gone, masks
+from tests.ask.plain_settings import enforcements, held, is_gone, is_one_tag, masks
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
@@ -151,11 +151,18 @@ def policy_coverage(history: History, given: Given) -> set[Row]:
             name_at(history, place[0], at), place[1],
             ", ".join(sorted({_tag(history, tag, said, at) for tag, said in tagged})),
             ", ".join(sorted({str(name_at(history, one, at)) for one in
-                              policies[place].union(*(policies[tag, None] for tag, _ in tagged))})),
+                              policies[place].union(*_on_tags(history, policies, {tag for tag, _ in tagged}))})),
         )
         for place, tagged in tags.items()
         if asked.at(place[0], at) and any(_is_wanted(history, tag, given) for tag, _ in tagged)
     }  # fmt: skip
+
+
+def _on_tags(history: History, policies: dict[Place, set[str]], tags: set[str]) -> Iterator[set[str]]:
+    """The policies that are set on any of the tags."""
+    for (key, column), found in policies.items():
+        if column is None and any(is_one_tag(history, key, tag) for tag in tags):
+            yield found
 
 
 def _is_wanted(history: History, tag: str, given: Given) -> bool:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _DROPPED, _MADE = 1, 2
+HOLDERS: Final = ("stage", "stream", "table", "view")
+"""Kinds of objects that hold data or show it."""
 
 
 class State(NamedTuple):
@@ -111,6 +113,10 @@ class History:
                 self._make(query, key)
             elif operation == "DROP":
                 self._events[key].add((query.end, ident, _DROPPED))
+            if anew := known_as(key, change):
+                self._events[key].add((query.end, ident, _DROPPED))
+                self._make(query, anew)
+                self._created.add(State(anew, ident))
             if operation in ("CREATE", "REPLACE"):
                 self._created.add(State(key, ident))
 
@@ -198,7 +204,10 @@ class History:
     def states(self, key: str) -> set[State]:
         """All that anything refers to."""
         made = {State(key, ident) for _, ident, rank in self.events(key) if rank == _MADE}
-        return made | {query.data[key] for query in self.queries.values() if key in query.data} | {State(key)}
+        read = {query.data[key] for query in self.queries.values() if key in query.data}
+        events = self.events(key)
+        is_new = bool(events) and State(key, events[0][1]) in self._created  # nothing was in it before the record
+        return made | read | (set() if is_new else {State(key)})
 
     def begins(self, state: State) -> datetime | None:
         """When a state began; None: before the record, or an object that was dropped, whose states have no time."""
@@ -309,6 +318,16 @@ class History:
             for added, _, renamed in [columns_changed(change)]
             for name in [*added, *(new for _, new in renamed)]
         }
+
+
+def known_as(key: str, change: Json) -> str | None:
+    """What a RENAME without an id makes of a table, view, stage or stream, which is known by its name alone."""
+    name = plain.said(value((change.get("properties") or {}).get("objectName")))
+    is_by_name = key.split("/", maxsplit=1)[0] in HOLDERS and key.split("/")[1] == "name"
+    if not name or not is_by_name:
+        return None
+    anew = plain.key({"objectDomain": change.get("objectDomain"), "objectName": name})
+    return None if anew == key else anew
 
 
 def _add(found: dict[Any, tuple[str | None, set[str]]], key: Any, thing: Json) -> None:

@@ -18,7 +18,8 @@ from tests.ask.plain_asking import (
     queries,
     same_name,
 )
-from tests.ask.plain_settings import doings, first, held, is_away
+from tests.ask.plain_settings import doings, first, held, is_away, is_one_tag
+from tests.ask.plain_settings import masks as set_masks
 from tests.ask.plain_views import Shown, certain
 from tests.facts import plain_reading as plain
 
@@ -301,8 +302,9 @@ def _held_at(history: History, things: list[Meant], given: Given) -> set[Column]
 
 
 def unmasked_copies(history: History, given: Given) -> set[Row]:
-    """Copies of masked columns in states that hold their data, read by a query that enforced no mask on them while the
-    column was masked (if it is gone, as it was at its end); each by its name at that time.
+    """Copies of masked columns in states that hold their data, under any later name of their columns, read while the
+    masked column was masked (if it is gone, as it was at its end) by a query that enforced no mask on them, and while
+    none was set on them; each by its name at that time.
     """
     masks, masked_in = _masks(history)
     kept = _kept(history)
@@ -320,7 +322,7 @@ def unmasked_copies(history: History, given: Given) -> set[Row]:
          name_of(history, column.state.key, name), column.name)
         for query, column, name in _read_bare(history, given, masked_in)
         for masked, columns in held.items()
-        if column in columns
+        if column in columns and (column.state.key, column.name) not in _names_since(history, masked)
         for mask in masks[masked]
         for policy in [mask.policy]
         if mask.since <= query.start and (mask.until is None or query.start < mask.until
@@ -354,8 +356,9 @@ def _masks(history: History) -> tuple[dict[tuple[str, str], list[Mask]], set[tup
             masks[key, column].append(Mask(one.doing.element, one.since, until, last, (one.doing.element,)))
         for mask in on_tags if column and one.doing.property == "tags" else ():
             since, end = max(one.since, mask.since), first(until, mask.until)
-            if mask.doing.place[0] == one.doing.element and (end is None or since < end):
-                both = (mask.doing.element, one.doing.element)
+            tag = mask.doing.place[0]
+            if is_one_tag(history, tag, one.doing.element) and (end is None or since < end):
+                both = (mask.doing.element, tag)
                 masks[key, str(column)].append(Mask(mask.doing.element, since, end, last, both))
     enforced_in, also = set(), []
     done = [one for one in doings(history) if one.property == "maskingPolicies"]
@@ -363,7 +366,8 @@ def _masks(history: History) -> tuple[dict[tuple[str, str], list[Mask]], set[tup
         if column and policy["policyKind"] == "MASKING_POLICY":
             enforced_in.add((query.query_id, key, column))
             own = policy_key(policy)
-            if not any(one.place == (key, column) and one.is_at(query.start) for one in _set_on(every, on_tags, own)):
+            periods = _set_on(history, every, on_tags, own)
+            if not any(one.place == (key, column) and one.is_at(query.start) for one in periods):
                 until = first(*(one.query.start for one in done if one.place == (key, column) and one.element == own
                                 and one.query.start > query.start))  # fmt: skip
                 also.append(((key, column), Mask(own, query.start, until, (key, column))))
@@ -381,13 +385,13 @@ class _Period(NamedTuple):
         return self.since <= time and (self.until is None or time < self.until)
 
 
-def _set_on(every: list[Held], on_tags: list[Held], policy: str) -> Iterator[_Period]:
+def _set_on(history: History, every: list[Held], on_tags: list[Held], policy: str) -> Iterator[_Period]:
     """The periods of a policy under each name of a column."""
     for one in every:
         if one.doing.property == "maskingPolicies" and one.doing.element == policy:
             yield _Period(one.doing.place, one.since, one.until)
         for mask in on_tags if one.doing.property == "tags" else ():
-            if (mask.doing.place[0], mask.doing.element) == (one.doing.element, policy):
+            if mask.doing.element == policy and is_one_tag(history, mask.doing.place[0], one.doing.element):
                 yield _Period(one.doing.place, max(one.since, mask.since), first(one.until, mask.until))
 
 
@@ -429,20 +433,47 @@ def _is_gone_since(history: History, place: tuple[str, str], until: datetime, ti
 
 
 def _kept(history: History) -> dict[Column, set[Column]]:
-    """From a state to the next of the same object."""
+    """From a state to the next of the same object, and from a column to its next name."""
+    renamed = {
+        (ident, key, old, new)
+        for ident, key, change in history.changes
+        for old, new in past.columns_renamed(change)
+    }  # fmt: skip
     found = {}
     for column, others in history.column_onward.items():
-        found[column] = {one for one in others if one.name == column.name and history.prior(one.state) == column.state}
+        found[column] = {
+            one for one in others
+            if (one.name == column.name and history.prior(one.state) == column.state)
+            or ((one.state.query_id, one.state.key, column.name, one.name) in renamed
+            and one.state.key == column.state.key)
+        }  # fmt: skip
     return found
+
+
+def _names_since(history: History, column: tuple[str, str]) -> set[tuple[str, str]]:
+    """The column under all its later names, each of which is itself and no copy of it."""
+    key, found = column[0], {column[1]}
+    while True:
+        more = {
+            new
+            for _, changed, change in history.changes
+            for old, new in past.columns_renamed(change)
+            if changed == key and old in found
+        }
+        if more <= found:
+            return {(key, name) for name in found}
+        found |= more
 
 
 def _read_bare(
     history: History, given: Given, masked_in: set[tuple[str, str, str]]
 ) -> Iterator[tuple[Query, Column, str | None]]:
+    set_on = set_masks(history)
     for query in queries(history, given):
         for (_, key), (name, columns) in query.shown.items():
             for column in columns:
-                if (query.query_id, key, column) not in masked_in:
+                is_set = any(mask.is_at(history, query.start) for mask in set_on.get((key, column), ()))
+                if (query.query_id, key, column) not in masked_in and not is_set:
                     yield query, past.Column(query.data[key], column), name
 
 

@@ -102,6 +102,10 @@ class Names:
         change = row.get("object_modified_by_ddl")
         if change and (key := plain.key(change)):
             yield key, change.get("objectName")
+            name = plain.said(value((change.get("properties") or {}).get("objectName")))
+            if name and key.split("/")[1] == "name" and key.split("/")[0] in ("stage", "stream", "table", "view"):
+                # Known by its name alone: what has the new one is another object.
+                yield plain.key({"objectDomain": change.get("objectDomain"), "objectName": name}) or "", name
             yield from _beside(change)
 
 

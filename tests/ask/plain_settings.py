@@ -7,8 +7,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.ask.plain_asking import enforced, policy_key
-from tests.ask.plain_history import DROPPED, columns_renamed
-from tests.ask.plain_names import value
+from tests.ask.plain_history import DROPPED, HOLDERS, columns_renamed
+from tests.ask.plain_names import matched, value
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
@@ -139,15 +139,23 @@ def _column_drops(history: History, doing: Doing) -> Iterator[datetime]:
 
 
 def object_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
-    """What is brought back has again what it had; what is created in its place has not."""
+    """What is brought back has again what it had; what is created in its place has not. Of what is known by its name
+    alone, all that is created under that name is another object.
+    """
     found: datetime | None = None
+    kind, by_name, *_ = doing.place[0].split("/")
+    is_by_name = kind in HOLDERS and by_name == "name"
     for time, ident, rank in history.events(doing.place[0]):
         if time < doing.query.start or (last is not None and time > last):
             continue
         if rank == DROPPED:
             found = found or time
-        elif found and history.is_created(doing.place[0], ident) and ident != doing.query.query_id:
-            return found
+        elif (
+            history.is_created(doing.place[0], ident)
+            and ident != doing.query.query_id
+            and (found or (is_by_name and (time, ident) > (doing.query.start, doing.query.query_id)))
+        ):
+            return found or time
         else:
             found = None
     return found
@@ -185,6 +193,20 @@ class Masked(NamedTuple):
         return is_set and not any(is_away(history, one, self.since, time) for one in self.elements)
 
 
+def is_one_tag(history: History, one: str, other: str) -> bool:
+    """Whether two keys are of one tag: also where one row gives its name alone, and another one the id, too."""
+    if one == other:
+        return True
+    numbers, names = (
+        [key for key in (one, other) if key.startswith("tag/") and key.startswith("tag/name/") is is_name]
+        for is_name in (False, True)
+    )
+    if not numbers or not names:
+        return False
+    called = [{matched(name) for name in history.names.ever_called(key)} for key in (*numbers, *names)]
+    return bool(called[0] & called[1])
+
+
 def is_away(history: History, key: str, since: datetime, time: datetime) -> bool:
     """Whether a tag or policy is dropped at a time, by a DROP at ``since`` or later."""
     drops = [at for at, _, rank in history.events(key) if rank == DROPPED and since <= at <= time]
@@ -203,8 +225,10 @@ def masks(history: History) -> dict[Place, list[Masked]]:
         if one.doing.property == "tags":
             for mask in of_tags:
                 since, until = max(one.since, mask.since), first(one.until, mask.until)
-                if mask.doing.place == (one.doing.element, None) and (until is None or since < until):
-                    both = (mask.doing.element, one.doing.element)
+                tag, column = mask.doing.place
+                is_on_it = column is None and is_one_tag(history, tag, one.doing.element)
+                if is_on_it and (until is None or since < until):
+                    both = (mask.doing.element, tag)
                     found[one.doing.place].append(Masked(since, until, both))
     return found
 

@@ -27,7 +27,14 @@ SET_TAG, UNSET_TAG = (
     {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": doing, **value}}
     for doing, value in (("ADD", {"tagValue": {"value": "high"}}), ("DROP", {}))
 )
+TO_H: Final[Json] = {"C": {"subOperationType": "ALTER", "objectName": {"value": "H"}}}
+TAG_BY_NAME: Final[Json] = {"D.S.PII": {"subOperationType": "ADD", "tagValue": {"value": "high"}}}
 SHARE: Final[Json] = {"objectDomain": "Share", "objectId": 70, "objectName": "PARTNERS"}
+
+
+def named(name: str) -> Json:
+    """A table of which the row gives no id; 0 stands for none, as in the guide's SWAP."""
+    return thing(name, 0)
 
 
 def _shared(operation: str, *things: Json) -> Json:
@@ -115,6 +122,46 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed(A, columns={"C": {"subOperationType": "ALTER", "objectName": {"value": "F"}}}), read(B, "BEN"),
         renamed(B, "B2"), changed(A, columns={"F": {"maskingPolicies": OFF}}), read(thing("B2", 3), "LATE"),
     ],
+    # the column of the copy is called H before it is read
+    "copy-renamed": [
+        changed(A, columns=SET_MASK), copied(A, B), changed(B, columns=TO_H),
+        read(thing("B", 3, columns=("H",)), "BEN"),
+    ],
+    # the masked column itself is called H: that is no copy of it
+    "only-renamed": [
+        changed(A, columns=SET_MASK), copied(A, B), changed(A, columns=TO_H),
+        read(thing("A", 2, columns=("H",)), "BEN"),
+    ],
+    # the copy has a mask of its own, set on it or on its tag, until that is unset; its reads enforce none
+    "copy-masked": [
+        changed(A, columns=SET_MASK), copied(A, B), changed(B, columns=SET_MASK), read(B, "BEN"),
+        changed(TAG, maskingPolicies=ON), changed(B, columns={"C": {"tags": SET_TAG}}),
+        changed(B, columns={"C": {"maskingPolicies": OFF}}), read(B, "CLEO"),
+    ],
+    # the row that sets the tag on A gives no id of it, and that which sets the mask on the tag does
+    "tag-without-id": [
+        changed(TAG, maskingPolicies=ON), changed(A, columns={"C": {"tags": TAG_BY_NAME}}), copied(A, B),
+        read(B, "BEN"),
+    ],
+    "mask-on-tag-without-id": [
+        changed({**TAG, "objectId": 0}, maskingPolicies=ON), changed(A, columns={"C": {"tags": SET_TAG}}),
+        copied(A, B), read(B, "BEN"),
+    ],
+    "copy-unmasked": [
+        changed(A, columns=SET_MASK), copied(A, B), changed(B, columns=SET_MASK),
+        changed(B, columns={"C": {"maskingPolicies": OFF}}), read(B, "CLEO"),
+    ],
+    # from a column into another one of the same table, and into itself
+    "within": [
+        copied(SOURCE, A), copied(A, A),
+        read(A, "ETL") | {"objects_modified": [{**A, "columns": [{"columnName": "F", "directSources": [
+            {"objectDomain": "Table", "objectId": 2, "objectName": "D.S.A", "columnName": "C"}]}]}]},
+    ],
+    "chain": [copied(A, B), copied(B, C)],
+    # rows without ids: A is called Z, and Z swapped with B
+    "renamed-without-id": [
+        copied(named("A"), named("D")), renamed(named("A"), "Z"), *swapped(named("Z"), named("B")),
+    ],
 }  # fmt: skip
 
 
@@ -152,6 +199,21 @@ def test_data_is_followed_after_a_rename(story: str, name: str, targets: set[str
     for column in ({}, {"column_name": "C"}):
         rows = asked("end-up", graph, object_name=name, **column).rows
         assert {row[0] for row in rows if row[4] == "COLUMN"} == targets
+
+
+@pytest.mark.parametrize(
+    ("names", "targets"), [("A", {"B", "C"}), ("B", {"C"}), ("A B", {"B", "C"}), ("B C", {"C"}), ("A C", {"B", "C"})]
+)
+@pytest.mark.parametrize("column", [{}, {"column_name": "C"}])
+def test_of_several_names_data_ends_up_in_the_others_too(
+    names: str, targets: set[str], column: dict[str, str], whole: Store
+) -> None:
+    graph = stories.of("chain", whole)
+    for given in (
+        {"object_name": [f"D.S.{name}" for name in names.split()]},
+        {"object_id": [str({"A": A, "B": B, "C": C}[name]["objectId"]) for name in names.split()], "domain": "Table"},
+    ):
+        assert told("end-up", graph, **given, **column) == {f"D.S.{name}" for name in targets}
 
 
 @pytest.mark.parametrize(("names", "targets"), [("A", set()), ("Z", {"D.S.A"}), ("A Z", {"D.S.A"})])
@@ -232,6 +294,19 @@ def _changed(story: str, whole: Store, *kinds: str) -> set[tuple[str | None, ...
     return {(*row[:3], row[4]) for row in rows if row[0] in kinds}
 
 
+def test_changes_tell_the_new_name_where_rows_give_no_id(whole: Store) -> None:
+    rows = asked("changes", stories.of("renamed-without-id", whole), since=at(0)).rows
+    named_anew = [row[:2] for row in rows if row[0] in {"object renamed", "object swapped"}]
+    assert named_anew == [("object renamed", "D.S.Z"), ("object swapped", "D.S.B"), ("object swapped", "D.S.Z")]
+
+
+def test_a_copy_within_a_table_is_new(whole: Store) -> None:
+    """From a column into another one; a column is no copy of itself."""
+    assert _changed("within", whole, "new copy") == {
+        ("new copy", "D.S.A", "C", "q1"), ("new copy", "D.S.A", "F", "q3"),
+    }  # fmt: skip
+
+
 def test_changes_tell_what_a_statement_does_to_columns(whole: Store) -> None:
     kinds = ("column added", "column renamed", "column dropped")
     assert _changed("column-renamed", whole, *kinds) == {("column renamed", "D.S.A", "F", "q2")}
@@ -262,9 +337,26 @@ def test_changes_tell_revokes(whole: Store) -> None:
         ("masked-column-dropped", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
         ("enforced", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
         ("masked-column-renamed", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
+        ("copy-renamed", {("D.S.A", "C", "D.S.MASK", "D.S.B", "H")}),
+        ("only-renamed", set()),
+        ("copy-masked", set()),
+        ("tag-without-id", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
+        ("mask-on-tag-without-id", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
+        ("copy-unmasked", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
     ],
 )
 def test_a_copy_is_read_in_clear_while_its_source_is_masked(
     story: str, copies_read: set[tuple[str, ...]], whole: Store
 ) -> None:
     assert set(asked("unmasked-copies", stories.of(story, whole)).rows) == copies_read
+
+
+@pytest.mark.parametrize("story", ["tag-without-id", "mask-on-tag-without-id"])
+def test_a_tag_with_an_id_and_without_is_one(story: str, whole: Store) -> None:
+    """The mask on it is on the column, in all three questions, and no note says that there is none."""
+    graph = stories.of(story, whole)
+    assert asked("policy-coverage", graph).rows == [("D.S.A", "C", "D.S.PII=high", "D.S.MASK")]
+    answer = asked("unmasked-reads", graph, object_name="D.S.A")
+    assert [(row[0], *row[3:]) for row in answer.rows] == [("ETL", "D.S.A", "C", "WHILE")]
+    before = asked("unmasked-reads", graph, object_name="D.S.A", until=at(2)).notes
+    assert not [note for note in before if "masking policy" in note]

@@ -160,6 +160,9 @@ def _keys(one: QueryFacts) -> set[str]:
     named = {fact["element_key"] for fact in settings}
     for grant in (grant for change in one.content.changes for grant in change.grants):
         named |= {thing.key for thing in (grant.thing, grant.grantee) if thing is not None}
+    for thing, new in ((change.thing, change.new_name) for change in one.content.changes):
+        if new is not None and thing.object_id is None and thing.kind in {"stage", "stream", "table", "view"}:
+            named.add(plain.key({"objectDomain": thing.domain, "objectName": new}))  # known by its name: another object
     for facts in tables([one]).values():
         for fact in facts:
             named |= {fact.get(name) for name in ("object_key", "policy_key", "swap_key", "source_key")}

@@ -161,3 +161,22 @@ def test_many_contents_are_told_apart() -> None:
 def test_keys_are_sorted() -> None:
     content = Content(writes=tuple(Write(Thing(f"table/{number}", "table")) for number in (3, 1, 2)))
     assert list(effects(content)) == ["table/1", "table/2", "table/3"]
+
+
+@pytest.mark.parametrize(
+    ("thing", "new", "found"),
+    [
+        (Thing("table/name/D.S.A", "table", "TABLE", None, "D.S.A"), "D.S.Z", "table/name/D.S.Z"),
+        (Thing("view/name/D.S.A", "view", "VIEW", None, "D.S.A"), "D.S.Z", "view/name/D.S.Z"),
+        (Thing("table/name/D.S.A", "table", "TABLE", None, "D.S.A"), "d.s.a", None),  # another spelling
+        (Thing("table/1", "table", "TABLE", "1", "D.S.A"), "D.S.Z", None),
+        (Thing("tag/name/D.S.A", "tag", "TAG", None, "D.S.A"), "D.S.Z", None),
+        (Thing("table/name/D.S.A", "table", "TABLE", None, "D.S.A"), None, None),
+    ],
+)
+def test_a_rename_without_an_id_ends_one_object_and_begins_another(
+    thing: Thing, new: str | None, found: str | None
+) -> None:
+    renaming = Change(f"alter/{thing.key}", thing, "ALTER", new, *[None] * 11)
+    expected = {} if found is None else {thing.key: Effect(drops=True), found: Effect(makes=True, creates=True)}
+    assert effects(Content(changes=(renaming,))) == expected
