@@ -237,7 +237,7 @@ def tag(world: Warehouse) -> None:
     def setting() -> Json:
         mark, doing = world.one("G"), world.rng.choice(("ADD", "DROP"))
         value = {"tagValue": {"value": world.rng.choice(("secret", "open"))}} if doing == "ADD" else {}
-        ident = {"objectId": {"value": mark.number}} if world.rng.random() < 0.7 else {}  # not every row gives it
+        ident = {"objectId": {"value": mark.number}} if len(world.rows) % 3 else {}  # not every row gives it
         return {"tags": {mark.name: {**ident, "subOperationType": doing, **value}}}
 
     thing = world.one("TV")
