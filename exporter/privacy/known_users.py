@@ -99,7 +99,7 @@ def _of_invoker(text: str) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     for one in _objects(value):
-        is_other = any(word in str(one.get(key, "")).upper() for key in ("type", "kind") for word in _OF_OTHERS)
+        is_other = any(word in _upper(one.get(key)) for key in ("type", "kind") for word in _OF_OTHERS)
         for name, said in one.items():
             if _names_user(name) or (name.lower() == "name" and not is_other):
                 yield from _name(said)
@@ -108,14 +108,19 @@ def _of_invoker(text: str) -> Iterator[str]:
 def _anywhere(value: Any) -> Iterator[str]:
     """The user names in a JSON value: of user stages, of objects with the domain USER, of personal databases."""
     for one in _objects(value):
-        if str(one.get("stageKind")).strip(" ").lower() == "user":
+        if _upper(one.get("stageKind")) == "USER":
             yield from _name(one.get("objectName"))
             yield from _name(one.get("objectId"))
-        elif str(one.get("objectDomain")).strip(" ").upper() == "USER":
+        elif _upper(one.get("objectDomain")) == "USER":
             yield from _name(one.get("objectName"))
         for said in (*one, *one.values()):  # in the keys are names of tags, policies and columns
             if isinstance(said, str) and _MAY_TELL(said):
                 yield from _of_text(said)
+
+
+def _upper(value: Any) -> str:
+    """A word of Snowflake's in upper case; empty for other values, which may be nested too deep to be a text."""
+    return value.strip(" ").upper() if isinstance(value, str) else ""
 
 
 def _name(value: Any) -> Iterator[str]:

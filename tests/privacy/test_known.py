@@ -90,6 +90,20 @@ def test_lines_that_are_no_rows(text: str, names: set[str]) -> None:
     assert told(text) == names
 
 
+@pytest.mark.parametrize("depth", [300, 900, 990, 996])
+def test_names_beside_deep_json(depth: int) -> None:
+    """JSON of any depth that a row can have, in each place where a word of Snowflake's belongs."""
+    deep = "[" * depth + "]" * depth
+    stage = json.dumps({**STAGE, "columns": [json.dumps({"columnId": 1})]})
+    for member in ("objectDomain", "stageKind", "of_next_year"):
+        things = f'[{stage},{{"objectName":"D.S.T","{member}":{deep}}}]'
+        for value in (things, json.dumps(things)):
+            assert told(f'{json.dumps(GOOD)[:-1]},"objects_modified":{value}}}') == {"A", "B"}
+    invoker = f'{{"type":{deep},"user":"C"}}'
+    for value in (invoker, json.dumps(invoker)):
+        assert told(f'{json.dumps(GOOD)[:-1]},"invoker_identity":{value}}}') == {"C"}
+
+
 def test_query_history() -> None:
     assert told('{"QUERY_ID": "q", "USER_NAME": "ANN"}', is_history=True) == {"ANN"}
     assert told("{'query_id': 'q', 'user_name': 'ANN'}", is_history=True) == {"ANN"}
