@@ -115,6 +115,8 @@ def _fitted(value: Value, kind: Kind) -> Any:
     if isinstance(kind, _RawJson):
         return _raw_or_text(value)
     if isinstance(kind, ObjectKind) and isinstance(value, Members):
+        if any(is_damaged(name) for name, _ in value):  # it may be the name of a field that is read
+            raise DamagedError
         fields = kind.fields
         return {name: _fitted(one, fields[name]) if name in fields else _as_raw(one) for name, one in value}
     if isinstance(kind, ListKind) and isinstance(value, Elements):

@@ -84,8 +84,8 @@ class Screened:
 @dataclass(frozen=True)
 class Screen:
     """``key``: of the pseudonyms, None without them. ``keep``: patterns of users that keep their names. ``names``: the
-    names to be replaced, once they are known. ``earlier``: pseudonyms of users whose names only earlier runs read.
-    ``query_text``: whether SQL text is exported.
+    names to be replaced, once they are known. ``earlier``: lines of :meth:`pseudonyms` for users whose names
+    only earlier runs read. ``query_text``: whether SQL text is exported.
     """
 
     filters: Filters
@@ -112,8 +112,8 @@ class Screen:
         return known_users.names_in_row(row) if isinstance(row, Row) else known_users.names_in_unreadable(record.text)
 
     def knowing(self, names: Iterable[str], earlier: Iterable[str] = ()) -> Screen:
-        """The screen with these names added, except those of users that keep theirs. ``earlier``: the results of
-        :meth:`pseudonyms` in earlier runs.
+        """The screen with these names added, except those of users that keep theirs. ``earlier``: the words of
+        :meth:`pseudonyms` in earlier runs, in order.
         """
         key = self.key
         if key is None:
@@ -121,12 +121,16 @@ class Screen:
         kept = [pattern("privacy.keep", text, USERS) for text in self.keep]
         every = {name for name in (*self.names, *names) if name.strip() not in _NO_NAME and not key.made(name)}
         hidden = frozenset(name for name in every if not any(one.fits(name) for one in kept))
-        others = frozenset(filter(key.made, earlier)) - frozenset(map(key.pseudonym, hidden))
-        return replace(self, names=hidden, earlier=others)
+        digests = known_users.digests(earlier, key)
+        others = digests.keys() - set(map(key.pseudonym, hidden))
+        return replace(self, names=hidden, earlier=frozenset(f"{one} {digests[one]}".strip() for one in others))
 
     def pseudonyms(self) -> list[str]:
-        """The pseudonyms of all known users, sorted."""
-        of_names = () if self.key is None else map(self.key.pseudonym, self.names)
+        """A line for each known user, sorted: the pseudonym, and the digest of the name in one letter case. Lines of
+        former versions have no digest; it is added when the name comes again.
+        """
+        key = self.key
+        of_names = () if key is None else (f"{key.pseudonym(name)} {key.folded(name)}" for name in self.names)
         return sorted({*of_names, *self.earlier})
 
     def _lines(self) -> Lines | None:

@@ -3,9 +3,9 @@
 They are collected from all records, from the places where a user's name belongs, before any record is processed: so
 they can be replaced wherever they occur.
 
-Of users that only earlier runs read, the pseudonyms are known and not the names. A word is such a name if its pseudonym
-is a known one. So an update also hides the users of earlier runs, although no file in DIR contains their names. Single
-words and sequences of up to five words (``jane.doe@a.com``) are tried.
+Of users that only earlier runs read, no file in DIR contains the names. Their pseudonyms are known, and a keyed digest
+of each name in one letter case. A word is such a name, in any letter case, if its digest is a known one. Single words
+and sequences of up to five words (``jane.doe@a.com``) are tried.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from exporter.input.json_reader import Elements, Members, Number
 from exporter.input.row import NOT_DECODED, lower_name, texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from exporter.input.row import Row
     from exporter.privacy.pseudonyms import Key
@@ -99,7 +99,7 @@ def _of_invoker(text: str) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     for one in _objects(value):
-        is_other = any(word in str(one.get(key, "")).upper() for key in ("type", "kind") for word in _OF_OTHERS)
+        is_other = any(word in _upper(one.get(key)) for key in ("type", "kind") for word in _OF_OTHERS)
         for name, said in one.items():
             if _names_user(name) or (name.lower() == "name" and not is_other):
                 yield from _name(said)
@@ -108,14 +108,19 @@ def _of_invoker(text: str) -> Iterator[str]:
 def _anywhere(value: Any) -> Iterator[str]:
     """The user names in a JSON value: of user stages, of objects with the domain USER, of personal databases."""
     for one in _objects(value):
-        if str(one.get("stageKind")).strip(" ").lower() == "user":
+        if _upper(one.get("stageKind")) == "USER":
             yield from _name(one.get("objectName"))
             yield from _name(one.get("objectId"))
-        elif str(one.get("objectDomain")).strip(" ").upper() == "USER":
+        elif _upper(one.get("objectDomain")) == "USER":
             yield from _name(one.get("objectName"))
         for said in (*one, *one.values()):  # in the keys are names of tags, policies and columns
             if isinstance(said, str) and _MAY_TELL(said):
                 yield from _of_text(said)
+
+
+def _upper(value: Any) -> str:
+    """A word of Snowflake's in upper case; empty for other values, which may be nested too deep to be a text."""
+    return value.strip(" ").upper() if isinstance(value, str) else ""
 
 
 def _name(value: Any) -> Iterator[str]:
@@ -161,7 +166,8 @@ def _stored(identifier: str) -> str:
     return identifier.upper()
 
 
-_WORD: Final = re.compile(r"[^\W_]+")
+_WORD: Final = re.compile("[^\\W_]+(?:[\u0300-\u036f]+[^\\W_]*)*")
+"""Letters and digits, with accents that are characters of their own."""
 _WORDS: Final = 5
 _BETWEEN: Final = 1
 """Most characters between two words of a name."""
@@ -169,33 +175,78 @@ _REMEMBERED: Final = 50_000
 _HAS_QUOTES: Final = re.compile(r"[\"'\\]").search
 _SLASHES: Final = re.compile(r"\\+")
 _ESCAPED_QUOTE: Final = re.compile(r"\\?([\"'])(?:\\?\1)?")
+_is_digest: Final = re.compile(r"[0-9A-F]{16}").fullmatch
 _JOINS: Final = frozenset("_$")
 SHORT: Final = 3
 """A name with fewer letters and digits is found only as a whole identifier: ``PK`` is not found in ``PK_ORDERS``."""
 
 
-class Earlier:
-    """Finds names by their pseudonyms."""
+def digests(words: Iterable[str], key: Key) -> dict[str, str]:
+    """Pseudonym made with this key -> the digest after it; empty for one that has none. ``words``: of pseudonyms.txt,
+    in order.
+    """
+    found: dict[str, str] = {}
+    last = ""
+    for word in words:
+        if key.made(word):
+            found.setdefault(word, "")
+        elif last in found and _is_digest(word):
+            found[last] = word
+        last = word
+    return found
 
-    def __init__(self, key: Key, pseudonyms: frozenset[str]) -> None:
+
+class Earlier:
+    """Finds names by their digests. ``lines``: what :meth:`exporter.pipeline.read.Screen.pseudonyms` gave in earlier
+    runs. Former versions wrote no digest: such a user's name is found in its own letter case, and in upper, lower and
+    title case.
+    """
+
+    def __init__(self, key: Key, lines: frozenset[str]) -> None:
         self._key = key
-        self.pseudonyms = pseudonyms
+        self._by_digest: dict[str, list[str]] = {}
+        self._alone: set[str] = set()
+        self._pseudonyms = {line.partition(" ")[0] for line in lines}
+        for line in sorted(lines):
+            pseudonym, _, digest = line.partition(" ")
+            if digest:
+                self._by_digest.setdefault(digest, []).append(pseudonym)
+            else:
+                self._alone.add(pseudonym)
         self._tried: dict[str, str | None] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._pseudonyms)
+
     def whole(self, name: str) -> str | None:
-        """The pseudonym of the user of earlier runs with this name; None if there is none."""
-        if name not in self._tried:
+        """The pseudonym of the user of earlier runs with exactly this name; None if there is none."""
+        if self._user(name) is None:
+            return None
+        made = self._key.pseudonym(name)
+        return made if made in self._pseudonyms else None
+
+    def _user(self, spelled: str) -> str | None:
+        """The pseudonym of the user with this name in any letter case; None if there is none."""
+        if spelled not in self._tried:
             if len(self._tried) >= _REMEMBERED:
                 self._tried.clear()
-            made = self._key.pseudonym(name)
-            self._tried[name] = made if made in self.pseudonyms else None
-        return self._tried[name]
+            self._tried[spelled] = self._looked_up(spelled)
+        return self._tried[spelled]
+
+    def _looked_up(self, spelled: str) -> str | None:
+        alike = self._by_digest.get(self._key.folded(spelled), []) if self._by_digest else []
+        if alike or self._alone:
+            for name in dict.fromkeys((spelled.upper(), spelled, spelled.lower(), spelled.title())):
+                pseudonym = self._key.pseudonym(name)
+                if pseudonym in alike or pseudonym in self._alone:
+                    return pseudonym
+        return alike[0] if alike else None
 
     def in_text(self, text: str) -> str:
         """The text with these names replaced by pseudonyms."""
-        if not self.pseudonyms:
+        if not self:
             return text
-        whole = self.whole(text)
+        whole = self.whole(text) or self._of(text)
         if whole is not None:
             return whole
         pieces, at = [], 0
@@ -206,7 +257,7 @@ class Earlier:
 
     def found(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Start, end and pseudonym of each of these names in a text, in order."""
-        if not self.pseudonyms:
+        if not self:
             return
         words = [match.span() for match in _WORD.finditer(text)]
         number = 0
@@ -225,12 +276,9 @@ class Earlier:
             number += 1
 
     def _of(self, spelled: str) -> str | None:
-        for one in dict.fromkeys((spelled, _bare(spelled))):
-            for name in dict.fromkeys((one.upper(), one, one.lower(), one.title())):
-                text = self.whole(name)
-                if text is not None:
-                    return text
-        return None
+        found = self._user(spelled)
+        bare = _bare(spelled) if found is None else spelled
+        return found if bare == spelled else self._user(bare)
 
 
 def _bare(spelled: str) -> str:

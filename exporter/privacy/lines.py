@@ -16,7 +16,7 @@ from exporter.input import json_reader
 from exporter.input.row import NOT_DECODED
 from exporter.model.identifiers import system_view
 from exporter.privacy.pseudonyms import Names
-from exporter.privacy.user_text import ID, LITERAL, OWN_COLUMNS, ROW, TEXTS, USER, WORD, Where, may_be_no_text
+from exporter.privacy.user_text import LITERAL, OWN_COLUMNS, ROW, TEXTS, USER, Where, is_own_word, may_be_no_text
 
 if TYPE_CHECKING:
     from exporter.privacy.pseudonyms import Key
@@ -120,7 +120,7 @@ class Lines:
     def _value(self, literal: str, said: str, kind: str, inside: JsonContainer) -> str:
         if kind == USER:
             return self._literal(literal, said, self._names.whole(said) or said)
-        if kind == WORD or said in _NOTHING or (kind == ID and said.isdecimal()):
+        if said in _NOTHING or is_own_word(kind, said):
             return literal
         if "." not in said and system_view(said) is not None:
             return literal

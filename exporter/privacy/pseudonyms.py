@@ -17,7 +17,6 @@ import re
 import stat
 import unicodedata
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, quote_plus
@@ -77,6 +76,13 @@ class Key:
         digits = self._digits(b"user\0" + name.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
         return f"{_HEAD}{digits}{self._check(digits)}"
 
+    def folded(self, name: str) -> str:
+        """A digest that is the same for all spellings of a name in letter case. It shows nothing of the name to those
+        who do not have the key, and differs from the digits of a pseudonym.
+        """
+        alike = name.casefold() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
+        return self._digits(b"folded\0" + alike.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
+
     def made(self, name: str) -> bool:
         """Whether a name is a pseudonym made with this key."""
         if PSEUDONYM.fullmatch(name) is None:
@@ -88,7 +94,7 @@ class Key:
         return self._digits(b"check\0" + digits.encode())[:_CHECK_DIGITS]
 
     def _digits(self, message: bytes) -> str:
-        return hmac.new(self.secret, message, sha256).hexdigest().upper()
+        return hmac.digest(self.secret, message, "sha256").hex().upper()
 
 
 def may_be_read_by_others(path: str) -> bool:
@@ -123,8 +129,8 @@ class _Spelling(NamedTuple):
 
 
 class Names:
-    """Finds users' names (as Snowflake stores them) and replaces them. ``earlier``: pseudonyms of users whose names
-    only earlier runs read.
+    """Finds users' names (as Snowflake stores them) and replaces them. ``earlier``: what is known of users whose names
+    only earlier runs read, as for :class:`exporter.privacy.known_users.Earlier`.
     """
 
     def __init__(self, key: Key, names: frozenset[str], earlier: frozenset[str] = frozenset()) -> None:
@@ -156,8 +162,8 @@ class Names:
 
     @property
     def are_hashed(self) -> bool:
-        """Whether each word is hashed, because of some users only the pseudonyms are known: that takes long."""
-        return bool(self._earlier.pseudonyms)
+        """Whether each word is hashed, because of some users only digests are known: that takes long."""
+        return bool(self._earlier)
 
     @property
     def may_be_numbers(self) -> bool:

@@ -18,16 +18,51 @@ import msgspec.inspect as types
 from msgspec import Struct
 
 from exporter.input import aggregates
-from exporter.input.properties import KNOWN_COMPOUND, KNOWN_PROPERTIES, is_of_source, member_of_grant, policies_in
+from exporter.input.properties import (
+    KNOWN_COMPOUND,
+    KNOWN_PROPERTIES,
+    KNOWN_SUB_OPERATIONS,
+    is_of_source,
+    member_of_grant,
+    policies_in,
+)
 from exporter.input.row import STRUCTURED, Document, Row
+from exporter.model.identifiers import normal_domain
+from exporter.model.incomplete import KNOWN_DOMAINS, KNOWN_OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TEXT, WORD, ID, USER = "text", "word", "id", "user"
-"""What a string is. TEXT: written by users. WORD: Snowflake's word, id of a query, time, account, never replaced.
-ID: the same if it is a number. USER: the name of the user who ran the query.
+"""What a string is. TEXT: written by users. WORD: id of a query, time, account, privilege, never replaced. ID: the same
+if it is a number. USER: the name of the user who ran the query.
 """
+DOMAIN, OPERATION, SUB_OPERATION = "domain", "operation", "sub-operation"
+STAGE_KIND, POLICY_KIND, JOIN, AGENT = "stage kind", "policy kind", "join", "agent"
+_CHOICES: Final = {
+    DOMAIN: KNOWN_DOMAINS,
+    OPERATION: KNOWN_OPERATIONS,
+    SUB_OPERATION: frozenset({*KNOWN_SUB_OPERATIONS, "UNSET"}),
+    STAGE_KIND: frozenset({"TABLE", "USER", "INTERNAL NAMED", "EXTERNAL NAMED"}),
+    POLICY_KIND: frozenset(domain for domain in KNOWN_DOMAINS if domain.endswith("POLICY")),
+    JOIN: frozenset(
+        f"{way}{join}".strip()
+        for way in ("", "INNER ", "LEFT ", "RIGHT ", "FULL ", "CROSS ", "NATURAL ", "ASOF ", "LATERAL ", "LEFT OUTER ",
+                    "RIGHT OUTER ", "FULL OUTER ", "SEMI ", "ANTI ", "LEFT SEMI ", "LEFT ANTI ")
+        for join in ("JOIN", "")
+    ),
+    AGENT: frozenset({"CORTEX AGENT", "CORTEX LITE AGENT", "EXTERNAL AGENT"}),
+}  # fmt: skip
+"""Kinds of strings that are words of Snowflake's, with the words that are known, in upper case with blanks. Other texts
+in their place are treated as written by users.
+"""
+
+
+def is_own_word(kind: str, text: str) -> bool:
+    """Whether a string of this kind is one that Snowflake wrote itself."""
+    if kind == ID:
+        return text.isdecimal()
+    return kind == WORD or (kind in _CHOICES and normal_domain(text) in _CHOICES[kind])
 
 
 class JsonContainer:
@@ -111,10 +146,10 @@ def _atomic(kind: str = TEXT) -> Member:
     return _own(kind, _fixed({"value": _own(kind)}))
 
 
-_WORD, _ID = _atomic(WORD), _atomic(ID)
-_SOURCES: Final = {"domain": _WORD, "id": _ID, "name": _atomic()}
+_DOMAIN, _ID = _atomic(DOMAIN), _atomic(ID)
+_SOURCES: Final = {"domain": _DOMAIN, "id": _ID, "name": _atomic()}
 _OF_GRANT: Final = {
-    **dict.fromkeys(("SECURABLE_OBJECT_DOMAIN", "SECURABLE_OBJECT_SCOPE_DOMAIN"), _own(WORD)),
+    **dict.fromkeys(("SECURABLE_OBJECT_DOMAIN", "SECURABLE_OBJECT_SCOPE_DOMAIN"), _own(DOMAIN)),
     **dict.fromkeys(("SECURABLE_OBJECT_NAME", "SECURABLE_OBJECT_SCOPE", "ROLES"), _own()),
     "SECURABLE_OBJECT_ID": _own(ID),
     "PRIVILEGES": _own(WORD, _WORDS),
@@ -125,7 +160,7 @@ _ELEMENT: Final = _grouped(
     {
         **dict.fromkeys(("objectName", "tagValue", "value", "comment"), _atomic()),
         "objectId": _ID,
-        "subOperationType": _WORD,
+        "subOperationType": _atomic(SUB_OPERATION),
     }
 )
 _OF_COMPOUND: Final = _own(TEXT, _compound(is_known=True))
@@ -134,7 +169,7 @@ _NAMED: Final = Member(is_own=False, kind=TEXT, inside=_ELEMENT, in_string=TEXTS
 _PROPERTIES: Final = _grouped(
     {
         **dict.fromkeys(KNOWN_PROPERTIES, _atomic()),
-        "swapTargetDomain": _WORD,
+        "swapTargetDomain": _DOMAIN,
         "swapTargetId": _ID,
         "grant": _GRANT,
         "revoke": _GRANT,
@@ -142,8 +177,13 @@ _PROPERTIES: Final = _grouped(
 )
 
 _KINDS: Final = {
-    **dict.fromkeys(("objectDomain", "stageKind", "policyKind", "operationType", "joinType", "type"), WORD),
-    **dict.fromkeys(("agentType", "accountName"), WORD),
+    "objectDomain": DOMAIN,
+    "stageKind": STAGE_KIND,
+    "policyKind": POLICY_KIND,
+    "operationType": OPERATION,
+    **dict.fromkeys(("joinType", "type"), JOIN),
+    "agentType": AGENT,
+    "accountName": WORD,
     **dict.fromkeys(("objectId", "columnId", "policyId", "agentId"), ID),
 }
 """Members of the documents that are not texts of users."""
@@ -246,9 +286,8 @@ class Where:
     def is_text(self, position: int) -> bool:
         """Whether users wrote the number at this position."""
         place = self.place(position) or self._root
-        if self._name is None:
-            return place.kind == TEXT
-        return place.member(self._string(self._name), False).kind == TEXT
+        kind = place.kind if self._name is None else place.member(self._string(self._name), False).kind
+        return kind == TEXT or kind in _CHOICES
 
     def _read(self, found: re.Match[str]) -> None:
         literal, colon = found.groups()

@@ -59,6 +59,7 @@ HARMFUL: Final[dict[str, tuple[Callable[[Json], bytes], str]]] = {
     "half of a surrogate pair": (lambda one: line(one).replace("é".encode(), b"\\ud83e"), DAMAGED),
     "a name of another encoding": (lambda one: line({**one, "größe": 1}).replace("ö".encode(), b"\xf6"), DAMAGED),
     "a name with half of a pair": (lambda one: line(one).replace(b"_by_ddl", b"\\udf02"), DAMAGED),
+    "a member of another encoding": (lambda one: line(one).replace(b"objectN", b"object\xec"), DAMAGED),
     "no query id": (without("query_id"), "query_id is missing"),
     "a time that is null": (but(query_start_time=None), "query_start_time is missing"),
     "no such day": (but(query_start_time="2026-02-30 08:00:00"), "cannot be read as a time"),

@@ -106,6 +106,25 @@ def test_what_is_no_character_names_nothing(half: str) -> None:
     assert read(harmless)["direct_objects_accessed"] == [{}]
 
 
+@pytest.mark.parametrize("half", ["\\ud83e", "\udcec"])
+def test_a_damaged_name_of_a_member_is_told(half: str) -> None:
+    """It may be the name of a field that is read, so what the row says is not certain."""
+    thing = f'"objectDomain":"Table","objectId":1,"objectName":"A","{half}":1'
+    policy = f'"policyName":"P","policyKind":"MASKING_POLICY","{half}":1'
+    for column, value in (
+        ("direct_objects_accessed", f"[{{{thing}}}]"),
+        ("objects_modified", f'[{{"objectName":"A","columns":[{{"columnName":"C","{half}":1}}]}}]'),
+        ("objects_modified", f'[{{"objectName":"A","columns":[{{"baseSources":[{{"{half}":1}}]}}]}}]'),
+        ("policies_referenced", f'[{{"objectName":"A","policies":[{{{policy}}}]}}]'),
+        ("object_modified_by_ddl", f'{{"operationType":"ALTER",{thing}}}'),
+        ("agents_info", f'[{{"agentName":"A","{half}":1}}]'),
+    ):
+        for given in (value, json.dumps(value)):
+            assert problems(raw_line(**{column: given})) == [f"{column} {DAMAGED}"]
+    harmless = raw_line(agents_info=f'[{{"agentName":"A","of_next_year":{{"{half}":1}}}}]')
+    assert read(harmless)["agents_info"] == [{"agentName": "A"}]
+
+
 def test_pairs_of_surrogates_are_characters() -> None:
     pair = '"\\ud83e\\udd96"'
     assert read(raw_line(user_name=pair))["user_name"] == "🦖"

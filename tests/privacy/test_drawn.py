@@ -23,7 +23,8 @@ KEY: Final = Key(b"a key of 24 bytes, ASCII")
 SCREEN: Final = Screen(Filters(), KEY, query_text=True)
 SCREENS: Final = {
     "known": SCREEN.knowing(drawn.USERS),
-    "of earlier runs": SCREEN.knowing([], map(KEY.pseudonym, drawn.USERS)),
+    "of earlier runs": SCREEN.knowing([], " ".join(SCREEN.knowing(drawn.USERS).pseudonyms()).split()),
+    "of runs of former versions": SCREEN.knowing([], map(KEY.pseudonym, drawn.USERS)),
 }
 
 
@@ -120,11 +121,11 @@ def test_a_reason_that_quotes_a_row_has_no_name() -> None:
 
 
 def test_snowflakes_own_words_stay_where_it_wrote_them_and_nowhere_else() -> None:
-    own = {"objectDomain": "Table", "objectId": "66564"}
+    own, added = {"objectDomain": "Table", "objectId": "66564"}, {"subOperationType": "ADD"}
     row = {
         **every_field._query("ADD", event_source="SELECT", account_name="ADMIN"),
-        "direct_objects_accessed": [{**own, "stageKind": "Table", "joinObjects": [{"type": "ADD", "node": own}]}],
-        "object_modified_by_ddl": {**own, "operationType": "ADD", "properties": "{}"},
+        "direct_objects_accessed": [{**own, "stageKind": "Table", "joinObjects": [{"type": "JOIN", "node": own}]}],
+        "object_modified_by_ddl": {**own, "operationType": "ALTER", "properties": {"tags": {"": added}}},
     }
     assert json.loads(LINES.line(json.dumps(row))) == row
     texts = [f'{{"x": {json.dumps(row)}}}', json.dumps({**every_field._query("q"), "additional_properties": row})]
@@ -139,3 +140,46 @@ def _strings(value: Any) -> list[str]:
     if isinstance(value, dict):
         return [*value, *_strings(list(value.values()))]
     return [text for one in value for text in _strings(one)] if isinstance(value, list) else [str(value)]
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("objectDomain", ("Table", "External table", "MASKING_POLICY")),
+        ("stageKind", ("User", "Internal Named")),
+        ("operationType", ("ALTER", "UNDROP")),
+        ("joinObjects.joinType", ("LEFT_OUTER_JOIN", "INNER JOIN", "JOIN")),
+        ("policies.policyKind", ("MASKING_POLICY", "ROW_ACCESS_POLICY")),
+        ("agentType", ("CORTEX_AGENT", "EXTERNAL_AGENT")),
+        ("properties.swapTargetDomain", ("Table", "View")),
+        ("properties.swapTargetDomain.value", ("Table",)),
+        ("properties.tags.T.subOperationType", ("ADD", "DROP", "ALTER")),
+        ("properties.tags.T.subOperationType.value", ("ADD",)),
+        ("properties.propertyOfNextYear.X.subOperationType", ("ADD",)),
+        ("properties.grant.SECURABLE_OBJECT_DOMAIN", ("TABLE",)),
+    ],
+)
+def test_only_known_words_stay_in_the_places_of_snowflakes_words(path: str, words: tuple[str, ...]) -> None:
+    """Whatever users are called. Any other text there is treated as a text of users."""
+    column = {"stageKind": "direct", "joinObjects": "direct", "policies": "policies", "agentType": "agents"}
+    names = {
+        "direct": "direct_objects_accessed",
+        "policies": "policies_referenced",
+        "agents": "agents_info",
+        "": "object_modified_by_ddl",
+    }
+    place = names[column.get(path.partition(".")[0], "")]
+
+    def said(text: str | int, users: frozenset[str]) -> str:
+        value: Any = text
+        for member in reversed(path.split(".")):
+            value = {member: [value] if member in {"joinObjects", "policies"} else value}
+        row = {place: value if place == "object_modified_by_ddl" else [value]}
+        return lines_of(KEY, users).line(json.dumps(row))
+
+    for word in words:
+        assert f'"{word}"' in said(word, frozenset({word, *word.replace("_", " ").split(), word.upper()}))
+    for text in ("JSMITH", "ADD jsmith", "of-JSMITH", "TABLE/JSMITH"):
+        assert "jsmith" not in said(text, frozenset({"JSMITH"})).lower(), text
+        assert KEY.pseudonym("JSMITH") in said(text, frozenset({"JSMITH"}))
+    assert "7799123" not in said(7799123, frozenset({"7799123"}))

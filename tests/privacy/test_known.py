@@ -90,6 +90,20 @@ def test_lines_that_are_no_rows(text: str, names: set[str]) -> None:
     assert told(text) == names
 
 
+@pytest.mark.parametrize("depth", [300, 900, 990, 996])
+def test_names_beside_deep_json(depth: int) -> None:
+    """JSON of any depth that a row can have, in each place where a word of Snowflake's belongs."""
+    deep = "[" * depth + "]" * depth
+    stage = json.dumps({**STAGE, "columns": [json.dumps({"columnId": 1})]})
+    for member in ("objectDomain", "stageKind", "of_next_year"):
+        things = f'[{stage},{{"objectName":"D.S.T","{member}":{deep}}}]'
+        for value in (things, json.dumps(things)):
+            assert told(f'{json.dumps(GOOD)[:-1]},"objects_modified":{value}}}') == {"A", "B"}
+    invoker = f'{{"type":{deep},"user":"C"}}'
+    for value in (invoker, json.dumps(invoker)):
+        assert told(f'{json.dumps(GOOD)[:-1]},"invoker_identity":{value}}}') == {"C"}
+
+
 def test_query_history() -> None:
     assert told('{"QUERY_ID": "q", "USER_NAME": "ANN"}', is_history=True) == {"ANN"}
     assert told("{'query_id': 'q', 'user_name': 'ANN'}", is_history=True) == {"ANN"}
@@ -104,4 +118,20 @@ def test_who_is_hidden() -> None:
     knows = screen.knowing(["SVC_A", "svc_a", "TWO", one, "null", " "], [one, two, "", "junk"])
     assert knows.names == {"LISTED", "svc_a", "TWO"}
     assert knows.earlier == {one}
-    assert knows.pseudonyms() == sorted([one, two, key.pseudonym("LISTED"), key.pseudonym("svc_a")])
+    assert [line.split()[0] for line in knows.pseudonyms()] == sorted(
+        [one, two, key.pseudonym("LISTED"), key.pseudonym("svc_a")]
+    )
+
+
+def test_what_an_update_keeps_of_a_name_is_completed_when_the_name_comes_again() -> None:
+    """Former versions kept the pseudonym alone. A line is found again as it was written, and none has a name."""
+    key = Key(b"a key of 24 bytes, ASCII")
+    screen = Screen(Filters(), key)
+    alone = screen.knowing([], [key.pseudonym("JaneDoe"), key.pseudonym("BOB")])
+    assert alone.pseudonyms() == sorted(map(key.pseudonym, ("JaneDoe", "BOB")))
+    completed = screen.knowing(["JaneDoe", "jANEdOE"], " ".join(alone.pseudonyms()).split())
+    one, two = (line.partition(" ")[2] for line in completed.pseudonyms() if not line.startswith(key.pseudonym("BOB")))
+    assert one == two != ""
+    assert key.pseudonym("BOB") in completed.pseudonyms()
+    again = screen.knowing([], " ".join(completed.pseudonyms()).split())
+    assert again.pseudonyms() == completed.pseudonyms()

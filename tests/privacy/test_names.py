@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.pipeline.read import Screen
+from exporter.privacy.filters import Filters
 from exporter.privacy.pseudonyms import Key, Names
 
 KEY = Key(b"a key of 24 bytes, ASCII")
@@ -105,3 +107,28 @@ EARLIER = Names(KEY, frozenset(), frozenset(map(KEY.pseudonym, LISTED - {"DBT", 
 )
 def test_names_of_earlier_runs(text: str, expected: str) -> None:
     assert shown(text, EARLIER) == expected
+
+
+OF_LINES = Names(KEY, frozenset(), frozenset(Screen(Filters(), KEY, names=frozenset(LISTED)).pseudonyms()))
+"""The same with what an update keeps of the names."""
+
+
+@pytest.mark.parametrize(
+    "name", ["JaneDoe", "Jane.Doe@Example.com", "JANE_doe", "Jane Doe", "JOSÉ", "jose\u0301", "Straße"]
+)
+@pytest.mark.parametrize("is_json", [False, True])
+def test_names_of_earlier_runs_in_any_letter_case(name: str, *, is_json: bool) -> None:
+    kept = frozenset(Screen(Filters(), KEY, names=frozenset({name})).pseudonyms())
+    earlier, made = Names(KEY, frozenset(), kept), KEY.pseudonym(name)
+    cases = {name, name.lower(), name.upper(), name.title(), name.swapcase(), name.capitalize()}
+    around = ("{}", "by {}.", '"{}"', "x {}/y") if not is_json else ('{{"user": "{}"}}',)
+    for text in (form.format(one) for form in around for one in sorted(cases)):
+        found = earlier.in_text(text)
+        assert made in found, text
+        assert name.casefold() not in found.casefold(), text
+
+
+def test_names_of_earlier_runs_that_differ_in_letter_case_are_two_users() -> None:
+    assert shown("jsmith", OF_LINES) == "<jsmith>"
+    assert shown("select jsmith, JSmith, JSMITH", OF_LINES) == "select <JSMITH>, <JSMITH>, <JSMITH>"
+    assert shown("PK_ORDERS pk JSMITHSON", OF_LINES) == "PK_ORDERS <PK> JSMITHSON"
