@@ -80,3 +80,17 @@ def test_the_image_downloads_no_package_without_its_hash() -> None:
     for one in commands:
         assert {"--require-hashes", "--no-index", "check"} & {*one.split()} or "--no-deps" in one, one
         assert "--no-build-isolation" in one or "pip wheel" not in one, "what builds a package is pinned too"
+
+
+@pytest.mark.parametrize(
+    ("image", "status"), [("python:3.11-slim-bookworm", 1), ("", 1), (f"python:3.11@sha256:{'0' * 64}", 0)]
+)
+def test_the_image_is_built_on_a_digest_alone(image: str, status: int) -> None:
+    """A tag is another image next week."""
+    lines = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8").splitlines()
+    assert "ARG PYTHON" in lines, "without a default"
+    assert {line.split()[1] for line in lines if line.startswith("FROM")} == {"$PYTHON"}
+    check = next(line for line in lines if line.startswith("RUN ")).removeprefix("RUN ")
+    done = subprocess.run(["sh", "-c", check], env={"PYTHON": image}, capture_output=True, text=True, check=False)
+    assert (done.returncode, "deploy/README.md" in done.stderr) == (status, bool(status))
+    assert "PYTHON: ${PYTHON:?" in (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8")

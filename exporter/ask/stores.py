@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import secrets
 import shutil
 from contextlib import contextmanager, suppress
@@ -58,7 +59,14 @@ def in_use(store: Path) -> int:
 
 def has_others(folder: Path, stays: Path | None) -> bool:
     """Whether there are stores other than ``stays``."""
-    return folder.is_dir() and any(path != stays and path.is_dir() for path in folder.iterdir())
+    return folder.is_dir() and any(path != stays and _is_store(path) for path in folder.iterdir())
+
+
+def _is_store(path: Path) -> bool:
+    """Whether it is a store, by its name and by the names of the files in it: anything else is not of the program."""
+    if not _is_name(path.name) or path.is_symlink() or not path.is_dir():
+        return False
+    return all(_is_of_store(one.name) for one in path.iterdir()) if os.access(path, os.R_OK | os.X_OK) else True
 
 
 def tidied(folder: Path, stays: Path | None, say: Callable[[str], None]) -> None:
@@ -66,7 +74,7 @@ def tidied(folder: Path, stays: Path | None, say: Callable[[str], None]) -> None
     called with a message for each store that stays.
     """
     for path in sorted(folder.iterdir()):
-        if path == stays or not path.is_dir():
+        if path == stays or not _is_store(path):
             continue
         try:
             is_open = not _removed(path)
@@ -108,6 +116,11 @@ def _use_of(store: Path) -> Path:
 _FORM: Final = "2"
 """The version of the folder's layout; change it when the layout changes."""
 _MAKING: Final = ".making"
+_is_name: Final = re.compile(rf"[0-9a-f]{{16}}|[0-9a-f]{{12}}{re.escape(_MAKING)}").fullmatch
+_is_of_store: Final = re.compile(
+    r"\d+\.(sst|log|blob)|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|CURRENT|IDENTITY|LOCK|LOG.*|\d+\.dbtmp"
+).fullmatch
+"""Matches the names of RocksDB's files: https://github.com/facebook/rocksdb/wiki/RocksDB-File-Names."""
 
 
 def key(graph: Path) -> str:

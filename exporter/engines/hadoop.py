@@ -20,7 +20,7 @@ from exporter.engines.lease import Lease, sums
 from exporter.errors import UsageError
 from exporter.publish import manifest
 from exporter.publish.manifest import NAME, copies
-from exporter.system import private
+from exporter.system import folders, private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -303,6 +303,7 @@ class HadoopPlace:
 
     def described(self, folder: str) -> list[Json]:
         sizes, root = self._files.sizes(folder), self._files.full(folder)
+        sizes.pop(folders.MARK, None)
         found = sums(session.start(None), folder, {f"{root}/{path}": size for path, size in sizes.items()})
         return [
             {"path": path, "bytes": size, "sha256": found[f"{root}/{path}"]} for path, size in sorted(sizes.items())
@@ -351,6 +352,10 @@ class HadoopPlace:
         """Clean up after runs that died: remove the files that they had put into DIR, unless they were published."""
         own = re.compile(rf"\.{re.escape(self.name)}\.[0-9a-f]{{{_DIGITS}}}")
         for left in [path for path in self.listed(self.beside("")) if own.fullmatch(path.rpartition("/")[2])]:
+            name = left.rpartition("/")[2]
+            if self.listed(left) and self._files.text(f"{left}/{folders.MARK}") != folders.work_mark(name):
+                self.notes.append(folders.not_own(self.shown, left))
+                continue
             journal, now = self._listed(left), self._listed(self._out)
             if journal and now:
                 # The run died before it replaced DIR's manifest, or before it removed the files of the former one.

@@ -159,6 +159,8 @@ class Lease:
         if self._files.create(self._path, self._content()):
             return
         other = self._other()
+        if other is None and self._files.text(self._path):
+            raise folders.no_lock(self._path, self._shown, "has a content that no export wrote")
         if other is not None and not _is_dead(other):
             raise folders.busy(self._shown, str(other.get("who", "")))
         self._files.write(self._path, self._content())
@@ -192,7 +194,7 @@ def _read(text: str | None) -> dict[str, Any] | None:
         told = json.loads(text or "")
     except ValueError:
         return None
-    return told if isinstance(told, dict) else None
+    return told if isinstance(told, dict) and isinstance(told.get("id"), str) else None
 
 
 def _is_dead(told: dict[str, Any]) -> bool:

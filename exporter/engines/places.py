@@ -122,7 +122,10 @@ class LocalPlace:
         with folders.held(self._out.with_name(f".{self.name}.lock"), self.shown):
             folders.mend(self._out)
             for left in folders.left_behind(self._out):
-                self.delete(str(left))
+                if folders.is_own(left):
+                    self.delete(str(left))
+                else:
+                    self.notes.append(folders.not_own(self.shown, str(left)))
             yield
 
     def exists(self) -> bool:
@@ -193,18 +196,27 @@ class LocalPlace:
             return
         _carry_ledgers(path, self._out)
         compared = manifest.compared_here(path) if path.is_dir() else None
-        if compared is None:  # a work folder
-            shutil.rmtree(path, ignore_errors=True)
+        if compared is None and not folders.is_former(path):  # a work folder
+            _remove_work(path)
             return
-        there, stay = manifest.sizes(path), {*compared.others, *compared.changed}
-        _remove_files(path, stay)
-        left = [name for name in manifest.sizes(path) if name in stay or name not in there]
+        there = manifest.sizes(path)
+        stay = (there.keys() if compared is None else {*compared.others, *compared.changed}) - {folders.MARK}
+        ends = {manifest.NAME, folders.MARK} - stay  # a run that is killed now leaves what the next one knows it by
+        _remove_files(path, {*stay, *ends})
+        found = {*manifest.sizes(path), *(name for name in stay if name.endswith("/"))}
+        left = [name for name in found if name in stay or (name not in there and name not in ends)]
         if any(not name.rpartition("/")[2].startswith(_OF_NFS) for name in left):
             kept = self._out.with_name(f"{self.name}.kept-{path.name.removeprefix(f'.{self.name}.')[:12]}")
             path.rename(kept)
+            path = kept
             self.notes.append(
                 f"{self.shown}: files in it were added or changed while it was replaced; they are in {kept} now"
             )
+        for name in (manifest.NAME, folders.MARK):
+            if name in ends:
+                (path / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            path.rmdir()
 
     def swap(self, folder: str, told: dict[str, Any]) -> None:
         new = Path(folder)
@@ -220,7 +232,22 @@ class LocalPlace:
         if (new / manifest.DELIVERIES).is_dir():
             private.set_mode(new / manifest.DELIVERIES, private.FOLDER)
         manifest.sync(new)
-        folders.put(new, self._out)
+        if self._out.is_dir():
+            folders.set_mark(self._out, folders.former_mark(new.name))
+        try:
+            folders.put(new, self._out)
+        finally:  # of the new DIR; of the old one, if they could not be exchanged
+            (self._out / folders.MARK).unlink(missing_ok=True)
+
+
+def _remove_work(folder: Path) -> None:
+    """Remove a work folder, its mark last, so that the next run knows what a killed one left of it."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != folders.MARK:
+            path.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_files(folder: Path, stay: set[str]) -> None:
@@ -233,6 +260,8 @@ def _remove_files(folder: Path, stay: set[str]) -> None:
                 with suppress(OSError):
                     os.unlink(path)  # noqa: PTH108 - as above
         with suppress(OSError):
+            if above in kept:
+                continue
             os.rmdir(above)  # noqa: PTH106 - as above
 
 

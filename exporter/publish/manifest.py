@@ -10,11 +10,11 @@ import os
 import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.errors import UsageError
-from exporter.system.folders import steady
+from exporter.system.folders import MARK, steady
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,6 +34,8 @@ DELIVERIES: Final = "push"
 """The folder in DIR that belongs to ``exporter push``; it is not part of the output."""
 _OF_PUSH: Final = re.compile(rf"{DELIVERIES}/[^/]+/(ledger\.txt|set-aside\.ndjson|reduced\.ndjson|summary\.json)")
 """The files that a push writes."""
+_LAYOUT: Final = re.compile(rf"(changes|events|facts|graph|quarantine|state|{DELIVERIES}(/[^/]+)?)")
+"""The folders of an export and its pushes that may be empty."""
 WORK: Final = ".work"
 """The folder for temporary files in a folder under construction."""
 
@@ -43,7 +45,7 @@ def described(folder: Path, before: Path | None = None) -> list[Json]:
     taken from its manifest, so that an update does not read everything.
     """
     known = {entry["path"]: entry for entry in entries(_text(before) if before else None) or ()}
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / MARK]
 
     def one(path: Path) -> Json:
         name = path.relative_to(folder).as_posix()
@@ -120,13 +122,14 @@ def compared(files: list[Json], there: Mapping[str, int], is_same: Callable[[Jso
     named = {file["path"]: file for file in files}
     named |= {name: {**named[path], "path": name} for path, name in copies(files).items()}
     same = {path for path, one in named.items() if there.get(path) == one["bytes"] and is_same(one)}
-    others = [path for path in there if path not in named and path != NAME and not _is_of_program(path)]
+    others = [path for path in there if path not in named and path != NAME and not _OF_PUSH.fullmatch(path)]
     changed = [path for path in named if path in there and path not in same]
     return Compared(sorted(others), sorted(changed), sorted(named.keys() - there.keys()), bool(same))
 
 
-def _is_of_program(path: str) -> bool:
-    return bool(_OF_PUSH.fullmatch(path)) or path.startswith(f"{WORK}/")
+def is_temporary(path: str) -> bool:
+    """Whether a path in a folder under construction is not part of the output."""
+    return path == MARK or path.startswith(f"{WORK}/")
 
 
 def sizes(folder: Path) -> dict[str, int]:
@@ -159,7 +162,17 @@ def compared_here(folder: Path) -> Compared | None:
         path = folder / one["path"]
         return path.lstat().st_mtime_ns < since or bool(_described(path, folder)["sha256"] == one["sha256"])
 
-    return compared(files, sizes(folder), is_same)
+    told = compared(files, sizes(folder), is_same)
+    return told._replace(others=sorted([*told.others, *_empty(folder, files)]))
+
+
+def _empty(folder: Path, files: list[Json]) -> Iterator[str]:
+    """The empty folders that are not of an export with these files, as paths that end in a slash."""
+    own = {above.as_posix() for file in files for above in PurePosixPath(file["path"]).parents}
+    for above, inner, names in os.walk(folder):
+        path = os.path.relpath(above, folder)
+        if not inner and not names and path not in own and not _LAYOUT.fullmatch(path):
+            yield f"{path}/"
 
 
 def _described(path: Path, folder: Path) -> Json:
@@ -240,7 +253,7 @@ def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
         wrong = _wrong(folder, path, size, digest) if path in there else "is missing"
         if wrong:
             yield f"{folder / path}: {wrong}"
-    for path in sorted(there - told.keys() - {NAME}):
+    for path in sorted(there - told.keys() - {NAME, MARK}):
         if not path.startswith(f"{DELIVERIES}/"):
             yield f"{folder / path}: is not in {NAME}, so it is not part of the export"
 

@@ -13,6 +13,7 @@ from exporter.errors import ExporterError, UsageError
 from exporter.pipeline.messages import CATALOG, DAILY, EVENTS, GRAPH, QUARANTINE
 from exporter.publish import manifest
 from exporter.system import files as compressed
+from exporter.system import folders
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Publication:
         self.work = f"{self.folder}/{manifest.WORK}"
 
     def __enter__(self) -> Self:
+        self._place.make(self.folder)
+        self._place.write(f"{self.folder}/{folders.MARK}", folders.work_mark(self.folder.rpartition("/")[2]))
         self._place.make(self.work)
         return self
 
@@ -155,7 +158,7 @@ class Publication:
 
     def files(self) -> list[str]:
         """The paths of all files in the new DIR so far, without temporary ones."""
-        own = [path for path in self._place.paths(self.folder) if not path.startswith(f"{manifest.WORK}/")]
+        own = [path for path in self._place.paths(self.folder) if not manifest.is_temporary(path)]
         return [*own, *(one["path"] for one in self._entries_left())]
 
     def _entries_left(self) -> list[dict[str, Any]]:
@@ -224,8 +227,9 @@ def check(place: Place, *, replace: bool, update: bool = False, force: bool = Fa
     if not (replace or update):
         raise UsageError(f"{shown}: exists already; give --replace to replace it by the new output, or another --out")
     if compared.others:
+        what = "folders" if all(path.endswith("/") for path in compared.others) else "files"
         raise UsageError(
-            f"{shown}: has files that no export wrote, and replacing the folder would remove them: "
+            f"{shown}: has {what} that no export wrote, and replacing the folder would remove them: "
             f"{named(compared.others)}. Move them to another folder, or give another --out. Nothing was changed"
         )
     if compared.changed and not (force and replace):

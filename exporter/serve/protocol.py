@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+from xml.parsers.expat import ExpatError, ParserCreate
 
 from flask import Blueprint, Response, jsonify, request
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, serialize
+from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.http import parse_accept_header, parse_list_header, parse_options_header
 
 from exporter.ask.parameters import LONGEST, ForbiddenError
 from exporter.ask.pool import BusyError, TooLongError, UnacceptableError
@@ -107,10 +110,26 @@ def endpoint(site: Site) -> Blueprint:
 
 
 def _answer(body: bytes, media_type: str) -> Response:
+    if "xml" in media_type:
+        _check(body, TRIPLES if media_type in TRIPLES else SOLUTIONS)
     is_text = media_type.startswith("text/") or "json" not in media_type
     answer = Response(body, content_type=media_type + ("; charset=utf-8" if is_text else ""))
     answer.vary.add("Accept")
     return answer
+
+
+def _check(body: bytes, kinds: Sequence[str]) -> None:
+    """Raise UnacceptableError where an answer is no XML. Names in rows may have characters that XML has no form for
+    (https://www.w3.org/TR/xml/#charsets), and a predicate of RDF/XML has to end in a name of XML. ``kinds``: the media
+    types of such an answer.
+    """
+    try:
+        ParserCreate(namespace_separator=" ").Parse(body, True)
+    except ExpatError:
+        others = ", ".join(kind for kind in kinds[:4] if "xml" not in kind)
+        raise UnacceptableError(
+            f"The answer has characters or predicates that XML cannot hold: accept one of {others}."
+        ) from None
 
 
 def _address() -> str:
@@ -221,7 +240,25 @@ def _wanted(kinds: Sequence[str], means: Mapping[str, str]) -> str | None:
     """The best of ``kinds`` that the client accepts; the first where it does not say; None where it accepts none.
     ``means``: what a general media type stands for.
     """
-    if not request.accept_mimetypes:
+    accepted = parse_accept_header(_plain(request.headers.get("Accept", "")), MIMEAccept)
+    if not accepted:
         return kinds[0]
-    best = request.accept_mimetypes.best_match(kinds)
+    best = accepted.best_match(kinds)
     return None if best is None else means.get(best, best)
+
+
+def _plain(accept: str) -> str:
+    """The media types of an Accept header with nothing but their weights, as RFC 9110 writes them. Clients say more: a
+    charset or level that no answer here depends on, a weight of ``.2``, and ``*`` for ``*/*`` (Java).
+
+    >>> _plain("text/html, *; q=.2, application/rdf+xml;charset=utf-8")
+    'text/html, */*;q=0.2, application/rdf+xml'
+    """
+    ranges = []
+    for given in parse_list_header(accept):
+        name, parameters = parse_options_header(given)
+        weight = parameters.get("q")
+        if weight is not None:
+            weight = f";q=0{weight}" if weight.startswith(".") else f";q={weight}"
+        ranges.append(f"{'*/*' if name == '*' else name}{weight or ''}")
+    return ", ".join(ranges)

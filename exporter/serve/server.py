@@ -205,3 +205,5 @@ def serve(graph: Path, choices: Choices, tell: Callable[[str], None], say: Calla
         tell(f"{address(host, listens)}/")
         Thread(target=warm, args=(site,), daemon=True).start()
         server.run()  # until KeyboardInterrupt, which it takes as the request to stop
+        # Answers that come from now on have no way out, and Waitress would log that as a fault, with a traceback.
+        logging.getLogger("waitress").setLevel(logging.CRITICAL)

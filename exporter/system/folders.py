@@ -48,16 +48,79 @@ def put(new: Path, place: Path) -> None:
         aside.rename(new)
 
 
+MARK: Final = ".exporter-work"
+"""The file in a work folder by which the run after a killed one knows it. A name alone may be of a user's folder."""
+
+
+def work_mark(name: str) -> str:
+    """The content of the mark in the work folder ``name``."""
+    return f"{name} is a work folder of exporter export, which removes it.\n"
+
+
+def former_mark(name: str) -> str:
+    """The content of the mark in a DIR that becomes the folder ``name``, because a new DIR replaces it."""
+    return f"{name} was a DIR of exporter export, which removes it.\n"
+
+
+def set_mark(folder: Path, content: str) -> None:
+    """Mark a folder. Raises FileExistsError where a file of somebody else has the name of the mark."""
+    with open(folder / MARK, "x", encoding="utf-8", opener=private.opened) as file:
+        file.write(content)
+
+
+def mark_of(folder: Path) -> str | None:
+    """The content of a folder's mark; None if it has none."""
+    try:
+        file = private.plain(folder / MARK, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        return _content(file)
+    finally:
+        os.close(file)
+
+
 def mend(place: Path) -> None:
-    """Restore a folder that :func:`put` had renamed when its process was killed."""
+    """Restore a folder that :func:`put` had renamed when its process was killed, and remove the mark from a DIR that
+    was not moved any more.
+    """
     for left in left_behind(place):
-        if left.name.endswith(_ASIDE) and not os.path.lexists(place):
+        if left.name.endswith(_ASIDE) and is_own(left) and not os.path.lexists(place):
             left.rename(place)
+    text, own = mark_of(place), re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{12}}")
+    found = own.match(text or "")
+    if text is not None and (not text or (found and text in {work_mark(found[0]), former_mark(found[0])})):
+        (place / MARK).unlink()
+
+
+def is_former(left: Path) -> bool:
+    """Whether a folder was a DIR that a new one has replaced, so that there may be files of the user in it."""
+    return mark_of(left) == former_mark(left.name.removesuffix(_ASIDE))
+
+
+def is_own(left: Path) -> bool:
+    """Whether what has the name of a work folder is one: it has the mark, or its run was killed before it wrote it, so
+    that it is empty.
+    """
+    if left.is_symlink() or not left.is_dir() or not os.access(left, os.R_OK | os.X_OK):
+        return False
+    name, text = left.name.removesuffix(_ASIDE), mark_of(left)
+    return text in {work_mark(name), former_mark(name)} or (
+        not text and {path.name for path in left.iterdir()} <= {MARK}
+    )
+
+
+def not_own(shown: str, left: str) -> str:
+    """The message about something that has the name of a work folder and no mark of one."""
+    return (
+        f"{shown}: {left} stays: its name is that of a work folder of a killed export, but nothing in it says that an "
+        "export made it; if it is not yours, a former version left it: remove it"
+    )
 
 
 def left_behind(place: Path) -> Iterator[Path]:
-    """The work folders beside ``place`` (``.NAME.`` and twelve digits). For the process that holds the lock, these are
-    the folders of dead runs.
+    """What has the name of a work folder beside ``place`` (``.NAME.`` and twelve digits). For the process that holds
+    the lock, those with a mark (:func:`is_own`) are the folders of dead runs.
     """
     own = re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{12}}({re.escape(_ASIDE)})?")
     for path in sorted(place.parent.iterdir()) if place.parent.is_dir() else ():
@@ -120,7 +183,8 @@ def held(path: Path, shown: str) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            path.unlink()  # before the lock is released, so that the next run makes a new file
+            if _is_at(path, file):
+                path.unlink()  # before the lock is released, so that the next run makes a new file
         os.close(file)
 
 
@@ -141,22 +205,47 @@ def busy(shown: str, who: str) -> UsageError:
 def _taken(path: Path, shown: str) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        file = private.opened(path, os.O_RDWR | os.O_CREAT)
+        try:
+            file = private.plain(path, os.O_RDWR | os.O_CREAT)
+        except private.NotPlainError as error:
+            raise no_lock(path, shown, error.strerror) from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            who = os.pread(file, _LONGEST, 0).decode(errors="replace")
+            who = _content(file)
             os.close(file)
-            raise busy(shown, who) from None
+            raise busy(shown, who if _of_run(who) else "") from None
         except OSError:
             os.close(file)
             raise
         if _is_at(path, file):
+            content = _content(file)
+            if content and not _of_run(content):
+                os.close(file)
+                raise no_lock(path, shown, "has a content that no export wrote")
+            with suppress(PermissionError):
+                os.fchmod(file, private.FILE)
             with suppress(OSError):  # if the disk is full, the lock is held nevertheless
                 os.truncate(file, 0)
                 os.write(file, own().encode())
             return file
         os.close(file)  # the run that held the lock has removed the file since it was opened
+
+
+def _content(file: int) -> str:
+    return os.pread(file, _LONGEST, 0).decode(errors="replace")
+
+
+def no_lock(path: Path | str, shown: str, why: str | None) -> UsageError:
+    """The error where something else is at the path of a lock; ``why``: what."""
+    return UsageError(
+        f"{path}: {why}, and the lock of {shown} has to be there; move it elsewhere, or give another folder. Nothing "
+        "was changed"
+    )
+
+
+_of_run: Final = re.compile(r"process \d+ on .* since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC").fullmatch
+"""Matches the content of a lock file, as :func:`own` gives it."""
 
 
 def own() -> str:
@@ -166,6 +255,6 @@ def own() -> str:
 
 def _is_at(path: Path, file: int) -> bool:
     try:
-        return os.path.samestat(path.stat(), os.fstat(file))
+        return os.path.samestat(path.lstat(), os.fstat(file))
     except FileNotFoundError:
         return False

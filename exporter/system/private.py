@@ -5,6 +5,7 @@ What the program writes has personal data: who read what, when. A person who wan
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import contextmanager, suppress
@@ -47,12 +48,34 @@ def _make(path: Path) -> None:
         path.chmod(FOLDER)
 
 
+class NotPlainError(OSError):
+    """At the path of a file of the program's own is something else. ``strerror`` is for the user."""
+
+
 def opened(path: Path | str, flags: int) -> int:
-    """Open a file, which is made if ``flags`` say so. Also the ``opener`` of Python's ``open``."""
-    file = os.open(path, flags, FILE)
+    """Open a file of the program's own, which is made if ``flags`` say so. Also the ``opener`` of Python's ``open``.
+
+    Raises NotPlainError for a link, which is not followed, and for what is no plain file.
+    """
+    file = plain(path, flags)
     with suppress(PermissionError):
         os.fchmod(file, FILE)
     return file
+
+
+def plain(path: Path | str, flags: int) -> int:
+    """The same, but a file that is there keeps its mode: it may be somebody else's."""
+    try:
+        file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, FILE)
+    except OSError as error:
+        what = {errno.ELOOP: "is a link", errno.EISDIR: "is a folder", errno.ENXIO: "is a pipe or a socket"}
+        if error.errno in what and os.path.lexists(path):
+            raise NotPlainError(error.errno, what[error.errno], str(path)) from None
+        raise
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return file
+    os.close(file)
+    raise NotPlainError(errno.EINVAL, "is a pipe or a device", str(path))
 
 
 def set_mode(path: Path, mode: int) -> None:

@@ -172,6 +172,18 @@ def test_what_no_export_left_stays(tmp_path: Path) -> None:
     assert content(tmp_path) == {"file": b"a file", "out/thesis.txt": b"years of work"}
 
 
+def test_a_folder_that_only_has_the_name_of_a_work_folder_stays_and_removes_nothing(tmp_path: Path) -> None:
+    """Its manifest would have been read as the list of files that a dead run had put into DIR."""
+    out, mine = tmp_path / "out", tmp_path / ".out.202609010800"
+    published(place(out), OLD)
+    shutil.copytree(out, mine)
+    (mine / "notes.txt").write_text("mine")
+    again = place(out)
+    published(again, NEW, replace=True)
+    assert (mine / "notes.txt").read_text() == "mine"
+    assert any("/.out.202609010800 stays: its name is that of a work folder" in note for note in again.notes)
+
+
 def test_a_file_of_somebody_else_is_refused_and_one_that_appears_meanwhile_stays(tmp_path: Path) -> None:
     out, other = place(tmp_path / "out"), tmp_path / "out" / "events" / "mine.txt"
     published(out, EVENTS)

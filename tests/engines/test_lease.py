@@ -121,3 +121,14 @@ def test_a_run_that_lost_its_lease_publishes_nothing_and_leaves_the_other_one(fi
         with pytest.raises(ExporterError, match=r"another run has taken it over.*nothing was published"):
             mine.check()
     assert files.files[PATH] == theirs
+
+
+@pytest.mark.parametrize("content", ["my notes", "{}", "[1]", '{"until": 0}'])
+def test_a_file_of_somebody_else_is_no_lease_and_stays(
+    content: str, files: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "PATIENCE", 0.05)
+    files.write(PATH, content)
+    with pytest.raises(UsageError, match=f"^{PATH}: has a content that no export wrote"), one(files).held():
+        pass
+    assert files.files[PATH] == content

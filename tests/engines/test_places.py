@@ -21,7 +21,7 @@ from tests.publish.test_publication import files
 from tests.publish.test_publication_steps import NEW, OLD, publish
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 HOLD: Final = """
 import sys, time
@@ -176,6 +176,38 @@ def test_a_lock_that_is_removed_while_one_waits_for_it_is_no_lock(
         with pytest.raises(UsageError, match="another run"), LocalPlace(str(tmp_path / "out")).held():
             pass
     assert not lock.exists()
+
+
+@pytest.mark.parametrize("kind", ["a link", "a dangling link", "a file", "a folder", "a pipe"])
+def test_what_is_no_lock_is_refused_and_stays(
+    kind: str, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A link was followed and its file overwritten, and a file of the user removed."""
+    lock, diary = tmp_path / ".out.lock", tmp_path / "diary"
+    diary.write_text("mine")
+    diary.chmod(0o644)
+    made: dict[str, Callable[[], object]] = {
+        "a link": lambda: lock.symlink_to("diary"),
+        "a dangling link": lambda: lock.symlink_to("nowhere"),
+        "a file": lambda: diary.rename(lock),
+        "a folder": lock.mkdir,
+        "a pipe": lambda: os.mkfifo(lock),
+    }
+    made[kind]()
+    before = sorted((path.name, path.lstat().st_mode) for path in tmp_path.iterdir())
+    assert exports.export([rows], tmp_path / "out") == 2
+    why = "has a content that no export wrote" if kind == "a file" else f"is {kind.removeprefix('a dangling ')}"
+    assert re.search(rf"{lock}: {why.replace('is link', 'is a link')}", capsys.readouterr().err)
+    assert sorted((path.name, path.lstat().st_mode) for path in tmp_path.iterdir()) == before
+    assert (lock if kind == "a file" else diary).read_text() == "mine"
+
+
+def test_a_lock_that_another_program_replaced_meanwhile_is_not_removed(tmp_path: Path) -> None:
+    lock = tmp_path / ".out.lock"
+    with LocalPlace(str(tmp_path / "out")).held():
+        lock.unlink()
+        lock.write_text("mine")
+    assert lock.read_text() == "mine"
 
 
 def test_the_name_of_a_folder_is_no_pattern(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from exporter.errors import UsageError
 from exporter.input.find import Apart
 from exporter.publish import manifest
 from exporter.publish.publication import Publication
+from exporter.system import folders
 from tests import exports
 from tests.input.bad_rows import GOOD
 from tests.publish.test_publication import files
@@ -229,10 +230,58 @@ def test_the_former_dir_that_a_killed_run_left_loses_no_file_of_the_user(out: Pa
     """The run was killed after the exchange of the folders, before it removed the former one."""
     left = out.parent / ".out.0123456789ab"
     shutil.copytree(out, left)
+    folders.set_mark(left, folders.former_mark(left.name))
     (left / "mine").write_text("mine")
     assert added(out, *UPDATE) == 0
     assert not left.exists()
     assert files(out.parent / "out.kept-0123456789ab") == {"mine": b"mine"}
+
+
+def test_the_copy_of_an_export_and_other_folders_with_the_name_of_a_work_folder_stay(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A work folder is known by its mark: twelve digits are a time of the day as well."""
+    copied, notes, file = (out.with_name(f".out.{name}") for name in ("202609010800", "202609010801", "202609010802"))
+    shutil.copytree(out, copied)
+    notes.mkdir()
+    (notes / "notes.txt").write_text("precious")
+    file.write_text("mine")
+    before = files(out.parent / copied.name)
+    assert added(out, *REPLACE) == 0
+    assert files(copied) == before
+    assert files(notes) == {"notes.txt": b"precious"}
+    assert file.read_text() == "mine"
+    said = capsys.readouterr().err
+    for path in (copied, notes, file):
+        assert f"{path} stays: its name is that of a work folder of a killed export, but nothing in it says" in said
+
+
+def test_no_folder_of_the_user_becomes_dir(out: Path) -> None:
+    """A former DIR is put back if its run was killed while DIR was away; a folder without a mark is none."""
+    mine = out.with_name(".new.202609010800.old")
+    mine.mkdir()
+    (mine / "notes.txt").write_text("mine")
+    assert added(out.with_name("new")) == 0
+    assert files(mine) == {"notes.txt": b"mine"}
+
+
+@pytest.mark.parametrize("options", [REPLACE, UPDATE])
+@pytest.mark.parametrize("empty", ["mine/sub", "graph/.x", ".git", "graph/mine"])
+def test_an_empty_folder_of_the_user_in_dir_is_refused_by_its_name(
+    empty: str, options: tuple[str, ...], out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (out / empty).mkdir(parents=True)
+    assert added(out, *options) == 2
+    assert f"has folders that no export wrote, and replacing the folder would remove them: {empty}/." in (
+        capsys.readouterr().err
+    )
+    assert (out / empty).is_dir()
+
+
+def test_empty_folders_of_the_programs_own_are_no_obstacle(out: Path) -> None:
+    for name in ("facts", "quarantine", "changes", "push/backend"):
+        (out / name).mkdir(parents=True, exist_ok=True)
+    assert added(out, *REPLACE) == 0
 
 
 # --- the input ---

@@ -65,7 +65,7 @@ def killed_at(step: int, work: Callable[[], None]) -> bool:
 
 
 def without_manifest(out: Path) -> dict[str, bytes]:
-    return {path: content for path, content in files(out).items() if path != "manifest.json"}
+    return {path: content for path, content in files(out).items() if path not in {"manifest.json", swap.MARK}}
 
 
 def told(texts: dict[str, str]) -> dict[str, bytes]:

@@ -131,6 +131,19 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path, by: signal.Signals) -
         wait_until_gone(workers)
 
 
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_while_queries_run_whose_clients_have_left_it_says_nothing(tmp_path: Path, by: signal.Signals) -> None:
+    with served(tmp_path) as (server, address):
+        port = int(address.rstrip("/").rpartition(":")[2])
+        for _ in range(7):
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(f"GET /sparql?query={quote(ENDLESS)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        time.sleep(1)
+        server.send_signal(by)
+        assert server.wait(DEADLINE) == 130
+        assert [line for line in server.stderr.read().splitlines() if "Making the store" not in line] == []
+
+
 def test_an_address_that_others_can_reach_needs_a_login(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     graph = tmp_path / "small.ttl"
     graph.write_bytes(VALID.read_bytes())

@@ -98,6 +98,31 @@ def test_an_unfinished_store_of_a_dead_process_is_removed(graph: Path) -> None:
         assert stores(graph) == [store]
 
 
+def test_files_and_folders_of_somebody_else_stay(graph: Path) -> None:
+    """By whatever name they are there."""
+    with disk.opened_store(graph, lambda _: None) as store:
+        folder = store.parent
+    for name in ("mine", "0123456789abcdef"):
+        (folder / name).mkdir()
+        (folder / name / "notes.txt").write_text("mine")
+    (graph / "graph" / "part-0.ttl").write_text(TWO)
+    disk.tidy(graph)
+    assert not store.exists()
+    assert sorted(path.parent.name for path in folder.glob("*/notes.txt")) == ["0123456789abcdef", "mine"]
+
+
+def test_a_link_in_the_place_of_a_lock_is_not_followed(graph: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    mine.chmod(0o644)
+    folder = disk.beside(graph)
+    folder.mkdir()
+    (folder / "lock").symlink_to(mine)
+    with disk.opened_store(graph, lambda _: None) as store:
+        assert triples(store) == 1
+    assert (mine.read_text(), mine.stat().st_mode & 0o777) == ("mine", 0o644)
+
+
 def test_where_nothing_can_be_written_it_is_temporary_and_says_so(graph: Path) -> None:
     graph.with_name(".lineage.store").write_text("a file in its place")
     said: list[str] = []

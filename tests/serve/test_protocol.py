@@ -73,6 +73,50 @@ def test_triples_are_turtle_or_n_triples(client: FlaskClient, names: list[str]) 
         assert sorted(triple.object.value for triple in parse(answer.data, form)) == names
 
 
+JAVA = "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"
+
+
+@pytest.mark.parametrize(
+    ("accept", "table", "triples"),
+    [
+        (JAVA, 200, 200),
+        ("*", 200, 200),
+        ("text/html, *;q=.2", 200, 200),
+        ("application/rdf+xml;charset=utf-8", 406, 200),
+        ("text/turtle; charset=UTF-8, text/plain;q=.1", 406, 200),
+        ("application/rdf+xml;level=1", 406, 200),
+        ("application/sparql-results+json; charset=utf-8", 200, 406),
+        ("text/turtle;q=0", 406, 406),
+        (",,,,", 200, 200),
+    ],
+)
+def test_what_clients_accept_in_other_words(client: FlaskClient, accept: str, table: int, triples: int) -> None:
+    """The first is what Java sends where a program says nothing."""
+    asked = [("/sparql", USERS), ("/sparql", TRIPLES), ("/sparql", None), ("/.well-known/void", None)]
+    answers = [
+        client.get(path, query_string=query and {"query": query}, headers={"Accept": accept}) for path, query in asked
+    ]
+    assert [answer.status_code for answer in answers] == [table, triples, triples, triples]
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "instead"),
+    [
+        ('SELECT ("A\\u0001B" AS ?name) {}', "application/sparql-results+xml", JSON),
+        ('SELECT ("A\\uFFFEB" AS ?name) {}', "text/xml", JSON),
+        ('CONSTRUCT { <a:b> <a:c> "A\\u0001B" } WHERE {}', "application/rdf+xml", "text/turtle"),
+        ("CONSTRUCT { <a:b> <http://x/> <a:c> } WHERE {}", "application/rdf+xml", "application/n-triples"),
+        ("CONSTRUCT { <a:b> <urn:1> <a:c> } WHERE {}", "application/xml", "application/ld+json"),
+    ],
+)
+def test_what_xml_cannot_hold_is_no_broken_xml(client: FlaskClient, query: str, kind: str, instead: str) -> None:
+    refused = client.get("/sparql", query_string={"query": query}, headers={"Accept": kind})
+    assert (refused.status_code, refused.content_type) == (406, "text/plain; charset=utf-8")
+    assert "XML cannot hold" in refused.text
+    assert instead in refused.text
+    assert client.get("/sparql", query_string={"query": query}, headers={"Accept": instead}).status_code == 200
+
+
 def test_yes_and_no(client: FlaskClient) -> None:
     assert client.get("/sparql", query_string={"query": "ASK { ?a ?b ?c }"}).json == {"head": {}, "boolean": True}
 
