@@ -40,6 +40,21 @@ def test_every_package_is_in_the_table() -> None:
     assert ROWS.keys() == asked_for_by().keys()
 
 
+def test_every_package_that_a_package_needs_here_is_pinned_for_this_python() -> None:
+    """pip refuses a lock that lacks one: a pin that is only for other versions of Python counts as missing."""
+    lines = re.findall(r"^\w[^\n\\]*==[^\n\\]*", text("requirements.lock"), re.MULTILINE)
+    pins = [one for one in map(Requirement, lines) if one.marker is None or one.marker.evaluate()]
+    pinned = {canonicalize_name(one.name) for one in pins} | {"pip", "setuptools"}
+    needed = {
+        canonicalize_name(other.name): one
+        for one in pinned & INSTALLED.keys()
+        for other in map(Requirement, INSTALLED[one].requires or [])
+        if other.marker is None or other.marker.evaluate({"extra": ""})
+    }
+    assert len(needed) > 30
+    assert {name: one for name, one in needed.items() if name not in pinned} == {}
+
+
 def test_ranges_and_who_asks() -> None:
     program, extras = names(PROJECT["dependencies"]), PROJECT["optional-dependencies"]
     pages, assistants, tests = (names(extras[name]) for name in ("serve", "mcp", "test"))

@@ -6,7 +6,8 @@ that it learns to read is fetched too. A column that a view does not have (editi
 the SQL.
 
 Errors say what was being done, what Snowflake answered, what to do. Those that the user can correct (a name, a
-privilege, a warehouse) are exit 2. Errors of the network and of Snowflake itself are exit 4: starting again may help.
+privilege, a warehouse, a server that is not Snowflake) are exit 2. Errors of the network and of Snowflake itself are
+exit 4: starting again may help.
 No message has a secret: of a file of connections only the names are shown, and Snowflake does not repeat credentials.
 """
 
@@ -69,6 +70,8 @@ _NETWORK: Final = frozenset({14, 250001, 250003, 250005, 251011, 251012, 252010,
 """Error numbers of the connector for which nothing answered; 250001 is also used for refused logins."""
 _REFUSED: Final = ("incorrect username", "password", "jwt", "token", "role", "user", "mfa", "not allowed", "saml")
 """Texts that show a refused login, where its error number is that of a server that does not answer."""
+_UNEXPECTED: Final = ("invalid snowflake response", "missing response field")
+"""Texts of version 5 for an answer that it cannot read; version 4 raises KeyError. The number is that of a login."""
 _LONGEST: Final = 300
 
 
@@ -83,6 +86,8 @@ def errors_as_messages(doing: str, grant: str = "") -> Iterator[None]:
         yield
     except errors.Error as error:
         raise _in_words(error, doing, grant) from None
+    except KeyError as error:  # version 4 looks a field up that the answer does not have
+        raise _unexpected(doing, f"the answer has no field {error}") from None
     except OSError as error:
         if not _is_of_network(error):
             raise
@@ -99,6 +104,16 @@ def _silent(doing: str, text: str) -> ExporterError:
     return ExporterError(
         f"{doing}: Snowflake does not answer: {text}. Look at the network, a proxy (https_proxy) and the name of the "
         "account in the connection, and start it again"
+    )
+
+
+def _unexpected(doing: str, text: str) -> UsageError:
+    from snowflake import connector  # noqa: PLC0415 - an extra, and slow to import
+
+    return UsageError(
+        f"{doing}: what answers does not speak Snowflake's protocol as the connector {connector.__version__} does: "
+        f"{text}. What to do: check account and host in the connection, and whether a proxy answers in Snowflake's "
+        f"place; the versions of the connector that were tested are '{_PACKAGE}'"
     )
 
 
@@ -120,6 +135,8 @@ def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
     number = getattr(error, "errno", None) or -1
     text = _first_line(error)
     is_network = type(error).__name__ in {"OperationalError", "InterfaceError"} or number in _NETWORK
+    if any(mark in text.lower() for mark in _UNEXPECTED):
+        return _unexpected(doing, text)
     if number in _BY_NUMBER:
         return UsageError(f"{doing}: Snowflake says: {text}. What to do: {_BY_NUMBER[number].format(grant=grant)}")
     if is_network and not any(word in text.lower() for word in _REFUSED):
@@ -139,7 +156,7 @@ def _first_line(error: Exception) -> str:
 
 _SESSION: Final = {"TIMEZONE": "UTC", "TIMESTAMP_INPUT_FORMAT": "AUTO", "QUERY_TAG": "access-history-exporter"}
 """Days are days of UTC, whatever the account's settings; the tag distinguishes the fetch from other queries."""
-_PACKAGE: Final = "snowflake-connector-python>=4,<6"
+_PACKAGE: Final = "snowflake-connector-python>=4,<5"
 """The requirement for pip; it is the same wherever the program was installed from."""
 _LOGIN_TIMEOUT: Final = 60
 """Seconds, where the connection sets no other limit: a server that does not answer is reported within a minute."""

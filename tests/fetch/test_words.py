@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 import requests
 from snowflake.connector import errors
 
 from exporter.errors import ExporterError, UsageError
 from exporter.fetch.snowflake import errors_as_messages
+from tests import golden
 
 GRANT = "grant database role SNOWFLAKE.GOVERNANCE_VIEWER to role ROLE"
+
+PROJECT = tomllib.loads((golden.EXAMPLES.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRA = PROJECT["optional-dependencies"]["snowflake"][0].removeprefix("snowflake-connector-python")
 
 RIGHT = f"the role has no privilege on it, or it does not exist: {GRANT}, or name another role in the connection"
 
@@ -73,6 +79,23 @@ def test_errors_that_may_pass(error: Exception) -> None:
     kind, text = words(error)
     assert kind is ExporterError
     assert "Snowflake does not answer" in text
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (errors.DatabaseError("Failed to login: Missing response field: master token", 250001), "field: master token"),
+        (errors.DatabaseError("Failed to login: Invalid Snowflake response. expected value", 250001), "expected value"),
+        (KeyError("data"), "the answer has no field 'data'"),
+    ],
+)
+def test_an_answer_of_another_protocol_is_no_refused_login(error: Exception, said: str) -> None:
+    kind, text = words(error)
+    assert kind is UsageError
+    assert said in text
+    assert "does not speak Snowflake's protocol" in text
+    assert f"snowflake-connector-python{EXTRA}" in text
+    assert "refuses the login" not in text
 
 
 def test_what_is_no_error_of_snowflake_is_left_alone() -> None:
