@@ -78,6 +78,24 @@ def test_a_search_without_end_is_ended(pattern: str, monkeypatch: pytest.MonkeyP
     assert one.found("a" * 60) in (True, False) if pattern == "^(a+)+$" else True
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("(?:a?){40}a{40}", "a" * 45),
+        ("(?:a?){30}a{30}b", "a" * 45),
+        ("(?:a|a){40}b", "a" * 45),
+        ("a?" * 40 + "b{2}", "a" * 45),
+        ("(|a)" * 40 + "b", "a" * 45),
+        ("(?:a?){400}b", "a" * 16),
+    ],
+)
+def test_choices_without_repetitions_are_limited_too(pattern: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has more ways to be tried than there is time for, also in a short text."""
+    monkeypatch.setattr(literals, "LIMIT", 0.02)
+    with pytest.raises(UsageError, match="has no answer after 0 seconds"):
+        Expression(pattern, 0).found(text)
+
+
 def test_what_may_be_slow_is_limited() -> None:
     """Each of these takes more than proportional time on some text."""
     for pattern in (
@@ -90,6 +108,10 @@ def test_what_may_be_slow_is_limited() -> None:
         "^.*.*=",
         "(?P<x>a+)(?P=x)",
         "^[a]]*b+",
+        "(?:a?){40}a{40}",
+        "(?:a|a){40}b",
+        "a(|a)(|a)(|a)(|a)(|a)(|a)b",
+        "a?a?a?aaa",
     ):
         assert Expression(pattern, 0).is_limited, pattern
     for pattern in ("^[a-z]*$", "R", "^snowflake", r"^[\]*]+$", r"^a\+b*"):

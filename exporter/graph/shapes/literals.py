@@ -254,11 +254,11 @@ LIMIT: Final = 10.0
 """Seconds of processor time for one value."""
 TOO_SLOW: Final = "sh:pattern takes too long"
 """The beginning of the message, by which :mod:`exporter.system.faults` recognises an error from a worker of Spark."""
-_SHORT: Final = 16
-"""Texts up to this length are searched without a limit: they have few ways to be divided."""
 _fixed: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+\}", re.DOTALL)
-"""What repeats nothing, or a known number of times: escapes, classes of characters, ``{4}``."""
+"""What repeats nothing, or one character a known number of times: escapes, classes of characters, ``{4}``."""
 _repeats: Final = re.compile(r"[*+{]")
+_chooses: Final = re.compile(r"[()|?]").search
+"""Groups and choices: with ``?`` or ``|`` in a group, ``{40}`` alone gives more ways than there is time for."""
 _back: Final = re.compile(r"\\[1-9]|\(\?P=|\(\?\(")
 
 
@@ -275,7 +275,7 @@ class Expression:
 
     def found(self, text: str) -> bool:
         """Whether it matches anywhere in a text. Raises UsageError if that takes longer than the limit."""
-        if not self.is_limited or len(text) <= _SHORT or not _is_main():
+        if not self.is_limited or not _is_main():
             return self._compiled.search(text) is not None
         before = signal.signal(signal.SIGVTALRM, _stop)
         signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
@@ -293,16 +293,17 @@ class Expression:
 
 
 def _is_linear(pattern: str) -> bool:
-    """Whether the time is proportional to the text: nothing is repeated, or one thing after a fixed beginning.
+    """Whether the time is proportional to the text: no groups and no choices, and nothing is repeated, or one thing
+    after a fixed beginning.
 
-    >>> [_is_linear(one) for one in ("^[A-Z]+$", "R", "^a{4}-[*]b*", "(a+)+", "a*", "^a|b*")]
-    [True, True, True, False, False, False]
+    >>> [_is_linear(one) for one in ("^[A-Z]+$", "R", "^a{4}-[*]b*", "(a+)+", "a*", "^a|b*", "(?:a?){40}")]
+    [True, True, True, False, False, False, False]
     """
-    if _back.search(pattern):
-        return False
     rest = _fixed.sub("", pattern)
+    if _back.search(pattern) or _chooses(rest):
+        return False
     times = len(_repeats.findall(rest))
-    return times == 0 or (times == 1 and rest.startswith("^") and not {*"()|"} & {*rest})
+    return times == 0 or (times == 1 and rest.startswith("^"))
 
 
 def _is_main() -> bool:
