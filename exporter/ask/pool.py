@@ -14,7 +14,7 @@ from collections import OrderedDict
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from threading import Lock, Semaphore, Timer
+from threading import Event, Lock, Semaphore, Thread, Timer
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
@@ -25,7 +25,7 @@ from exporter.ask.parameters import ForbiddenError, values_of
 from exporter.errors import ExporterError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import IO
 
     from exporter.ask.parameters import Given
@@ -35,6 +35,8 @@ MEMORY: Final = 4 << 30
 _MOST_KEPT: Final = 200
 """How many answers are cached; they stay true, since the store does not change."""
 _MOST_ROWS_KEPT: Final = 1_000
+_LOOKS: Final = 0.5
+"""Seconds between two looks whether somebody still waits for an answer."""
 _LENGTH: Final = struct.Struct(">I")
 
 
@@ -228,11 +230,19 @@ class Pool:
                     self._kept.popitem(last=False)
         return found
 
-    def result(
-        self, query: str, solutions: str | None, triples: str | None, most: int, base: str | None = None
+    def result(  # noqa: PLR0913, PLR0917 - a query, and what its answer may be
+        self,
+        query: str,
+        solutions: str | None,
+        triples: str | None,
+        most: int,
+        base: str | None = None,
+        is_gone: Callable[[], bool] | None = None,
     ) -> Result:
-        """The answer to a query in one of the media types. Raises BusyError where too many others wait."""
-        return self._reply(Written(query, solutions, triples, most, self._seconds, base), Result)
+        """The answer to a query in one of the media types. Raises BusyError where too many others wait. ``is_gone``:
+        whether nobody waits for the answer any more; then the process is ended, for the questions of others.
+        """
+        return self._reply(Written(query, solutions, triples, most, self._seconds, base), Result, is_gone)
 
     def close(self) -> None:
         """Ends the processes; callers that wait for an answer get an error."""
@@ -244,8 +254,8 @@ class Pool:
         for worker in idle:
             worker.end()
 
-    def _reply(self, asked: Asked, kind: type[_T]) -> _T:
-        with self._admission(), self._one() as worker:
+    def _reply(self, asked: Asked, kind: type[_T], is_gone: Callable[[], bool] | None = None) -> _T:
+        with self._admission(), self._one() as worker, _ended_if(is_gone, worker):
             return _accepted(worker.asked(asked), kind)
 
     @contextmanager
@@ -352,6 +362,32 @@ class _Worker:
             return TooLongError(f"There is no answer after {asked.seconds:g} s; {ask_for_less}.")
         most = f"{self._memory / (1 << 30):g} GiB of memory"
         return UsageError(f"There is no answer: it takes more than {most}, or is nested too deep; {ask_for_less}.")
+
+
+@contextmanager
+def _ended_if(is_gone: Callable[[], bool] | None, worker: _Worker) -> Iterator[None]:
+    """While the context is open, the process is ended once ``is_gone`` says so."""
+    if is_gone is None:
+        yield
+        return
+    is_over, was_ended = Event(), Event()
+
+    def watch() -> None:
+        while not is_gone():
+            if is_over.wait(_LOOKS):
+                return
+        was_ended.set()
+        worker.kill()
+
+    watching = Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watching.join()  # before the process takes the question of somebody else
+        if was_ended.is_set():
+            worker.is_ready = False
 
 
 @contextmanager

@@ -85,7 +85,8 @@ def endpoint(site: Site) -> Blueprint:
         query = _query()
         if len(query) > LONGEST:
             raise _ProtocolError(f"The query is too long: it may have {LONGEST:,} characters.", 413)
-        result = site.sparql.result(query, _wanted(SOLUTIONS, _MEANS), _wanted(TRIPLES, _MEANS_TRIPLES), MOST, base)
+        kinds = _wanted(SOLUTIONS, _MEANS), _wanted(TRIPLES, _MEANS_TRIPLES)
+        result = site.sparql.result(query, *kinds, MOST, base, request.environ.get("waitress.client_disconnected"))
         return _answer(result.body, result.media_type)
 
     @routes.get("/.well-known/void")

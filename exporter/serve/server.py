@@ -197,6 +197,7 @@ def serve(graph: Path, choices: Choices, tell: Callable[[str], None], say: Calla
             ident=None,
             max_request_body_size=_READ,
             channel_timeout=_SILENT,
+            channel_request_lookahead=1,  # so that it sees when a client goes while its query runs
             cleanup_interval=1,
             connection_limit=min(_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2),
             asyncore_use_poll=True,  # select() takes no more than 1,024 connections

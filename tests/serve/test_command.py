@@ -131,6 +131,29 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path, by: signal.Signals) -
         wait_until_gone(workers)
 
 
+def test_the_queries_of_clients_that_have_left_are_ended(tmp_path: Path) -> None:
+    """Six of them held both processes of /sparql and all places before them, for a minute."""
+    with served(tmp_path) as (_, address):
+        port = int(address.rstrip("/").rpartition(":")[2])
+        clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(6)]
+        for client in clients:
+            client.sendall(f"GET /sparql?query={quote(ENDLESS)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        time.sleep(1)
+        ask = f"{address}sparql?query={quote('ASK { ?a ?b ?c }')}"
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            urllib.request.urlopen(ask, timeout=DEADLINE)
+        for client in clients:
+            client.close()
+        began = time.monotonic()
+        while True:
+            with suppress(urllib.error.HTTPError), urllib.request.urlopen(ask, timeout=DEADLINE) as answer:
+                assert json.load(answer)["boolean"] is True
+                break
+            assert time.monotonic() - began < DEADLINE
+            time.sleep(0.1)
+        assert time.monotonic() - began < DEADLINE
+
+
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_while_queries_run_whose_clients_have_left_it_says_nothing(tmp_path: Path, by: signal.Signals) -> None:
     with served(tmp_path) as (server, address):
