@@ -9,6 +9,7 @@ import pytest
 from exporter.errors import UsageError
 from exporter.graph.shapes.on_nodes import Checks
 from exporter.graph.shapes.reading import load, own_files
+from exporter.graph.validate import check
 from tests.graph.any_shapes import PREFIXES
 
 if TYPE_CHECKING:
@@ -139,3 +140,58 @@ def test_a_folder_without_shapes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.ttl").write_text("ex:S a", "utf-8")
     with pytest.raises(UsageError, match=r"mine\.ttl: is not valid Turtle"):
         load([tmp_path])
+
+
+SPARQL = "ex:S a sh:NodeShape ; sh:targetClass ah:Table ; sh:sparql {} ."
+NO_SPARQL = {
+    '[ sh:message "x" ]': "takes one sh:select, and has 0",
+    '[ sh:ask "ASK { $this ?p ?o }" ]': "takes one sh:select, and has 0",
+    '[ sh:select "SELECT $this WHERE {$this a ?x}", "SELECT $this WHERE {$this ?p ?x}" ]': "takes one sh:select",
+    "[ sh:select ex:x ]": "sh:select takes a literal",
+    '"SELECT"': "sh:sparql takes a node with sh:select",
+    '[ sh:select "CONSTRUCT { $this a ex:X } WHERE { $this a ex:T }" ]': "sh:select takes a SELECT query",
+    '[ sh:select "SELECT ?x WHERE { ?x a ex:T }" ]': "has to select $this",
+}
+TAKEN = '[ sh:select "SELECT $this WHERE { $this a ?x . FILTER(?x = 1) }" ]'
+
+
+@pytest.mark.parametrize("constraint", NO_SPARQL)
+@pytest.mark.parametrize("beside", ["", f", {TAKEN}"])
+def test_what_is_no_constraint_in_sparql_is_refused_in_words(constraint: str, beside: str, tmp_path: Path) -> None:
+    """By pySHACL with the file and the shape; the compiled shapes do not point at pySHACL then."""
+    (tmp_path / "mine.ttl").write_text(PREFIXES + SPARQL.format(constraint + beside), "utf-8")
+    (tmp_path / "graph.ttl").write_text("<urn:a> a <urn:b> .", "utf-8")
+    with pytest.raises(UsageError) as refused:
+        check(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])
+    assert str(refused.value).startswith(f"{tmp_path / 'mine.ttl'}: https://example.org/S: ")
+    assert NO_SPARQL[constraint] in str(refused.value)
+    with pytest.raises(UsageError, match=r"lists what is\)$"):
+        load([tmp_path / "mine.ttl"])
+
+
+@pytest.mark.parametrize(
+    ("query", "is_taken"),
+    [
+        ("SELECT $this WHERE { $this a ?x }", True),
+        ("SELECT DISTINCT ?this ?value WHERE { ?this ?p ?value } # not MINUS", True),
+        ("SELECT $this WHERE {", False),
+        ("SELECT $this WHERE { $this zz:a ?x }", False),
+        ("SELECT $this WHERE { $this a ?x MINUS { $this ?p ?x } }", False),
+    ],
+)
+def test_an_error_points_at_pyshacl_only_if_that_takes_the_query(query: str, *, is_taken: bool, tmp_path: Path) -> None:
+    (tmp_path / "mine.ttl").write_text(PREFIXES + SPARQL.format(f'[ sh:select "{query}" ]'), "utf-8")
+    (tmp_path / "graph.ttl").write_text("<urn:a> a <urn:b> .", "utf-8")
+    with pytest.raises(UsageError) as refused:
+        load([tmp_path / "mine.ttl"])
+    assert ("`exporter validate --by pyshacl` checks it" in str(refused.value)) == is_taken
+    if is_taken:
+        assert check(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"]) == []
+
+
+def test_an_error_of_python_is_told_in_words_of_the_shape(tmp_path: Path) -> None:
+    own = "ex:S a sh:PropertyShape ; sh:targetNode ex:a ; sh:path ex:p ; sh:minExclusive ex:x ."
+    (tmp_path / "mine.ttl").write_text(PREFIXES + own, "utf-8")
+    (tmp_path / "graph.ttl").write_text("<https://example.org/a> <https://example.org/p> 1 .", "utf-8")
+    with pytest.raises(UsageError, match=r"https://example\.org/S: sh:minExclusive takes a literal"):
+        check(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])

@@ -21,7 +21,14 @@ from exporter.graph.shapes.literals import Expression
 from exporter.graph.shapes.model import BlankNode, NamedNode, sh, text
 from exporter.graph.shapes.model import Literal as Plain
 from exporter.graph.shapes.paths import Predicate
-from exporter.graph.shapes.reading import compiled, messages_of, path_of, severity_of
+from exporter.graph.shapes.reading import (
+    compiled,
+    constraints_in_sparql,
+    messages_of,
+    path_of,
+    problem_of_sparql,
+    severity_of,
+)
 from exporter.graph.shapes.results import Result, Terms, in_order
 
 if TYPE_CHECKING:
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
     from exporter.graph.shapes.paths import PropertyPath
     from exporter.graph.shapes.reading import ShapesGraph
 
+_OF_PYTHON: Final = (AssertionError, AttributeError, TypeError, LookupError)
 _LITERALS: Final = "rdflib.term"
 """The logger that warns of each literal that does not fit its datatype. Here that is a result, so the warning is noise.
 """
@@ -44,6 +52,10 @@ def validate(triples: Iterable[Triple], source: ShapesGraph) -> list[Result]:
     sh:pattern takes too long.
     """
     triples = list(triples)
+    for constraint, shape in constraints_in_sparql(source):
+        problem = problem_of_sparql(source, constraint)
+        if problem is not None:
+            raise source.refused(shape, problem)
     _search(triples, source)
     return asked(triples, source, graph_of(source.triples))
 
@@ -91,11 +103,15 @@ def asked(triples: Iterable[Triple], source: ShapesGraph, shapes: Graph) -> list
 
 
 def _refused(error: object, source: ShapesGraph) -> UsageError:
-    """The error for what pySHACL cannot check. It names the other engine only if that can read the shapes."""
+    """The error for what pySHACL cannot check. It names the other engine only if that can read the shapes. For an error
+    of Python's own, which names no shape, it says what the other engine finds wrong.
+    """
     said = (str(getattr(error, "message", error)).splitlines() or [type(error).__name__])[0].rstrip(". ")
     try:
         compiled(source)
-    except UsageError:
+    except UsageError as other:
+        if isinstance(error, _OF_PYTHON) and "is not compiled" not in str(other):
+            return other
         return UsageError(f"pySHACL cannot check this: {said}")
     return UsageError(f"pySHACL cannot check this: {said}. Try --by compiled")
 

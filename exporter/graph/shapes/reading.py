@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
+from pyoxigraph import Store
+
 from exporter.errors import UsageError
 from exporter.graph.shapes.components import PARAMETERS, Parameters
 from exporter.graph.shapes.model import (
@@ -171,6 +173,8 @@ _SEVERITIES: Final = {"Violation", "Warning", "Info"}
 _CLASS: Final = NamedNode(f"{RDFS}Class")
 _OWL_CLASS: Final = NamedNode("http://www.w3.org/2002/07/owl#Class")
 _forbidden: Final = re.compile(r"(?<![\w:?$-])(?:MINUS|SERVICE|VALUES)\b", re.IGNORECASE).search
+_selects: Final = re.compile(r"(?:\s|PREFIX\s+[\w.-]*:|BASE)*SELECT\b", re.IGNORECASE).match
+_says_this: Final = re.compile(r"SELECT\b[^{]*(?:[$?]this\b|\*)", re.IGNORECASE).search
 _no_query: Final = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|<[^<>\s]*>""")
 """What has no key words of SPARQL: comments, texts and IRIs. A text with a # or a quote in it may be cut at the wrong
 place; then only a hint in an error is wrong.
@@ -334,9 +338,52 @@ def severity_of(iri: str) -> str:
 
 
 def _is_allowed(source: ShapesGraph, name: str) -> bool:
-    """Whether the term is sh:sparql, and no query of the shapes uses what SHACL forbids (section 5.2.1)."""
-    queries = [text(triple.object) for triple in source.triples if triple.predicate == sh("select")]  # type: ignore[arg-type]  # an object is a term
-    return name == "sparql" and not any(_forbidden(_no_query.sub("", query)) for query in queries)
+    """Whether the term is sh:sparql, and pySHACL takes all such constraints of the shapes."""
+    return name == "sparql" and not any(
+        problem_of_sparql(source, constraint, with_syntax=True) for constraint, _ in constraints_in_sparql(source)
+    )
+
+
+def constraints_in_sparql(source: ShapesGraph) -> list[tuple[Term, Term]]:
+    """Each value of sh:sparql, with its shape."""
+    pairs = source.graph.pairs(sh("sparql"))
+    return [(constraint, shape) for constraint, shapes in pairs for shape in shapes]
+
+
+def problem_of_sparql(source: ShapesGraph, constraint: Term, *, with_syntax: bool = False) -> str | None:
+    """What is wrong with a value of sh:sparql (SHACL, sections 5.2 and 5.3.1); None if nothing is.
+    ``with_syntax``: also whether it uses what SHACL forbids, and whether it parses with the prefixes that its shape declares.
+    """
+    if isinstance(constraint, Literal):
+        return f"sh:sparql takes a node with sh:select, and has {constraint}"
+    queries = source.values(constraint, "select")
+    if len(queries) != 1:
+        return f"a constraint in SPARQL takes one sh:select, and has {len(queries)}"
+    if not isinstance(queries[0], Literal):
+        return f"sh:select takes a literal, and has {queries[0]}"
+    bare = _no_query.sub("", queries[0].value)
+    if _selects(bare) is None:
+        return "sh:select takes a SELECT query"
+    if _says_this(bare) is None:
+        return "the SELECT query of a constraint has to select $this"
+    return _problem_of_syntax(source, constraint, queries[0].value) if with_syntax else None
+
+
+def _problem_of_syntax(source: ShapesGraph, constraint: Term, query: str) -> str | None:
+    if _forbidden(_no_query.sub("", query)):
+        return "SHACL forbids MINUS, SERVICE and VALUES (section 5.2.1)"
+    declared = [one for given in source.values(constraint, "prefixes") for one in source.values(given, "declare")]
+    lines = [
+        f"PREFIX {text(prefix)}: <{text(namespace)}>"
+        for one in declared
+        for prefix in source.values(one, "prefix")
+        for namespace in source.values(one, "namespace")
+    ]
+    try:
+        Store().query("\n".join([*lines, query]))
+    except (SyntaxError, ValueError) as error:
+        return f"the query does not parse: {error}"
+    return None
 
 
 def _has_inverse_sequence(path: PropertyPath, *, is_inverse: bool = False) -> bool:
