@@ -193,6 +193,12 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("push", "--dry-run"): Try(
         "push made --dry-run", lambda one: "To file events.ndjson" in one.out and not one.has("events.ndjson*")
     ),
+    ("push", "--verify"): Try(
+        "push made --verify",
+        lambda one: "reads back from Marquez alone" in one.err and not one.has("events.ndjson*"),
+        2,
+    ),
+    ("push", "--sample"): Try("push made --sample all", lambda one: "give --verify too" in one.err, 2),
     ("push", "--config"): Try("push made --config settings.toml", lambda one: "profile openmetadata" in one.err),
     ("push", "--json"): Try(
         "push made --json", lambda one: one.json["delivered"] == one.json["events"] == _delivered(one)
