@@ -37,7 +37,6 @@ LISTED: Final = 20
 """How many missing things a person is shown."""
 EARLIER: Final = "columns that only earlier events name: a dataset has the columns of its last write"
 UNKEPT: Final = "column edges whose source is no column of an input of the run: Marquez does not keep them"
-MOVED: Final = "edges of jobs whose latest run Marquez keeps at the job that it had first, since rows came late"
 OPEN: Final = "jobs whose latest run has begun and not ended: Marquez shows no inputs and outputs of it"
 UNASKED: Final = "jobs whose graph cannot be requested, since Marquez takes a digit in the name for a port"
 _UNASKED: Final = re.compile(r"(^|:)(\d|//)")
@@ -152,7 +151,6 @@ class Verification:
         self._expected = Expected(sample)
         for event in self._sent():
             self._expected.take(event)
-        self._moved = self._find_moved()
         verified = Verified(name, sample.sizes)
         say(f"reading back from {name}: {', '.join(_told(kind, getattr(self._expected, kind)) for kind in KINDS)}")
         with ThreadPoolExecutor(at_once) as pool:
@@ -174,18 +172,6 @@ class Verification:
         for item in self._index.delivered():
             line = self._index.line(item)
             yield from map(json.loads, self._fit.fit(json.loads(line), line, item).bodies)
-
-    def _find_moved(self) -> set[str]:
-        """Of the latest runs of the jobs in the sample: those that were sent with several jobs. By half of their ids,
-        as in the ledger.
-        """
-        places: dict[str, set[str]] = {
-            job.run.replace("-", "")[:16]: set() for job in self._expected.jobs.values() if job.run
-        }
-        for place in self._delivered.places():
-            if place[:16] in places:
-                places[place[:16]].add(place)
-        return {run for run, jobs in places.items() if len(jobs) > 1}
 
     def _checks(self) -> Iterator[Callable[[], Iterator[Looked]]]:
         for dataset, told in sorted(self._expected.datasets.items()):
@@ -254,7 +240,6 @@ class Verification:
             for side in ("inEdges", "outEdges")
             for edge in one.get(side) or ()
         }
-        is_moved = bool(told.run) and (told.run or "").replace("-", "")[:16] in self._moved
         for side, datasets in (("inputs", told.inputs), ("outputs", told.outputs)):
             listed = {(one.get("namespace"), one.get("name")) for one in shown.get(side) or ()}
             for one in sorted(datasets):
@@ -262,8 +247,7 @@ class Verification:
                 is_drawn = is_unasked or (ends if side == "inputs" else ends[::-1]) in edges
                 where = [text for text, has in (("the job", one in listed), ("its graph", is_drawn)) if not has]
                 what = f"{_name(one)} -> {name}" if side == "inputs" else f"{name} -> {_name(one)}"
-                lost = f"not in {' and '.join(where)}" if where else None
-                yield Looked("job edges", what, None if is_moved else lost, MOVED if is_moved and lost else None)
+                yield Looked("job edges", what, f"not in {' and '.join(where)}" if where else None)
 
     def _run(self, run: str, state: str | None) -> Iterator[Looked]:
         shown, why = self._shown("jobs", "runs", run)
