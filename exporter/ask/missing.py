@@ -49,14 +49,14 @@ _READS: Final = frozenset(
 _DATA: Final = frozenset(
     {
         *("changes", "column-copies", "column-lineage", "downstream-users", "end-up", "lineage-as-of", "root-cause"),
-        *("sensitive-data-movement", "unmasked-copies", "writers", "page-writes", "page-query-writes"),
+        *("sensitive-data-movement", "tag-reach", "unmasked-copies", "writers", "page-writes", "page-query-writes"),
     }
 )
 _ENFORCED: Final = frozenset({"enforced-policy", "masking-policies", "policy-access", "row-access-policies"})
 _DDL: Final = frozenset(
     {
         *("changes", "exposure", "former-names", "policy-coverage", "tag-history"),
-        *("page-carriers", "page-changes", "page-settings"),
+        *("tag-reach", "page-carriers", "page-changes", "page-settings"),
     }
 )
 _NEEDED: Final = {
@@ -69,7 +69,7 @@ _NEEDED: Final = {
 """What of a row Snowflake can cut (view, "Usage notes") -> the questions that need it."""
 _OF_COLUMNS: Final = frozenset(
     {"column-copies", "column-lineage", "column-readers", "columns-accessed", "root-cause", "tag-history"}
-    | {"unmasked-copies", "unmasked-reads"}
+    | {"tag-reach", "unmasked-copies", "unmasked-reads"}
 )
 _QUICK: Final = frozenset(
     {

@@ -118,11 +118,11 @@ def policy_coverage(history: History, given: Given) -> set[Row]:
                               policies[place].union(*(policies[tag, None] for tag, _ in tagged))})),
         )
         for place, tagged in tags.items()
-        if asked.at(place[0], at) and any(_is_wanted(history, tag, given) for tag, _ in tagged)
+        if asked.at(place[0], at) and any(is_wanted(history, tag, given) for tag, _ in tagged)
     }  # fmt: skip
 
 
-def _is_wanted(history: History, tag: str, given: Given) -> bool:
+def is_wanted(history: History, tag: str, given: Given) -> bool:
     """A tag is asked for by any of its names."""
     return "tag_name" not in given or any(same_name(one, given["tag_name"]) for one in history.names.ever_called(tag))
 
