@@ -39,10 +39,10 @@ def tag_reach(history: History, given: Given) -> set[Row]:
             state = _now(history, target, at)
             has_it = {((target, column), tag), ((target, None), tag)} & tagged
             there = past.Column(state, column)
-            if (target, column) != (key, name) and there in held_in and not state.dropped and not has_it:
-                if not history.is_gone(there):
-                    found.add((name_at(history, key, at), name, name_at(history, tag, at), one.said or "",
-                               name_at(history, target, at), column))  # fmt: skip
+            is_there = there in held_in and not state.dropped and not history.is_gone(there)
+            if (target, column) != (key, name) and is_there and not has_it:
+                named = name_at(history, key, at), name, name_at(history, tag, at), one.said or ""
+                found.add((*named, name_at(history, target, at), column))
     return found
 
 

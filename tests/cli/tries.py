@@ -208,6 +208,7 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("query", "--graph"): Try(_QUERY, lambda one: "JSMITH" in one.out),
     ("query", "--param"): Try(_QUERY.replace("=1", "=77 --format json"), lambda one: one.json == []),
     ("query", "DIR"): Try("query who-accessed made --object-id 1", lambda one: "JSMITH" in one.out),
+    ("query", "--sql"): Try("query joins made --sql", lambda one: "for tag-reach alone" in one.err, 2),
     ("query", "--json"): Try(
         "query who-accessed made --object-name d.s.t --json", lambda one: one.json == [{"user_name": "JSMITH"}]
     ),
