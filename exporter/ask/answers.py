@@ -122,6 +122,7 @@ _OBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
     "policy-coverage": {"object_iri": "object"},
     "root-cause": {"source_iri": "source"},
     "tag-history": {"object_iri": "object"},
+    "tag-reach": {"source_iri": "source", "target_iri": "target", "target_class_iri": "target_class"},
     "unmasked-copies": {"source_iri": "source", "target_iri": "target", "policy_iri": "policy"},
     "unmasked-reads": {"object_iri": "object"},
     "unused-objects": {"object_iri": "object"},

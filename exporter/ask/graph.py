@@ -56,9 +56,9 @@ class Graph:
         questions.check_all(found, given)
         return self.answer(found, given)
 
-    def answer(self, question: Question, given: Given, most: int | None = None) -> Answer:
+    def answer(self, question: Question, given: Given, most: int | None = None, *, of_page: bool = False) -> Answer:
         """The answer with at most ``most`` rows. :func:`exporter.ask.questions.check_all` has to be called before."""
-        found = questions.ask(self.store, question, given, most)
+        found = questions.ask(self.store, question, given, most, of_page=of_page)
         is_unexplained = questions.is_shipped(question) and not found.rows and not found.notes
         empty = [missing.no_row(self.store)] if is_unexplained else []
         return replace(found, notes=[*found.notes, *empty, *self._notes])

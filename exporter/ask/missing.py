@@ -52,14 +52,15 @@ _READS: Final = frozenset(
 _DATA: Final = frozenset(
     {
         *("changes", "column-copies", "column-lineage", "downstream-users", "end-up", "lineage-as-of", "root-cause"),
-        *("sensitive-data-movement", "unmasked-copies", "writers", "page-writes", "page-query-writes", "page-near"),
+        *("sensitive-data-movement", "tag-reach", "unmasked-copies", "writers", "page-writes", "page-query-writes"),
+        "page-near",
     }
 )
 _ENFORCED: Final = frozenset({"enforced-policy", "masking-policies", "policy-access", "row-access-policies"})
 _DDL: Final = frozenset(
     {
         *("changes", "exposure", "former-names", "policy-coverage", "tag-history"),
-        *("page-carriers", "page-changes", "page-settings"),
+        *("tag-reach", "page-carriers", "page-changes", "page-settings"),
     }
 )
 _NEEDED: Final = {
@@ -72,7 +73,7 @@ _NEEDED: Final = {
 """What of a row Snowflake can cut (view, "Usage notes") -> the questions that need it."""
 _OF_COLUMNS: Final = frozenset(
     {"column-copies", "column-lineage", "column-readers", "columns-accessed", "root-cause", "tag-history"}
-    | {"unmasked-copies", "unmasked-reads"}
+    | {"tag-reach", "unmasked-copies", "unmasked-reads"}
 )
 _BY_COLUMN: Final = {
     "column-copies": "copies count",
@@ -177,6 +178,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         notes += _emptied(store, name, given, things)
         notes += _by_id(store, question, given, things, ask)
         notes += _of_policies(store, name, given, set(things) - unknown)
+        notes += _of_tags(store, name)
         notes += (note for thing in sorted(about) for note in _of_kind(store, name, thing))
     notes += _shared(store, name, about)
     notes += _truncated(store, name, given)
@@ -438,6 +440,31 @@ def _of_policies(store: Store, question: str, given: Given, things: Collection[s
         if question == "tag-history" and columns and not _holds(store, _TAGGED, thing, columns):
             what = ", ".join(values_of(given, "column_name"))
             yield f"No row sets a tag on {name}.{what}: what was set before {first} is not on record."
+
+
+def _of_tags(store: Store, question: str) -> Iterator[str]:
+    """For an empty answer of tag-reach: whether rows set tags on columns at all."""
+    if question != "tag-reach":
+        return
+    kind, tag = NamedNode(full("rdf:type")), NamedNode(full("ah:TagSetting"))
+    settings = [quad.subject for quad in islice(store.quads_for_pattern(None, kind, tag), _MOST)]
+    on_column = NamedNode(full("ah:onColumn"))
+    if any(any(store.quads_for_pattern(one, on_column, None)) for one in settings):
+        yield (
+            "Each copy of a tagged column on record has the tag, is gone, or was not written as a column: views over "
+            "a column and stages are not in this answer (end-up has them)."
+        )
+    elif settings:
+        yield (
+            "Tags are set on objects as a whole, and on no column: tag-reach begins with tagged columns "
+            "(policy-coverage lists the objects)."
+        )
+    else:
+        known = period(store)
+        yield (
+            "No row sets a tag on a column: what was set before "
+            f"{'the first row' if known is None else known[0]} is not on record."
+        )
 
 
 def _is_masked(store: Store, thing: str, columns: list[str]) -> bool:

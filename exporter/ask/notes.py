@@ -56,6 +56,7 @@ ANSWERED_BY_DAY: Final = frozenset(
         "row-access-policies",
         "sensitive-data-movement",
         "tag-history",
+        "tag-reach",
         "unmasked-copies",
         "unused-objects",
         "who-accessed",
@@ -143,15 +144,8 @@ COUNTED: Final = frozenset({"column-readers"})
 ANSWERED_FROM_AGGREGATES: Final = frozenset(
     {
         *("agent-reads", "column-copies", "column-lineage", "columns-accessed", "downstream-users", "end-up"),
-        *(
-            "former-names",
-            "masking-policies",
-            "policy-coverage",
-            "row-access-policies",
-            "sensitive-data-movement",
-            "tag-history",
-        ),
-        *("unmasked-copies", "unused-objects", "who-accessed"),
+        *("former-names", "masking-policies", "policy-coverage", "row-access-policies", "sensitive-data-movement"),
+        *("tag-history", "tag-reach", "unmasked-copies", "unused-objects", "who-accessed"),
     }
 )
 """Questions that name neither a query nor a number of them: aggregated queries are in their answers as others."""
@@ -234,7 +228,7 @@ DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
 _OF_DATA: Final = frozenset(
     {
         *("column-copies", "downstream-users", "end-up", "lineage-as-of", "root-cause", "sensitive-data-movement"),
-        "unmasked-copies",
+        *("tag-reach", "unmasked-copies"),
     }
 )
 """Questions that follow data."""

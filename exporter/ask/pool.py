@@ -154,16 +154,20 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
     seconds: float,
     rows: int,
     memory: int = MEMORY,
+    *,
+    of_page: bool = False,
 ) -> Answer:
     """The answer to one question, shipped or in a file, of an export, or of a folder or file of Turtle; ``seconds``
-    count from when the graph is loaded. Raises UsageError where the limits do not suffice, and where the question is
-    wrong.
+    count from when the graph is loaded. ``of_page``: as in :func:`exporter.ask.questions.ask`. Raises UsageError where
+    the limits do not suffice, and where the question is wrong.
     """
     values = tuple((name, tuple(values_of(params, name))) for name in params)
     opened = Opened(os.fsencode(graph), False, None, memory, 0)
     worker = _Worker(opened)
     try:
-        return _answer(_accepted(worker.asked(Named(os.fsencode(question), values, rows, seconds)), NamedAnswer))
+        return _answer(
+            _accepted(worker.asked(Named(os.fsencode(question), values, rows, seconds, of_page)), NamedAnswer)
+        )
     except UnicodeEncodeError:
         raise UsageError("a --param is not UTF-8 text.") from None
     finally:

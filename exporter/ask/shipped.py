@@ -34,6 +34,7 @@ GROUPS: Final = {
     "Tags, policies, grants": (
         "tag-history",
         "policy-coverage",
+        "tag-reach",
         "masking-policies",
         "row-access-policies",
         "enforced-policy",

@@ -125,7 +125,7 @@ class _Answerer:
             check_all(question, params)
         store = self._ready(asked)
         if self._graph is not None:
-            found = self._graph.answer(question, params, asked.rows)
+            found = self._graph.answer(question, params, asked.rows, of_page=asked.of_page)
         else:
             found = ask(store, question, params, asked.rows, of_page=asked.of_page, thing=asked.thing)
         return NamedAnswer(found.columns, found.rows, found.notes)

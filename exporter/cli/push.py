@@ -7,18 +7,35 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.commands import FILE, HERE, Argument, Command, as_json, flag, option
+from exporter.errors import UsageError
 from exporter.openlineage.push.profiles import LETTER_CASES, PROFILES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _run(folder: Path, *, config: Path | None, dry_run: bool | None, as_json: bool | None, **given: Any) -> int:
+def _run(  # noqa: PLR0913 - the options
+    folder: Path,
+    *,
+    config: Path | None,
+    dry_run: bool | None,
+    verify: bool | None,
+    sample: str | None,
+    as_json: bool | None,
+    **given: Any,
+) -> int:
     from exporter.cli import configuration
+    from exporter.openlineage.push.choices import Size
     from exporter.openlineage.push.command import preview, push
 
-    choices = configuration.load_push(given, config)
-    return (preview if dry_run else push)(folder, choices, as_json=bool(as_json))
+    if dry_run and verify:
+        raise UsageError("--dry-run connects to nothing, and --verify reads from the backend: give one of them")
+    if sample is not None and not verify:
+        raise UsageError("--sample says how much --verify looks at: give --verify too")
+    size, choices = Size.of(sample) if verify else None, configuration.load_push(given, config)
+    if dry_run:
+        return preview(folder, choices, as_json=bool(as_json))
+    return push(folder, choices, as_json=bool(as_json), sample=size)
 
 
 COMMAND = Command(
@@ -41,6 +58,8 @@ COMMAND = Command(
             ),
             option("--config", "FILE", "settings in TOML; its table [push] is read", **FILE),
             flag("--dry-run", "print what would be sent, and to which backend; connect to nothing"),
+            flag("--verify", "after the push, read back what was sent and list what is missing (Marquez alone)"),
+            option("--sample", "N|all", "how many datasets, jobs and runs --verify looks at, of each (default 1000)"),
             as_json("print the counts as JSON on standard output"),
         ],
         "How it is sent": [

@@ -43,14 +43,20 @@ def _run(  # noqa: PLR0913 - a question, and how it is asked
     timeout: float,
     max_rows: int,
     fail_on_rows: bool | None,
+    sql: bool | None,
     **options: Sequence[str],
 ) -> int:
+    from exporter.ask import tag_sql
     from exporter.ask.answers import render
     from exporter.ask.pool import TooLongError, answer
 
+    if sql and question != tag_sql.QUESTION:
+        raise UsageError(f"--sql writes statements for {tag_sql.QUESTION} alone, and the question is {question}")
+    if sql and (format_ or as_json):
+        raise click.UsageError("--sql is a format of its own; give it without --format and --json")
     where, fmt = _where(folder, graph), _format(format_, as_json=bool(as_json))
     try:
-        found = answer(question, where, _parameters(question, param, options), timeout, max_rows)
+        found = answer(question, where, _parameters(question, param, options), timeout, max_rows, of_page=bool(sql))
     except TooLongError as error:
         raise UsageError(f"{question}: {error} --timeout gives it more time.") from None
     except UsageError as error:
@@ -59,7 +65,7 @@ def _run(  # noqa: PLR0913 - a question, and how it is asked
         print(message(note), file=sys.stderr)
     if not found.rows and not fail_on_rows:
         print(_NOT_RECORDED, file=sys.stderr)
-    _written(render(found, fmt), fmt)
+    _written(tag_sql.statements(found) if sql else render(found, fmt), fmt)
     if fail_on_rows and found.rows:
         sys.stdout.flush()
         raise RefusedError(f"{question} has {_counted(len(found.rows))}, which --fail-on-rows forbids.")
@@ -254,6 +260,7 @@ COMMAND = _Query(
                 help="table (default) for people; csv and json for programs",
             ),
             as_json("the same as --format json"),
+            flag("--sql", "of tag-reach: write the statements that set the tags, to read and run"),
             option("--timeout", "SECONDS", "how long the answer may take (default 60)", type=_seconds, default=60.0),
             option("--max-rows", "N", "the most rows of the answer (default 1000000)", type=_rows, default=1_000_000),
             flag("--fail-on-rows", "for checks: exit 1 if the answer has rows"),

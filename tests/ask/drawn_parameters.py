@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 ASKED: Final = 4
 """How often a question with parameters is asked of one history."""
-ASKED_LESS: Final = {"changes": 2, "end-up": 2, "exposure": 4, "policy-coverage": 4, "root-cause": 4}
+ASKED_LESS: Final = {"changes": 2, "end-up": 2, "exposure": 4, "policy-coverage": 4, "root-cause": 4, "tag-reach": 4}
 """The engine plans these for 5 to 50 ms each time. Of the dense histories, which are many, they are asked half as
 often.
 """
-AT_A_TIME: Final = frozenset(("exposure", "policy-coverage"))
+AT_A_TIME: Final = frozenset(("exposure", "policy-coverage", "tag-reach"))
 """Asked for the last time alone, too: other values together leave hardly an answer after the end of something."""
 Given = dict[str, list[str]]
 found = cache(find)

@@ -47,6 +47,7 @@ from tests.ask.plain_lineage import (
     unmasked_copies,
 )
 from tests.ask.plain_names import body, value
+from tests.ask.plain_tags import tag_reach
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ ANSWERS: Final[dict[str, Callable[[History, Given], set[Row]]]] = {
         column_lineage, row_access_policies, masking_policies, enforced_policy, tag_history, ancestors, joins,
         unused_objects, column_copies, root_cause, downstream_users, writers, lineage_as_of, policy_access,
         unmasked_copies, end_up, unmasked_reads, policy_coverage, changes, column_readers, former_names,
-        exposure, agent_reads,
+        exposure, agent_reads, tag_reach,
     )
 }  # fmt: skip
 

@@ -154,7 +154,7 @@ def policy_coverage(history: History, given: Given) -> set[Row]:
                               policies[place].union(*_on_tags(history, policies, {tag for tag, _ in tagged}))})),
         )
         for place, tagged in tags.items()
-        if asked.at(place[0], at) and any(_is_wanted(history, tag, given) for tag, _ in tagged)
+        if asked.at(place[0], at) and any(is_wanted(history, tag, given) for tag, _ in tagged)
     }  # fmt: skip
 
 
@@ -165,7 +165,7 @@ def _on_tags(history: History, policies: dict[Place, set[str]], tags: set[str]) 
             yield found
 
 
-def _is_wanted(history: History, tag: str, given: Given) -> bool:
+def is_wanted(history: History, tag: str, given: Given) -> bool:
     """A tag is asked for by any of its names."""
     return "tag_name" not in given or any(same_name(one, given["tag_name"]) for one in history.names.ever_called(tag))
 

@@ -89,6 +89,10 @@ QUESTIONS = {
         "[tag_name] [at] [object_name] [object_id] [domain]",
         "object_name column_name tags policies",
     ),
+    "tag-reach": (
+        "[tag_name] [at]",
+        "source_object_name source_column_name tag_name value target_object_name target_column_name",
+    ),
     "exposure": (
         "[object_name] [at] [object_id] [domain]",
         "object_name domain privilege grantee granted_to query_id query_start_time",

@@ -193,6 +193,12 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("push", "--dry-run"): Try(
         "push made --dry-run", lambda one: "To file events.ndjson" in one.out and not one.has("events.ndjson*")
     ),
+    ("push", "--verify"): Try(
+        "push made --verify",
+        lambda one: "reads back from Marquez alone" in one.err and not one.has("events.ndjson*"),
+        2,
+    ),
+    ("push", "--sample"): Try("push made --sample all", lambda one: "give --verify too" in one.err, 2),
     ("push", "--config"): Try("push made --config settings.toml", lambda one: "profile openmetadata" in one.err),
     ("push", "--json"): Try(
         "push made --json", lambda one: one.json["delivered"] == one.json["events"] == _delivered(one)
@@ -202,6 +208,7 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("query", "--graph"): Try(_QUERY, lambda one: "JSMITH" in one.out),
     ("query", "--param"): Try(_QUERY.replace("=1", "=77 --format json"), lambda one: one.json == []),
     ("query", "DIR"): Try("query who-accessed made --object-id 1", lambda one: "JSMITH" in one.out),
+    ("query", "--sql"): Try("query joins made --sql", lambda one: "for tag-reach alone" in one.err, 2),
     ("query", "--json"): Try(
         "query who-accessed made --object-name d.s.t --json", lambda one: one.json == [{"user_name": "JSMITH"}]
     ),

@@ -77,14 +77,16 @@ def _complete(event: Json) -> None:
 
 
 class Server(ThreadingHTTPServer):
-    """``posts``: how many events were posted; ``seconds``: how long the answer to each takes."""
+    """``posts``: how many events were posted; ``seconds``: how long the answer to each takes; ``away``: how many of the
+    next questions are answered 503.
+    """
 
     daemon_threads = True
 
     def __init__(self, seconds: float = 0.0) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.kept, self.lock = Kept(), threading.Lock()
-        self.posts, self.seconds = 0, seconds
+        self.posts, self.seconds, self.away = 0, seconds, 0
 
     @property
     def url(self) -> str:
@@ -127,6 +129,10 @@ class _Handler(BaseHTTPRequestHandler):
         address = urlsplit(self.path)
         asked = {name: values[0] for name, values in parse_qs(address.query).items()}
         with self.server.lock:
+            self.server.away -= 1
+            if self.server.away >= 0:
+                self._answer(503, {"message": "away"})
+                return
             try:
                 self._answer(200, shown(self.server.kept, [unquote(one) for one in address.path.split("/")[3:]], asked))
             except (KeyError, ValueError):

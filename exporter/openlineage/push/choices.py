@@ -45,6 +45,27 @@ class Choices:
             raise UsageError(f"push.patience must be from 0 to {LONGEST_PATIENCE} seconds, and is {self.patience:g}")
 
 
+SAMPLE: Final = 1_000
+
+
+@dataclass(frozen=True)
+class Size:
+    """``most``: how many datasets, jobs and runs ``--verify`` looks at, of each; None for all of them."""
+
+    most: int | None = SAMPLE
+
+    @classmethod
+    def of(cls, text: str | None) -> Size:
+        """From ``all`` or a number; raises UsageError for anything else."""
+        if text is None:
+            return cls()
+        if text == "all":
+            return cls(None)
+        if not text.isascii() or not text.isdecimal() or int(text[:18]) < 1:
+            raise UsageError(f"--sample must be all or a number from 1, and is {text!r}")
+        return cls(int(text[:18]))
+
+
 @dataclass
 class Counts:
     """``events = delivered + already_delivered + set_aside + left``."""

@@ -8,20 +8,21 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from exporter.errors import ExporterError
+from exporter.errors import ExporterError, SilentError, UsageError
 from exporter.openlineage.push.backend import Backend, Client, client, planned_client
-from exporter.openlineage.push.choices import Choices, Counts
+from exporter.openlineage.push.choices import Choices, Counts, Size
 from exporter.openlineage.push.delivery import Attempts, Delivery
 from exporter.openlineage.push.fit import Fit
-from exporter.openlineage.push.http import shortened
+from exporter.openlineage.push.http import HttpSender, shortened
 from exporter.openlineage.push.index import Index, require_events
 from exporter.openlineage.push.ledger import SENDING, Delivered, Ledger
 from exporter.openlineage.push.order import Pace
 from exporter.openlineage.push.plan import Plan, duration, say
 from exporter.openlineage.push.profiles import profile
+from exporter.openlineage.push.verify import Verification, Verified
 from exporter.system import faults
 from exporter.system.progress import MINUTE
 from exporter.system.terminal import bare, visible
@@ -106,12 +107,13 @@ _PAUSE: Final = 0.5
 @dataclass(frozen=True)
 class Pushed:
     """What a push did. ``counts``: of the events, over all backends. ``backends``: for each, what ``push/summary.json``
-    says of it. ``interrupted``: by Ctrl-C.
+    says of it. ``interrupted``: by Ctrl-C. ``verified``: what the backends that were read back show.
     """
 
     counts: Counts
     backends: list[dict[str, Any]]
     interrupted: bool
+    verified: list[Verified] = field(default_factory=list)
 
     @property
     def is_complete(self) -> bool:
@@ -156,45 +158,82 @@ def _previewed(plans: list[Json]) -> Iterator[str]:
     yield "Nothing was sent: this was a dry run."
 
 
-def push(folder: Path, choices: Choices, *, as_json: bool) -> int:
-    """Sends the events, prints the report, and returns the exit code: 3 where some were not delivered, 130 after
-    Ctrl-C. Raises as :func:`deliver`.
+def push(folder: Path, choices: Choices, *, as_json: bool, sample: Size | None = None) -> int:
+    """Sends the events, prints the report, and returns the exit code: 3 where some were not delivered or could not be
+    read back, 1 where some are missing in the backend, 130 after Ctrl-C. ``sample``: how much is read back, None for
+    nothing. Raises as :func:`deliver`.
     """
-    pushed = deliver(folder, choices)
-    print(json.dumps(asdict(pushed.counts)) if as_json else summary(pushed.counts, pushed.backends, folder))
+    pushed = deliver(folder, choices, sample)
+    if as_json:
+        read_back = {} if sample is None else {"verified": [one.as_json() for one in pushed.verified]}
+        print(json.dumps({**asdict(pushed.counts), **read_back}))
+    else:
+        lines = [line for one in pushed.verified for line in one.lines()]
+        print("\n".join((summary(pushed.counts, pushed.backends, folder), *map(visible, lines))))
     if pushed.interrupted:
         say(f"interrupted; {_ON_RECORD}")
         return 130
-    return 0 if pushed.is_complete else 3
+    if any(one.listed for one in pushed.verified):
+        return 1
+    is_read = sample is None or len(pushed.verified) == len(pushed.backends)
+    return 0 if pushed.is_complete and is_read and not any(one.stopped for one in pushed.verified) else 3
 
 
-def deliver(folder: Path, choices: Choices) -> Pushed:
-    """Sends the events of an export to all backends that are configured.
+def deliver(folder: Path, choices: Choices, sample: Size | None = None) -> Pushed:
+    """Sends the events of an export to all backends that are configured, and reads back a sample, None for nothing.
 
-    Raises UsageError where the folder has no events, no backend is configured, or another push is running, and
-    ExporterError for a fault of the program; what was delivered before is recorded.
+    Raises UsageError where the folder has no events, no backend is configured, one cannot be read back, or another push
+    is running, and ExporterError for a fault of the program; what was delivered before is recorded.
     """
     require_events(folder)
     settings = client(choices.concurrency, choices.patience)
-    total, backends, interrupted = Counts(), list[dict[str, Any]](), False
-    for backend in settings.backends:
-        one = _Push(folder, choices, settings, backend)
+    pushes = [_Push(folder, choices, settings, backend, sample) for backend in settings.backends]
+    for one in pushes if sample else ():
+        one.require_marquez()
+    done, interrupted = list[_Push](), False
+    for one in pushes:
         interrupted = one.run()
-        backends.append(one.summary())
-        for name, count in asdict(one.counts).items():
-            setattr(total, name, getattr(total, name) + count)
+        done.append(one)
         if interrupted:
             break
-    return Pushed(total, backends, interrupted)
+    total = Counts()
+    for one in done:
+        for name, count in asdict(one.counts).items():
+            setattr(total, name, getattr(total, name) + count)
+    verified = [one.verified for one in done if one.verified]
+    return Pushed(total, [one.summary() for one in done], interrupted, verified)
 
 
 class _Push:
     """The push to one backend."""
 
-    def __init__(self, folder: Path, choices: Choices, settings: Client, backend: Backend) -> None:
+    def __init__(
+        self, folder: Path, choices: Choices, settings: Client, backend: Backend, sample: Size | None = None
+    ) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
-        self._patience = choices.patience
+        self._patience, self._sample = choices.patience, sample
         self._problem: str | None = None
+        self._known: str | None = None
+        self._is_silent = False
+        self.verified: Verified | None = None
+
+    def require_marquez(self) -> None:
+        """Raises UsageError where the backend cannot be read back, and SilentError where it does not say what it is,
+        before anything is sent.
+        """
+        backend, choices = self._backend, self._choices
+        can_ask = isinstance(backend.sender, HttpSender) and backend.sender.has_marquez_api
+        with _faults_in_words(backend.secrets):
+            self._known = choices.profile or backend.profile or (self._recognised() if can_ask else None)
+        if self._known == "marquez" and can_ask:
+            return
+        if self._is_silent:
+            raise SilentError(f"{backend.name} does not answer, so nothing was sent and nothing was read back")
+        why = "--profile asks for another one" if choices.profile else "it does not answer as Marquez does"
+        raise UsageError(
+            f"--verify reads back from Marquez alone, and {backend.name} is not sent events as one: {why}. Nothing was "
+            "sent. Push without --verify (docs/openlineage.md says what cannot be read back)"
+        )
 
     @property
     def counts(self) -> Counts:
@@ -213,7 +252,7 @@ class _Push:
             time.sleep(min(_PAUSE, patience))
             is_marquez = backend.sender.is_marquez()
         if is_marquez is None:
-            self._patience = 0
+            self._patience, self._is_silent = 0, True
         if not is_marquez:
             return None
         say(f"{backend.name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
@@ -225,12 +264,13 @@ class _Push:
             ledger = Ledger(self._folder / "push" / self._backend.folder)  # a backend is not waited for without one
             choices, backend = self._choices, self._backend
             try:
-                rules = profile(choices.profile or backend.profile or self._recognised() or "any")
+                rules = profile(self._known or choices.profile or backend.profile or self._recognised() or "any")
                 self._plan = Plan(self._folder, choices, backend.name, rules, self._settings.is_filtered)
                 with self._plan.index() as index:
                     for mark in self._plan.settle(index, ledger):  # so that a stopped push can continue
                         ledger.write(SENDING, mark)
-                    return self._send(index, ledger)
+                    interrupted = self._send(index, ledger)
+                    return interrupted or self._verify(index)
             finally:
                 ledger.release()
 
@@ -250,6 +290,25 @@ class _Push:
             self._close(ledger)
         self._say_why(interrupted=interrupted)
         return interrupted
+
+    def _verify(self, index: Index) -> bool:
+        """Reads back what was sent, where that is asked for; returns whether a person interrupted it."""
+        backend, choices = self._backend, self._choices
+        if self._sample is None or not isinstance(backend.sender, HttpSender):
+            return False
+        if self._delivery.why:
+            say(f"{backend.name} was not read back, since the push ended before all events were sent")
+            return False
+        dress = self._settings.with_facets if self._settings.adds_facets else None
+        fit = Fit(self._plan.rules, dress, self._plan.spelling)
+        delivered = Delivered(self._folder / "push" / backend.folder)
+        verification = Verification(index, fit, delivered, self._sample.most)
+        pace = Pace(choices.rate, choices.concurrency)
+        try:
+            self.verified = verification.run(backend.name, backend.sender, pace, self._patience, choices.concurrency)
+        except KeyboardInterrupt:
+            return True
+        return False
 
     def _say_silent(self, why: str) -> None:
         again = f"; trying again for {duration(self._patience)} (--patience)" if self._patience else ""

@@ -36,7 +36,7 @@ from exporter import __version__
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from openlineage.client.transport.async_http import AsyncHttpConfig
     from openlineage.client.transport.http import HttpConfig
@@ -247,13 +247,9 @@ class HttpSender:
 
     def send(self, body: bytes) -> BackendAnswer:
         """One request. Does not raise for errors of the backend or the network."""
-        try:
-            bearer = self._config.auth.get_bearer()
-        except Exception as error:  # noqa: BLE001 - token providers may be anybody's
-            return BackendAnswer(Kind.DENIED, self._secrets.hide(f"no token: {error}"))
-        if bearer and not _VALUE.fullmatch(bearer):
-            return BackendAnswer(Kind.DENIED, f"no token: what the settings give as one {_NO_HEADER}")
-        headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
+        headers = self._signed()
+        if isinstance(headers, BackendAnswer):
+            return headers
         sent = gzip.compress(body, compresslevel=3) if self._is_zipped else body
         limit = self._limit(len(body))
         try:
@@ -267,12 +263,58 @@ class HttpSender:
                 redirect=False,
                 preload_content=False,
             )
-        except SSLError as error:
+        except (HTTPError, OSError) as error:
+            return self._of_error(error)
+        return self._read(response, float(limit.read_timeout or READ))
+
+    def _signed(self) -> dict[str, str] | BackendAnswer:
+        """The headers of a request; the answer that stands for it where the settings give no usable token."""
+        try:
+            bearer = self._config.auth.get_bearer()
+        except Exception as error:  # noqa: BLE001 - token providers may be anybody's
+            return BackendAnswer(Kind.DENIED, self._secrets.hide(f"no token: {error}"))
+        if bearer and not _VALUE.fullmatch(bearer):
+            return BackendAnswer(Kind.DENIED, f"no token: what the settings give as one {_NO_HEADER}")
+        return {"Authorization": bearer, **self._headers} if bearer else self._headers
+
+    def _of_error(self, error: Exception) -> BackendAnswer:
+        if isinstance(error, SSLError):
             hint = "check the certificate, or give sslContext.caCertPath in the settings"
             return BackendAnswer(Kind.DENIED, self._secrets.hide(f"TLS: {_words(error)}: {hint}"))
+        return BackendAnswer(Kind.SILENT, self._secrets.hide(_words(error)))
+
+    @property
+    def has_marquez_api(self) -> bool:
+        """Whether the address is one that Marquez' API could be read beside."""
+        return self._url.endswith(_OF_MARQUEZ)
+
+    def read(self, path: Sequence[str], asked: Mapping[str, str]) -> tuple[BackendAnswer, dict[str, Any]]:
+        """One request for what Marquez' API shows, by the same settings as events; ``path``: its parts, as they are.
+        The object is empty where the answer is not TAKEN. MISPLACED: it is not there.
+        """
+        headers = self._signed()
+        if isinstance(headers, BackendAnswer):
+            return headers, {}
+        address = "/".join((self._url.removesuffix("/lineage"), *(quote(part, safe="") for part in path)))
+        try:
+            answer = self._pool.request(
+                "GET",
+                address,
+                fields=dict(asked),
+                headers=headers,
+                timeout=self._limit(0),
+                retries=False,
+                redirect=False,
+            )
+            if answer.status == 200:
+                told = answer.json()
+                return (TAKEN, told) if isinstance(told, dict) else (BackendAnswer(Kind.SICK, "no JSON object"), {})
+            text = self._secrets.hide(answer.data.decode("utf-8", "replace"))
+            return of_status(answer.status, text, answer.headers.get("Retry-After")), {}
+        except ValueError:
+            return BackendAnswer(Kind.SICK, "200 and no JSON"), {}
         except (HTTPError, OSError) as error:
-            return BackendAnswer(Kind.SILENT, self._secrets.hide(_words(error)))
-        return self._read(response, float(limit.read_timeout or READ))
+            return self._of_error(error), {}
 
     def _limit(self, size: int) -> urllib3.Timeout:
         if self._timeout is not None:

@@ -58,7 +58,8 @@ EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :r
 ORDERED: Final = """
 SELECT u.file, u.at, u.size, u.mark, u.is_run, j.runs, j.first, j.last,
     u.is_end AND replace(u.run, '-', '') IN (SELECT run FROM given)
-FROM unsettled u LEFT JOIN jobs j ON j.job = u.job AND u.is_end
+FROM chosen u LEFT JOIN jobs j ON j.job = u.job AND u.is_end
+WHERE u.is_settled = ?
 ORDER BY u.due, u.is_run, u.depth, u.query, u.run, u.is_end, u.place"""
 MOVED: Final = """
 SELECT count(*) FROM unsettled u JOIN runs r ON r.run = u.run
@@ -356,7 +357,14 @@ class Index:
 
     def items(self) -> Iterator[Item]:
         """The chosen events that are still to be sent, in order."""
-        for file, at, size, mark, is_run, runs, first, last, is_again in self._db.execute(ORDERED):
+        return self._ordered(is_settled=False)
+
+    def delivered(self) -> Iterator[Item]:
+        """The chosen events that the backend has, in order."""
+        return self._ordered(is_settled=True)
+
+    def _ordered(self, *, is_settled: bool) -> Iterator[Item]:
+        for file, at, size, mark, is_run, runs, first, last, is_again in self._db.execute(ORDERED, (is_settled,)):
             yield Item(file, at, size, mark, bool(is_run), runs, first, last, bool(is_again))
 
     def line(self, item: Item) -> bytes:

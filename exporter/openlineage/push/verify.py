@@ -1,0 +1,264 @@
+"""``exporter push --verify``: reads back from a Marquez what it was sent, and names what is missing.
+
+A backend can accept an event and drop an edge of it. So what the events say (:mod:`.expected`) is compared with what
+the public API of Marquez shows: of each dataset in the sample its columns and column lineage; of each job what its
+latest run read and wrote, at the job and in the lineage graph; and the state of each run. What Marquez is known not to
+keep (docs/marquez.md) is counted apart. More than the events say is no finding: others may push to the same Marquez.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from exporter.openlineage.push.delivery import TRIES
+from exporter.openlineage.push.expected import KINDS, Expected, Sample, Thing
+from exporter.openlineage.push.http import Kind
+from exporter.openlineage.push.order import Pace, Stopped, backoff
+from exporter.openlineage.push.plan import say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from exporter.openlineage.push.expected import Dataset, Job
+    from exporter.openlineage.push.fit import Fit
+    from exporter.openlineage.push.http import HttpSender
+    from exporter.openlineage.push.index import Index
+    from exporter.openlineage.push.ledger import Delivered
+
+Json = dict[str, Any]
+ALL_KINDS: Final = ("datasets", "columns", "column edges", "jobs", "job edges", "runs")
+LISTED: Final = 20
+"""How many missing things a person is shown."""
+EARLIER: Final = "columns that only earlier events name: a dataset has the columns of its last write"
+UNKEPT: Final = "column edges whose source is no column of an input of the run: Marquez does not keep them"
+OPEN: Final = "jobs whose latest run has begun and not ended: Marquez shows no inputs and outputs of it"
+UNASKED: Final = "jobs whose graph cannot be requested, since Marquez takes a digit in the name for a port"
+_UNASKED: Final = re.compile(r"(^|:)(\d|//)")
+
+
+class Looked(NamedTuple):
+    """Something that was looked for. ``why``: it is missing; ``known``: it is, and Marquez is known not to keep it."""
+
+    kind: str
+    what: str
+    why: str | None = None
+    known: str | None = None
+
+
+@dataclass
+class Verified:
+    """``sent``: how many datasets, jobs and runs the events name; ``looked_at``, ``found``, ``missing``: by kind.
+    ``known``: what Marquez is known not to keep, by the reason. ``listed``: what is missing. ``stopped``: why not
+    everything in the sample was looked at, None if it was.
+    """
+
+    backend: str
+    sent: dict[str, int]
+    looked_at: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ALL_KINDS, 0))
+    found: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ALL_KINDS, 0))
+    missing: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ALL_KINDS, 0))
+    known: dict[str, int] = field(default_factory=dict)
+    listed: list[dict[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+    stopped: str | None = None
+
+    def add(self, looked: Looked) -> None:
+        if looked.known:
+            self.known[looked.known] = self.known.get(looked.known, 0) + 1
+            return
+        self.looked_at[looked.kind] += 1
+        (self.missing if looked.why else self.found)[looked.kind] += 1
+        if looked.why:
+            self.listed.append({"kind": looked.kind, "what": looked.what, "why": looked.why})
+
+    def as_json(self) -> Json:
+        return {**asdict(self), "seconds": round(self.seconds, 1)}
+
+    def lines(self) -> Iterator[str]:
+        """For people: what was looked at, found and missing; what is known; what is missing."""
+        yield f"Read back from {self.backend}"
+        yield f"  {'':<14}{'looked at':>12}{'found':>12}{'missing':>12}"
+        for kind in ALL_KINDS:
+            counts = (self.looked_at[kind], self.found[kind], self.missing[kind])
+            of = f"   of {self.sent[kind]:,}" if self.sent.get(kind, 0) > self.looked_at[kind] else ""
+            yield f"  {kind:<14}" + "".join(f"{count:>12,}" for count in counts) + of
+        for why, count in sorted(self.known.items()):
+            yield f"  {count:,} known: {why}"
+        if self.stopped:
+            yield f"Not everything was looked at: {self.stopped}"
+        for one in self.listed[:LISTED]:
+            yield f"  missing, {one['kind']}: {one['what']} ({one['why']})"
+        if len(self.listed) > LISTED:
+            yield f"  and {len(self.listed) - LISTED:,} more; --json lists all"
+
+
+class _Unread(Exception):  # noqa: N818 - what it means, not that it is a fault
+    """The answer about one thing is an error."""
+
+
+class _Ended(Exception):  # noqa: N818 - as above
+    """Marquez does not answer any more, or does not accept who asks."""
+
+
+class _Api:
+    """The API of a Marquez, with retries as for events. Thread-safe."""
+
+    def __init__(self, sender: HttpSender, pace: Pace, patience: float) -> None:
+        self._sender, self._pace, self._patience = sender, pace, patience
+
+    def get(self, *path: str, **asked: str) -> Json | None:
+        """What it shows; None where it shows nothing. Raises :class:`_Unread`, :class:`_Ended` and Stopped."""
+        tries, begun = Counter[Kind](), time.monotonic()
+        while True:
+            with self._pace.request():
+                answer, told = self._sender.read(path, asked)
+            if answer.kind is Kind.TAKEN:
+                return told
+            if answer.kind is Kind.MISPLACED:
+                return None
+            tries[answer.kind] += 1
+            is_last = tries[answer.kind] >= TRIES.get(answer.kind, 1)
+            if answer.kind is Kind.SILENT:
+                is_last = is_last and time.monotonic() - begun >= self._patience
+            if is_last and answer.kind in (Kind.SICK, Kind.REFUSED):
+                raise _Unread(answer.text)
+            if is_last:
+                raise _Ended(answer.text)
+            wait = backoff(tries[answer.kind]) if answer.wait is None else answer.wait
+            if self._pace.stopped.wait(wait):
+                raise Stopped
+
+
+class Verification:
+    """The comparison with one Marquez. ``most``: things of each kind that are looked at, None for all."""
+
+    def __init__(self, index: Index, fit: Fit, delivered: Delivered, most: int | None) -> None:
+        self._index, self._fit, self._delivered, self._most = index, fit, delivered, most
+        self._why: str | None = None
+
+    def run(self, name: str, sender: HttpSender, pace: Pace, patience: float, at_once: int) -> Verified:
+        """Reads the things in the sample, ``at_once`` of them together. ``name``: of the backend, for people."""
+        begun = time.monotonic()
+        sample, self._api, self._pace = Sample(), _Api(sender, pace, patience), pace
+        self._index.settle(self._delivered.taken())
+        sample.choose(self._sent(), self._most)
+        self._expected = Expected(sample)
+        for event in self._sent():
+            self._expected.take(event)
+        verified = Verified(name, sample.sizes)
+        say(f"reading back from {name}: {', '.join(_told(kind, getattr(self._expected, kind)) for kind in KINDS)}")
+        with ThreadPoolExecutor(at_once) as pool:
+            try:
+                for looked in pool.map(self._looked, self._checks()):
+                    for one in looked:
+                        verified.add(one)
+            except _Ended:  # what was looked at before counts
+                pass
+            finally:
+                pace.stop()
+        verified.listed.sort(key=lambda one: (ALL_KINDS.index(one["kind"]), one["what"]))
+        verified.stopped = self._why
+        verified.seconds = time.monotonic() - begun
+        return verified
+
+    def _sent(self) -> Iterator[Json]:
+        """The events that the backend has, as they were sent."""
+        for item in self._index.delivered():
+            line = self._index.line(item)
+            yield from map(json.loads, self._fit.fit(json.loads(line), line, item).bodies)
+
+    def _checks(self) -> Iterator[Callable[[], Iterator[Looked]]]:
+        for dataset, told in sorted(self._expected.datasets.items()):
+            yield lambda one=dataset, told=told: self._dataset(one, told)  # type: ignore[misc]
+        for job, shown in sorted(self._expected.jobs.items()):
+            yield lambda one=job, told=shown: self._job(one, told)  # type: ignore[misc]
+        for run, state in sorted(self._expected.runs.items()):
+            yield lambda one=run, told=state: self._run(one, told)  # type: ignore[misc]
+
+    def _looked(self, check: Callable[[], Iterator[Looked]]) -> list[Looked]:
+        try:
+            return list(check())
+        except _Ended as end:
+            self._why = self._why or str(end)
+            self._pace.stop()
+            raise
+        except Stopped:
+            raise _Ended from None
+
+    def _shown(self, *path: str, **asked: str) -> tuple[Json, str | None]:
+        """What it shows, and why it shows nothing."""
+        try:
+            told = self._api.get(*path, **asked)
+        except _Unread as fault:
+            return {}, f"it answers {fault}"
+        return (told, None) if told is not None else ({}, "it is not there")
+
+    # --- the three kinds ----------------------------------------------------------------------------------------------
+
+    def _dataset(self, thing: Thing, told: Dataset) -> Iterator[Looked]:
+        name, (shown, why) = _name(thing), self._shown("namespaces", thing.namespace, "datasets", thing.name)
+        if not why and bool(shown.get("deleted")) != told.is_dropped:
+            why = "it is not shown as deleted" if told.is_dropped else "it is shown as deleted"
+        yield Looked("datasets", name, why)
+        columns = {one.get("name") for one in shown.get("fields") or ()}
+        for column in sorted(told.columns):
+            yield Looked("columns", f"{name} {column}", None if column in columns else "the dataset does not have it")
+        for column in sorted(told.earlier - told.columns - columns):
+            yield Looked("columns", f"{name} {column}", known=EARLIER)
+        edges = {
+            (one.get("namespace"), one.get("dataset"), one.get("field"), column.get("name"))
+            for column in shown.get("columnLineage") or ()
+            for one in column.get("inputFields") or ()
+        }
+        for edge in sorted(told.edges | told.unkept):
+            is_there = (*edge.source, edge.source_column, edge.column) in edges
+            what = f"{_name(edge.source)} {edge.source_column} -> {name} {edge.column}"
+            is_known = not is_there and edge in told.unkept
+            why = None if is_there else "the dataset's column lineage does not have it"
+            yield Looked("column edges", what, None if is_known else why, UNKEPT if is_known else None)
+
+    def _job(self, thing: Thing, told: Job) -> Iterator[Looked]:
+        name, (shown, why) = _name(thing), self._shown("namespaces", thing.namespace, "jobs", thing.name)
+        yield Looked("jobs", name, why)
+        if told.is_open:
+            yield Looked("jobs", name, known=OPEN)
+            return
+        node = f"job:{thing.namespace}:{thing.name}"
+        drawn, unasked = self._shown("lineage", nodeId=node, depth="0")
+        is_unasked = bool(unasked and _UNASKED.search(thing.name))
+        if is_unasked:
+            yield Looked("jobs", name, known=UNASKED)
+        edges = {
+            (edge.get("origin"), edge.get("destination"))
+            for one in drawn.get("graph") or ()
+            for side in ("inEdges", "outEdges")
+            for edge in one.get(side) or ()
+        }
+        for side, datasets in (("inputs", told.inputs), ("outputs", told.outputs)):
+            listed = {(one.get("namespace"), one.get("name")) for one in shown.get(side) or ()}
+            for one in sorted(datasets):
+                ends = (f"dataset:{one.namespace}:{one.name}", node)
+                is_drawn = is_unasked or (ends if side == "inputs" else ends[::-1]) in edges
+                where = [text for text, has in (("the job", one in listed), ("its graph", is_drawn)) if not has]
+                what = f"{_name(one)} -> {name}" if side == "inputs" else f"{name} -> {_name(one)}"
+                yield Looked("job edges", what, f"not in {' and '.join(where)}" if where else None)
+
+    def _run(self, run: str, state: str | None) -> Iterator[Looked]:
+        shown, why = self._shown("jobs", "runs", run)
+        if not why and state is not None and shown.get("state") != state:
+            why = f"its state is {shown.get('state')} and not {state}"
+        yield Looked("runs", run, why)
+
+
+def _name(thing: Thing) -> str:
+    return f"{thing.namespace} {thing.name}"
+
+
+def _told(kind: str, things: dict[Any, Any]) -> str:
+    return f"{len(things):,} {kind}"
