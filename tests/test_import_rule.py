@@ -32,7 +32,7 @@ LAYERS: Final = (
     {"pipeline"},
     # The engine fills a publication, and a place may be of one of Spark's file systems.
     {"publish", "ask", "engines"},
-    {"fetch", "openlineage.push"},
+    {"fetch", "openlineage.push", "reconcile"},
     {"serve"},
     {"mcp"},
     {"api", "cli"},

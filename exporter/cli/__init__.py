@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from exporter import VERSIONS
-from exporter.cli import completion, export, fetch, help, log, mcp, push, quarantine, queries, query, serve, validate  # noqa: A004 - the command's name
+from exporter.cli import (
+    completion,
+    export,
+    fetch,
+    help,  # noqa: A004 - the command's name
+    log,
+    mcp,
+    push,
+    quarantine,
+    queries,
+    query,
+    reconcile,
+    serve,
+    validate,
+)
 from exporter.cli.commands import Argument, Program, Started
 from exporter.errors import ExporterError
 from exporter.system import faults
@@ -48,7 +62,7 @@ PROGRAM: Final = Program(
     "Rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, validated with SHACL.",
     {
         "Rows to events and a graph": [fetch.COMMAND, export.COMMAND],
-        "Ask and show": [query.COMMAND, queries.COMMAND, serve.COMMAND, mcp.COMMAND],
+        "Ask and show": [query.COMMAND, queries.COMMAND, serve.COMMAND, mcp.COMMAND, reconcile.COMMAND],
         "Send": [push.COMMAND],
         "Look after a folder": [validate.COMMAND, quarantine.COMMAND, log.COMMAND],
         "Help": [help.COMMAND, completion.COMMAND],
