@@ -178,7 +178,8 @@ class _Declared:
         if isinstance(meaning, Line):
             self.lines.setdefault(meaning.root, meaning)
             meaning = self.lines[meaning.root]
-        return End(dataset, meaning, match_name(column) if column else None)
+        is_of_graph = dataset.is_of_snowflake or isinstance(meaning, Line)
+        return End(dataset, meaning, match_name(column) if column and is_of_graph else column or None)
 
     def see_through(self) -> None:
         """What fills a helper fills what is filled from it: its edges are joined, and it is gone."""
@@ -234,9 +235,17 @@ class _Judge:
             if isinstance(end.meaning, Unknown):
                 is_view = end.dataset in self._declared.views and end.meaning.reason == "no-row"
                 why = f"{end.meaning.why}{'; it is a view, which rows show only when it is read' * is_view}"
+                stages = [] if is_view or end is one.target else self._stages(one.target)
+                if stages and end.meaning.reason == "other-platform":
+                    why += f"; queries filled {one.target.name} from {', '.join(stages)}"
                 return _unknown(one, "view" if is_view else end.meaning.reason, why)
         assert isinstance(one.target.meaning, Line), "what is not known was said above"
         return self._of_view(one) if one.target.meaning.is_view else self._of_table(one)
+
+    def _stages(self, target: End) -> list[str]:
+        """The stages that queries loaded a table from: rows do not say where a stage is."""
+        pairs = (source for (_, to), source in self._seen.direct.items() if to in target.members)
+        return sorted({source.name for source in pairs if _is_stage(source.iri)})
 
     def _of_table(self, one: Verdict) -> Verdict:
         runs, by = self._shown(one)
@@ -251,11 +260,12 @@ class _Judge:
         one.why = f"{_queries(len(fills))} filled {one.target.name}, none from {one.source.name}"
         if one.source.column and self._pairs(one):
             one.reason = "no-such-column"
-            one.why = (
-                f"queries filled {one.target.name} from {one.source.name}, none of them "
-                + (f"{one.target.column} " if one.target.column else "reading or using ")
-                + (f"from {one.source.column}" if one.target.column else one.source.column)
+            what = (
+                f"but not its column {one.target.column} from {one.source.column}"
+                if one.target.column
+                else f"and did not read its column {one.source.column}"
             )
+            one.why = f"queries filled {one.target.name} from {one.source.name}, {what}"
         return one
 
     def _shown(self, one: Verdict) -> tuple[dict[str, Run], str]:
@@ -366,13 +376,16 @@ def _undeclared(seen: Seen, declared: _Declared) -> Iterator[Verdict]:
     of = {iri: line for line in declared.lines.values() for iri in line.members}
     pairs = {(one.source.table, one.target.table) for one in declared.edges.values()}
     by_columns = {(one.source.table, one.target.table) for one in declared.edges.values() if one.target.column}
+    # A stage may be the path that a declaration names: rows do not say where it is.
+    elsewhere = {one.target.table for one in declared.edges.values() if _is_elsewhere(one.source.meaning)}
     found = dict[tuple[str, str, str, str], Verdict]()
     for (source, target), how in sorted(seen.direct.items()):
         ends = _line(source, how.name, of), of[target]
         pair = ends[0].root, ends[1].root
         if pair[0] == pair[1] or pair in pairs or not (source in of or pair[1] in declared.filled):
             continue
-        if not _is_explained(source, ends[1], seen, pairs, of):
+        is_loaded = _is_stage(source) and pair[1] in elsewhere
+        if not is_loaded and not _is_explained(source, ends[1], seen, pairs, of):
             by = _COLUMNS if (source, target) in seen.column_pairs else _READS
             via = (how.through,) if how.through else ()
             _add(
@@ -396,6 +409,14 @@ def _add(found: dict[tuple[str, str, str, str], Verdict], one: Verdict, runs: Ma
     """Adds an edge; the objects of a line have one together."""
     kept = found.setdefault(one.key, one)
     kept.runs = sorted({*kept.runs, *runs.values()})
+
+
+def _is_stage(iri: str) -> bool:
+    return "/stage/" in iri or "-stage/" in iri
+
+
+def _is_elsewhere(meaning: Meaning) -> bool:
+    return isinstance(meaning, Unknown) and meaning.reason == "other-platform"
 
 
 def _line(iri: str, name: str, of: Mapping[str, Line]) -> Line:

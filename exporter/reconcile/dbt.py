@@ -132,7 +132,7 @@ def _dataset(one: _Node, key: str, adapter: str, project: str, name: str) -> Dat
     relation = one.relation
     if relation is None:
         return None
-    return dataset("" if adapter == _SNOWFLAKE else f"{adapter}://", relation, f"{name}: {key[:200]}")
+    return dataset("" if adapter == _SNOWFLAKE else adapter, relation, f"{name}: {key[:200]}")
 
 
 def _parents(

@@ -39,7 +39,9 @@ class Dataset(NamedTuple):
     def __str__(self) -> str:
         if self.is_of_snowflake:
             return self.name
-        return f"{self.namespace.rstrip('/')}/{self.name.lstrip('/')}" if "://" in self.namespace else self.name
+        if "://" in self.namespace:
+            return f"{self.namespace.rstrip('/')}/{self.name.lstrip('/')}"
+        return self.name if self.namespace == "file" else f"{self.namespace}:{self.name}"
 
 
 class Edge(NamedTuple):

@@ -72,7 +72,7 @@ def as_text(compared: Compared) -> str:
     ]
     begin, end = (_time(time) or "-" for time in (period.begin, period.end))
     lines.append(f"  {'period':<12}{'':>7}   {begin} to {end}, when the first and the last query started")
-    columns = ("class", "target", "source", "queries", "last", "last_query_id", "why")
+    columns = ("class", "target", "source", "queries", "last", "query_id", "reason")
     rows: list[tuple[str | None, ...]] = [
         (
             one.of,
@@ -80,22 +80,25 @@ def as_text(compared: Compared) -> str:
             _named(one.source),
             str(one.queries) if one.runs else None,
             _time(one.runs[-1].time) if one.runs else None,
-            one.runs[-1].ident if one.runs else None,
+            one.runs[-1].ident or one.runs[0].ident if one.runs else None,
             one.reason,
         )
         for one in compared.edges
     ]
-    whys = dict.fromkeys(f"{one.reason}: {one.why}." for one in compared.edges if one.why)
-    shown = list(whys)[:_MOST_WHYS]
-    more = [f"and {len(whys) - len(shown):,} more reasons; --json has all"] if len(whys) > len(shown) else []
+    reasons = dict[str, list[str]]()
+    for one in compared.edges:
+        if one.why:
+            reasons.setdefault(str(one.reason), []).append(one.why)
+    whys = [f"{reason}: {found[0]}{_more(len(found) - 1)}" for reason, found in reasons.items()]
     return (
         "".join(f"{line}\n" for line in [*lines, ""])
         + render(Answer(columns, rows, []), "table")
-        + "".join(f"{visible(why)}\n" for why in (["", *shown, *more] if shown else []))
+        + "".join(f"{visible(why)}\n" for why in (["", *whys] if whys else []))
     )
 
 
-_MOST_WHYS = 40
+def _more(others: int) -> str:
+    return f" (and {others:,} more; --json has all)" if others else ""
 
 
 def _named(end: End) -> str:

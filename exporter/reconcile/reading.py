@@ -29,7 +29,7 @@ LARGEST: Final = 512 << 20
 """The most bytes of a file, unpacked: it is read into memory as a whole."""
 LARGEST_ANSWER: Final = 256 << 20
 """The most bytes of one answer of a Marquez."""
-_AT_ONCE: Final = 100
+_AT_ONCE: Final = 500
 """Events in one answer of a Marquez."""
 _PATIENCE: Final = 60.0
 _is_address: Final = re.compile("https?://", re.IGNORECASE).match
