@@ -25,7 +25,7 @@ def written(target: Json, columns: dict[str, list[tuple[Json, str]]], base: bool
     listed = []
     for name, sources in columns.items():
         found = [{**{k: v for k, v in one.items() if k != "columns"}, "columnName": column} for one, column in sources]
-        listed.append({"columnName": name, **({"directSources": found, "baseSources": found if base else []})})
+        listed.append({"columnName": name, "directSources": found, "baseSources": found if base else []})
     return {**{k: v for k, v in target.items() if k != "columns"}, "columns": listed}
 
 
@@ -108,7 +108,7 @@ def column_lineage(fields: dict[str, list[tuple[str, str, str]]], *only_filter: 
     return {"columnLineage": {"fields": listed, "dataset": others}}
 
 
-def event(  # noqa: PLR0913 - the parts of an event
+def event(
     inputs: list[Json],
     outputs: list[Json],
     *,
@@ -144,7 +144,9 @@ def classes(found: Json) -> dict[tuple[str, str], str]:
     """(source, target) -> the class, with the reason of what is not known; columns follow a colon."""
     told = {}
     for one in found["edges"]:
-        ends = [f"{end['name']}{':' + end['column'] if end['column'] else ''}" for end in (one["source"], one["target"])]
+        ends = [
+            f"{end['name']}{':' + end['column'] if end['column'] else ''}" for end in (one["source"], one["target"])
+        ]
         key = (ends[0].removeprefix("D.S."), ends[1].removeprefix("D.S."))
         assert key not in told, "an edge has one class"
         told[key] = one["class"] + (f" {one['reason']}" if one["class"] == "unknown" else "")

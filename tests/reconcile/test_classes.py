@@ -1,4 +1,4 @@
-"""Each edge is verified, undeclared, phantom or unknown, as the rows say; nothing that rows cannot show is a phantom."""
+"""Each edge is verified, undeclared, phantom or unknown, as rows say; what they cannot show is no phantom."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from tests.hard_rows import SENTINEL
 from tests.reconcile.small import (
     HERE,
     classes,
@@ -96,12 +97,13 @@ def test_columns(reads: str, tmp_path: Path, capsys: Capsys) -> None:
 def test_a_source_that_only_filters_is_a_read_and_no_column_lineage(tmp_path: Path, capsys: Capsys) -> None:
     rows = [filled("q1", 2, T, A, FILTER, C=[(A, "C")])]
     lineage = column_lineage({"C": [("d.s.a", "C", "DIRECT"), ("d.s.f", "KEY", "DIRECT")]})
-    declared = said(event([dataset("d.s.a"), dataset("d.s.f")], [dataset("d.s.t", **lineage)]), tmp_path / "e.json")
+    both = [dataset("d.s.a"), dataset("d.s.f")]
+    declared = said(event(both, [dataset("d.s.t", **lineage)], day=2), tmp_path / "e.json")
     assert classes(compared(made(rows, tmp_path), capsys, declared)) == {
         ("A:C", "T:C"): "verified",
         ("F:KEY", "T:C"): "phantom",
     }
-    table = said(event([dataset("d.s.a"), dataset("d.s.f")], [dataset("d.s.t")]), tmp_path / "t.json")
+    table = said(event(both, [dataset("d.s.t")]), tmp_path / "t.json")
     found = compared(tmp_path / "out", capsys, table)
     assert {one["source"]["name"]: (one["class"], one["by"]) for one in found["edges"]} == {
         "D.S.A": ("verified", "columns"),
@@ -132,11 +134,11 @@ def test_a_run_outside_of_the_period(tmp_path: Path, capsys: Capsys) -> None:
 
 def test_rows_that_do_not_say_everything(tmp_path: Path, capsys: Capsys) -> None:
     """A truncated row that filled the target, and one that does not say what it wrote but read the source."""
-    cut = {**row("q2", 3, [A]), "objects_modified": [written(T, {}), "TRUNCATED"]}
+    cut = row("q2", 3, [A], objects_modified=[written(T, {}), SENTINEL])
     declared = said(manifest({"t": model("t", "source.p.s.b")}, ("b",)), tmp_path / "m.json")
     rows = [filled("q1", 2, T, A, C=[(A, "C")]), row("q3", 4, [B])]
     assert classes(compared(made([*rows, cut], tmp_path), capsys, declared))["B", "T"] == "unknown incomplete-rows"
-    lost = {**row("q4", 5, [B]), "objects_modified": "TRUNCATED"}
+    lost = row("q4", 5, [B], objects_modified=[SENTINEL])
     other = tmp_path / "other"
     other.mkdir()
     assert classes(compared(made([*rows, lost], other), capsys, declared))["B", "T"] == "unknown incomplete-rows"
@@ -200,7 +202,9 @@ def test_another_platform_account_and_name(tmp_path: Path, capsys: Capsys) -> No
     assert "verified" in {one["class"] for one in again["edges"]}
 
 
-@pytest.mark.parametrize("namespace", ["snowflake://ACME-PROD", "snowflake://acme-prod", HERE + ".snowflakecomputing.com"])
+@pytest.mark.parametrize(
+    "namespace", ["snowflake://ACME-PROD", "snowflake://acme-prod", HERE + ".snowflakecomputing.com"]
+)
 def test_spellings_of_an_account(namespace: str, tmp_path: Path, capsys: Capsys) -> None:
     rows = [filled("q1", 2, T, A, C=[(A, "C")])]
     declared = said(event([dataset("d.s.A", namespace)], [dataset('"D".s.t', namespace)], day=2), tmp_path / "e.json")
@@ -279,17 +283,18 @@ def test_a_stream_that_is_declared_as_its_table(tmp_path: Path, capsys: Capsys) 
     assert classes(compared(made(rows, tmp_path), capsys, declared)) == {("A", "T"): "verified"}
 
 
+def swap(number: int, name: str) -> dict[str, Any]:
+    """The properties of a SWAP with another table."""
+    told = {"swapTargetName": f"D.S.{name}", "swapTargetId": number, "swapTargetDomain": "Table"}
+    return {key: {"value": value} for key, value in told.items()}
+
+
 # --- names at a time --------------------------------------------------------------------------------------------------
 
 
 def test_the_name_at_the_time_of_the_declaration(tmp_path: Path, capsys: Capsys) -> None:
     """T and U are swapped on the 10th: before, T is the table that B filled."""
-    swapped = [
-        row("q3", 10, [], object_modified_by_ddl={**T, "operationType": "ALTER",
-            "properties": {"swapTargetName": {"value": "D.S.U"}, "swapTargetId": {"value": 14}, "swapTargetDomain": {"value": "Table"}}}),
-        row("q3", 10, [], object_modified_by_ddl={**U, "operationType": "ALTER",
-            "properties": {"swapTargetName": {"value": "D.S.T"}, "swapTargetId": {"value": 13}, "swapTargetDomain": {"value": "Table"}}}),
-    ]  # fmt: skip
+    swapped = [ddl("q3", 10, T, "ALTER", **swap(14, "U")), ddl("q3", 10, U, "ALTER", **swap(13, "T"))]
     rows = [filled("q1", 2, T, B, C=[(B, "C")]), filled("q2", 3, U, A, C=[(A, "C")]), *swapped, row("q9", 30, [B])]
     graph = made(rows, tmp_path)
     early = said(event([dataset("d.s.b"), dataset("d.s.a")], [dataset("d.s.t")], day=5), tmp_path / "early.json")
@@ -355,7 +360,9 @@ def test_every_declared_and_every_seen_edge_has_one_class(seed: int, tmp_path: P
     for number in range(12):
         target, *sources = rng.sample(names, rng.randint(2, 4))
         first = things[sources[0]]
-        rows.append(filled(f"q{number}", 1 + number, things[target], *(things[one] for one in sources), C=[(first, "C")]))
+        rows.append(
+            filled(f"q{number}", 1 + number, things[target], *(things[one] for one in sources), C=[(first, "C")])
+        )
         seen |= {(source, target) for source in sources}
     pairs = [(source, target) for source in names for target in names if source != target]
     declared = set(rng.sample(pairs, 7))
