@@ -1,5 +1,5 @@
 """Imports point one way: system <- input <- model <- privacy <- graph <- openlineage <- pipeline <- {publish, ask,
-engines} <- openlineage.push <- serve <- mcp <- cli.
+engines} <- {openlineage.push, reconcile} <- serve <- mcp <- cli.
 """
 
 from __future__ import annotations

@@ -459,7 +459,7 @@ def _undeclared_behind(
 def _left_out(declarations: list[Declaration]) -> Iterator[str]:
     for one in declarations:
         if one.left_out:
-            yield f"{one.name}: {' and '.join(one.left_out)} are left out."
+            yield f"{one.name}: left out: {', '.join(one.left_out)}."
 
 
 def _notes(seen: Seen, declared: _Declared) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The lineage that OpenLineage events declare: of dbt, Airflow, Spark or any other producer.
 
-The events of a run belong together: one may name the inputs and another the outputs. A run that failed or was aborted
+The events of a run belong together: one may name the inputs and another the outputs. A run that ended in FAIL or ABORT
 declares nothing. Events that this program made from rows are left out: they would confirm themselves.
 
 Column lineage is that of the facet ``columnLineage``. What it calls INDIRECT, and its list ``dataset``, are columns
@@ -149,9 +149,13 @@ def items(events: Iterable[tuple[str, Event]], declaration: Declaration) -> Iter
     for said in running.values():
         yield from _said(said)
     if failed:
-        declaration.left_out.append(f"{len(failed):,} runs that failed or were aborted")
+        declaration.left_out.append(f"{_counted(len(failed), 'run')} that ended in FAIL or ABORT")
     if ours:
-        declaration.left_out.append(f"{ours:,} events that exporter made from rows itself")
+        declaration.left_out.append(f"{_counted(ours, 'event')} that exporter made from rows itself")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'s' * (number != 1)}"
 
 
 def _add(one: Event, known: _Open | None, place: str) -> _Open:

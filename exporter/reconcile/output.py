@@ -71,7 +71,7 @@ def as_text(compared: Compared) -> str:
         for one in compared.declarations
     ]
     begin, end = (_time(time) or "-" for time in (period.begin, period.end))
-    lines.append(f"  {'period':<12}{'':>7}   {begin} to {end}, when the first and the last query started")
+    lines.append(f"  {'period':<12}{'':>7}   {begin} to {end}, of the queries that are compared")
     columns = ("class", "target", "source", "queries", "last", "query_id", "reason")
     rows: list[tuple[str | None, ...]] = [
         (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter.cli import main
 from tests.hard_rows import SENTINEL
 from tests.reconcile.small import (
     HERE,
@@ -198,6 +199,7 @@ def test_another_platform_account_and_name(tmp_path: Path, capsys: Capsys) -> No
         (None, "D.S.A"): None,
     }
     assert [one["class"] for one in found["edges"] if one["reason"] is None] == ["undeclared"]
+    assert main(["reconcile", str(graph), str(declared), "--namespace", "snowflake://xy12345.us-east-1"]) == 0
     again = compared(graph, capsys, declared, "--namespace", "snowflake://xy12345.us-east-1")
     assert "verified" in {one["class"] for one in again["edges"]}
 
@@ -337,7 +339,7 @@ def test_events_of_a_run_belong_together_and_failed_runs_declare_nothing(tmp_pat
     ]
     found = compared(made(rows, tmp_path), capsys, said(events, tmp_path / "e.json"))
     assert classes(found) == {("A", "T"): "verified"}
-    left = "e.json: 1 runs that failed or were aborted and 1 events that exporter made from rows itself are left out."
+    left = "e.json: left out: 1 run that ended in FAIL or ABORT, 1 event that exporter made from rows itself."
     assert left in found["notes"]
 
 
