@@ -1,5 +1,5 @@
 """Imports point one way: system <- input <- model <- privacy <- graph <- openlineage <- pipeline <- {publish, ask,
-engines} <- openlineage.push <- serve <- mcp <- cli.
+engines} <- {openlineage.push, reconcile} <- serve <- mcp <- cli.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LAYERS: Final = (
     {"pipeline"},
     # The engine fills a publication, and a place may be of one of Spark's file systems.
     {"publish", "ask", "engines"},
-    {"fetch", "openlineage.push"},
+    {"fetch", "openlineage.push", "reconcile"},
     {"serve"},
     {"mcp"},
     {"api", "cli"},

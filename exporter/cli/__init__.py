@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from exporter import VERSIONS
-from exporter.cli import completion, export, fetch, log, mcp, push, quarantine, queries, query, report, serve, validate
+from exporter.cli import (
+    completion,
+    export,
+    fetch,
+    log,
+    mcp,
+    push,
+    quarantine,
+    queries,
+    query,
+    reconcile,
+    report,
+    serve,
+    validate,
+)
 from exporter.cli import help as help_
 from exporter.cli.commands import Argument, Program, Started
 from exporter.errors import ExporterError
@@ -49,7 +63,10 @@ PROGRAM: Final = Program(
     "Rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, validated with SHACL.",
     {
         "Rows to events and a graph": [fetch.COMMAND, export.COMMAND],
-        "Ask and show": [query.COMMAND, queries.COMMAND, serve.COMMAND, report.COMMAND, mcp.COMMAND],
+        "Ask and show": [
+            *(query.COMMAND, queries.COMMAND, serve.COMMAND, report.COMMAND, mcp.COMMAND),
+            reconcile.COMMAND,
+        ],
         "Send": [push.COMMAND],
         "Look after a folder": [validate.COMMAND, quarantine.COMMAND, log.COMMAND],
         "Help": [help_.COMMAND, completion.COMMAND],

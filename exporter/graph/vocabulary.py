@@ -381,6 +381,49 @@ EXPORT: Final = NodeClass(
         one("ah:modelVersion"),
     ),
 )
+DECLARATION: Final = NodeClass(
+    "ah:Declaration",
+    ("prov:Entity",),
+    (
+        one("rdfs:label"),
+        one("ah:format"),
+        one("ah:digest"),
+        maybe("prov:generatedAtTime", "xsd:dateTime"),
+    ),
+)
+"""What others declare (``exporter reconcile --out``): only in its file, like the three classes below."""
+DECLARED_DATASET: Final = NodeClass(
+    "ah:DeclaredDataset",
+    ("prov:Entity",),
+    (
+        one("rdfs:label"),
+        maybe("ah:namespace"),
+        many("prov:alternateOf", "ah:SnowflakeObject"),
+        many("prov:wasDerivedFrom", "ah:DeclaredDataset"),
+        many("prov:wasAttributedTo", "ah:DeclaredJob"),
+        Property("prov:hadPrimarySource", "ah:Declaration", required=True, many=True),
+    ),
+)
+DECLARED_JOB: Final = NodeClass("ah:DeclaredJob", ("prov:SoftwareAgent", "prov:Agent"), (one("rdfs:label"),))
+DECLARED_DERIVATION: Final = NodeClass(
+    "ah:DeclaredDerivation",
+    ("prov:Derivation",),
+    (
+        one("prov:entity", "ah:DeclaredDataset"),
+        one("ah:targetDataset", "ah:DeclaredDataset"),
+        maybe("ah:sourceColumnName"),
+        maybe("ah:sourceColumn", "ah:Column"),
+        maybe("ah:targetColumnName"),
+        maybe("ah:targetColumn", "ah:Column"),
+        one("ah:verdict"),
+        maybe("ah:verdictReason"),
+        maybe("ah:queryCount", "xsd:integer"),
+        many("ah:evidenceQueryId"),
+        maybe("ah:firstSeen", "xsd:dateTime"),
+        maybe("ah:lastSeen", "xsd:dateTime"),
+        Property("ah:declaredIn", "ah:Declaration", required=True, many=True),
+    ),
+)
 
 NODE_CLASSES: Final = (
     QUERY, AGGREGATED_QUERIES, UNRECORDED_QUERY,
@@ -388,4 +431,5 @@ NODE_CLASSES: Final = (
     OBJECT_NAME, VIEW_SOURCE,
     COLUMN, VERSION, COLUMN_VERSION, ACCESS, COLUMN_DERIVATION, POLICY_ENFORCEMENT, JOIN, CHANGE, SETTING,
     GRANT, EXPORT, DAILY_READ, DAILY_READ_PART, ACCESS_PATTERN, DERIVATION_PATTERN,
+    DECLARATION, DECLARED_DATASET, DECLARED_JOB, DECLARED_DERIVATION,
 )  # fmt: skip

@@ -34,7 +34,19 @@ UNKNOWN_KIND: Final = "object"
 READ_AS_STREAM: Final = ("view", "stream", "table", UNKNOWN_KIND)
 """Kinds that a row may give for the view through which Snowflake reads a stream."""
 LOCATION_KIND: Final = "location"
-_TAKEN: Final = ("QUERY", "USER", "AGENT", "LOCATION", "ACCOUNT", "EXPORT", "READS", "PART", "ACCESS", "ENFORCED")
+_TAKEN: Final = (
+    "QUERY",
+    "USER",
+    "AGENT",
+    "LOCATION",
+    "ACCOUNT",
+    "EXPORT",
+    "READS",
+    "PART",
+    "ACCESS",
+    "ENFORCED",
+    "DECLARED",
+)
 """Domains whose kind would equal a path of the graph that is not for objects (``user/JSMITH`` is a user)."""
 _KINDS: Final = {
     **dict.fromkeys(TABLES, "table"),

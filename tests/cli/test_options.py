@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
@@ -107,6 +108,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "key").write_bytes(b"0123456789abcdef")
     chosen = 'account = "of-settings"\nengine = "local"\n[push]\nprofile = "openmetadata"\n'
     (folder / "settings.toml").write_text(chosen, encoding="utf-8")
+    nodes = {"model.p.t": {"resource_type": "model", "relation_name": "d.s.t", "depends_on": {"nodes": ["source.p.t"]}}}
+    sources = {"source.p.t": {"resource_type": "source", "relation_name": "d.s.t"}}
+    declared = {"metadata": {"adapter_type": "snowflake"}, "nodes": nodes, "sources": sources}
+    (folder / "manifest.json").write_text(json.dumps(declared), encoding="utf-8")
     client = "transport:\n  type: file\n  log_file_path: events.ndjson\n  append: true\n"
     (folder / "openlineage.yml").write_text(client, encoding="utf-8")
     for out, option in (("made", "--strict"), ("updated", "--update")):

@@ -1,11 +1,11 @@
 """A small command line for each option of each command, with the expected result.
 ``tests/cli/test_options.py`` runs them, and fails for an option without one: add it here.
 
-The command line is run in a folder that has ``rows.ndjson`` (two rows, one of them twice, and one that cannot be read),
-``bad.ndjson`` (one that cannot be read), ``later.ndjson`` (a row of another day), ``history.csv``,
+The command line is run in a folder that has ``rows.ndjson`` (two rows, one of them twice, and one that cannot be
+read), ``bad.ndjson`` (one that cannot be read), ``later.ndjson`` (a row of another day), ``history.csv``,
 ``calls.ndjson`` (120 calls of AGGREGATE_ACCESS_HISTORY), ``made`` (an export of the rows), ``updated`` (the same with
-``--update``), ``own/shapes.ttl``, ``own.rq``, ``key``, ``settings.toml``, and an ``openlineage.yml`` that writes events
-to a file. ``&&`` separates commands that have to run before it.
+``--update``), ``own/shapes.ttl``, ``own.rq``, ``key``, ``settings.toml``, ``manifest.json`` (of dbt), and an
+``openlineage.yml`` that writes events to a file. ``&&`` separates commands that have to run before it.
 """
 
 from __future__ import annotations
@@ -238,6 +238,30 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("serve", "DIR"): Elsewhere("tests/serve/test_command.py"),
     ("serve", "--host"): Elsewhere("tests/serve/test_command.py"),
     ("serve", "--port"): Elsewhere("tests/serve/test_command.py"),
+    # --- reconcile
+    ("reconcile", "DIR"): Try("reconcile made manifest.json", lambda one: "1   declared and seen" not in one.out),
+    ("reconcile", "WITH"): Try("reconcile made manifest.json", lambda one: "dbt manifest" in one.out),
+    ("reconcile", "--since"): Try(
+        "reconcile made manifest.json --since 2026-03-02 --json",
+        lambda one: one.json["period"]["first"] == "2026-03-02T00:00:00Z",
+    ),
+    ("reconcile", "--until"): Try(
+        "reconcile made manifest.json --until 2026-03-02 --json",
+        lambda one: one.json["period"]["last"] < "2026-03-02",
+    ),
+    ("reconcile", "--fail-on"): Try(
+        "reconcile made manifest.json --fail-on phantom,unknown",
+        lambda one: "--fail-on forbids: 1 unknown" in one.err,
+        1,
+    ),
+    ("reconcile", "--out"): Try(
+        "reconcile made manifest.json --out declared.ttl",
+        lambda one: "a ah:DeclaredDerivation " in one.text("declared.ttl"),
+    ),
+    ("reconcile", "--namespace"): Elsewhere("tests/reconcile/test_classes.py"),
+    ("reconcile", "--json"): Try(
+        "reconcile made manifest.json --json", lambda one: one.json["edges"][0]["reason"] == "not-filled"
+    ),
     # --- mcp
     ("mcp", "DIR"): Elsewhere("tests/mcp/test_server.py"),
     ("mcp", "--http"): Elsewhere("tests/mcp/test_server.py"),

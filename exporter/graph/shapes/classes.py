@@ -47,6 +47,13 @@ _SHARED: Final = {
     "setting": "ah:Setting",
 }
 """With ``--reads daily``: the class of ``reads/DAY/…``, and of nodes that are named by a digest alone."""
+_DECLARED: Final = {
+    "declared/by": "ah:Declaration",
+    "declared/dataset": "ah:DeclaredDataset",
+    "declared/job": "ah:DeclaredJob",
+    "declared/edge": "ah:DeclaredDerivation",
+}
+"""What ``exporter reconcile`` writes: the class of ``declared/WHAT/DIGEST``, by what is before the digest."""
 _SINGLE: Final = {"account": "ah:Account", "organization": "ah:Organization"}
 
 
@@ -90,7 +97,16 @@ def readable() -> frozenset[str]:
     queries = ("ah:Query", "ah:AggregatedQueries")
     others = (*queries, "ah:Export", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
     return frozenset(
-        {*kinds, *others, *_OF_QUERY.values(), *_OF_CHANGE.values(), *_OF_OBJECT, *_SINGLE.values(), *_SHARED.values()}
+        {
+            *kinds,
+            *others,
+            *_OF_QUERY.values(),
+            *_OF_CHANGE.values(),
+            *_OF_OBJECT,
+            *_SINGLE.values(),
+            *_SHARED.values(),
+            *_DECLARED.values(),
+        }
     )
 
 
@@ -131,8 +147,8 @@ def class_of_path(path: str) -> str:
         return "ah:SoftwareAgent"
     elif kind in _SHARED and rest:
         return _SHARED[kind]
-    elif path in _SINGLE:
-        return _SINGLE[path]
+    elif path in _SINGLE or path.rpartition("/")[0] in _DECLARED:
+        return _SINGLE.get(path) or _DECLARED[path.rpartition("/")[0]]
     return (_of_object(path.split("/")) if "/" in rest else None) or _of_kind(kind)
 
 

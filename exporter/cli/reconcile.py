@@ -1,0 +1,107 @@
+"""``exporter reconcile``: declared lineage against what rows show."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from exporter.cli.commands import FILE, FILES, HERE, Argument, Command, as_json, option
+from exporter.errors import RefusedError
+from exporter.system.terminal import message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+_FAILING: Final = ("undeclared", "phantom", "unknown")
+
+
+def _run(  # noqa: PLR0913 - the options of the command
+    folder: Path,
+    given: Sequence[str],
+    *,
+    out: Path | None,
+    since: int | None,
+    until: int | None,
+    namespace: Sequence[str],
+    fail_on: tuple[str, ...] | None,
+    as_json: bool | None,
+) -> int:
+    from exporter.ask.graph import Graph
+    from exporter.reconcile import output, written
+    from exporter.reconcile.comparison import compare
+    from exporter.reconcile.reading import read
+
+    if since is not None and until is not None and since >= until:
+        raise click.UsageError("--since has to be before --until", click.get_current_context())
+    if out is not None:
+        written.check(out, folder)
+    declarations = [read(one) for one in given]
+    with Graph(folder) as graph:
+        compared = compare(graph.store, declarations, since, until, namespace)
+        if out is not None:
+            written.write(compared, graph.store, out)
+    for note in compared.notes:
+        print(message(note), file=sys.stderr)
+    sys.stdout.write(output.as_json(compared) if as_json else output.as_text(compared))
+    failing = [f"{compared.counts[name]:,} {name}" for name in fail_on or () if compared.counts[name]]
+    if failing:
+        sys.stdout.flush()
+        raise RefusedError(f"there are edges that --fail-on forbids: {', '.join(failing)}")
+    return 0
+
+
+def _time(text: str) -> int:
+    from exporter.input.times import parse_time
+
+    micros = parse_time(text)
+    if micros is None:
+        raise click.BadParameter(f"{text} is not a day or time such as 2026-09-01 or 2026-09-01T08:00:00Z")
+    return micros
+
+
+def _classes(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(one.strip() for one in text.split(",")))
+    wrong = [one for one in names if one not in _FAILING]
+    if wrong:
+        raise click.BadParameter(f"{', '.join(wrong) or 'nothing'} is not one of {', '.join(_FAILING)}")
+    return names
+
+
+COMMAND = Command(
+    "reconcile",
+    _run,
+    "compare the lineage that dbt or OpenLineage declares with what rows show",
+    "exporter reconcile lineage target/manifest.json",
+    {
+        "Options": [
+            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **HERE),
+            Argument(
+                "given",
+                "WITH",
+                "dbt's manifest.json, files of OpenLineage events, or the address of a Marquez",
+                nargs=-1,
+                required=True,
+                **FILES,
+            ),
+            option("--since", "TIME", "only queries that started at this day or time (UTC) or later", type=_time),
+            option("--until", "TIME", "only queries that started before this day or time (UTC)", type=_time),
+            option(
+                "--fail-on",
+                "LIST",
+                "exit 1 if there are edges of these classes: undeclared, phantom, unknown",
+                type=_classes,
+            ),
+            option("--out", "FILE", "also write the declared lineage as a graph: FILE.ttl or FILE.nq", **FILE),
+            option(
+                "--namespace",
+                "NAMESPACE",
+                "a namespace of datasets that is the account of DIR, in another spelling",
+                multiple=True,
+            ),
+            as_json("print the result as JSON"),
+        ]
+    },
+)

@@ -1,0 +1,160 @@
+"""The lineage that dbt declares: its ``manifest.json``, of which each node says what it depends on.
+
+A manifest has no column lineage, so what it declares is compared table by table. A model, seed or snapshot is a
+relation of Snowflake (``relation_name``, with the quotes that it has in SQL). What is none is seen through: ephemeral
+models are parts of the statements of others, and metrics and semantic models stand between an exposure and its models.
+An exposure is a dashboard or another thing outside of Snowflake. Tests and analyses fill nothing.
+
+Source: dbt's documentation, "Manifest JSON file": nodes, sources, exposures, parent_map, depends_on, relation_name,
+resource_type, config.materialized, metadata.generated_at, metadata.adapter_type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from exporter.errors import UsageError
+from exporter.input.times import parse_time
+from exporter.reconcile.declared import Dataset, Edge, Filled, dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.reconcile.declared import Item
+
+FORM: Final = "dbt manifest"
+_SNOWFLAKE: Final = "snowflake"
+_RELATIONS: Final = frozenset(("model", "seed", "snapshot", "source"))
+_FILL_NOTHING: Final = frozenset(("test", "unit_test", "analysis", "operation", "sql_operation", "rpc"))
+_VIEWS: Final = frozenset(("view", "materialized_view"))
+_EPHEMERAL: Final = "ephemeral"
+
+
+class Metadata(Struct):
+    """The part of a manifest that says what it is. ``adapter_type``: the database that the project runs in."""
+
+    dbt_schema_version: str = ""
+    generated_at: str | None = None
+    adapter_type: str | None = None
+    project_name: str | None = None
+
+
+class Manifest(Struct):
+    """A manifest, whose nodes are read one by one, so that an error names the node."""
+
+    metadata: Metadata
+    nodes: dict[str, Raw]
+    sources: dict[str, Raw] | None = None
+    exposures: dict[str, Raw] | None = None
+    metrics: dict[str, Raw] | None = None
+    semantic_models: dict[str, Raw] | None = None
+    saved_queries: dict[str, Raw] | None = None
+    parent_map: dict[str, list[str]] | None = None
+
+    @property
+    def at(self) -> int | None:
+        """When it was made, in microseconds since 1970 (UTC)."""
+        return parse_time(self.metadata.generated_at) if self.metadata.generated_at else None
+
+
+class _DependsOn(Struct):
+    nodes: list[str] | None = None
+
+
+class _Config(Struct):
+    materialized: str | None = None
+
+
+class _Node(Struct):
+    resource_type: str = ""
+    name: str = ""
+    database: str | None = None
+    schema: str | None = None
+    alias: str | None = None
+    identifier: str | None = None
+    relation_name: str | None = None
+    depends_on: _DependsOn | None = None
+    config: _Config | None = None
+
+    @property
+    def materialized(self) -> str:
+        return (self.config and self.config.materialized) or ""
+
+    @property
+    def relation(self) -> str | None:
+        """The name in SQL; None for what is no relation."""
+        if self.resource_type not in _RELATIONS or self.materialized == _EPHEMERAL:
+            return None
+        parts = (self.database, self.schema, self.identifier or self.alias or self.name)
+        return self.relation_name or (".".join(map(str, parts)) if all(parts) else None)
+
+
+_node: Final = msgspec.json.Decoder(_Node).decode
+
+
+def items(manifest: Manifest, name: str) -> Iterator[Item]:
+    """What the manifest declares, in the order of its nodes. ``name``: of the file, for errors. Raises UsageError."""
+    nodes = {key: _read(key, raw, kind, name) for kind, key, raw in _sections(manifest)}
+    project = manifest.metadata.project_name or "project"
+    adapter = manifest.metadata.adapter_type or _SNOWFLAKE
+    datasets = {key: found for key, one in nodes.items() if (found := _dataset(one, key, adapter, project, name))}
+    for key, found in datasets.items():
+        one = nodes[key]
+        if one.resource_type == "source":
+            continue
+        if one.resource_type != "exposure":
+            yield Filled(found, manifest.at, one.materialized in _VIEWS)
+        for parent, via in _parents(key, nodes, datasets, manifest):
+            yield Edge(datasets[parent], found, named=manifest.at, job=key, via=via)
+
+
+def _sections(manifest: Manifest) -> Iterator[tuple[str, str, Raw]]:
+    """The section, the unique id and the text of each node."""
+    for kind in ("nodes", "sources", "exposures", "metrics", "semantic_models", "saved_queries"):
+        for key, raw in (getattr(manifest, kind) or {}).items():
+            yield kind, key, raw
+
+
+def _read(key: str, raw: Raw, kind: str, name: str) -> _Node:
+    try:
+        return _node(raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"{name}: {kind}, {key[:200]}: {error}. Give manifest.json as dbt wrote it") from None
+
+
+def _dataset(one: _Node, key: str, adapter: str, project: str, name: str) -> Dataset | None:
+    """The dataset that a node is; None for what is seen through."""
+    if one.resource_type == "exposure":
+        return dataset(f"dbt://{project}", key, name)
+    relation = one.relation
+    if relation is None:
+        return None
+    return dataset("" if adapter == _SNOWFLAKE else adapter, relation, f"{name}: {key[:200]}")
+
+
+def _parents(
+    key: str, nodes: dict[str, _Node], datasets: dict[str, Dataset], manifest: Manifest
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The relations that a node is filled from, each once, and by way of which nodes that are no relations."""
+    waiting: list[tuple[str, tuple[str, ...]]] = [(key, ())]
+    seen = {key}
+    while waiting:
+        one, via = waiting.pop(0)
+        for parent in _depends_on(one, nodes, manifest):
+            if parent in seen or parent not in nodes or nodes[parent].resource_type in _FILL_NOTHING:
+                continue
+            seen.add(parent)
+            if parent in datasets:
+                yield parent, via
+            else:
+                waiting.append((parent, (*via, parent)))
+
+
+def _depends_on(key: str, nodes: dict[str, _Node], manifest: Manifest) -> list[str]:
+    said = nodes[key].depends_on
+    if said is not None and said.nodes is not None:
+        return said.nodes
+    return (manifest.parent_map or {}).get(key, [])

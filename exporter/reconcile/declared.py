@@ -1,0 +1,124 @@
+"""What a declaration says: datasets, and which of them are filled from which, as dbt and OpenLineage name them.
+
+A declaration is a file or a Marquez of somebody else. :mod:`exporter.reconcile.dbt` and
+:mod:`exporter.reconcile.openlineage` read them into the same items, one after the other, so that a year of events needs
+no more memory than its datasets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.errors import UsageError
+from exporter.model.identifiers import match_name, parts_of
+from exporter.settings import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SNOWFLAKE: Final = "snowflake://"
+LONGEST_NAME: Final = 4_096
+"""The most characters of a name or namespace; no name of Snowflake, and no path of a storage, is that long."""
+
+
+class Dataset(NamedTuple):
+    """A dataset by its OpenLineage namespace and name. The namespace is empty for what dbt runs in Snowflake: its
+    manifest does not name the account.
+    """
+
+    namespace: str
+    name: str
+
+    @property
+    def is_of_snowflake(self) -> bool:
+        """Whether it is an object of a Snowflake account."""
+        return not self.namespace or self.namespace.startswith(SNOWFLAKE)
+
+    def __str__(self) -> str:
+        if self.is_of_snowflake:
+            return self.name
+        if "://" in self.namespace:
+            return f"{self.namespace.rstrip('/')}/{self.name.lstrip('/')}"
+        return self.name if self.namespace == "file" else f"{self.namespace}:{self.name}"
+
+
+class Edge(NamedTuple):
+    """``target`` is filled from ``source``. ``source_column``, ``target_column``: where the declaration has columns;
+    a source column without a target column only filters or joins. ``time``: of the run that declares it, in
+    microseconds since 1970 (UTC); None for what is declared for every run. ``named``: the time at which the names are
+    meant; None: now. ``job``: who fills it. ``via``: what was seen through: ephemeral models.
+    """
+
+    source: Dataset
+    target: Dataset
+    source_column: str | None = None
+    target_column: str | None = None
+    time: int | None = None
+    named: int | None = None
+    job: str | None = None
+    via: tuple[str, ...] = ()
+
+
+class Filled(NamedTuple):
+    """A dataset that the declaration fills, whatever its sources are. ``is_view``: it is said to be a view."""
+
+    dataset: Dataset
+    named: int | None = None
+    is_view: bool = False
+
+
+Item = Edge | Filled
+
+
+@dataclass
+class Declaration:
+    """``name``: of the file without its folders, or the address without its user and password; ``form``: what it is.
+    ``at``: when it was made, in microseconds since 1970 (UTC), where it says so. ``digest``: SHA-256 of what was read,
+    complete when ``items`` are. ``left_out``: for people, what of it is no declaration.
+    """
+
+    name: str
+    form: str
+    items: Iterator[Item]
+    at: int | None = None
+    left_out: list[str] = field(default_factory=list)
+    _sum: hashlib._Hash = field(default_factory=hashlib.sha256)
+
+    @property
+    def digest(self) -> str:
+        """In hexadecimal digits."""
+        return self._sum.hexdigest()
+
+    def saw(self, data: bytes) -> None:
+        """Adds what was read to the digest."""
+        self._sum.update(data)
+
+
+def dataset(namespace: str, name: str, place: str) -> Dataset:
+    """The dataset in one spelling: of an account its identifier normalized, of an object its name in the form in which
+    names are compared. ``place``: where it stands, for the UsageError where a name is empty or too long.
+    """
+    if not name.strip() or len(name) > LONGEST_NAME or len(namespace) > LONGEST_NAME:
+        raise UsageError(
+            f"{place}: a dataset's name has {len(name):,} characters and its namespace {len(namespace):,}; a name has "
+            f"at least one, and both have at most {LONGEST_NAME:,}"
+        )
+    if namespace.lower().startswith(SNOWFLAKE):
+        try:
+            namespace = SNOWFLAKE + spelled(namespace)
+        except UsageError:
+            namespace = SNOWFLAKE + namespace[len(SNOWFLAKE) :]
+    if not namespace or namespace.startswith(SNOWFLAKE):
+        return Dataset(namespace, match_name(name))
+    return Dataset(namespace, name)
+
+
+def is_whole(name: str) -> bool:
+    """Whether a name has a database, a schema and its own part.
+
+    >>> is_whole("D.S.T"), is_whole("S.T"), is_whole('D.S."a.b"')
+    (True, False, True)
+    """
+    return len(parts_of(name)) == 3

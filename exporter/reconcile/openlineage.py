@@ -1,0 +1,212 @@
+"""The lineage that OpenLineage events declare: of dbt, Airflow, Spark or any other producer.
+
+The events of a run belong together: one may name the inputs and another the outputs. A run that ended in FAIL or ABORT
+declares nothing. Events that this program made from rows are left out: they would confirm themselves.
+
+Column lineage is that of the facet ``columnLineage``. What it calls INDIRECT, and its list ``dataset``, are columns
+that only filter, join or sort: they are reads. An input that no column comes from is compared table by table.
+
+Source: OpenLineage's specification (OpenLineage.json 2-0-2; ColumnLineageDatasetFacet 1-2-0; SymlinksDatasetFacet).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct
+
+from exporter.errors import UsageError
+from exporter.input.times import parse_time
+from exporter.openlineage.settings import PRODUCER
+from exporter.reconcile.declared import SNOWFLAKE, Dataset, Edge, Filled, dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.reconcile.declared import Declaration, Item
+
+FORM: Final = "OpenLineage events"
+MOST_PAIRS: Final = 1_000_000
+"""The most pairs of input and output, and of columns, that one run may have."""
+_OURS: Final = PRODUCER.rpartition("/")[0]
+_INDIRECT: Final = "INDIRECT"
+_FAILED: Final = frozenset(("FAIL", "ABORT"))
+_COMPLETE: Final = "COMPLETE"
+
+
+class _Transformation(Struct):
+    type: str | None = None
+
+
+class _Field(Struct):
+    namespace: str
+    name: str
+    field: str
+    transformations: list[_Transformation] | None = None
+
+    @property
+    def only_filters(self) -> bool:
+        return bool(self.transformations) and all(one.type == _INDIRECT for one in self.transformations or ())
+
+
+class _Column(Struct, rename="camel"):
+    input_fields: list[_Field] | None = None
+
+
+class _ColumnLineage(Struct):
+    fields: dict[str, _Column] | None = None
+    dataset: list[_Field] | None = None
+
+
+class _Identifier(Struct):
+    namespace: str
+    name: str
+
+
+class _Symlinks(Struct):
+    identifiers: list[_Identifier] | None = None
+
+
+class _Facets(Struct, rename="camel"):
+    column_lineage: _ColumnLineage | None = None
+    symlinks: _Symlinks | None = None
+
+
+class _Dataset(Struct):
+    namespace: str
+    name: str
+    facets: _Facets | None = None
+
+
+class _Run(Struct, rename="camel"):
+    run_id: str
+
+
+class _Job(Struct):
+    namespace: str
+    name: str
+
+
+class Event(Struct, rename="camel"):
+    """The parts of an event that say lineage: of a run, a job or a dataset."""
+
+    event_time: str
+    event_type: str | None = None
+    producer: str | None = None
+    run: _Run | None = None
+    job: _Job | None = None
+    inputs: list[_Dataset] | None = None
+    outputs: list[_Dataset] | None = None
+    dataset: _Dataset | None = None
+
+
+_event: Final = msgspec.json.Decoder(Event).decode
+
+
+def event(text: bytes | msgspec.Raw, place: str) -> Event:
+    """An event; raises UsageError, which names ``place`` and the field, for what is none."""
+    try:
+        return _event(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        words = "is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise UsageError(f"{place}: is no OpenLineage event: {words}") from None
+
+
+@dataclass
+class _Open:
+    """What the events of a run said so far. ``columns``: (source, its column, target, its column or None)."""
+
+    job: str | None
+    time: int
+    inputs: dict[Dataset, None] = field(default_factory=dict)
+    outputs: dict[Dataset, None] = field(default_factory=dict)
+    columns: dict[tuple[Dataset, str, Dataset, str | None], None] = field(default_factory=dict)
+
+
+def items(events: Iterable[tuple[str, Event]], declaration: Declaration) -> Iterator[Item]:
+    """What the events declare; each comes with its place. ``declaration.left_out`` gets what is no declaration."""
+    running, failed, ours = dict[str, _Open](), set[str](), 0
+    for place, one in events:
+        if (one.producer or "").startswith(_OURS):
+            ours += 1
+            continue
+        if one.run is None:
+            yield from _said(_add(one, None, place))
+            continue
+        ident = one.run.run_id
+        kind = (one.event_type or "").upper()
+        if ident in failed:
+            continue
+        if kind in _FAILED:
+            failed.add(ident)
+            running.pop(ident, None)
+            continue
+        running[ident] = _add(one, running.get(ident), place)
+        if kind == _COMPLETE:
+            yield from _said(running.pop(ident))
+    for said in running.values():
+        yield from _said(said)
+    if failed:
+        declaration.left_out.append(f"{_counted(len(failed), 'run')} that ended in FAIL or ABORT")
+    if ours:
+        declaration.left_out.append(f"{_counted(ours, 'event')} that exporter made from rows itself")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'s' * (number != 1)}"
+
+
+def _add(one: Event, known: _Open | None, place: str) -> _Open:
+    time = parse_time(one.event_time)
+    if time is None:
+        raise UsageError(f"{place}: eventTime {one.event_time[:60]!r} is not a time such as 2026-09-30T08:00:00Z")
+    job = f"{one.job.namespace.rstrip('/')}/{one.job.name}" if one.job else None
+    run = known or _Open(job, time)
+    run.job, run.time = run.job or job, max(run.time, time)
+    run.inputs.update(dict.fromkeys(_named(each, place) for each in one.inputs or ()))
+    for each in [*(one.outputs or ()), *([one.dataset] if one.dataset else ())]:
+        target = _named(each, place)
+        if each is not one.dataset:
+            run.outputs[target] = None
+        if each.facets and each.facets.column_lineage:
+            run.columns.update(dict.fromkeys(_columns(target, each.facets.column_lineage, place)))
+    if len(run.inputs) * len(run.outputs) + len(run.columns) > MOST_PAIRS:
+        raise UsageError(
+            f"{place}: the run has more than {MOST_PAIRS:,} pairs of inputs and outputs. No statement has; leave it out"
+        )
+    return run
+
+
+def _named(one: _Dataset, place: str) -> Dataset:
+    """The dataset; if it is a path whose table has a name in Snowflake (symlinks), that."""
+    links = one.facets.symlinks.identifiers if one.facets and one.facets.symlinks else None
+    if not one.namespace.lower().startswith(SNOWFLAKE):
+        for link in links or ():
+            if link.namespace.lower().startswith(SNOWFLAKE):
+                return dataset(link.namespace, link.name, place)
+    return dataset(one.namespace, one.name, place)
+
+
+def _columns(
+    target: Dataset, lineage: _ColumnLineage, place: str
+) -> Iterator[tuple[Dataset, str, Dataset, str | None]]:
+    for name, column in (lineage.fields or {}).items():
+        for one in column.input_fields or ():
+            yield dataset(one.namespace, one.name, place), one.field, target, None if one.only_filters else name
+    for one in lineage.dataset or ():
+        yield dataset(one.namespace, one.name, place), one.field, target, None
+
+
+def _said(run: _Open) -> Iterator[Item]:
+    """The edges of a run: its column lineage, and the pairs of input and output that have none."""
+    for output in run.outputs:
+        yield Filled(output, run.time)
+    told = {(source, target) for source, _, target, _ in run.columns}
+    for source, source_column, target, target_column in run.columns:
+        yield Edge(source, target, source_column, target_column, run.time, run.time, run.job)
+    for target in run.outputs:
+        for source in run.inputs:
+            if (source, target) not in told:
+                yield Edge(source, target, time=run.time, named=run.time, job=run.job)

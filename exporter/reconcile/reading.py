@@ -1,0 +1,196 @@
+"""Declarations are found: in files, whose content says what they are, or in a Marquez, by its address.
+
+They are other people's files, so sizes, depth and types are checked, and an error names the file and the place in it.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import msgspec
+import urllib3
+from msgspec import Raw, Struct
+from urllib3.exceptions import HTTPError
+
+from exporter.errors import UsageError
+from exporter.reconcile import dbt, openlineage
+from exporter.reconcile.declared import Declaration
+from exporter.system import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.reconcile.openlineage import Event
+
+LARGEST: Final = 512 << 20
+"""The most bytes of a file, unpacked: it is read into memory as a whole."""
+LARGEST_ANSWER: Final = 256 << 20
+"""The most bytes of one answer of a Marquez."""
+_AT_ONCE: Final = 500
+"""Events in one answer of a Marquez."""
+_PATIENCE: Final = 60.0
+_is_address: Final = re.compile("https?://", re.IGNORECASE).match
+
+
+class _Head(Struct):
+    """What tells the kinds of documents apart."""
+
+    metadata: Raw = Raw()
+    nodes: Raw = Raw()
+    parent_map: Raw = Raw()
+    eventTime: Raw = Raw()  # noqa: N815 - OpenLineage's name
+
+
+_head: Final = msgspec.json.Decoder(_Head).decode
+_manifest: Final = msgspec.json.Decoder(dbt.Manifest).decode
+_array: Final = msgspec.json.Decoder(list[Raw]).decode
+
+
+def read(given: str) -> Declaration:
+    """The declaration in a file or at an address. Raises UsageError for what is none, here or from its items."""
+    return _marquez(given) if _is_address(given) else _file(given)
+
+
+def _file(path: str) -> Declaration:
+    kept, data = _bytes(path)
+    if not data.strip():
+        raise UsageError(f"{path}: is empty. {_HOW}")
+    made = _document(data, path, path.rpartition("/")[2])
+    made.saw(kept)
+    return made
+
+
+_HOW: Final = (
+    "Give dbt's manifest.json, a file of OpenLineage events (one a line, or an array), or the address of a Marquez"
+)
+
+
+def _bytes(path: str) -> tuple[bytes, bytes]:
+    """The bytes of a file, and the same unpacked."""
+    try:
+        kept = data = files.read(path, LARGEST + 1)
+        if data.startswith(b"\x1f\x8b"):
+            unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            data = unpacker.decompress(data, LARGEST + 1)
+            if not unpacker.eof and len(data) <= LARGEST:
+                raise UsageError(f"{path}: cannot be unpacked: it ends too early")
+    except zlib.error as error:
+        raise UsageError(f"{path}: cannot be unpacked: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}. {_HOW}") from None
+    if len(data) > LARGEST:
+        raise UsageError(f"{path}: has more than {LARGEST >> 20} MiB. Split a file of events into several")
+    return kept, data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _document(data: bytes, path: str, name: str) -> Declaration:
+    """One JSON document, or one a line."""
+    try:
+        if data.lstrip()[:1] == b"[":
+            texts = _array(data)
+            return _events(name, ((f"{path}, element {number}", one) for number, one in enumerate(texts, 1)))
+        head = _head(data)
+    except RecursionError:
+        raise UsageError(f"{path}: is nested too deep. {_HOW}") from None
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {error}. {_HOW}") from None
+    except msgspec.DecodeError as error:
+        if b"\n" in data.strip() and "trailing characters" in str(error):
+            return _events(name, _lines(data, path))
+        raise UsageError(f"{path}: is no JSON: {error}. {_HOW}") from None
+    if bytes(head.eventTime):
+        return _events(name, [(path, data)])
+    if not bytes(head.metadata) or not bytes(head.nodes):
+        raise UsageError(f"{path}: is neither a manifest of dbt nor an event of OpenLineage. {_HOW}")
+    if not bytes(head.parent_map) and b"dbt.com/dbt/catalog" in bytes(head.metadata):
+        raise UsageError(f"{path}: is dbt's catalog, which has columns and no lineage. Give manifest.json beside it")
+    return _of_dbt(data, path, name)
+
+
+def _of_dbt(data: bytes, path: str, name: str) -> Declaration:
+    try:
+        manifest = _manifest(data)
+    except RecursionError:
+        raise UsageError(f"{path}: is nested too deep. {_HOW}") from None
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{path}: is no manifest of dbt: {error}") from None
+    version = manifest.metadata.dbt_schema_version.rpartition("/")[2].removesuffix(".json")
+    form = f"{dbt.FORM} {version}" if re.fullmatch(r"v\d{1,4}", version) else dbt.FORM
+    return Declaration(name, form, dbt.items(manifest, path), manifest.at)
+
+
+def _lines(data: bytes, path: str) -> Iterator[tuple[str, bytes]]:
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.strip():
+            yield f"{path}, line {number}", line
+
+
+def _events(name: str, texts: Any) -> Declaration:
+    made = Declaration(name, openlineage.FORM, iter(()))
+    made.items = openlineage.items(((place, openlineage.event(text, place)) for place, text in texts), made)
+    return made
+
+
+# --- Marquez ----------------------------------------------------------------------------------------------------------
+
+
+class _Answer(Struct):
+    events: list[Raw]
+
+
+_answer: Final = msgspec.json.Decoder(_Answer).decode
+
+
+def _marquez(address: str) -> Declaration:
+    """The events that a Marquez keeps (GET /api/v1/events/lineage), the oldest first."""
+    try:
+        parts = urlsplit(address)
+        host, user, password = parts.hostname or "", parts.username, parts.password
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError as error:
+        raise UsageError(f"the address of Marquez is not one: {error}") from None
+    if not host or parts.query or parts.fragment:
+        raise UsageError("the address of Marquez is written as http://HOST:5000, without ? and #")
+    shown = urlunsplit(
+        (parts.scheme.lower(), f"[{host}]{port}" if ":" in host else f"{host}{port}", parts.path, "", "")
+    )
+    headers = urllib3.make_headers(basic_auth=f"{user}:{password or ''}") if user else {}
+    made = Declaration(shown.rstrip("/"), "OpenLineage events of a Marquez", iter(()))
+    made.items = openlineage.items(_pages(made, headers), made)
+    return made
+
+
+def _pages(made: Declaration, headers: dict[str, str]) -> Iterator[tuple[str, Event]]:
+    place, offset = made.name.removesuffix("/api/v1"), 0
+    with urllib3.PoolManager(headers=headers, retries=urllib3.Retry(2, redirect=0), timeout=_PATIENCE) as pool:
+        while True:
+            asked = urlencode({"limit": _AT_ONCE, "offset": offset, "sortDirection": "asc"})
+            found = _page(pool, f"{place}/api/v1/events/lineage?{asked}", place)
+            for number, text in enumerate(found, offset + 1):
+                made.saw(bytes(text))
+                yield f"{place}, event {number}", openlineage.event(text, f"{place}, event {number}")
+            offset += len(found)
+            if len(found) < _AT_ONCE:
+                return
+
+
+def _page(pool: urllib3.PoolManager, url: str, place: str) -> list[Raw]:
+    try:
+        answer = pool.request("GET", url, preload_content=False)
+        data = answer.read(LARGEST_ANSWER + 1)
+        answer.release_conn()
+    except HTTPError as error:
+        reason = getattr(error, "reason", None) or error
+        words = str(reason).rpartition(": ")[2] or type(reason).__name__
+        raise UsageError(f"{place}: Marquez does not answer: {words}") from None
+    if answer.status != 200:
+        raise UsageError(f"{place}: answers {answer.status} to GET /api/v1/events/lineage; is it a Marquez?")
+    if len(data) > LARGEST_ANSWER:
+        raise UsageError(f"{place}: {_AT_ONCE} events have more than {LARGEST_ANSWER >> 20} MiB")
+    try:
+        return _answer(data).events
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"{place}: what it answers is no list of events: {error}; is it a Marquez?") from None

@@ -1,0 +1,236 @@
+"""The declared lineage as a graph of its own: a file beside the export, which is never changed.
+
+Its nodes are declarations, datasets, jobs and edges (:mod:`exporter.graph.vocabulary`); the objects and columns that
+they refer to are repeated with their classes, so that the file can be validated and loaded alone. The same declarations
+and rows give the same file. In N-Quads, the graph has a name that is made from the declarations' digests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Final
+
+from pyoxigraph import NamedNode, RdfFormat, parse
+
+from exporter.ask.questions import select
+from exporter.errors import RefusedError, UsageError
+from exporter.graph.shapes.classes import hierarchy
+from exporter.graph.shapes.model import Graph
+from exporter.graph.shapes.on_graph import validate
+from exporter.graph.shapes.reading import ShapesGraph, compiled
+from exporter.graph.shapes.results import violations
+from exporter.graph.terms import PREFIXES, Node, full
+from exporter.graph.vocabulary import (
+    COLUMN,
+    DECLARATION,
+    DECLARED_DATASET,
+    DECLARED_DERIVATION,
+    DECLARED_JOB,
+    OBJECT,
+)
+from exporter.graph.writers import writer_of
+from exporter.model.identifiers import match_name
+from exporter.reconcile.comparison import UNDECLARED
+from exporter.reconcile.declared import SNOWFLAKE, Dataset
+from exporter.reconcile.meaning import Line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from pyoxigraph import Store, Triple
+
+    from exporter.graph.terms import Value, Values
+    from exporter.reconcile.comparison import Compared, End, Verdict
+
+_SYNTAXES: Final = {".ttl": "turtle", ".nq": "nquads"}
+_BASE: Final = f"""PREFIX ah: <{PREFIXES["ah"]}>
+SELECT ?export ?query WHERE {{
+  OPTIONAL {{ SELECT ?export WHERE {{ ?export a ah:Export }} LIMIT 1 }}
+  OPTIONAL {{ SELECT ?query WHERE {{ ?query a ah:Query }} LIMIT 1 }}
+}}"""
+_COLUMNS: Final = f"""PREFIX ah: <{PREFIXES["ah"]}>
+SELECT ?object ?column ?name WHERE {{
+  VALUES ?object {{ @objects@ }} ?column ah:columnOf ?object ; ah:columnName ?name
+}}"""
+
+
+def check(path: Path, folder: Path) -> None:
+    """Raises UsageError where a file cannot be written there; nothing else has been read yet."""
+    if path.suffix not in _SYNTAXES:
+        raise UsageError(f"--out {path}: its name has to end in {' or '.join(_SYNTAXES)}")
+    if not path.parent.is_dir() or path.is_dir():
+        raise UsageError(f"--out {path}: {'is a folder' if path.is_dir() else 'its folder does not exist'}")
+    place, inside = path.resolve(), folder.resolve()
+    if place == inside or inside in place.parents:
+        raise UsageError(f"--out {path}: is in {folder}, which is not changed. Give a file beside it")
+
+
+def write(compared: Compared, store: Store, path: Path) -> None:
+    """Writes the graph, once it is validated. Raises RefusedError where the shapes refuse it."""
+    base = base_of(store)
+    nodes = sorted(_Nodes(compared, store, base).all(), key=lambda node: node.iri)
+    together = hashlib.sha256("".join(sorted(one.digest for one in compared.declarations)).encode()).hexdigest()
+    _validate(nodes, base)
+    writer = writer_of(_SYNTAXES[path.suffix], base, f"{base}declared/in/{together[:20]}")
+    text = "".join(f"{part}\n" for part in writer.document([[writer.render(node) for node in nodes]] if nodes else []))
+    making = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        making.write_text(text, encoding="utf-8")
+        making.replace(path)
+    except OSError as error:
+        raise UsageError(f"--out {path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        making.unlink(missing_ok=True)
+
+
+def base_of(store: Store) -> str:
+    """The beginning of the graph's IRIs."""
+    for export, query in select(store, _BASE, "the base").rows:
+        if export:
+            return f"{export.rpartition('/export/')[0]}/"
+        if query:
+            return f"{query.rpartition('/query/')[0]}/"
+    return f"{SNOWFLAKE}local-account/"
+
+
+def _validate(nodes: list[Node], base: str) -> None:
+    writer = writer_of("ntriples", base)
+    text = "\n".join(writer.render(node) for node in nodes)
+    triples: list[Triple] = [quad.triple for quad in parse(text.encode(), RdfFormat.N_TRIPLES)]
+    found = validate(Graph([*triples, *hierarchy()]), compiled(ShapesGraph(())))
+    if violations(found):
+        one = found[0]
+        raise RefusedError(f"the shapes refuse {one.focus}: {one.message} ({one.shape}). Nothing was written")
+
+
+class _Nodes:
+    """The nodes of a comparison. ``_named``: the datasets, as they are declared."""
+
+    def __init__(self, compared: Compared, store: Store, base: str) -> None:
+        self._compared, self._store, self._base = compared, store, base
+        self._edges = [one for one in compared.edges if one.of != UNDECLARED]
+        self._objects = set[str]()
+        self._columns = dict[tuple[str, str], str]()
+        self._used = set[tuple[str, str]]()
+
+    def all(self) -> Iterator[Node]:
+        ends = (end.meaning for one in self._edges for end in (one.source, one.target))
+        wanted = {meaning.iri for meaning in ends if isinstance(meaning, Line)}
+        self._columns = dict(_columns(self._store, wanted))
+        yield from self._declarations()
+        yield from self._datasets()
+        yield from (self._edge(one) for one in self._edges)
+        yield from self._repeated()
+
+    def _declarations(self) -> Iterator[Node]:
+        seen = set[str]()
+        for one in self._compared.declarations:
+            if one.digest in seen:
+                continue
+            seen.add(one.digest)
+            values: Values = {
+                "rdfs:label": (one.name,),
+                "ah:format": (one.form,),
+                "ah:digest": (f"sha256:{one.digest}",),
+            }
+            if one.at is not None:
+                values["prov:generatedAtTime"] = (one.at,)
+            yield Node(DECLARATION, f"declared/by/{one.digest[:20]}", DECLARATION.types, values)
+
+    def _declared_in(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        return tuple(sorted({f"declared/by/{self._compared.declarations[one].digest[:20]}" for one in numbers}))
+
+    def _datasets(self) -> Iterator[Node]:
+        about: dict[Dataset, dict[str, set[str]]] = {}
+        jobs = set[str]()
+        for one in self._edges:
+            for end in (one.source, one.target):
+                told = about.setdefault(_dataset(end), {"in": set(), "of": set(), "from": set(), "by": set()})
+                told["in"].update(self._declared_in(one.declared))
+                told["of"].update(end.members)
+            if _dataset(one.source) != _dataset(one.target):
+                about[_dataset(one.target)]["from"].add(_iri("dataset", *_dataset(one.source)))
+            about[_dataset(one.target)]["by"].update(_iri("job", job) for job in one.jobs)
+            jobs |= one.jobs
+        for dataset, told in about.items():
+            values: Values = {"rdfs:label": (dataset.name,)}
+            if dataset.namespace:
+                values["ah:namespace"] = (dataset.namespace,)
+            for term, key in (
+                ("prov:alternateOf", "of"),
+                ("prov:wasDerivedFrom", "from"),
+                ("prov:wasAttributedTo", "by"),
+            ):
+                if told[key]:
+                    values[term] = tuple(sorted(told[key]))
+            values["prov:hadPrimarySource"] = tuple(sorted(told["in"]))
+            self._objects |= told["of"]
+            yield Node(DECLARED_DATASET, _iri("dataset", *dataset), DECLARED_DATASET.types, values)
+        for job in jobs:
+            yield Node(DECLARED_JOB, _iri("job", job), DECLARED_JOB.types, {"rdfs:label": (job,)})
+
+    def _edge(self, one: Verdict) -> Node:
+        source, target = _iri("dataset", *_dataset(one.source)), _iri("dataset", *_dataset(one.target))
+        values: Values = {"prov:entity": (source,), "ah:targetDataset": (target,)}
+        for name, end in (("source", one.source), ("target", one.target)):
+            if end.column:
+                values[f"ah:{name}ColumnName"] = (end.column,)
+                iri = self._columns.get((end.meaning.iri, end.column)) if isinstance(end.meaning, Line) else None
+                if iri is not None:
+                    values[f"ah:{name}Column"] = (iri,)
+                    self._used.add((iri, end.meaning.iri))  # type: ignore[union-attr]
+        values["ah:verdict"] = (one.of.upper(),)
+        if one.reason:
+            values["ah:verdictReason"] = (one.reason,)
+        if one.runs:
+            first, last = one.runs[0], one.runs[-1]
+            values["ah:queryCount"] = (max(one.queries, 1),)
+            idents: tuple[Value, ...] = tuple(dict.fromkeys(run.ident for run in (first, last) if run.ident))
+            if idents:
+                values["ah:evidenceQueryId"] = idents
+            values["ah:firstSeen"], values["ah:lastSeen"] = (first.time,), (last.time,)
+        values["ah:declaredIn"] = self._declared_in(one.declared)
+        key = (source, one.source.column or "", target, one.target.column or "")
+        return Node(DECLARED_DERIVATION, _iri("edge", *key), DECLARED_DERIVATION.types, values)
+
+    def _repeated(self) -> Iterator[Node]:
+        """The objects and columns of the graph that are referred to, with what their shapes ask for."""
+        for iri in self._objects | {of for _, of in self._used}:
+            yield Node(OBJECT, iri, self._types(iri), {"ah:domain": (self._text(iri, "ah:domain"),)})
+        for iri, of in self._used:
+            name = self._text(iri, "ah:columnName")
+            values: Values = {"rdfs:label": (name,), "ah:columnName": (name,), "ah:columnOf": (of,)}
+            yield Node(COLUMN, iri, COLUMN.types, values)
+
+    def _types(self, iri: str) -> tuple[str, ...]:
+        quads = self._store.quads_for_pattern(NamedNode(iri), NamedNode(full("rdf:type")), None)
+        found = {_short(quad.object.value) for quad in quads if isinstance(quad.object, NamedNode)}
+        return tuple(sorted(found))
+
+    def _text(self, iri: str, term: str) -> str:
+        quads = self._store.quads_for_pattern(NamedNode(iri), NamedNode(full(term)), None)
+        return min((str(quad.object.value) for quad in quads), default="")  # type: ignore[union-attr]
+
+
+def _dataset(end: End) -> Dataset:
+    assert end.dataset is not None, "only what rows show has none"
+    return end.dataset
+
+
+def _columns(store: Store, objects: Iterable[str]) -> Iterator[tuple[tuple[str, str], str]]:
+    every = sorted(objects)
+    for begin in range(0, len(every), 200):
+        named = " ".join(f"<{one}>" for one in every[begin : begin + 200])
+        for thing, column, name in select(store, _COLUMNS.replace("@objects@", named), "the columns").rows:
+            yield (str(thing), match_name(str(name))), str(column)
+
+
+def _iri(what: str, *key: str) -> str:
+    digest = hashlib.sha256("\0".join(f"{len(one)}:{one}" for one in key).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"declared/{what}/{digest[:20]}"
+
+
+def _short(iri: str) -> str:
+    return next((f"{name}:{iri[len(start) :]}" for name, start in PREFIXES.items() if iri.startswith(start)), iri)

@@ -1,0 +1,383 @@
+"""Each edge is verified, undeclared, phantom or unknown, as rows say; what they cannot show is no phantom."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.cli import main
+from tests.hard_rows import SENTINEL
+from tests.reconcile.small import (
+    HERE,
+    classes,
+    column_lineage,
+    compared,
+    dataset,
+    ddl,
+    event,
+    filled,
+    made,
+    manifest,
+    model,
+    row,
+    said,
+    thing,
+    written,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+A, B, C, T, U, X = (thing(10 + n, name) for n, name in enumerate("ABCTUX"))
+VIEW: Final = thing(30, "V", domain="View")
+STREAM: Final = thing(40, "ST", domain="Stream")
+FILTER: Final = thing(50, "F", "KEY")
+
+Capsys = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_the_four_classes_of_tables(reads: str, tmp_path: Path, capsys: Capsys) -> None:
+    rows = [
+        filled("q1", 2, T, A, C=[(A, "C")]),
+        filled("q2", 3, T, A, C=[(A, "C")]),
+        filled("q3", 4, T, C, C=[(C, "C")]),
+        row("q4", 5, [B]),
+    ]
+    nodes = {"t": model("t", "source.p.s.a", "source.p.s.b", "source.p.s.gone")}
+    declared = said(manifest(nodes, ("a", "b", "gone")), tmp_path / "m.json")
+    found = compared(made(rows, tmp_path, "--reads", reads), capsys, declared)
+    assert classes(found) == {
+        ("A", "T"): "verified",
+        ("B", "T"): "phantom",
+        ("C", "T"): "undeclared",
+        ("GONE", "T"): "unknown no-row",
+    }
+    assert found["counts"] == {"verified": 1, "undeclared": 1, "phantom": 1, "unknown": 1}
+    verified = next(one for one in found["edges"] if one["class"] == "verified")
+    shown = {name: verified[name] for name in ("queries", "first", "first_query_id", "last", "last_query_id", "by")}
+    assert shown == {
+        "queries": 2,
+        "first": "2026-03-02T08:00:00Z",
+        "first_query_id": "q1",
+        "last": "2026-03-03T08:00:00Z",
+        "last_query_id": "q2",
+        "by": "columns",
+    }
+    assert verified["declared_by"] == ["m.json"]
+    assert verified["jobs"] == ["model.p.t"]
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_columns(reads: str, tmp_path: Path, capsys: Capsys) -> None:
+    """A column that only filters is a read; one whose data is not there is a phantom; letter case does not count."""
+    rows = [filled("q1", 2, T, thing(10, "A", "C", "D", "E"), FILTER, C=[(A, "C")], E=[(A, "E")])]
+    lineage = column_lineage(
+        {"c": [("d.s.a", "c", "DIRECT"), ("d.s.f", "key", "INDIRECT")], "d": [("d.s.a", "D", "DIRECT")]},
+        ("d.s.f", "other"),
+    )
+    inputs = [dataset("d.s.a"), dataset("d.s.f"), dataset("d.s.x")]
+    declared = said(event(inputs, [dataset("d.s.t", **lineage)]), tmp_path / "e.json")
+    found = compared(made([*rows, row("q2", 20, [X])], tmp_path, "--reads", reads), capsys, declared)
+    assert classes(found) == {
+        ("A:C", "T:C"): "verified",
+        ("A:D", "T:D"): "phantom",
+        ("A:E", "T:E"): "undeclared",
+        ("F:KEY", "T"): "verified",
+        ("F:OTHER", "T"): "phantom",
+        ("X", "T"): "phantom",
+    }
+    by = {(one["source"]["name"], one["source"]["column"]): one["by"] for one in found["edges"]}
+    assert by["D.S.F", "KEY"] == "reads"
+    reasons = {one["source"]["column"]: one["reason"] for one in found["edges"] if one["class"] == "phantom"}
+    assert reasons == {"D": "no-such-column", "OTHER": "no-such-column", None: "never-seen"}
+
+
+def test_a_source_that_only_filters_is_a_read_and_no_column_lineage(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, FILTER, C=[(A, "C")])]
+    lineage = column_lineage({"C": [("d.s.a", "C", "DIRECT"), ("d.s.f", "KEY", "DIRECT")]})
+    both = [dataset("d.s.a"), dataset("d.s.f")]
+    declared = said(event(both, [dataset("d.s.t", **lineage)], day=2), tmp_path / "e.json")
+    assert classes(compared(made(rows, tmp_path), capsys, declared)) == {
+        ("A:C", "T:C"): "verified",
+        ("F:KEY", "T:C"): "phantom",
+    }
+    table = said(event(both, [dataset("d.s.t")]), tmp_path / "t.json")
+    found = compared(tmp_path / "out", capsys, table)
+    assert {one["source"]["name"]: (one["class"], one["by"]) for one in found["edges"]} == {
+        "D.S.A": ("verified", "columns"),
+        "D.S.F": ("verified", "reads"),
+    }
+
+
+# --- what cannot be known ---------------------------------------------------------------------------------------------
+
+
+def test_a_target_that_no_query_of_the_period_filled(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")]), filled("q2", 20, X, A, C=[(A, "C")]), row("q3", 21, [B])]
+    declared = said(manifest({"t": model("t", "source.p.s.b")}, ("b",)), tmp_path / "m.json")
+    graph = made(rows, tmp_path)
+    assert classes(compared(graph, capsys, declared))["B", "T"] == "phantom"
+    assert classes(compared(graph, capsys, declared, "--since", "2026-03-10"))["B", "T"] == "unknown not-filled"
+    assert classes(compared(graph, capsys, declared, "--until", "2026-03-02"))["B", "T"] == "unknown not-filled"
+
+
+def test_a_run_outside_of_the_period(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")]), row("q3", 21, [B])]
+    graph = made(rows, tmp_path)
+    inside = said(event([dataset("d.s.b")], [dataset("d.s.t")], day=10), tmp_path / "in.json")
+    after = said(event([dataset("d.s.b")], [dataset("d.s.t")], day=25), tmp_path / "out.json")
+    assert classes(compared(graph, capsys, inside))["B", "T"] == "phantom"
+    assert classes(compared(graph, capsys, after))["B", "T"] == "unknown outside-period"
+
+
+def test_rows_that_do_not_say_everything(tmp_path: Path, capsys: Capsys) -> None:
+    """A truncated row that filled the target, and one that does not say what it wrote but read the source."""
+    cut = row("q2", 3, [A], objects_modified=[written(T, {}), SENTINEL])
+    declared = said(manifest({"t": model("t", "source.p.s.b")}, ("b",)), tmp_path / "m.json")
+    rows = [filled("q1", 2, T, A, C=[(A, "C")]), row("q3", 4, [B])]
+    assert classes(compared(made([*rows, cut], tmp_path), capsys, declared))["B", "T"] == "unknown incomplete-rows"
+    lost = row("q4", 5, [B], objects_modified=[SENTINEL])
+    other = tmp_path / "other"
+    other.mkdir()
+    assert classes(compared(made([*rows, lost], other), capsys, declared))["B", "T"] == "unknown incomplete-rows"
+
+
+def test_columns_that_rows_do_not_list(tmp_path: Path, capsys: Capsys) -> None:
+    bare = row("q1", 2, [A], objects_modified=[T])
+    lineage = column_lineage({"C": [("d.s.a", "C", "DIRECT")]})
+    declared = said(event([dataset("d.s.a")], [dataset("d.s.t", **lineage)], day=2), tmp_path / "e.json")
+    assert classes(compared(made([bare], tmp_path), capsys, declared)) == {("A:C", "T:C"): "unknown no-columns"}
+
+
+def test_views_are_known_by_reads_alone(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [row("q1", 2, [VIEW], [A]), row("q2", 3, [B]), row("q3", 4, [thing(31, "W", domain="View"), X], [B, X])]
+    nodes = {
+        "v": model("v", "source.p.s.a", "source.p.s.b", materialized="view"),
+        "w": model("w", "source.p.s.b", materialized="view"),
+        "unread": model("unread", "source.p.s.a", materialized="view"),
+    }
+    declared = said(manifest(nodes, ("a", "b")), tmp_path / "m.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    assert classes(found) == {
+        ("A", "V"): "verified",
+        ("B", "V"): "unknown view",
+        ("B", "W"): "unknown view",
+        ("A", "UNREAD"): "unknown view",
+    }
+    assert next(one for one in found["edges"] if one["class"] == "verified")["first_query_id"] == "q1"
+
+
+def test_what_is_behind_a_declared_view_but_not_declared(tmp_path: Path, capsys: Capsys) -> None:
+    """Over another view it is declared, since rows show only the tables behind all views."""
+    rows = [row("q1", 2, [VIEW], [A, B])]
+    nodes = {"v": model("v", "model.p.w", materialized="view"), "w": model("w", "source.p.s.a", materialized="view")}
+    declared = said(manifest(nodes, ("a",)), tmp_path / "m.json")
+    found = classes(compared(made(rows, tmp_path), capsys, declared))
+    assert found == {("B", "V"): "undeclared", ("W", "V"): "unknown view", ("A", "W"): "unknown view"}
+
+
+def test_another_platform_account_and_name(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")])]
+    inputs = [
+        dataset("bucket/path", "s3://b"),
+        dataset("d.s.a", "snowflake://other-account"),
+        dataset("d.s.a", "snowflake://xy12345.us-east-1"),
+        dataset("a"),
+    ]
+    declared = said(event(inputs, [dataset("d.s.t")], day=2), tmp_path / "e.json")
+    graph = made(rows, tmp_path)
+    found = compared(graph, capsys, declared)
+    reasons = {(one["source"]["namespace"], one["source"]["name"]): one["reason"] for one in found["edges"]}
+    assert reasons == {
+        ("s3://b", "s3://b/bucket/path"): "other-platform",
+        ("snowflake://OTHER-ACCOUNT", "D.S.A"): "other-account",
+        ("snowflake://xy12345.us-east-1.aws", "D.S.A"): "other-account",
+        ("snowflake://ACME-PROD", "A"): "no-object-name",
+        (None, "D.S.A"): None,
+    }
+    assert [one["class"] for one in found["edges"] if one["reason"] is None] == ["undeclared"]
+    assert main(["reconcile", str(graph), str(declared), "--namespace", "snowflake://xy12345.us-east-1"]) == 0
+    again = compared(graph, capsys, declared, "--namespace", "snowflake://xy12345.us-east-1")
+    assert "verified" in {one["class"] for one in again["edges"]}
+
+
+@pytest.mark.parametrize(
+    "namespace", ["snowflake://ACME-PROD", "snowflake://acme-prod", HERE + ".snowflakecomputing.com"]
+)
+def test_spellings_of_an_account(namespace: str, tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")])]
+    declared = said(event([dataset("d.s.A", namespace)], [dataset('"D".s.t', namespace)], day=2), tmp_path / "e.json")
+    assert classes(compared(made(rows, tmp_path), capsys, declared)) == {("A", "T"): "verified"}
+
+
+def test_letter_case_counts_in_quotes(tmp_path: Path, capsys: Capsys) -> None:
+    low = thing(60, '"a"')
+    rows = [filled("q1", 2, T, low, C=[(low, "C")]), row("q2", 3, [A])]
+    nodes = {"t": model("t", "source.p.s.a", "model.p.low"), "low": model("low", relation_name='d.s."a"')}
+    declared = said(manifest(nodes, ("a",)), tmp_path / "m.json")
+    found = classes(compared(made(rows, tmp_path), capsys, declared))
+    assert (found["A", "T"], found['"a"', "T"]) == ("phantom", "verified")
+
+
+# --- what is seen through ---------------------------------------------------------------------------------------------
+
+
+def test_ephemeral_models_and_exposures(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")])]
+    nodes = {
+        "t": model("t", "model.p.part"),
+        "part": model("part", "model.p.inner", materialized="ephemeral"),
+        "inner": model("inner", "source.p.s.a", "test.p.check", materialized="ephemeral"),
+        "check": model("check", "model.p.t", kind="test"),
+    }
+    board = {"resource_type": "exposure", "name": "board", "depends_on": {"nodes": ["model.p.t"]}}
+    declared = said(manifest(nodes, ("a",), {"exposure.p.board": board}), tmp_path / "m.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    assert classes(found) == {("A", "T"): "verified", ("T", "dbt://p/exposure.p.board"): "unknown other-platform"}
+    assert next(one for one in found["edges"] if one["class"] == "verified")["via"] == ["model.p.part", "model.p.inner"]
+
+
+@pytest.mark.parametrize("kind", ["Table", "View"])
+def test_helper_tables_are_seen_through(kind: str, tmp_path: Path, capsys: Capsys) -> None:
+    """dbt fills T__dbt_tmp from A and merges it into T; a view has no rows, and the row has A as a base object."""
+    helper = thing(70, "T__DBT_TMP", domain=kind)
+    sources = [(helper, "C")] if kind == "Table" else []
+    rows = [
+        ddl("q0", 1, helper, "CREATE"),
+        *([filled("q1", 2, helper, A, C=[(A, "C")])] if kind == "Table" else []),
+        row(
+            "q2", 3, [helper], [helper if kind == "Table" else A],
+            objects_modified=[written(T, {"C": sources}) if sources else T],
+        ),
+        row("q3", 4, [B]),
+    ]  # fmt: skip
+    declared = said(manifest({"t": model("t", "source.p.s.a", "source.p.s.b")}, ("a", "b")), tmp_path / "m.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    assert classes(found) == {("A", "T"): "verified", ("B", "T"): "phantom"}
+    if kind == "Table":
+        lineage = column_lineage({"C": [("d.s.a", "C", "DIRECT"), ("d.s.a", "X", "DIRECT")]})
+        events = said(event([dataset("d.s.a")], [dataset("d.s.t", **lineage)], day=3), tmp_path / "e.json")
+        assert classes(compared(tmp_path / "out", capsys, events)) == {
+            ("A:C", "T:C"): "verified",
+            ("A:X", "T:C"): "phantom",
+        }
+
+
+def test_helpers_that_are_declared_are_seen_through(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")])]
+    events = [
+        event([dataset("d.s.a")], [dataset("d.s.t__dbt_tmp")], day=2),
+        event([dataset("d.s.t__dbt_tmp")], [dataset("d.s.t")], day=2, run="r2"),
+    ]
+    found = compared(made(rows, tmp_path), capsys, said(events, tmp_path / "e.json"))
+    assert classes(found) == {("A", "T"): "verified"}
+    assert found["edges"][0]["via"] == ["D.S.T__DBT_TMP"]
+
+
+def test_a_stream_that_is_declared_as_its_table(tmp_path: Path, capsys: Capsys) -> None:
+    behind = {"objects_modified": [written(T, {"C": [(STREAM, "C")]})]}
+    behind["objects_modified"][0]["columns"][0]["baseSources"] = [{**A, "columnName": "C"}]
+    rows = [row("q1", 2, [STREAM], [A], **behind)]
+    declared = said(manifest({"t": model("t", "source.p.s.a")}, ("a",)), tmp_path / "m.json")
+    assert classes(compared(made(rows, tmp_path), capsys, declared)) == {("A", "T"): "verified"}
+
+
+def swap(number: int, name: str) -> dict[str, Any]:
+    """The properties of a SWAP with another table."""
+    told = {"swapTargetName": f"D.S.{name}", "swapTargetId": number, "swapTargetDomain": "Table"}
+    return {key: {"value": value} for key, value in told.items()}
+
+
+# --- names at a time --------------------------------------------------------------------------------------------------
+
+
+def test_the_name_at_the_time_of_the_declaration(tmp_path: Path, capsys: Capsys) -> None:
+    """T and U are swapped on the 10th: before, T is the table that B filled."""
+    swapped = [ddl("q3", 10, T, "ALTER", **swap(14, "U")), ddl("q3", 10, U, "ALTER", **swap(13, "T"))]
+    rows = [filled("q1", 2, T, B, C=[(B, "C")]), filled("q2", 3, U, A, C=[(A, "C")]), *swapped, row("q9", 30, [B])]
+    graph = made(rows, tmp_path)
+    early = said(event([dataset("d.s.b"), dataset("d.s.a")], [dataset("d.s.t")], day=5), tmp_path / "early.json")
+    late = said(event([dataset("d.s.b"), dataset("d.s.a")], [dataset("d.s.t")], day=20), tmp_path / "late.json")
+    assert classes(compared(graph, capsys, early)) == {("B", "T"): "verified", ("A", "T"): "phantom"}
+    assert classes(compared(graph, capsys, late)) == {("B", "T"): "phantom", ("A", "T"): "verified"}
+    now = compared(graph, capsys, early)["edges"][0]["target"]
+    assert (now["name"], now["object"]) == ("D.S.T", "D.S.U")
+
+
+def test_a_table_that_is_created_again_each_day_is_one_dataset(tmp_path: Path, capsys: Capsys) -> None:
+    rows: list[Any] = []
+    for day in (2, 3, 4):
+        daily = thing(100 + day, "T")
+        write = filled(f"q{day}", day, daily, A, C=[(A, "C")])
+        write["object_modified_by_ddl"] = {**daily, "operationType": "CREATE", "properties": {}}
+        rows.append(write)
+    rows.append(row("q9", 9, [B]))
+    declared = said(
+        manifest({"t": model("t", "source.p.s.a", "source.p.s.b")}, ("a", "b"), generated_at="2026-03-03T09:00:00Z"),
+        tmp_path / "m.json",
+    )
+    found = compared(made(rows, tmp_path), capsys, declared)
+    assert classes(found) == {("A", "T"): "verified", ("B", "T"): "phantom"}
+    assert next(one for one in found["edges"] if one["class"] == "verified")["queries"] == 3
+
+
+# --- the events of a run ----------------------------------------------------------------------------------------------
+
+
+def test_events_of_a_run_belong_together_and_failed_runs_declare_nothing(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")]), row("q2", 20, [B])]
+    ours = "https://w3id.org/access-history/exporter/0.1.0"
+    events = [
+        event([dataset("d.s.a")], [], kind="START", run="r1"),
+        event([dataset("d.s.b")], [dataset("d.s.t")], kind="START", run="r2"),
+        event([], [dataset("d.s.t")], run="r1"),
+        event([], [], kind="FAIL", run="r2"),
+        event([dataset("d.s.b")], [dataset("d.s.t")], run="r3", producer=ours),
+    ]
+    found = compared(made(rows, tmp_path), capsys, said(events, tmp_path / "e.json"))
+    assert classes(found) == {("A", "T"): "verified"}
+    left = "e.json: left out: 1 run that ended in FAIL or ABORT, 1 event that exporter made from rows itself."
+    assert left in found["notes"]
+
+
+def test_a_path_of_a_table_that_has_a_name_in_snowflake(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")])]
+    links = {"symlinks": {"identifiers": [{"namespace": HERE, "name": "d.s.a", "type": "TABLE"}]}}
+    declared = said(event([dataset("lake/a", "s3://b", **links)], [dataset("d.s.t")], day=2), tmp_path / "e.json")
+    assert classes(compared(made(rows, tmp_path), capsys, declared)) == {("A", "T"): "verified"}
+
+
+# --- every edge has one class -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_declared_and_every_seen_edge_has_one_class(seed: int, tmp_path: Path, capsys: Capsys) -> None:
+    """Random statements over a few tables, of which random edges are declared. Expected from the rows alone."""
+    rng, names = Random(seed), "ABCDE"
+    things = {name: thing(10 + number, name) for number, name in enumerate(names)}
+    rows, seen = [], set[tuple[str, str]]()
+    for number in range(12):
+        target, *sources = rng.sample(names, rng.randint(2, 4))
+        first = things[sources[0]]
+        rows.append(
+            filled(f"q{number}", 1 + number, things[target], *(things[one] for one in sources), C=[(first, "C")])
+        )
+        seen |= {(source, target) for source in sources}
+    pairs = [(source, target) for source in names for target in names if source != target]
+    declared = set(rng.sample(pairs, 7))
+    nodes = {
+        target: model(target, *(f"model.p.{source}" for source in names if (source, target) in declared))
+        for target in names
+    }
+    found = classes(compared(made(rows, tmp_path), capsys, said(manifest(nodes), tmp_path / "m.json")))
+    assert found.keys() == declared | seen
+    filled_ones = {target for _, target in seen}
+    for edge in declared | seen:
+        known = {(True, True): "verified", (False, True): "undeclared", (True, False): "phantom"}
+        wanted = known[edge in declared, edge in seen]
+        if wanted == "phantom" and edge[1] not in filled_ones:
+            wanted = "unknown not-filled"
+        assert found[edge] in (wanted, "unknown no-row" if wanted.startswith(("phantom", "unknown")) else wanted), edge
