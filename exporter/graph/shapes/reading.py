@@ -352,7 +352,7 @@ def constraints_in_sparql(source: ShapesGraph) -> list[tuple[Term, Term]]:
 
 def problem_of_sparql(source: ShapesGraph, constraint: Term, *, with_syntax: bool = False) -> str | None:
     """What is wrong with a value of sh:sparql (SHACL, sections 5.2 and 5.3.1); None if nothing is.
-    ``with_syntax``: also whether it uses what SHACL forbids, and whether it parses with its shape's prefixes.
+    ``with_syntax``: also whether it uses what SHACL forbids, and parses with the prefixes that its shape declares.
     """
     if isinstance(constraint, Literal):
         return f"sh:sparql takes a node with sh:select, and has {constraint}"
