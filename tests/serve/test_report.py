@@ -65,7 +65,7 @@ def test_gaps_are_of_the_tags_that_the_settings_name(made: str, month_graph: Pat
     out = str(tmp_path / "report.html")
     assert cli.main(["report", str(month_graph), "--out", out, "--config", str(tmp_path / "settings.toml")]) == 0
     text = (tmp_path / "report.html").read_text("utf-8")
-    assert [row[2] for row in rows(text, title)] == ["GOVERNANCE.TAGS.OWNER=crm-team"]
+    assert [row[2] for row in rows(text, title)] == ["GOVERNANCE.TAGS.OWNER = crm-team"]
     assert "From 2026-09-01 to 2026-09-30" in text, "30 days before the last query are before the first one"
 
 
