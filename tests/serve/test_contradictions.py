@@ -193,7 +193,12 @@ def _was_set(page: dict[str, Part], row: dict[str, Cell]) -> bool:
 
 
 def _named(page: dict[str, Part], label: str) -> bool:
+    """Whether it is a name of the object, or one that a statement on the page gives it: without an id, what a RENAME
+    makes is another object.
+    """
     names = {texts[0].upper().replace('"', "") for texts in page["names"].texts}
+    renames = page["changes"].texts if "changes" in page else []
+    names |= {texts[3].upper().replace('"', "") for texts in renames if len(texts) == 6}
     return not names or label.upper().replace('"', "") in names
 
 
