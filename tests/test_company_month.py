@@ -54,7 +54,7 @@ def test_the_readme_counts_right(rows: list[dict[str, Any]], queries: list[dict[
 
 def test_every_query_id_of_the_readme_is_a_read_under_a_policy(rows: list[dict[str, Any]]) -> None:
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-    named = [part.split("`")[0] for part in readme.split("query_id=")[1:]]
+    named = [part.split("`")[0] for part in readme.split("--query-id ")[1:]]
     enforced = {row["query_id"]: row["policies_referenced"] for row in rows}
     assert len(named) == 3
     assert all(enforced[query_id] for query_id in named)
