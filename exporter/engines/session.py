@@ -220,6 +220,8 @@ _LOCAL: Final = {
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # Hadoop sets modes by an umask of its own, whatever that of the process.
+    "spark.hadoop.fs.permissions.umask-mode": "077",
 }
 _FAR: Final = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 """On a cluster its own settings are used, but Spark's messages would mix with ours."""

@@ -181,9 +181,12 @@ def test_an_export_on_spark_is_private(tmp_path: Path) -> None:
 
 
 @pytest.mark.jvm
-def test_what_spark_writes_between_the_rounds_is_private(spark: SparkSession) -> None:
-    """Java makes its files, and those of Python's workers, with the umask that it was started with."""
-    assert spark
+def test_what_spark_writes_between_the_rounds_is_private(spark: SparkSession, tmp_path: Path) -> None:
+    """Java makes its files, and those of Python's workers, with the umask that it was started with; those of tables by
+    an umask of Hadoop's.
+    """
+    spark.range(3).write.parquet(f"{tmp_path}/rows")
+    assert modes(tmp_path / "rows") == {0o700, 0o600}
     masks = set()
     for status in Path("/proc").glob("[0-9]*/status"):
         told = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
