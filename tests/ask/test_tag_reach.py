@@ -1,4 +1,4 @@
-"""``tag-reach``: stories that the drawn histories of ``test_questions_random.py`` hardly have, statements, and notes."""
+"""``tag-reach``: stories that drawn histories (``test_questions_random.py``) hardly have, statements, and notes."""
 
 from __future__ import annotations
 
