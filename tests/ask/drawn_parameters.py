@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ASKED: Final = 4
 """How often a question with parameters is asked of one history."""
-ASKED_LESS: Final = {"changes": 2, "end-up": 2, "exposure": 4, "policy-coverage": 4, "root-cause": 4, "tag-reach": 4}
+ASKED_LESS: Final = {"changes": 2, "end-up": 2, "exposure": 4, "policy-coverage": 4, "root-cause": 4, "tag-reach": 2}
 """The engine plans these for 5 to 50 ms each time. Of the dense histories, which are many, they are asked half as
 often.
 """
