@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Store
 
 pytestmark = pytest.mark.jvm
-CASES: Final = ("dense-1", "dense-2", "dense-5", "hard-100", "hard-103", "hard-106", "shared-1")
+CASES: Final = ("dense-1", "dense-15", "dense-5", "hard-100", "hard-103", "hard-106", "shared-1")
 """Some of the random histories: of each kind, with ends of queries and without."""
 
 

@@ -12,7 +12,8 @@ from pyoxigraph import RdfFormat, Store
 from exporter.ask.questions import ask, find
 from exporter.ask.unrecorded import QUESTION, notes
 from exporter.serve import server
-from exporter.serve.lineage.flows import lineage, picture
+from exporter.serve.lineage.flows import lineage
+from exporter.serve.lineage.picture import picture
 from tests.ask import stories
 from tests.ask.stories import days, exported, flat
 from tests.ask.test_clones import place, table
