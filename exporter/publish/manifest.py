@@ -34,7 +34,9 @@ DELIVERIES: Final = "push"
 """The folder in DIR that belongs to ``exporter push``; it is not part of the output."""
 _OF_PUSH: Final = re.compile(rf"{DELIVERIES}/[^/]+/(ledger\.txt|set-aside\.ndjson|reduced\.ndjson|summary\.json)")
 """The files that a push writes."""
-_LAYOUT: Final = re.compile(rf"(changes|events|facts|graph|quarantine|state|{DELIVERIES}(/[^/]+)?)")
+_LAYOUT: Final = re.compile(
+    rf"(changes|events|facts|graph|quarantine|state(/(clones|open|parents|rows|things))?|{DELIVERIES}(/[^/]+)?)"
+)
 """The folders of an export and its pushes that may be empty."""
 WORK: Final = ".work"
 """The folder for temporary files in a folder under construction."""

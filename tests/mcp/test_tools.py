@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 
     from tests.mcp.asked import Asked
 
-QUERIES: Final = [one for one in commands(ROOT / "docs" / "questions.md") if one.arguments[0] == "query"]
-"""The commands of the page of questions, with each question at least once."""
+QUERIES: Final = [
+    one
+    for one in commands(ROOT / "docs" / "questions.md")
+    if one.arguments[0] == "query" and "--sql" not in one.arguments
+]
+"""The commands of the page of questions that print rows, with each question at least once."""
 ENDLESS: Final = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 
 
