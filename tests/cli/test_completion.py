@@ -41,7 +41,7 @@ complete -C '{words} {begun}'
         ("exporter", "qu", {"query", "queries", "quarantine"}),
         ("exporter query", "who", {"who-accessed"}),
         ("exporter query who-accessed lineage", "--obj", {"--object-name", "--object-id"}),
-        ("exporter query --graph lineage", "tag", {"tag-history"}),
+        ("exporter query --graph lineage", "tag", {"tag-history", "tag-reach"}),
         ("exporter query user-history lineage", "--user", {"--user-name"}),
         ("exporter export --engine", "", {"spark", "local"}),
         ("exporter push lineage --profile", "data", {"datahub", "dataplex", "datazone"}),
