@@ -169,12 +169,10 @@ _OURS: Final = "exporter"
 def _show_console() -> None:
     """Makes the console transport's log visible: without a handler, nobody sees what it writes."""
     log = logging.getLogger("openlineage.client.transport.console")
-    if not log.isEnabledFor(logging.INFO) or not log.hasHandlers():
-        handler = logging.StreamHandler(sys.stderr)
+    is_ours = any(handler.name == _OURS for handler in log.handlers)
+    if is_ours or not log.isEnabledFor(logging.INFO) or not log.hasHandlers():
+        handler = logging.StreamHandler(sys.stderr)  # a program may have replaced it since the last push
         handler.setFormatter(logging.Formatter("%(message)s"))
         handler.set_name(_OURS)
         log.handlers, log.propagate = [handler], False
         log.setLevel(logging.INFO)
-    for known in log.handlers:
-        if known.name == _OURS and isinstance(known, logging.StreamHandler):
-            known.setStream(sys.stderr)  # a program may have replaced it since the last push
