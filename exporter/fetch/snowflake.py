@@ -113,7 +113,7 @@ def _unexpected(doing: str, text: str) -> UsageError:
     return UsageError(
         f"{doing}: what answers does not speak Snowflake's protocol as the connector {connector.__version__} does: "
         f"{text}. What to do: check account and host in the connection, and whether a proxy answers in Snowflake's "
-        f"place; the versions of the connector that were tested are '{_PACKAGE}'"
+        f"place; this program takes the versions of the connector in '{_PACKAGE}'"
     )
 
 
