@@ -26,11 +26,12 @@ def _run(  # noqa: PLR0913 - the options of the command
     since: int | None,
     until: int | None,
     namespace: Sequence[str],
+    server: str | None,
     fail_on: tuple[str, ...] | None,
     as_json: bool | None,
 ) -> int:
     from exporter.ask.graph import Graph
-    from exporter.reconcile import output, written
+    from exporter.reconcile import filled, output, written
     from exporter.reconcile.comparison import compare
     from exporter.reconcile.reading import read
 
@@ -38,10 +39,14 @@ def _run(  # noqa: PLR0913 - the options of the command
         raise click.UsageError("--since has to be before --until", click.get_current_context())
     if out is not None:
         written.check(out, folder)
-    declarations = [read(one) for one in given]
+    declarations = [read(one, server) for one in given]
+    if out is not None and filled.is_contract(out):
+        filled.check(declarations)
     with Graph(folder) as graph:
         compared = compare(graph.store, declarations, since, until, namespace)
-        if out is not None:
+        if out is not None and filled.is_contract(out):
+            compared.notes.append(filled.write(compared, out))
+        elif out is not None:
             written.write(compared, graph.store, out)
     for note in compared.notes:
         print(message(note), file=sys.stderr)
@@ -73,7 +78,7 @@ def _classes(text: str) -> tuple[str, ...]:
 COMMAND = Command(
     "reconcile",
     _run,
-    "compare the lineage that dbt or OpenLineage declares with what rows show",
+    "compare the lineage that dbt, OpenLineage or a data contract declares with what rows show",
     "exporter reconcile lineage target/manifest.json",
     {
         "Options": [
@@ -81,7 +86,7 @@ COMMAND = Command(
             Argument(
                 "given",
                 "WITH",
-                "dbt's manifest.json, files of OpenLineage events, or the address of a Marquez",
+                "dbt's manifest.json, files of OpenLineage events, data contracts (ODCS), or the address of a Marquez",
                 nargs=-1,
                 required=True,
                 **FILES,
@@ -94,7 +99,14 @@ COMMAND = Command(
                 "exit 1 if there are edges of these classes: undeclared, phantom, unknown",
                 type=_classes,
             ),
-            option("--out", "FILE", "also write the declared lineage as a graph: FILE.ttl or FILE.nq", **FILE),
+            option(
+                "--out",
+                "FILE",
+                "also write the declared lineage as a graph: FILE.ttl or FILE.nq; or the data contract with what rows "
+                "show added: FILE.yaml",
+                **FILE,
+            ),
+            option("--server", "NAME", "of a data contract with several servers of Snowflake, the one that is meant"),
             option(
                 "--namespace",
                 "NAMESPACE",

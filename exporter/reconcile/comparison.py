@@ -17,6 +17,7 @@ from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.settings import HELPERS
 from exporter.reconcile.declared import Dataset, Edge, Filled
+from exporter.reconcile.listed import Listed
 from exporter.reconcile.meaning import Line, Meaning, Meanings, Unknown
 from exporter.reconcile.seen import Fill, Run, Seen
 
@@ -105,12 +106,15 @@ class Verdict:
 
 @dataclass
 class Compared:
-    """The result: ``edges`` in the order of classes and names; ``notes``: what it lacks, for people."""
+    """The result: ``edges`` in the order of classes and names; ``notes``: what it lacks, for people; ``roots``: the
+    object that each dataset of a data contract is.
+    """
 
     edges: list[Verdict]
     declarations: list[Declaration]
     seen: Seen
     notes: list[str]
+    roots: Mapping[Dataset, str]
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -136,12 +140,15 @@ def compare(
     edges = [_Judge(seen, declared).judged(one) for one in declared.edges.values()]
     edges += _undeclared(seen, declared)
     edges.sort(key=_order)
-    return Compared(edges, declarations, seen, [*_left_out(declarations), *_notes(seen, declared)])
+    edges.sort(key=_order)
+    shown = {one.target.key for one in edges if one.of in (VERIFIED, UNDECLARED)}
+    notes = [*_left_out(declarations), *_notes(seen, declared), *declared.listed.notes(declared.lines, shown)]
+    return Compared(edges, declarations, seen, notes, declared.listed.roots)
 
 
 class _Declared:
     """What all declarations say. ``lines``: the objects that they name, by their roots; ``filled``: the roots of those
-    that they fill; ``views``: datasets that they call views.
+    that they fill; ``views``: datasets that they call views; ``listed``: what data contracts say, column by column.
     """
 
     def __init__(self, meanings: Meanings) -> None:
@@ -150,17 +157,24 @@ class _Declared:
         self.lines = dict[str, Line]()
         self.filled = set[str]()
         self.views = set[Dataset]()
+        self.listed = Listed()
 
     def add(self, item: Edge | Filled, number: int) -> None:
         if isinstance(item, Filled):
             end = self._end(item.dataset, None, item.named)
-            self.filled.add(end.table)
+            if item.properties is None:
+                self.filled.add(end.table)
+            else:
+                self.listed.add(item.dataset, end.meaning, item.properties)
             if item.is_view and end.dataset is not None:
                 self.views.add(end.dataset)
             return
         source = self._end(item.source, item.source_column, item.named)
         target = self._end(item.target, item.target_column, item.named)
-        self.filled.add(target.table)
+        if self.listed.has(*target.key):
+            self.listed.add_source(source.key, target.key)
+        else:
+            self.filled.add(target.table)
         new = Verdict(source, target, via=item.via)
         one = self.edges.setdefault(new.key, new)
         one.declared.add(number)
@@ -229,6 +243,9 @@ class _Judge:
 
     def __init__(self, seen: Seen, declared: _Declared) -> None:
         self._seen, self._declared = seen, declared
+        self._into = defaultdict[tuple[str, str, str], dict[str, Run]](dict)
+        for (source, _, target, column), runs in seen.columns.items():
+            self._into[source, target, column] |= runs
 
     def judged(self, one: Verdict) -> Verdict:
         for end in (one.target, one.source):
@@ -279,6 +296,10 @@ class _Judge:
             for source, target in self._both(one):
                 runs |= seen.read.get((source, column, target), {})
             return runs, _READS
+        if one.target.column:
+            for source, target in self._both(one):
+                runs |= self._into.get((source, target, one.target.column), {})
+            return (runs, _COLUMNS) if runs else (self._pairs(one), _READS)
         has_columns = not self._seen.column_pairs.isdisjoint(self._both(one))
         return self._pairs(one), _COLUMNS if has_columns else _READS
 
@@ -375,14 +396,19 @@ def _undeclared(seen: Seen, declared: _Declared) -> Iterator[Verdict]:
     """
     of = {iri: line for line in declared.lines.values() for iri in line.members}
     pairs = {(one.source.table, one.target.table) for one in declared.edges.values()}
-    by_columns = {(one.source.table, one.target.table) for one in declared.edges.values() if one.target.column}
+    by_columns = {
+        (one.source.table, one.target.table)
+        for one in declared.edges.values()
+        if one.target.column and one.target.table in declared.filled
+    }
     # A stage may be the path that a declaration names: rows do not say where it is.
     elsewhere = {one.target.table for one in declared.edges.values() if _is_elsewhere(one.source.meaning)}
     found = dict[tuple[str, str, str, str], Verdict]()
     for (source, target), how in sorted(seen.direct.items()):
         ends = _line(source, how.name, of), of[target]
         pair = ends[0].root, ends[1].root
-        if pair[0] == pair[1] or pair in pairs or not (source in of or pair[1] in declared.filled):
+        is_filled = pair[1] in declared.filled or (source in of and pair[1] not in declared.listed.columns)
+        if pair[0] == pair[1] or pair in pairs or not is_filled:
             continue
         is_loaded = _is_stage(source) and pair[1] in elsewhere
         if not is_loaded and not _is_explained(source, ends[1], seen, pairs, of):
@@ -396,11 +422,19 @@ def _undeclared(seen: Seen, declared: _Declared) -> Iterator[Verdict]:
     for key in sorted(seen.direct_columns):
         source, source_column, target, target_column = key
         ends = _line(source, seen.names.get(source, source), of), of[target]
-        if (ends[0].root, ends[1].root) not in by_columns or ends[0].root == ends[1].root:
+        to = ends[1].root, target_column
+        is_of_contract = declared.listed.has(*to)
+        if ends[0].root == ends[1].root or not (is_of_contract or (ends[0].root, ends[1].root) in by_columns):
+            continue
+        if is_of_contract and declared.listed.lists(key[:2], to, seen, declared.lines, of):
             continue
         one = Verdict(End(None, ends[0], source_column), End(None, ends[1], target_column), UNDECLARED, by=_COLUMNS)
         if one.key not in declared.edges:
             _add(found, one, seen.columns[key])
+    for view, each in declared.listed.behind(seen, declared.lines, of):
+        behind = End(None, _line(each.iri, each.name, of), each.column)
+        one = Verdict(behind, End(None, view, each.view_column), UNDECLARED, by=_BEHIND)
+        _add(found, one, {"": Run(each.first, "", each.ident, 1)})
     yield from found.values()
     yield from _undeclared_behind(seen, declared, pairs, of)
 
@@ -463,7 +497,7 @@ def _left_out(declarations: list[Declaration]) -> Iterator[str]:
 
 
 def _notes(seen: Seen, declared: _Declared) -> Iterator[str]:
-    if not declared.edges:
+    if not declared.edges and not declared.listed.columns:
         yield "The declarations have no edges, so only what rows show can be compared: nothing."
     of = {iri: root for root, line in declared.lines.items() for iri in line.members}
     leaving = {(of[source], target) for source, target in seen.leaving(of) if target not in of and source in of}

@@ -18,6 +18,8 @@ from exporter.settings import spelled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from exporter.reconcile.contract import Contract
+
 SNOWFLAKE: Final = "snowflake://"
 LONGEST_NAME: Final = 4_096
 """The most characters of a name or namespace; no name of Snowflake, and no path of a storage, is that long."""
@@ -46,7 +48,8 @@ class Dataset(NamedTuple):
 
 class Edge(NamedTuple):
     """``target`` is filled from ``source``. ``source_column``, ``target_column``: where the declaration has columns;
-    a source column without a target column only filters or joins. ``time``: of the run that declares it, in
+    a source column without a target column only filters or joins; a target column without a source column is filled
+    from any column, or by any use of the source. ``time``: of the run that declares it, in
     microseconds since 1970 (UTC); None for what is declared for every run. ``named``: the time at which the names are
     meant; None: now. ``job``: who fills it. ``via``: what was seen through: ephemeral models.
     """
@@ -62,11 +65,15 @@ class Edge(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """A dataset that the declaration fills, whatever its sources are. ``is_view``: it is said to be a view."""
+    """A dataset that the declaration fills, whatever its sources are. ``is_view``: it is said to be a view.
+    ``properties``: its columns, of each of which the declaration is to list the sources; None for a declaration of
+    whole datasets.
+    """
 
     dataset: Dataset
     named: int | None = None
     is_view: bool = False
+    properties: tuple[str, ...] | None = None
 
 
 Item = Edge | Filled
@@ -76,7 +83,8 @@ Item = Edge | Filled
 class Declaration:
     """``name``: of the file without its folders, or the address without its user and password; ``form``: what it is.
     ``at``: when it was made, in microseconds since 1970 (UTC), where it says so. ``digest``: SHA-256 of what was read,
-    complete when ``items`` are. ``left_out``: for people, what of it is no declaration.
+    complete when ``items`` are. ``left_out``: for people, what of it is no declaration. ``contract``: where it is a
+    data contract, which can be filled.
     """
 
     name: str
@@ -84,6 +92,7 @@ class Declaration:
     items: Iterator[Item]
     at: int | None = None
     left_out: list[str] = field(default_factory=list)
+    contract: Contract | None = None
     _sum: hashlib._Hash = field(default_factory=hashlib.sha256)
 
     @property

@@ -16,7 +16,7 @@ from msgspec import Raw, Struct
 from urllib3.exceptions import HTTPError
 
 from exporter.errors import UsageError
-from exporter.reconcile import dbt, openlineage
+from exporter.reconcile import contract, dbt, openlineage
 from exporter.reconcile.declared import Declaration
 from exporter.system import files
 
@@ -49,22 +49,29 @@ _manifest: Final = msgspec.json.Decoder(dbt.Manifest).decode
 _array: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
-def read(given: str) -> Declaration:
-    """The declaration in a file or at an address. Raises UsageError for what is none, here or from its items."""
-    return _marquez(given) if _is_address(given) else _file(given)
+def read(given: str, server: str | None = None) -> Declaration:
+    """The declaration in a file or at an address. Raises UsageError for what is none, here or from its items.
+    ``server``: the name of the server that data contracts are meant for.
+    """
+    return _marquez(given) if _is_address(given) else _file(given, server)
 
 
-def _file(path: str) -> Declaration:
+def _file(path: str, server: str | None) -> Declaration:
     kept, data = _bytes(path)
     if not data.strip():
         raise UsageError(f"{path}: is empty. {_HOW}")
-    made = _document(data, path, path.rpartition("/")[2])
+    name = path.rpartition("/")[2]
+    if name.lower().endswith((".yaml", ".yml")):
+        made = contract.read(data, path, server).declaration(name)
+    else:
+        made = _document(data, path, name)
     made.saw(kept)
     return made
 
 
 _HOW: Final = (
-    "Give dbt's manifest.json, a file of OpenLineage events (one a line, or an array), or the address of a Marquez"
+    "Give dbt's manifest.json, a file of OpenLineage events (one a line, or an array), a data contract (.yaml), or the "
+    "address of a Marquez"
 )
 
 

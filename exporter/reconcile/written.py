@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from exporter.reconcile.comparison import Compared, End, Verdict
 
 _SYNTAXES: Final = {".ttl": "turtle", ".nq": "nquads"}
+CONTRACT: Final = (".yaml", ".yml")
+"""How the name of a data contract ends."""
 _BASE: Final = f"""PREFIX ah: <{PREFIXES["ah"]}>
 SELECT ?export ?query WHERE {{
   OPTIONAL {{ SELECT ?export WHERE {{ ?export a ah:Export }} LIMIT 1 }}
@@ -58,8 +60,9 @@ SELECT ?object ?column ?name WHERE {{
 
 def check(path: Path, folder: Path) -> None:
     """Raises UsageError where a file cannot be written there; nothing else has been read yet."""
-    if path.suffix not in _SYNTAXES:
-        raise UsageError(f"--out {path}: its name has to end in {' or '.join(_SYNTAXES)}")
+    if path.suffix not in (*_SYNTAXES, *CONTRACT):
+        endings = " or ".join(_SYNTAXES)
+        raise UsageError(f"--out {path}: its name has to end in {endings}, or in {CONTRACT[0]} for a data contract")
     if not path.parent.is_dir() or path.is_dir():
         raise UsageError(f"--out {path}: {'is a folder' if path.is_dir() else 'its folder does not exist'}")
     place, inside = path.resolve(), folder.resolve()
@@ -75,9 +78,14 @@ def write(compared: Compared, store: Store, path: Path) -> None:
     _validate(nodes, base)
     writer = writer_of(_SYNTAXES[path.suffix], base, f"{base}declared/in/{together[:20]}")
     text = "".join(f"{part}\n" for part in writer.document([[writer.render(node) for node in nodes]] if nodes else []))
+    save(text, path)
+
+
+def save(text: str, path: Path) -> None:
+    """Writes a file, as a whole or not at all. Raises UsageError where it cannot be written."""
     making = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        making.write_text(text, encoding="utf-8")
+        making.write_bytes(text.encode("utf-8"))
         making.replace(path)
     except OSError as error:
         raise UsageError(f"--out {path}: cannot be written: {error.strerror or error}") from None

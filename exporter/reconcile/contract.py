@@ -1,0 +1,249 @@
+"""The lineage that a data contract declares: ``transformSourceObjects`` of the properties of its schema.
+
+A contract of the Open Data Contract Standard (ODCS, version 3) is YAML. An object of its schema is a table or view of
+the contract's server, and a property is a column. What a property lists is a table or a column of one.
+
+Source: Open Data Contract Standard v3, sections "Schema" (name, physicalName, properties, transformSourceObjects) and
+"Infrastructure & servers" (server, type, account, database, schema).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import yaml
+
+from exporter.errors import UsageError
+from exporter.model.identifiers import match_name, parts_of
+from exporter.reconcile.declared import SNOWFLAKE, Dataset, Declaration, Edge, Filled, dataset
+from exporter.system.terminal import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.reconcile.declared import Item
+
+FORM: Final = "ODCS data contract"
+SOURCES: Final = "transformSourceObjects"
+LARGEST: Final = 16 << 20
+"""The most bytes of a contract."""
+_MERGE: Final = "<<"
+_CHARACTERS: Final = 60
+
+
+@dataclass(frozen=True)
+class Property:
+    """A column of a contract's object. ``column``: in the form in which names are compared; ``sources``: what it lists;
+    ``node``: its place in the text.
+    """
+
+    of: Dataset
+    column: str
+    sources: tuple[str, ...]
+    node: yaml.MappingNode
+
+
+@dataclass
+class Contract:
+    """A contract, with its text, so that it can be filled without a change to anything else. ``objects``: its tables
+    and views; ``nested``: how many properties below a column list sources, which rows cannot show.
+    """
+
+    path: str
+    text: str
+    version: str = ""
+    objects: list[tuple[Dataset, str]] = field(default_factory=list)
+    properties: list[Property] = field(default_factory=list)
+    nested: int = 0
+    _home: tuple[str, str, str] = ("", "", "")
+
+    def declaration(self, name: str) -> Declaration:
+        """What the contract declares, as what any other file does. ``name``: of the file."""
+        made = Declaration(name, f"{FORM} {self.version}", self._items(), contract=self)
+        if self.nested:
+            made.left_out.append(f"{SOURCES} of {self.nested:,} properties below a column, which rows do not show")
+        return made
+
+    def _items(self) -> Iterator[Item]:
+        for target, physical in self.objects:
+            columns = tuple(one.column for one in self.properties if one.of == target)
+            yield Filled(target, is_view="view" in physical.lower(), properties=columns)
+        for one in self.properties:
+            for text in one.sources:
+                source, column = self._source(text)
+                yield Edge(source, one.of, column, one.column)
+
+    def _source(self, text: str) -> tuple[Dataset, str | None]:
+        """The object and column that a property lists: DATABASE.SCHEMA.NAME, with .COLUMN or not. What is left out at
+        the beginning is that of the server.
+        """
+        if "://" in text:
+            scheme, _, rest = text.partition("://")
+            host, _, path = rest.partition("/")
+            return dataset(f"{scheme}://{host}", path or "/", self.path), None
+        parts = parts_of(text)
+        column = None
+        if len(parts) == 4:
+            last = parts.pop()
+            inner = last[1:-1].replace('""', '"') if last.startswith('"') else last
+            column = last if parts_of(inner) else inner
+        namespace, database, schema = self._home
+        before = [one for one in (database, schema) if one][: 3 - len(parts)] if parts else []
+        return dataset(namespace, ".".join([*before, *parts]) if parts else text, self.path), column
+
+    def read(self, root: yaml.MappingNode, server: str | None) -> None:
+        """Reads the contract of a text. ``server``: the name of the server that is meant."""
+        whole = _Place(root, self.path)
+        self.version = whole.text("apiVersion")
+        if not self.version.startswith("v3."):
+            raise UsageError(
+                f"{self.path}: apiVersion is {visible(self.version[:_CHARACTERS]) or 'missing'}; contracts of version "
+                "3 of the Open Data Contract Standard are read, such as v3.1.0"
+            )
+        self._home = _home(list(whole.each("servers")), server, self.path)
+        for one in whole.each("schema"):
+            target = self._object(one)
+            self.objects.append((target, one.text("physicalType")))
+            for each in one.each("properties"):
+                self._property(target, each)
+        if not self.objects:
+            raise UsageError(f"{self.path}: the contract has no schema, so there is nothing to compare")
+
+    def _object(self, one: _Place) -> Dataset:
+        name = one.text("physicalName") or one.text("name")
+        if not name:
+            raise UsageError(f"{one.place}: an object of the schema has a name or physicalName")
+        parts = parts_of(name)
+        namespace, database, schema = self._home
+        before = [database, schema][: max(3 - len(parts), 0)] if parts else []
+        if not all(before):
+            raise UsageError(
+                f"{one.place}: {visible(name[:_CHARACTERS])} has no database and schema. Write physicalName as "
+                "DATABASE.SCHEMA.NAME, or give the contract a server of type snowflake with database and schema"
+            )
+        return dataset(namespace, ".".join([*before, name]), one.place)
+
+    def _property(self, target: Dataset, one: _Place) -> None:
+        name = one.text("physicalName") or one.text("name")
+        if not name:
+            raise UsageError(f"{one.place}: a property has a name or physicalName")
+        self.properties.append(Property(target, match_name(name), one.texts(SOURCES), one.node))
+        waiting = [*one.each("properties"), *one.below("items")]
+        while waiting:
+            inner = waiting.pop()
+            self.nested += bool(inner.texts(SOURCES))
+            waiting += [*inner.each("properties"), *inner.below("items")]
+
+
+def read(data: bytes, path: str, server: str | None) -> Contract:
+    """The contract in the bytes of a file. Raises UsageError, which names the line, for what is none."""
+    if len(data) > LARGEST:
+        raise UsageError(f"{path}: has more than {LARGEST >> 20} MiB, which no data contract has")
+    root, text = compose(data, path)
+    if not isinstance(root, yaml.MappingNode):
+        raise UsageError(f"{path}: is no data contract: a contract has kind, apiVersion and schema")
+    whole = _Place(root, path)
+    if whole.has("dataContractSpecification"):
+        raise UsageError(
+            f"{path}: is of the Data Contract Specification; give a contract of the Open Data Contract Standard (ODCS)"
+        )
+    if whole.text("kind") != "DataContract":
+        raise UsageError(f"{path}: is no data contract: it has no line kind: DataContract")
+    made = Contract(path, text)
+    made.read(root, server)
+    return made
+
+
+def compose(data: bytes, path: str) -> tuple[yaml.Node | None, str]:
+    """The nodes of a YAML document, with their places in the text, and the text. No object is made of them."""
+    try:
+        text = data.decode("utf-8")
+        return yaml.compose(text, yaml.SafeLoader), text
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is no UTF-8 text: byte {error.start:,}") from None
+    except RecursionError:
+        raise UsageError(f"{path}: is nested too deep") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}, line {mark.line + 1}" if mark else path
+        raise UsageError(f"{where}: is no YAML: {getattr(error, 'problem', None) or error}") from None
+
+
+class _Place:
+    """A mapping of the document, and where it is, for errors."""
+
+    def __init__(self, node: yaml.MappingNode, path: str) -> None:
+        self.node, self._path = node, path
+        self.place = f"{path}, line {node.start_mark.line + 1}"
+        self._values: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            if key.value == _MERGE:
+                raise UsageError(f"{self.place}: merge keys (<<) are not read here; write the keys out")
+            if isinstance(key, yaml.ScalarNode):
+                self._values[key.value] = value
+
+    def has(self, key: str) -> bool:
+        return key in self._values
+
+    def text(self, key: str) -> str:
+        """The text of a key; empty if it is missing or null."""
+        node = self._values.get(key)
+        if node is None or _is_null(node):
+            return ""
+        if not isinstance(node, yaml.ScalarNode):
+            raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: {key} is a text")
+        return str(node.value).strip()
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The texts in the list of a key."""
+        found = tuple(node for node in self._list(key))
+        for node in found:
+            if not isinstance(node, yaml.ScalarNode) or not str(node.value).strip():
+                raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: {key} is a list of names")
+        return tuple(str(node.value).strip() for node in found)
+
+    def each(self, key: str) -> Iterator[_Place]:
+        """The mappings in the list of a key."""
+        for node in self._list(key):
+            yield self._of(key, node)
+
+    def below(self, key: str) -> Iterator[_Place]:
+        """The mapping of a key, if it has one."""
+        node = self._values.get(key)
+        if node is not None and not _is_null(node):
+            yield self._of(key, node)
+
+    def _of(self, key: str, node: yaml.Node) -> _Place:
+        if not isinstance(node, yaml.MappingNode):
+            raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: in {key} are mappings of keys to values")
+        return _Place(node, self._path)
+
+    def _list(self, key: str) -> list[yaml.Node]:
+        node = self._values.get(key)
+        if node is None or _is_null(node):
+            return []
+        if not isinstance(node, yaml.SequenceNode):
+            raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: {key} is a list")
+        return list(node.value)
+
+
+def _is_null(node: yaml.Node) -> bool:
+    return bool(node.tag == "tag:yaml.org,2002:null")
+
+
+def _home(servers: list[_Place], wanted: str | None, path: str) -> tuple[str, str, str]:
+    """The namespace, database and schema of the server in Snowflake; empty where the contract does not say them."""
+    names = [one.text("server") for one in servers]
+    if wanted is not None and wanted not in names:
+        raise UsageError(f"{path}: has no server {visible(wanted)}; it has {', '.join(map(visible, names)) or 'none'}")
+    ours = [one for one in servers if one.text("type") == "snowflake" and wanted in (None, one.text("server"))]
+    if wanted is not None and not ours:
+        raise UsageError(f"{path}: the server {visible(wanted)} is not of type snowflake")
+    homes = {(one.text("account"), one.text("database"), one.text("schema")): one.text("server") for one in ours}
+    if len(homes) > 1:
+        raise UsageError(
+            f"{path}: has several servers of Snowflake; give --server NAME: {', '.join(map(visible, homes.values()))}"
+        )
+    account, database, schema = next(iter(homes), ("", "", ""))
+    return f"{SNOWFLAKE}{account}" if account else "", database, schema

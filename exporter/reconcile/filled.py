@@ -1,0 +1,190 @@
+"""A contract with ``transformSourceObjects`` filled: what rows show and it does not list is added to its text.
+
+Only these lines are new. All other text stays as it is: keys, order, comments, quotes. The result is read again and
+compared with the contract before it is written, so a text in which the lines cannot be added is refused, not damaged.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+import yaml
+
+from exporter.errors import UsageError
+from exporter.model.identifiers import parts_of
+from exporter.reconcile.comparison import UNDECLARED
+from exporter.reconcile.contract import SOURCES, compose
+from exporter.reconcile.written import CONTRACT, save
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from exporter.reconcile.comparison import Compared, End
+    from exporter.reconcile.contract import Contract, Property
+    from exporter.reconcile.declared import Declaration
+
+_BEFORE: Final = ("transformLogic", "transformDescription")
+"""Keys that the standard has behind the sources."""
+_is_plain: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)+").fullmatch
+
+_Edit = tuple[int, int, str]
+"""The beginning and end of a part of the text, and what stands in its place."""
+
+
+def is_contract(out: Path) -> bool:
+    """Whether a data contract is to be written there."""
+    return out.suffix in CONTRACT
+
+
+def check(declarations: list[Declaration]) -> None:
+    """Raises UsageError where it is not one data contract that can be filled."""
+    number = sum(one.contract is not None for one in declarations)
+    if number != 1:
+        raise UsageError(f"--out {CONTRACT[0]} fills one data contract; {number or 'none'} of those given is one")
+
+
+def write(compared: Compared, path: Path) -> str:
+    """Writes the filled contract; a note of what was added."""
+    contract = next(one.contract for one in compared.declarations if one.contract is not None)
+    names: dict[tuple[str, str], list[str]] = {}
+    for one in compared.edges:
+        if one.of == UNDECLARED and one.target.column and one.source.column:
+            names.setdefault(one.target.key, []).append(_name(one.source))
+    added = {
+        number: names[compared.roots[one.of], one.column]
+        for number, one in enumerate(contract.properties)
+        if one.of in compared.roots and (compared.roots[one.of], one.column) in names
+    }
+    save(filled(contract, added), path)
+    lines = sum(map(len, added.values()))
+    return f"{path}: {lines:,} sources added to {len(added):,} of {len(contract.properties):,} properties."
+
+
+def _name(source: End) -> str:
+    """DATABASE.SCHEMA.NAME.COLUMN."""
+    column = source.column or ""
+    return f"{source.now}.{column if parts_of(column) == [column] else json.dumps(column, ensure_ascii=False)}"
+
+
+def filled(contract: Contract, added: Mapping[int, list[str]]) -> str:
+    """The text of the contract. ``added``: the number of a property in ``contract.properties`` -> what it gets."""
+    nodes = [id(one.node) for one in contract.properties]
+    edits = list[_Edit]()
+    for number, names in added.items():
+        one = contract.properties[number]
+        if nodes.count(id(one.node)) > 1:
+            raise UsageError(f"{_place(contract, one)}: the property is an alias (*) of another one; write it out")
+        edits.append(_edit(contract.text, one, [_written(name) for name in names]))
+    text = contract.text
+    for begin, end, new in sorted(edits, reverse=True):
+        text = text[:begin] + new + text[end:]
+    _check(contract, text, added)
+    return text
+
+
+def _place(contract: Contract, one: Property) -> str:
+    return f"{contract.path}, line {one.node.start_mark.line + 1}"
+
+
+def _written(name: str) -> str:
+    return name if _is_plain(name) else json.dumps(name, ensure_ascii=False)
+
+
+def _edit(text: str, one: Property, names: list[str]) -> _Edit:
+    """How the names get into the text of a property."""
+    flow = f"[{', '.join(names)}]"
+    keys = {key.value: (key, value) for key, value in one.node.value}
+    if SOURCES in keys:
+        value = keys[SOURCES][1]
+        if isinstance(value, yaml.SequenceNode):
+            return _longer(text, value, names)
+        begin, end = value.start_mark.index, value.end_mark.index
+        return begin, end, flow if text[begin - 1 : begin].isspace() else f" {flow}"
+    if one.node.flow_style:
+        return _before_closing(text, one.node, f"{SOURCES}: {flow}", bool(one.node.value))
+    indent = " " * one.node.value[0][0].start_mark.column
+    line = _line_end(text)
+    block = f"{SOURCES}:{line}" + f"{line}".join(f"{indent}  - {name}" for name in names)
+    before = [keys[name][0] for name in _BEFORE if name in keys]
+    last, value = one.node.value[-1]
+    if not before and isinstance(value, yaml.ScalarNode) and value.style not in ("|", ">"):
+        at = _end_of_line(text, value.end_mark.index)
+        return at, at, f"{line}{indent}{block}"
+    at = min((key.start_mark.index for key in before), default=last.start_mark.index)
+    return at, at, f"{block}{line}{indent}"
+
+
+def _longer(text: str, value: yaml.SequenceNode, names: list[str]) -> _Edit:
+    """A list with more names."""
+    if value.flow_style:
+        return _before_closing(text, value, ", ".join(names), bool(value.value))
+    indent = " " * value.start_mark.column
+    at = _end_of_line(text, value.value[-1].end_mark.index)
+    return at, at, "".join(f"{_line_end(text)}{indent}- {name}" for name in names)
+
+
+def _before_closing(text: str, node: yaml.CollectionNode, new: str, has_more: bool) -> _Edit:  # noqa: FBT001
+    """Before the bracket that ends a list or mapping that is written in one line."""
+    at = node.end_mark.index - 1
+    before = text[:at].rstrip()
+    comma = has_more and not before.endswith(",")
+    place = len(before) if comma and "#" not in text[node.start_mark.index : at] else at
+    return place, place, f"{', ' if comma else ' ' * before.endswith(',')}{new}"
+
+
+def _end_of_line(text: str, index: int) -> int:
+    end = text.find("\n", index)
+    end = len(text) if end < 0 else end
+    return end - 1 if end > index and text[end - 1] == "\r" else end
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _check(contract: Contract, text: str, added: Mapping[int, list[str]]) -> None:
+    """Raises UsageError where the new text says anything else than the contract and what was added."""
+    refused = UsageError(
+        f"{contract.path}: its form does not allow to add {SOURCES} without a change to other text. Write its "
+        "properties with one key a line"
+    )
+    try:
+        new, _ = compose(text.encode("utf-8"), contract.path)
+        old, _ = compose(contract.text.encode("utf-8"), contract.path)
+    except UsageError:
+        raise refused from None
+    places = {one.node.start_mark.index: added.get(number, []) for number, one in enumerate(contract.properties)}
+    if old is None or new is None or not _same(old, new, places, set()):
+        raise refused
+
+
+def _same(old: yaml.Node, new: yaml.Node, places: Mapping[int, list[str]], known: set[tuple[int, int]]) -> bool:
+    """Whether the nodes say the same but for the names that were added."""
+    if (id(old), id(new)) in known:  # aliases: a node may stand in many places
+        return True
+    known.add((id(old), id(new)))
+    if type(old) is not type(new) or old.tag != new.tag:
+        return False
+    if isinstance(old, yaml.ScalarNode):
+        return bool(old.value == new.value)
+    if isinstance(old, yaml.SequenceNode):
+        return len(old.value) == len(new.value) and all(
+            _same(one, other, places, known) for one, other in zip(old.value, new.value, strict=True)
+        )
+    more = places.get(old.start_mark.index, [])
+    before, after = ([pair for pair in node.value if not more or pair[0].value != SOURCES] for node in (old, new))
+    if more and _names(new) != [*_names(old), *more]:
+        return False
+    return len(before) == len(after) and all(
+        _same(one, other, places, known)
+        for pair, changed in zip(before, after, strict=True)
+        for one, other in zip(pair, changed, strict=True)
+    )
+
+
+def _names(node: yaml.Node) -> list[str]:
+    found = [value for key, value in node.value if key.value == SOURCES]
+    return [one.value for one in found[-1].value] if found and isinstance(found[-1], yaml.SequenceNode) else []
