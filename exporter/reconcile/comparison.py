@@ -399,7 +399,7 @@ def _undeclared(seen: Seen, declared: _Declared) -> Iterator[Verdict]:
     by_columns = {
         (one.source.table, one.target.table)
         for one in declared.edges.values()
-        if one.target.column and one.target.table in declared.filled
+        if one.target.column and not declared.listed.has(*one.target.key)
     }
     # A stage may be the path that a declaration names: rows do not say where it is.
     elsewhere = {one.target.table for one in declared.edges.values() if _is_elsewhere(one.source.meaning)}

@@ -258,6 +258,7 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
         "reconcile made manifest.json --out declared.ttl",
         lambda one: "a ah:DeclaredDerivation " in one.text("declared.ttl"),
     ),
+    ("reconcile", "--server"): Elsewhere("tests/reconcile/test_contract.py"),
     ("reconcile", "--namespace"): Elsewhere("tests/reconcile/test_classes.py"),
     ("reconcile", "--json"): Try(
         "reconcile made manifest.json --json", lambda one: one.json["edges"][0]["reason"] == "not-filled"
