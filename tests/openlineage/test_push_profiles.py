@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -17,9 +18,6 @@ from exporter.openlineage.push.profiles import PROFILES, Profile, leaves_out, pr
 from tests import golden
 from tests.openlineage.hostile import SPACE, Hostile, dataset, folder, run
 from tests.openlineage.pushing import counted, kept, push
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Json = dict[str, Any]
 ITEM: Final = Item(0, 0, 0, "", is_run=True, runs=None, first=None, last=None)
@@ -54,7 +52,7 @@ REFUSED: Final = [
     ("marquez", with_namespace("s" * 1025), "or too many"),
     ("marquez", end(writes=["a\0b"]), "NUL"),
     ("marquez", dataset("T", ["c" * 256]), "256 characters, more than 255"),
-    ("dataplex", end(reads=["n" * 4001], writes=["T"]), "4,001 characters, more than 4,000"),
+    ("dataplex", end(reads=["n" * (4000 - len(SPACE))], writes=["T"]), "4,001 characters, more than 4,000"),
     ("snowflake", with_unlisted(), "R is the source of a column but no input"),
 ]
 TAKEN: Final = [
@@ -63,7 +61,7 @@ TAKEN: Final = [
     ("marquez", end(writes=["a\\u0000b"])),
     ("marquez", dataset("T", ["c" * 255])),
     ("marquez", end(writes=["é 'n' \n"])),
-    ("dataplex", end(reads=["n" * 4000], writes=["T"])),
+    ("dataplex", end(reads=["n" * (3999 - len(SPACE))], writes=["T"])),
     ("snowflake", end(reads=["S"], writes=["T"])),
     ("any", with_namespace("s3://a b")),
 ]
@@ -181,6 +179,23 @@ def test_parts_are_small_enough_and_add_up(inputs: int, outputs: int, fields: in
 def test_a_small_event_is_sent_unchanged() -> None:
     event = wide(2, 2, 2)
     assert Fit(PROFILES["dataplex"]).fit(event, line(event), ITEM).bodies == (line(event),)
+
+
+def test_the_run_events_of_the_example_are_within_the_limits_of_dataplex(tmp_path: Path) -> None:
+    """Google's page "Integrate with OpenLineage": 5 MB, names of 4,000 characters, links in groups of 100."""
+    rows = Path(__file__).parents[2] / "examples" / "company-month" / "access_history.ndjson"
+    assert main(["export", str(rows), "--engine", "local", "--outputs", "events", "--out", str(tmp_path / "out")]) == 0
+    lines = [one for file in (tmp_path / "out" / "events").rglob("*.ndjson") for one in file.read_bytes().splitlines()]
+    events = [(one, event) for one in lines if "run" in (event := json.loads(one))]
+    assert len(events) > 500
+    for one, event in events:
+        assert problems(event, one, PROFILES["dataplex"]) == []
+        assert len(one) <= 5_000_000
+        assert len(event.get("inputs") or ()) * len(event.get("outputs") or ()) <= 100
+        names = [
+            f"{each['namespace']}:{each['name']}" for key in ("inputs", "outputs") for each in event.get(key) or ()
+        ]
+        assert max(map(len, names), default=0) <= 4_000
 
 
 def test_an_event_that_cannot_be_split_loses_facets_and_records_them() -> None:

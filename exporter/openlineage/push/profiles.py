@@ -28,9 +28,9 @@ class Profile:
 
     Events that it does not use are left out: those of datasets (``runs_only``), START (``complete_only``), runs that do
     not both read and write (``both_sides``). Events that are too large (``max_bytes`` of the text in UTF-8,
-    ``max_links`` between inputs and outputs) are split. Others are refused: a dataset's name of more than ``max_name``
-    characters, a column's of more than ``max_field``, a namespace that does not match ``namespace``, NUL, a key that an
-    object has twice, a column's source that is no input.
+    ``max_links`` between inputs and outputs) are split. Others are refused: a dataset's namespace and name of more than
+    ``max_name`` characters together, with a sign between them, a column's name of more than ``max_field``, a namespace
+    that does not match ``namespace``, NUL, a key that an object has twice, a column's source that is no input.
 
     ``names_by_parent``: it names a child's job ``parent.own``, and a run stays at the job that it had first, so a
     parent that becomes known later would divide a job; the parent is sent as a facet of our own. ``keeps_versions``:
@@ -155,8 +155,8 @@ def _of_names(event: Json, rules: Profile) -> Iterator[str]:
                 f"the namespace {space[:80]!r} has characters that the backend does not accept, or too many: "
                 "map it with openlineage.namespaces"
             )
-        if rules.max_name and len(name) > rules.max_name:
-            yield f"the name {name[:40]!r}… has {len(name):,} characters, more than {rules.max_name:,}"
+        if rules.max_name and (length := len(space) + 1 + len(name)) > rules.max_name:
+            yield f"the name {name[:40]!r}… has with its namespace {length:,} characters, more than {rules.max_name:,}"
         for column in _columns(thing):
             if rules.max_field and len(column) > rules.max_field:
                 yield f"the column {column[:40]!r}… has {len(column):,} characters, more than {rules.max_field:,}"
