@@ -175,6 +175,22 @@ def test_a_view_and_what_is_behind_it(tmp_path: Path, capsys: Capsys) -> None:
         assert classes(compared(graph, capsys, given)) == expected
 
 
+def test_a_contract_of_a_view(tmp_path: Path, capsys: Capsys) -> None:
+    """What is behind its column is known where a query wrote a column from it alone (graph.md, CERTAIN)."""
+    through = row("q1", 2, [thing(30, "V", "VC", domain="View")], [thing(10, "A", "C")])
+    direct = {"objectDomain": "View", "objectId": 30, "objectName": "D.S.V", "columnName": "VC"}
+    base = {"objectDomain": "Table", "objectId": 10, "objectName": "D.S.A", "columnName": "C"}
+    columns = [{"columnName": "X", "directSources": [direct], "baseSources": [base]}]
+    through["objects_modified"] = [{**T, "columns": columns}]
+    graph = made([through], tmp_path)
+    given = contract(tmp_path / "c.yaml", "  - {name: VC}\n  - {name: OTHER}\n", name="V")
+    found = compared(graph, capsys, given, "--out", tmp_path / "new.yaml")
+    assert classes(found) == {("A:C", "V:VC"): "undeclared"}
+    assert found["edges"][0]["by"] == "view"
+    assert sources(tmp_path / "new.yaml") == {"VC": ["D.S.A.C"], "OTHER": []}
+    assert classes(compared(graph, capsys, tmp_path / "new.yaml")) == {("A:C", "V:VC"): "verified"}
+
+
 def test_a_contract_beside_a_manifest(graph: Path, tmp_path: Path, capsys: Capsys) -> None:
     """The manifest says which tables fill the table, and the contract which columns fill its columns."""
     given = contract(tmp_path / "c.yaml", "  - name: C\n    transformSourceObjects: [D.S.A.C]\n")
