@@ -202,7 +202,7 @@ def _listed(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str
     if not text:
         return []
     if column == "user_names":
-        return [(user, url_for("queries.user", name=user), "") for user in text.split("\n")]
+        return users(text.split("\n"))
     if column in _LISTS_OF_COLUMNS and (paths := _paths(site, row, _LISTS_OF_COLUMNS[column])):
         return [(one, url_for("objects.column", id=paths[0], column=one), "") for one in text.split(", ")]
     if column not in _LISTS_OF_OBJECTS:
@@ -215,6 +215,11 @@ def _listed(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str
         href = url_for("objects.one", id=site.path(iris[0])) if len(iris) == 1 else None
         listed.append((name.strip(), href, f" = {value.strip()}" if sign else "") if href else (part, None, ""))
     return listed
+
+
+def users(names: Iterable[str]) -> list[tuple[str, str | None, str]]:
+    """A list of users, each with the address of its page."""
+    return [(user, url_for("queries.user", name=user), "") for user in names]
 
 
 _HOLDERS: Final = "holders_iri"

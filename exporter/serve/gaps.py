@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -62,7 +63,7 @@ def gaps(site: Site) -> Blueprint:
         except ExporterError as error:
             return render_template("gaps.html", which=which(site), problem=error)
         found = {
-            title: table(site, part(site, answer, sensitive=is_one))
+            title: table(site, replace(part(site, answer, sensitive=is_one), notes=[]))  # they are above both parts
             for title, is_one in (("Sensitive", True), ("Other tags", False))
         }
         return render_template("gaps.html", which=which(site), found=found, notes=answer.notes)

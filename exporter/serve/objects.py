@@ -294,7 +294,8 @@ def _in_few_words(section: Section) -> list[Cell]:
         first = "source_object_name"
     names = list({(row[first].text, row[first].href): row[first] for row in rows if row[first].text}.values())
     told = [cell for name in names[:_NAMED] for cell in (Cell(", ") if name is not names[0] else Cell(""), name)]
-    rest = f" and {more}{len(names) - _NAMED:,} others" if len(names) > _NAMED else ""
+    left = len(names) - _NAMED
+    rest = f" and {more}{left:,} other{'s' if left > 1 or more else ''}" if left > 0 else ""
     when = [
         row[last].text[:10] for last in ("last_read", "last", "last_write", "last_seen") for row in rows if last in row
     ]

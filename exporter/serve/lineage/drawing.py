@@ -30,7 +30,8 @@ _BETWEEN: Final = 92
 _HEAD: Final = 46
 _FOOT: Final = 20
 ROW: Final = 20
-_MARGIN: Final = 26
+_MARGIN: Final = 40
+"""Around all boxes: the buttons at their sides are in it."""
 _MOST_COLUMNS: Final = 40
 """The most columns in a box; the others are on the page of the object."""
 _HOW: Final = {"CERTAIN": "shown by the view", "POSSIBLE": "possibly shown by the view"}
@@ -296,7 +297,7 @@ def flow_words(flow: Flow) -> str:
     times = f"{flow.queries:,} queries, {time(flow.first)} to {time(flow.last)}" if flow.queries != 1 else (
         f"1 query, {time(flow.first)}"
     )  # fmt: skip
-    by = f", by {cut(flow.users, 80)}" if flow.users else ""
+    by = f", by {cut(', '.join(flow.users), 80)}" if flow.users else ""
     return times + by + (f", through {', '.join(map(visible, flow.through))}" if flow.through else "")
 
 

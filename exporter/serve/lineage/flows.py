@@ -57,7 +57,7 @@ class Flow:
     first: str
     last: str
     evidence: str = ""
-    users: str = ""
+    users: tuple[str, ...] = ()
     through: tuple[str, ...] = ()
 
 
@@ -246,7 +246,12 @@ class _Asked(Lineage):
 
 
 def _flow(row: Mapping[str, str | None]) -> Flow:
-    return Flow(int(row["queries"] or 0), row["first"] or "", row["last"] or "", users=row["users"] or "")
+    return Flow(
+        int(row["queries"] or 0),
+        row["first"] or "",
+        row["last"] or "",
+        users=tuple(filter(None, (row["users"] or "").split("\n"))),
+    )
 
 
 def lineage(  # noqa: PLR0913, PLR0917 - what the page can be asked for

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flask import Blueprint, Response, g, render_template, request
 
 from exporter.ask.answers import Answer, render
-from exporter.serve.forms import Cell, Table, table, time
+from exporter.serve.forms import Cell, Table, table, time, users
 from exporter.serve.lineage import address
 from exporter.serve.lineage.address import PATH, Address, href, page_of
 from exporter.serve.lineage.drawing import WIDTH, Facts, drawing, edge_of, flow_words
@@ -123,7 +123,7 @@ class _Shown:
         rows = [
             [Cell(self.title(source), page_of(self.site, source)), Cell(self.title(target), page_of(self.site, target)),
              Cell(_HOW[flow.evidence] or f"{flow.queries:,}", listed), Cell(time(flow.first), None, "time"),
-             Cell(time(flow.last), None, "time"), Cell(flow.users)]
+             Cell(time(flow.last), None, "time"), Cell("", listed=users(flow.users))]
             for source, target, flow, listed in self.flows()
         ]  # fmt: skip
         return Table(("from", "to", "queries", "first", "last", "by"), rows)
@@ -162,7 +162,8 @@ class _Shown:
             rows.append((
                 names[0].name if names[0] else source.iri, source.column or None,
                 names[1].name if names[1] else target.iri, target.column or None,
-                str(flow.queries), flow.first or None, flow.last or None, flow.users or None, flow.evidence or None,
+                str(flow.queries), flow.first or None, flow.last or None,
+                ", ".join(flow.users) or None, flow.evidence or None,
             ))  # fmt: skip
         return Answer(_CSV, sorted(rows, key=lambda row: [cell or "" for cell in row]))
 
