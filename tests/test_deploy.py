@@ -82,15 +82,23 @@ def test_the_image_downloads_no_package_without_its_hash() -> None:
         assert "--no-build-isolation" in one or "pip wheel" not in one, "what builds a package is pinned too"
 
 
+def test_the_image_is_pinned_by_digest_without_an_argument() -> None:
+    """Both stages are built on it, and compose.yaml names no other."""
+    lines = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8").splitlines()
+    named = [line.removeprefix("ARG PYTHON=") for line in lines if line.startswith("ARG PYTHON=")]
+    assert len(named) == 1
+    assert re.fullmatch(r"docker\.io/library/python:3\.11-slim-bookworm@sha256:[0-9a-f]{64}", named[0])
+    assert lines.index(f"ARG PYTHON={named[0]}") < min(i for i, line in enumerate(lines) if line.startswith("FROM"))
+    assert {line.split()[1] for line in lines if line.startswith("FROM")} == {"$PYTHON"}
+    assert "PYTHON" not in (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("image", "status"), [("python:3.11-slim-bookworm", 1), ("", 1), (f"python:3.11@sha256:{'0' * 64}", 0)]
 )
 def test_the_image_is_built_on_a_digest_alone(image: str, status: int) -> None:
     """A tag is another image next week."""
     lines = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8").splitlines()
-    assert "ARG PYTHON" in lines, "without a default"
-    assert {line.split()[1] for line in lines if line.startswith("FROM")} == {"$PYTHON"}
     check = next(line for line in lines if line.startswith("RUN ")).removeprefix("RUN ")
     done = subprocess.run(["sh", "-c", check], env={"PYTHON": image}, capture_output=True, text=True, check=False)
     assert (done.returncode, "deploy/README.md" in done.stderr) == (status, bool(status))
-    assert "PYTHON: ${PYTHON:?" in (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8")
