@@ -14,7 +14,6 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exporter.errors import UsageError
@@ -29,6 +28,7 @@ from exporter.system.terminal import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -113,8 +113,7 @@ def summary(done: Fetched) -> str:
     lines = [f"  {folder:<16}{_view(done, folder)}" for folder in done.rows]
     if done.removed:
         lines.append(f"  {'removed':<16}{len(done.removed):>{_WIDTH},} days, {_period(done.removed)}")
-    has_rows = Path(done.out, ACCESS_HISTORY.folder).is_dir()
-    end = [f"Written to {done.out}", *([_next(done)] if has_rows else [])]
+    end = [f"Written to {done.out}", *([_next(done)] if done.left.get(ACCESS_HISTORY.folder) else [])]
     return "\n".join(map(visible, [*lines, "", *end]))
 
 
@@ -144,7 +143,7 @@ def what_remains(out: Path) -> str:
 
 
 def advice(done: Fetched, wanted: Wanted) -> Iterator[str]:
-    """Notes: columns that were left out, and views without rows."""
+    """Notes: columns that were left out, views without rows, and why nothing is left to export."""
     for problem in done.not_read.values():
         yield f"not read, and short queries on hybrid tables are missing: {problem}"
     for view in wanted.views:
@@ -157,6 +156,16 @@ def advice(done: Fetched, wanted: Wanted) -> Iterator[str]:
         rows = done.rows[view.folder]
         if rows and not any(rows.values()) and not done.same[view.folder]:
             yield f"{name} has no row from {min(rows)} to {max(rows)}{_why(view.name, wanted.schema)}"
+    if not done.left.get(ACCESS_HISTORY.folder):
+        yield _nothing_left(done, wanted)
+
+
+def _nothing_left(done: Fetched, wanted: Wanted) -> str:
+    nothing = f"{done.out} has no row of {ACCESS_HISTORY.name}, so there is nothing to export"
+    if not done.removed:
+        return nothing
+    which = f"{_days(len(done.removed))} ({_period(done.removed)})"
+    return f"{nothing}: --keep {wanted.period.keep} removed {which}, and no later day has a row"
 
 
 def _not_missed(wanted: Wanted) -> frozenset[str]:
@@ -216,7 +225,8 @@ class Wanted:
 class Fetched:
     """The result of a fetch. ``rows``: by view and day, for the days that were read; ``same``: by view, days that were
     counted again and have no new rows; ``left_out``: by view, columns that the view does not have; ``removed``: days
-    that ``--keep`` removed from ROWS; ``not_read``: by view, why AGGREGATE_ACCESS_HISTORY could not be read.
+    that ``--keep`` removed from ROWS; ``not_read``: by view, why AGGREGATE_ACCESS_HISTORY could not be read; ``left``:
+    by view, the rows that ROWS has after the fetch.
     """
 
     out: str
@@ -226,6 +236,7 @@ class Fetched:
     left_out: dict[str, list[str]] = field(default_factory=dict)
     removed: list[date] = field(default_factory=list)
     not_read: dict[str, str] = field(default_factory=dict)
+    left: dict[str, int] = field(default_factory=dict)
 
     def json(self) -> dict[str, Any]:
         """The result for ``--json``."""
@@ -296,6 +307,7 @@ class _Fetch:
         for day, view in sorted(todo, key=lambda one: one[0]):
             self._take(view, day, columns[view.folder])
         self._remove()
+        self.done.left = {folder: sum(day.rows for day in days.values()) for folder, days in self.had.days.items()}
         return self.done
 
     def _columns_or_none(self, view: View) -> tuple[str, ...] | None:

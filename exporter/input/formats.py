@@ -239,8 +239,13 @@ def settings_of_inputs(inputs: Sequence[str]) -> dict[str, Any]:
         account = _account(folder / STATE)
         settings |= {"account": account} if account else {}
         views = {"query_history": folder / QUERY_HISTORY, "aggregate": folder / AGGREGATE}
-        settings |= {name: str(path) for name, path in views.items() if path.is_dir()}
+        settings |= {name: str(path) for name, path in views.items() if _has_days(path)}
     return settings
+
+
+def _has_days(folder: Path) -> bool:
+    """Whether a view has a file; ``fetch --keep`` may have removed all."""
+    return any(folder.glob("*.parquet"))
 
 
 def _is_fetched(name: str) -> bool:
@@ -249,8 +254,8 @@ def _is_fetched(name: str) -> bool:
 
 def _rows(name: str) -> str:
     rows = Path(local(name), ACCESS_HISTORY)
-    if not rows.is_dir():
-        raise UsageError(f"{name}: has no rows of ACCESS_HISTORY yet; fetch some: exporter fetch --out {name}")
+    if not _has_days(rows):
+        raise UsageError(f"{name}: has no rows of ACCESS_HISTORY; fetch some: exporter fetch --out {name}")
     return str(rows)
 
 

@@ -84,7 +84,8 @@ def test_json_is_one_object(snowflake: Snow, run: Callable[..., tuple[int, str, 
     code, out, _ = run("--json", "--no-query-history", "--until", str(TODAY))
     told = json.loads(out)
     assert (code, told["rows"], told["account"]) == (0, {"access_history": {str(YESTERDAY): 3}}, "fakesnow")
-    assert set(told) == {"out", "account", "rows", "same", "left_out", "removed", "not_read"}
+    assert set(told) == {"out", "account", "rows", "same", "left_out", "removed", "not_read", "left"}
+    assert told["left"] == {"access_history": 3}
 
 
 def test_a_dry_run_prints_the_sql_and_asks_nobody(
@@ -111,6 +112,27 @@ def test_a_view_without_rows_may_be_that_of_standard_edition(
     assert code == 0
     assert "ACCESS_HISTORY has no row from" in err
     assert "it needs Enterprise Edition" in err
+
+
+def test_where_keep_leaves_no_row_nothing_is_to_be_exported(
+    snowflake: Snow, run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    """Neither the summary nor an export of the folder promises rows. A view that has none any more is not read."""
+    old = TODAY - timedelta(days=9)
+    row = {**month()[0], "query_start_time": f"{old} 08:00:00+00:00"}
+    snowflake.put(ACCESS_HISTORY, [row])
+    snowflake.put(QUERY_HISTORY, [{"query_id": row["query_id"], "start_time": f"{old} 08:00:00+00:00"}])
+    assert run(since=str(old))[0] == 0
+    rows = tmp_path / "rows"
+    code, out, err = run("--keep", "5", since=str(YESTERDAY))
+    assert (code, out.splitlines()[-1]) == (0, f"Written to {rows}")
+    assert f"{rows} has no row of ACCESS_HISTORY, so there is nothing to export: --keep 5 removed 4 days (" in err
+    assert main(["export", str(rows), "--out", str(tmp_path / "lineage"), "--engine", "local"]) == 2
+    snowflake.put(ACCESS_HISTORY, of_yesterday(2))
+    _, out, err = run("--keep", "5", "--overlap", "4")
+    assert (f"Export it: exporter export {rows}" in out, "nothing to export" in err) == (True, False)
+    assert not any((rows / "query_history").iterdir())
+    assert main(["export", str(rows), "--out", str(tmp_path / "lineage"), "--engine", "local"]) == 0
 
 
 def test_a_missing_column_is_reported(snowflake: Snow, run: Callable[..., tuple[int, str, str]]) -> None:

@@ -261,7 +261,7 @@ def test_a_fetched_folder_says_itself_what_it_is(tmp_path: Path) -> None:
 
 def test_a_folder_without_rows_yet_says_so(tmp_path: Path) -> None:
     (tmp_path / "fetch.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(UsageError, match="has no rows of ACCESS_HISTORY yet"):
+    with pytest.raises(UsageError, match="has no rows of ACCESS_HISTORY"):
         configuration.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})
 
 
