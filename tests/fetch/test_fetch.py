@@ -245,6 +245,7 @@ def test_a_fetched_folder_says_itself_what_it_is(tmp_path: Path) -> None:
     """Its QUERY_HISTORY and its account, unless something else is said."""
     for name in ("access_history", "query_history"):
         (tmp_path / name).mkdir()
+        (tmp_path / name / "2026-09-01.parquet").touch()
     source = RowsSource(views.SCHEMAS["account"], "ACME-RETAIL", query_text=False)
     state.write_state(tmp_path, FetchState(source))
     read = configuration.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})
