@@ -79,16 +79,22 @@ def counted(number: int, text: str, several: str) -> str:
 
 
 def _of_rows(report: Report) -> str:
-    """What the exported rows are. Of an update only rows are new: the queries of its days are told with the days."""
-    if report.made is not None:
-        return "new row" if report.exported == 1 else "new rows"
-    return _of_queries(report)
+    """What the exported rows are. Of an update, they are those that DIR did not have: the queries of the days that it
+    writes again are told with the days.
+    """
+    if report.made is None:
+        return _of_queries(report)
+    rows = "new row" if report.exported == 1 else "new rows"
+    if not report.exported:
+        return rows
+    queries = counted(report.new_queries or 0, "new query", "new queries")
+    return f"{rows}, of {queries}" if report.new_queries else f"{rows}, all of queries that DIR had before"
 
 
-def _of_queries(report: Report, what: str = "") -> str:
+def _of_queries(report: Report) -> str:
     cut = f", {report.truncated:,} of them truncated by Snowflake" if report.truncated else ""
     streams = f", {report.unknown_streams:,} with a stream that the row does not name" if report.unknown_streams else ""
-    return f"{counted(report.queries, 'query', 'queries')}{what}{cut}{streams}"
+    return f"{counted(report.queries, 'query', 'queries')}{cut}{streams}"
 
 
 def _copies(report: Report) -> str:
@@ -122,13 +128,18 @@ def _days(report: Report) -> list[tuple[str, str]]:
     more, others = len(new) - len(days), len(report.made) - len(new)
     days += [f"{more:,} more"] if more else []
     days += [f"{counted(others, 'later day', 'later days')} that follow from them"] if others and new else []
-    queries = _of_queries(report, " in all, old and new") if report.made else "none, since no row is new"
-    return [
-        (
-            "days written",
-            f"{len(report.made):>{_WIDTH},}   {'; '.join([*([', '.join(days)] if days else []), queries])}",
-        )
-    ]
+    whole = f"{_of_queries(report)}, {_old_and_new(report)}" if report.made else "none, since no row is new"
+    texts = [*([", ".join(days)] if days else []), whole]
+    return [("days written", f"{len(report.made):>{_WIDTH},}   {'; '.join(texts)}")]
+
+
+def _old_and_new(report: Report) -> str:
+    """Which of the queries of the days are new, and which were in DIR and are written again."""
+    new = report.new_queries or 0
+    again = report.queries - new
+    if not (new and again):
+        return "all new" if new else "all written again"
+    return f"{new:,} new and {again:,} written again"
 
 
 def _forgotten(report: Report) -> list[tuple[str, str]]:

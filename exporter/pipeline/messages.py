@@ -183,6 +183,18 @@ class QueryRecord(Struct, array_like=True, gc=False):
         """The facts, derived again from the rows; the result is always the same."""
         return query_facts(self.account, self.rows, self.history)
 
+    def fresh(self, run: int) -> Fresh:
+        """What of it came with a run."""
+        rows = self.new if self.run == run else 0
+        return Fresh(rows, is_query=rows == len(self.rows))
+
+
+class Fresh(NamedTuple):
+    """What of a query came with this run: its ``rows``, and whether all of them did (``is_query``)."""
+
+    rows: int
+    is_query: bool
+
 
 class Known(Struct, array_like=True, gc=False):
     """What a partition knows about an object. ``buckets``: the homes of queries that mention it and need its dataset.

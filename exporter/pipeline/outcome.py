@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from exporter.model.facts import QueryFacts
+    from exporter.pipeline.messages import Fresh
 
 Example = tuple[str, int, str]
 """A place: file, number of the line or row, and which of both it is."""
@@ -90,9 +91,11 @@ class Tally:
             self._last = facts.start
         self._load ^= load_digest(facts.account, facts.query_id)
 
-    def written(self, facts: QueryFacts, rows: int) -> None:
-        """Count a query that is exported, with its number of rows."""
+    def written(self, facts: QueryFacts, fresh: Fresh) -> None:
+        """Count a query that is exported, with what of it is new."""
+        rows = fresh.rows
         self.count("exported", rows)
+        self.count("new_queries", fresh.is_query)
         if facts.calls is not None:
             self.count("aggregate_exported", rows)
             self.count("aggregate_calls", facts.calls if rows else 0)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from exporter.model.facts import QueryFacts
     from exporter.openlineage.events import Event
     from exporter.pipeline.job import ExportJob
+    from exporter.pipeline.messages import Fresh, QueryRecord
 
 _read_answer: Final = msgspec.msgpack.Decoder(ObjectAnswer).decode
 _NO_BRIDGE: Final = Bridge()
@@ -78,9 +79,9 @@ def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
             if job.day and rank(group[0]) == ANSWER:
                 yield from writer.ended(key, [_read_answer(message.body) for message in group])
                 continue
-            facts, answers, new = _together(group, job.run)
+            facts, answers, fresh = _together(group, job.run)
             answers.datasets = spellings.of(facts.account, open_bucket(key))
-            yield from writer.query(facts, answers, new, recurs=recurs)
+            yield from writer.query(facts, answers, fresh, recurs=recurs)
         else:
             yield from group
     yield from writer.sharing.messages() if writer.sharing else ()
@@ -98,16 +99,16 @@ def _looking_ahead(messages: Iterable[Message]) -> Iterator[tuple[str, str, list
         yield *before, False
 
 
-def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, int]:
-    """The facts and answers of a query, and how many of its rows came with this run."""
-    answers, facts, new = Answers(), None, 0
+def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, Fresh]:
+    """The facts and answers of a query, and what of it came with this run."""
+    answers = Answers()
+    query_record: QueryRecord | None = None
     for message in group:
         what = rank(message)
         if what == ANSWER:
             _add(answers, _read_answer(message.body))
         elif what == FACTS_OF:
             query_record = read_told(message.body)
-            facts, new = query_record.facts(), query_record.new if query_record.run == run else 0
         elif what == BRIDGE:
             answers.bridge = read_bridge(message.body)
         else:
@@ -116,8 +117,8 @@ def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, 
                 answers.parent_job = name
             else:
                 answers.root_job = name
-    assert facts is not None, "an answer to a query that nobody told of"
-    return facts, answers, new
+    assert query_record is not None, "an answer to a query that nobody told of"
+    return query_record.facts(), answers, query_record.fresh(run)
 
 
 def _add(answers: Answers, object_answer: ObjectAnswer) -> None:
@@ -153,8 +154,8 @@ class _Writer:
         self.sharing = Sharing() if job.daily else None
         self._iris: dict[str, Iris] = {}
 
-    def query(self, facts: QueryFacts, answers: Answers, new: int, *, recurs: bool) -> Iterator[Message]:
-        """A query's nodes and events, or the reason why it is quarantined. ``new``: how many of its rows are counted;
+    def query(self, facts: QueryFacts, answers: Answers, fresh: Fresh, *, recurs: bool) -> Iterator[Message]:
+        """A query's nodes and events, or the reason why it is quarantined. ``fresh``: what of it is counted;
         ``recurs``: whether its statement is written again next.
         """
         node_writer, job = self.node_writer, self._job
@@ -168,7 +169,7 @@ class _Writer:
             count_start(node_writer.tally, day_of(facts.start), job)
             yield quarantine_query(facts, reason)
             return
-        node_writer.tally.written(facts, new)
+        node_writer.tally.written(facts, fresh)
         yield from texts
         node_writer.tally.count("events", len(events))
         for event in events:

@@ -50,9 +50,10 @@ class Report:
     ``aggregate``: the rows of AGGREGATE_ACCESS_HISTORY among these, and the calls of those that were exported now;
     None without such rows. ``filtered``: what the filters left out, which is not in ``rows_in``: ``rows`` by filter,
     ``reduced`` (rows that lost ``objects``), lines of ``query_history``; None without filters. Of an update, ``new``:
-    number of new rows by day; ``made``: the days that were made again, which are those with new rows and the days after
-    the first of them. ``forgotten``: the ``rows`` and ``queries`` that were removed from DIR, and the ``files``
-    that were made again without them; None if nothing was to be removed.
+    number of new rows by day; ``new_queries``: exported queries that DIR did not have before; ``made``: the days that
+    were made again, which are those with new rows and the days after the first of them. ``forgotten``: the ``rows`` and
+    ``queries`` that were removed from DIR, and the ``files`` that were made again without them; None if nothing was to
+    be removed.
     """
 
     rows_in: int
@@ -79,6 +80,7 @@ class Report:
     aggregate: dict[str, int] | None = None
     filtered: dict[str, Any] | None = None
     new: dict[str, int] | None = None
+    new_queries: int | None = None
     made: list[str] | None = None
     forgotten: dict[str, int] | None = None
 
@@ -130,6 +132,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         aggregate=_of_aggregates(settings, counts.numbers),
         filtered=_filtered(settings.privacy.filters, counts.numbers),
         new=outcome.new if settings.update else None,
+        new_queries=counts["new_queries"] if settings.update else None,
         made=outcome.made if settings.update else None,
     )
     if "graph" in settings.outputs:

@@ -77,14 +77,22 @@ def test_the_summary_of_an_update_tells_new_rows_from_what_is_written_again(
     ]
     first = exports.ndjson([*days[0], *days[1], *days[2], *days[3]], tmp_path / "first.ndjson")
     then = exports.ndjson([*days[3], *days[4]], tmp_path / "then.ndjson")
+    counted = 0
     for rows in (first, then, then):
         capsys.readouterr()
         assert exports.export([rows], tmp_path / "out", "--update") == 0
         said = _lines(capsys.readouterr().out)
-        if rows == then and said["exported"] == "1 new row":
+        if rows == then and said["exported"] == "1 new row, of 1 new query":
+            counted += 1
             assert said["duplicates"] == "1 exact copies, also of rows that DIR had, dropped"
-            assert said["days written"] == "1 2026-03-02 (1 new row); 3 queries in all, old and new"
+            assert said["days written"] == "1 2026-03-02 (1 new row); 3 queries, 1 new and 2 written again"
     assert (said["exported"], said["days written"]) == ("0 new rows", "0 none, since no row is new")
+    assert counted == 1
+    line = {"query_id": "of day 2, 2", "start_time": "2026-03-02 08:00:00 Z", "query_type": "SELECT"}
+    history = exports.ndjson([line], tmp_path / "history.ndjson")
+    assert exports.export([then], tmp_path / "out", "--update", "--query-history", str(history)) == 0
+    said_later = _lines(capsys.readouterr().out)
+    assert said_later["days written"] == "1 3 queries, all written again"
     assert "validated" not in said["graph nodes"]
 
 
