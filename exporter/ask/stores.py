@@ -29,6 +29,7 @@ from exporter.graph.store import fill, graph_files
 from exporter.publish import manifest
 from exporter.system import private
 from exporter.system.folders import steady
+from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -216,7 +217,7 @@ def _new(graph: Path, folder: Path, say: Callable[[str], None]) -> Path:
     say(f"Making the store {folder} (once for each export).")
     making = folder / f"{secrets.token_hex(6)}{_MAKING}"
     try:
-        with private.made():
+        with private.made(), Progress().stage("making the store"):
             store = folder / _made(graph, making)
         making.rename(store)
     finally:

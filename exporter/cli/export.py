@@ -22,7 +22,13 @@ def _run(inputs: Sequence[str], *, config: Path | None, as_json: bool | None, **
     several = {name: list(given[name]) or None for name in ("shapes", "forget_user")}
     chosen = continued(configuration.load({**given, **several, "inputs": tuple(inputs)}, config))
     messages.warn(messages.advice(chosen))
-    report = export(chosen, Progress(), lambda line: messages.warn([line]), hints=given["engine"] is None)
+    progress = Progress()
+
+    def say(line: str) -> None:
+        progress.clear()
+        messages.warn([line])
+
+    report = export(chosen, progress, say, hints=given["engine"] is None)
     print(report.json() if as_json else messages.summary(report, chosen))
     return 1 if report.violations or (chosen.strict and (report.quarantined or report.not_understood)) else 0
 

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 def _run(folder: Path, *, rows: bool | None, as_json: bool | None) -> int:
     from exporter.publish.set_aside import reasons, reasons_as_text
+    from exporter.system.progress import Progress
 
     if rows and as_json:
         raise click.UsageError("--rows already writes JSON, one row a line; give --rows or --json")
     if rows:
         _write_rows(folder)
         return 0
-    found = reasons(folder)
+    with Progress().stage("reading the quarantined rows"):
+        found = reasons(folder)
     print(json.dumps(found, indent=1) if as_json else reasons_as_text(found, str(folder)))
     return 0
 

@@ -49,6 +49,7 @@ def _run(  # noqa: PLR0913 - a question, and how it is asked
     from exporter.ask import tag_sql
     from exporter.ask.answers import render
     from exporter.ask.pool import TooLongError, answer
+    from exporter.system.progress import Progress
 
     if sql and question != tag_sql.QUESTION:
         raise UsageError(f"--sql writes statements for {tag_sql.QUESTION} alone, and the question is {question}")
@@ -56,7 +57,9 @@ def _run(  # noqa: PLR0913 - a question, and how it is asked
         raise click.UsageError("--sql is a format of its own; give it without --format and --json")
     where, fmt = _where(folder, graph), _format(format_, as_json=bool(as_json))
     try:
-        found = answer(question, where, _parameters(question, param, options), timeout, max_rows, of_page=bool(sql))
+        parameters = _parameters(question, param, options)
+        with Progress().stage(f"answering {question}"):
+            found = answer(question, where, parameters, timeout, max_rows, of_page=bool(sql))
     except TooLongError as error:
         raise UsageError(f"{question}: {error} --timeout gives it more time.") from None
     except UsageError as error:

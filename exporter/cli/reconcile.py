@@ -34,6 +34,7 @@ def _run(  # noqa: PLR0913 - the options of the command
     from exporter.reconcile import filled, output, written
     from exporter.reconcile.comparison import compare
     from exporter.reconcile.reading import read
+    from exporter.system.progress import Progress
 
     if since is not None and until is not None and since >= until:
         raise click.UsageError("--since has to be before --until", click.get_current_context())
@@ -42,7 +43,7 @@ def _run(  # noqa: PLR0913 - the options of the command
     declarations = [read(one, server) for one in given]
     if out is not None and filled.is_contract(out):
         filled.check(declarations)
-    with Graph(folder) as graph:
+    with Progress().stage("comparing"), Graph(folder) as graph:
         compared = compare(graph.store, declarations, since, until, namespace)
         if out is not None and filled.is_contract(out):
             compared.notes.append(filled.write(compared, out))

@@ -20,11 +20,15 @@ def _run(path: Path, *, shapes: Sequence[Path], by: str, as_json: bool | None) -
     from exporter.errors import UsageError
     from exporter.graph.validate import validate
     from exporter.publish import manifest
+    from exporter.system.progress import Progress
 
-    damaged = manifest.problems(path)
+    progress = Progress()
+    with progress.stage("comparing the files with the manifest"):
+        damaged = manifest.problems(path)
     messages.warn(damaged)
     try:
-        is_valid, text = validate(path, by=by, shapes_dirs=tuple(shapes), as_json=bool(as_json))
+        with progress.stage("validating"):
+            is_valid, text = validate(path, by=by, shapes_dirs=tuple(shapes), as_json=bool(as_json))
     except UsageError as error:
         if not damaged:
             raise

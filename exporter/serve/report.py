@@ -17,6 +17,7 @@ from exporter.serve.forms import table
 from exporter.serve.gaps import QUESTION, part, which
 from exporter.serve.server import make
 from exporter.serve.site import OWN_QUESTIONS, Site
+from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,8 @@ def write(
         pool = Pool(store, OWN_QUESTIONS, 1, _SECONDS)
         site = Site(graph, pool, pool, sensitive_tags=sensitive_tags)
         try:
-            with make(site, "127.0.0.1").test_request_context():
+            app = make(site, "127.0.0.1")
+            with Progress().stage("writing the report"), app.test_request_context():
                 text = _text(site, since)
         finally:
             site.close()

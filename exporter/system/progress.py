@@ -60,7 +60,7 @@ class Progress:
         with self._lock:
             self._share()
             if not self._running:
-                self._begin_lines()
+                self._begin_showing()
             self._running.append(name)
             self.seconds.setdefault(name, 0.0)
             self._show()
@@ -82,11 +82,17 @@ class Progress:
             self.seconds[name] += (now - self._looked) / len(self._running)
         self._looked = now
 
-    def _begin_lines(self) -> None:
-        """Write a line now and then, on what is no terminal, until no stage runs."""
-        if not self.stream.isatty():
-            self._ended = Event()
-            Thread(target=self._write_lines, args=(self._ended,), name="progress", daemon=True).start()
+    def _begin_showing(self) -> None:
+        """Show the running stages again and again until none runs: twice a second on a terminal, else now and then."""
+        self._ended = Event()
+        how = self._show_again if self.stream.isatty() else self._write_lines
+        Thread(target=how, args=(self._ended,), name="progress", daemon=True).start()
+
+    def _show_again(self, ended: Event) -> None:
+        while not ended.wait(_EVERY):
+            with self._lock:
+                if not ended.is_set():  # what follows on the terminal is not overwritten
+                    self._show()
 
     def _write_lines(self, ended: Event) -> None:
         """The times count from the start of the run, so that many short stages have lines, too."""
@@ -98,6 +104,13 @@ class Progress:
                     self.stream.write(f"exporter: {text}\n")
                     self.stream.flush()
 
+    def clear(self) -> None:
+        """Clear the line of a terminal, before a message; the running stages come again below it."""
+        if self.stream.isatty():
+            with self._lock:
+                self.stream.write("\r\x1b[K")
+                self.stream.flush()
+
     def counted(self, what: str, number: int) -> None:
         """Show a count from now on; a later call with the same name replaces it."""
         with self._lock:
@@ -105,12 +118,10 @@ class Progress:
             self._show()
 
     def watch(self, spark: SparkSession) -> None:
-        """Show the finished tasks of this session twice a second, only on a terminal."""
+        """Show the finished tasks of this session, too."""
         self._context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
         if self._context is not None:
             self._tracker = self._context.statusTracker()
-        if self._tracker is not None and self.stream.isatty():
-            Thread(target=self._show_on, name="progress", daemon=True).start()
 
     @contextmanager
     def _described(self, doing: str) -> Iterator[None]:
@@ -129,12 +140,6 @@ class Progress:
     def total(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self.begun
-
-    def _show_on(self) -> None:
-        while self._tracker is not None:
-            time.sleep(_EVERY)
-            with self._lock:
-                self._show()
 
     def _show(self) -> None:
         if self.stream.isatty():

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import pty
 import re
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -71,6 +74,47 @@ def test_a_short_run_writes_nothing_to_a_log() -> None:
     with Progress(log).stage("read"):
         pass
     assert log.getvalue() == ""
+
+
+def test_a_terminal_shows_the_time_of_one_long_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_EVERY", 0.05)
+    terminal = Terminal()
+    with Progress(terminal).stage("read"):
+        time.sleep(0.5)
+    shown = terminal.getvalue()
+    time.sleep(0.1)
+    assert len({line for line in terminal.lines() if "reading rows" in line}) > 2
+    assert (terminal.now(), terminal.getvalue()) == ("", shown), "nothing more after its end"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["validate", "out"], ["comparing the files with the manifest …", "validating …"]),
+        (["query", "user-history", "out"], ["answering user-history …"]),
+        (["quarantine", "out"], ["reading the quarantined rows …"]),
+        (["report", "out", "--out", "report.html"], ["making the store …", "writing the report …"]),
+        (["reconcile", "out", "declared.ndjson"], ["comparing …"]),
+    ],
+)
+def test_commands_that_can_take_minutes_say_what_they_do(command: list[str], words: list[str], tmp_path: Path) -> None:
+    """On a terminal at once, so that it can be seen here; elsewhere by the same stages, a line a minute."""
+    rows = exports.ndjson(list(exports.all_rows())[:3], tmp_path / "rows.ndjson")
+    assert exports.export([rows], tmp_path / "out") == 0
+    (tmp_path / "declared.ndjson").write_text("\n".join(exports.events(tmp_path / "out")), encoding="utf-8")
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        subprocess.run(
+            [sys.executable, "-m", "exporter", *command],
+            cwd=tmp_path,
+            stderr=theirs,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        os.close(theirs)
+        shown = terminal.read(65536).decode()
+    assert [one for one in words if one not in shown] == []
+    assert shown.rpartition("…")[2].startswith("\r\x1b[K"), "the line is cleared before what follows"
 
 
 def test_counts_stay_and_what_is_made_again_counts_once() -> None:

@@ -23,7 +23,7 @@ from exporter.openlineage.push.order import Pace
 from exporter.openlineage.push.plan import Plan, duration, say
 from exporter.openlineage.push.profiles import profile
 from exporter.openlineage.push.verify import Verification, Verified
-from exporter.system import faults
+from exporter.system import faults, progress
 from exporter.system.progress import MINUTE
 from exporter.system.terminal import bare, visible
 
@@ -132,7 +132,7 @@ def preview(folder: Path, choices: Choices, *, as_json: bool) -> int:
     for target in settings.targets:
         rules = profile(choices.profile or target.profile or "any")
         plan = Plan(folder, choices, target.name, rules, settings.is_filtered)
-        with plan.index() as index:
+        with progress.Progress().stage("counting the events"), plan.index() as index:
             plan.settle(index, Delivered(folder / "push" / target.folder))
         if target.may_be_marquez and not (choices.profile or target.profile):
             say(f"{target.name}: if it answers as Marquez does, the push takes the profile marquez")

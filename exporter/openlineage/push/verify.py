@@ -21,6 +21,7 @@ from exporter.openlineage.push.expected import KINDS, Expected, Sample, Thing
 from exporter.openlineage.push.http import Kind
 from exporter.openlineage.push.order import Pace, Stopped, backoff
 from exporter.openlineage.push.plan import say
+from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,15 +148,18 @@ class Verification:
         begun = time.monotonic()
         sample, self._api, self._pace = Sample(), _Api(sender, pace, patience), pace
         self._index.settle(self._delivered.taken())
-        sample.choose(self._sent(), self._most)
-        self._expected = Expected(sample)
-        for event in self._sent():
-            self._expected.take(event)
+        progress = Progress()
+        with progress.stage("reading what was sent"):
+            sample.choose(self._sent(), self._most)
+            self._expected = Expected(sample)
+            for event in self._sent():
+                self._expected.take(event)
         verified = Verified(name, sample.sizes)
         say(f"reading back from {name}: {', '.join(_told(kind, getattr(self._expected, kind)) for kind in KINDS)}")
-        with ThreadPoolExecutor(at_once) as pool:
+        with progress.stage("reading back"), ThreadPoolExecutor(at_once) as pool:
             try:
-                for looked in pool.map(self._looked, self._checks()):
+                for number, looked in enumerate(pool.map(self._looked, self._checks()), 1):
+                    progress.counted("things", number)
                     for one in looked:
                         verified.add(one)
             except _Ended:  # what was looked at before counts
