@@ -66,6 +66,11 @@ def read(arguments: list[str]) -> None:
         command.make_context(name, words, parent=program)
 
 
+def as_shown(note: str) -> str:
+    """A note in the words of a web page, which has times to the second."""
+    return re.sub(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z", r"\1 \2", note)
+
+
 def sections(page: str) -> dict[str, str]:
     """The parts of a page below its headings of the second level."""
     parts = re.split(r"^## (.+)$", page, flags=re.MULTILINE)

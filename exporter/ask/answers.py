@@ -134,8 +134,16 @@ _MEANT: Final = "SELECT DISTINCT ?object ?match_name ?from ?to ?at ?until WHERE 
 """The line of all questions that begins the objects that are meant (:mod:`exporter.ask.meant`)."""
 
 
+LIST: Final = "\n\n"
+"""Between the names of a list in answers for pages. As long as the ``, `` of other answers, which can be in a name."""
+_SEPARATED: Final = re.compile(r'(separator=|CONCAT\()", "')
+
+
 def with_objects(question: str, query: str) -> str:
-    """The query of a shipped question with the columns for pages. In each group, the objects are one cell."""
+    """The query of a shipped question with the columns for pages, and with lists separated by :data:`LIST`. In each
+    group, the objects are one cell.
+    """
+    query = _SEPARATED.sub(r'\1"\\n\\n"', query)
     columns = _OBJECTS.get(question, {})
     match = _SELECT.search(query)
     if not columns or match is None:

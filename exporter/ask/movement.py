@@ -208,9 +208,11 @@ class Movement:
 
 
 def rows(
-    store: Store, parameters: Sequence[Parameter], given: Given, limit: int = MAX_PATHS
+    store: Store, parameters: Sequence[Parameter], given: Given, limit: int = MAX_PATHS, between: str = ", "
 ) -> tuple[list[tuple[str | None, ...]], list[str]]:
-    """The rows of the question, one for each path, and a note where ``limit`` cut them."""
+    """The rows of the question, one for each path, and a note where ``limit`` cut them. ``between``: two names of
+    columns.
+    """
     columns: dict[tuple[str, str, str | None, str | None], frozenset[str]] = defaultdict(frozenset)
     notes: list[str] = []
     untils: list[str | None] = [*values_of(given, "until")]
@@ -223,7 +225,7 @@ def rows(
                 notes = [f"There are more than {limit} paths; these are the shortest. Narrow them by since and until."]
                 break
             columns[ARROW.join(path.names), path.names[-1], *movement.target(path.target)] |= path.columns
-    return [(*key, ", ".join(sorted(names))) for key, names in sorted(columns.items(), key=_as_text)], notes
+    return [(*key, between.join(sorted(names))) for key, names in sorted(columns.items(), key=_as_text)], notes
 
 
 def _as_text(row: tuple[tuple[str | None, ...], frozenset[str]]) -> tuple[str, ...]:

@@ -71,7 +71,9 @@ def _asked(  # noqa: PLR0913 - a question, and how it is asked
     store: Store, question: Question, params: Given, most: int | None, *, of_page: bool, thing: str
 ) -> Answer:
     if is_shipped(question) and question.name == movement.QUESTION:
-        return _cut(Answer(movement.COLUMNS, *movement.rows(store, question.parameters, params)), most)
+        between = links.LIST if of_page else ", "
+        found = movement.rows(store, question.parameters, params, between=between)
+        return _cut(Answer(movement.COLUMNS, *found), most)
     query = bind(question.query, question.parameters, params)
     if thing:
         query = links.about(query, thing)

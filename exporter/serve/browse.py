@@ -9,7 +9,7 @@ from flask import Blueprint, abort, render_template, request, url_for
 from exporter.errors import ExporterError
 from exporter.serve.forms import table
 from exporter.serve.protocol import answered_with
-from exporter.serve.site import LATER
+from exporter.serve.site import later
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ def _listed(
     try:
         answer = site.ask_meanwhile(question, params, _WAIT, of_form=True)
     except TimeoutError:
-        return render_template("list.html", **shown, problem=LATER)
+        return render_template("list.html", **shown, problem=later())
     except ExporterError as error:
         return render_template("list.html", **shown, problem=error), *answered_with(error)
     return render_template("list.html", **shown, found=table(site, answer))

@@ -15,10 +15,11 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Response, abort, render_template, request, url_for
 
-from exporter.ask.answers import Answer, render
+from exporter.ask.answers import LIST, Answer, render
 from exporter.ask.shipped import GROUPS
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
+from exporter.serve.notes import time
 from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, answered_with
 from exporter.serve.site import MOST_ROWS
 
@@ -83,9 +84,9 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Values of columns that mean something to Snowflake or to a question -> the same in words."""
 _LISTS_OF_COLUMNS: Final[Mapping[str, str]] = {"columns": "object_name", "target_columns": "target_name"}
-"""Columns with names of columns, separated by commas -> the column that names their object."""
+"""Columns with names of columns -> the column that names their object."""
 _LISTS_OF_OBJECTS: Final = frozenset({"direct_objects", "base_objects", "tags", "policies"})
-"""Columns with names of objects, separated by commas; tags have their value behind a sign of equality."""
+"""Columns with names of objects; tags have their value behind a sign of equality."""
 
 
 class Cell(NamedTuple):
@@ -136,7 +137,7 @@ def _find(site: Site, rows: Iterable[Row]) -> None:
     for row, name, iri in lacking:
         row[iri] = " ".join(holders.get(match_name(str(row[name])), ())) or None
     lists = [
-        (row, [part.partition("=")[0].strip() for part in str(row[name]).split(", ")])
+        (row, [part.partition("=")[0].strip() for part in str(row[name]).split(LIST)])
         for row in rows for name in _LISTS_OF_OBJECTS if row.get(name)
     ]  # fmt: skip
     found = site.holders(name for _, names in lists for name in names)
@@ -168,15 +169,6 @@ def heading(column: str) -> str:
     return _HEADINGS.get(column) or words(column.removesuffix("_name"))
 
 
-def time(text: str) -> str:
-    """A time of the graph to the second, in a form for people; all times are UTC.
-
-    >>> time("2026-09-30T08:00:00Z"), time("2026-09-30T08:00:00.123Z"), time("never")
-    ('2026-09-30 08:00:00', '2026-09-30 08:00:00', 'never')
-    """
-    return text[:19].replace("T", " ") if text[10:11] == "T" and text.endswith("Z") else text
-
-
 def ask_href(question: str, params: Mapping[str, str | Sequence[str]], route: str = "questions.ask") -> str:
     """The address of a question's page, or of its CSV, with parameters; the page asks it at once."""
     return f"{url_for(route, name=question)}?{urlencode({'ask': '1', **params}, doseq=True)}"
@@ -194,7 +186,7 @@ def _cell(site: Site, column: str, row: Row) -> Cell:
         return Cell("", listed=listed)
     if text.isdigit() and column in ("queries", "users", "rows"):
         return Cell(f"{int(text):,}", None, "short")
-    return Cell(_WORDS.get(column, {}).get(text, text), None, "short" if column in _SHORT else "")
+    return Cell(_WORDS.get(column, {}).get(text, text).replace(LIST, ", "), None, "short" if column in _SHORT else "")
 
 
 def _listed(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str | None, str]]:
@@ -204,12 +196,12 @@ def _listed(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str
     if column == "user_names":
         return users(text.split("\n"))
     if column in _LISTS_OF_COLUMNS and (paths := _paths(site, row, _LISTS_OF_COLUMNS[column])):
-        return [(one, url_for("objects.column", id=paths[0], column=one), "") for one in text.split(", ")]
+        return [(one, url_for("objects.column", id=paths[0], column=one), "") for one in text.split(LIST)]
     if column not in _LISTS_OF_OBJECTS:
         return []
     holders: Mapping[str, Sequence[str]] = json.loads(row.get(_HOLDERS) or "{}")
     listed: list[tuple[str, str | None, str]] = []
-    for part in text.split(", "):
+    for part in text.split(LIST):
         name, sign, value = part.partition("=")
         iris = holders.get(match_name(name.strip()), ())
         href = url_for("objects.one", id=site.path(iris[0])) if len(iris) == 1 else None
@@ -376,12 +368,12 @@ def command_line(question: str, params: Mapping[str, Sequence[str]], graph: str)
     """The command that asks the same.
 
     >>> command_line("writers", {"object_name": ["D.S.A B"], "domain": ["Table"]}, "out")
-    "exporter query writers --graph out --param 'object_name=D.S.A B' --param domain=Table"
+    "exporter query writers out --object-name 'D.S.A B' --domain Table"
     """
-    given = [f"{name}={value}" for name, values in params.items() for value in values]
-    return shlex.join(
-        ["exporter", "query", question, "--graph", graph, *(w for one in given for w in ("--param", one))]
-    )
+    given = [(f"--{name.replace('_', '-')}", value) for name, values in params.items() for value in values]
+    # A value that begins with a hyphen would be taken for an option.
+    words = [word for name, value in given for word in ([f"{name}={value}"] if value[:1] == "-" else [name, value])]
+    return shlex.join(["exporter", "query", question, graph, *words])
 
 
 def _input(parameter: Parameter, values: list[str]) -> tuple[str, list[str]]:

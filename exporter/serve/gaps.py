@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, render_template
 
-from exporter.ask.answers import Answer
+from exporter.ask.answers import LIST, Answer
 from exporter.errors import ExporterError
 from exporter.serve.forms import table
 from exporter.serve.lineage.picture import parts
-from exporter.serve.site import LATER
+from exporter.serve.site import later
 
 if TYPE_CHECKING:
     from exporter.serve.site import Site
@@ -27,7 +27,7 @@ _WAIT: Final = 1.5
 
 def is_gap(site: Site, row: dict[str, str | None], *, sensitive: bool) -> bool:
     """Whether a row of ``policy-coverage`` has no policy, and has a sensitive tag, or only others."""
-    names = {tag.partition("=")[0].strip() for tag in (row["tags"] or "").split(", ")}
+    names = {tag.partition("=")[0].strip() for tag in (row["tags"] or "").split(LIST)}
     return not row["policies"] and any(is_sensitive(site, name) for name in names) == sensitive
 
 
@@ -59,7 +59,7 @@ def gaps(site: Site) -> Blueprint:
         try:
             answer = site.ask_meanwhile(QUESTION, {}, _WAIT)
         except TimeoutError:
-            return render_template("gaps.html", which=which(site), problem=LATER)
+            return render_template("gaps.html", which=which(site), problem=later())
         except ExporterError as error:
             return render_template("gaps.html", which=which(site), problem=error)
         found = {

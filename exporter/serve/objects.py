@@ -16,7 +16,7 @@ from exporter.ask.answers import Answer
 from exporter.errors import ExporterError
 from exporter.serve.forms import Cell, ask_href, table
 from exporter.serve.lineage.flows import VIEWS
-from exporter.serve.site import LATER
+from exporter.serve.site import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from exporter.serve.site import Site, SiteObject
 
 _FEW: Final = 20
-_WAIT: Final = 1.5
+_WAIT: Final = 1.0
 """Seconds that a page waits for answers that may take long."""
 BEFORE: Final = (
     "Tags, policies and grants that were set before {first}, the first day on record, are not known, nor is what was "
@@ -74,10 +74,12 @@ def objects(site: Site) -> Blueprint:
         thing, others = _asked_for(site)
         if thing is None:
             return unknown(site), 404
-        notes, sections = _noted_once(_of_object(site, thing), _unknowns(site, thing))
+        with ThreadPoolExecutor(1) as runs:  # beside the parts
+            weeks = runs.submit(_weeks, site, thing)
+            notes, sections = _noted_once(_of_object(site, thing), _unknowns(site, thing))
         return render_template(
             "object.html", thing=thing, others=others, sections=sections, unknown=notes,
-            brief=[_what(site, thing, sections), *_briefly(OF_OBJECT, sections, notes)], weeks=_weeks(site, thing),
+            brief=[_what(site, thing, sections), *_briefly(OF_OBJECT, sections, notes)], weeks=weeks.result(),
         )  # fmt: skip
 
     @routes.get("/column")
@@ -378,7 +380,7 @@ def _section(site: Site, part: PagePart) -> Section:
     try:
         answer = part.ask(_WAIT)
     except TimeoutError:
-        return Section(part.title, part.name, None, LATER)
+        return Section(part.title, part.name, None, later())
     except ExporterError as error:
         return Section(part.title, part.name, None, str(error))
     words = site.no_row(part.empty)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, redirect, render_template, request, url_for
 
-from exporter.ask.answers import Answer
+from exporter.ask.answers import LIST, Answer
 from exporter.ask.names import nearest
 from exporter.errors import ExporterError
 from exporter.serve.forms import Cell, Table, ask_href, is_cut, table, time
 from exporter.serve.gaps import QUESTION, is_gap
 from exporter.serve.lineage.picture import parts
-from exporter.serve.site import LATER
+from exporter.serve.site import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -164,7 +164,7 @@ def _seen(site: Site) -> Iterator[Seen]:
         try:
             answer = _answer(site, look)
         except TimeoutError:
-            yield Seen(look, None, "", href, LATER)
+            yield Seen(look, None, "", href, later())
             continue
         except ExporterError as error:
             yield Seen(look, None, "", href, str(error))
@@ -266,7 +266,7 @@ def _of_user(site: Site, title: str, question: str, name: str) -> tuple[str, Tab
     try:
         return title, table(site, site.ask_meanwhile(question, asked, _WAIT_FOR_EACH), _MOST, more), more, ""
     except TimeoutError:
-        return title, None, more, LATER
+        return title, None, more, later()
     except ExporterError as error:
         return title, None, more, str(error)
 
@@ -336,5 +336,5 @@ def _columns_together(answer: Answer) -> Answer:
     groups: dict[tuple[str | None, ...], list[str]] = {}
     for *rest, column in answer.rows:
         groups.setdefault(tuple(rest), []).extend([column] if column else [])
-    rows: list[tuple[str | None, ...]] = [(*rest, ", ".join(columns)) for rest, columns in groups.items()]
+    rows: list[tuple[str | None, ...]] = [(*rest, LIST.join(columns)) for rest, columns in groups.items()]
     return Answer((*answer.columns[:-1], "columns"), rows, answer.notes)

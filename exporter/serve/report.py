@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from exporter.serve.forms import Table
 
-_MOST: Final = 100
+_MOST: Final = 40
 """The most rows of a part; the report says if there are more."""
 _MOST_COUNTED: Final = 10_000
 _SECONDS: Final = 300.0
@@ -103,12 +105,26 @@ def _text(site: Site, since: str | None) -> str:
     return render_template("report.html", parts=parts, since=start, until=last, made=made, style=_STYLE, most=_MOST)
 
 
+def _rarest_first(why: str, answer: Answer) -> tuple[str, Answer]:
+    """What changed, the rarest kinds of change first: a policy that was unset is not to be lost among the copies of
+    every night. And the number of each kind, in words.
+    """
+    place = answer.columns.index("change")
+    kinds = Counter(row[place] for row in answer.rows)
+    order = sorted(kinds, key=lambda kind: (kinds[kind], kind or ""))
+    rows = sorted(answer.rows, key=lambda row: order.index(row[place]))
+    counts = ", ".join(f"{kind} {kinds[kind]:,}" for kind in order)
+    return (f"{why} The rarest first: {counts}." if counts else why), replace(answer, rows=rows)
+
+
 def _part(site: Site, title: str, why: str, question: str, params: dict[str, str]) -> Part:
     try:
         answer = site.ask(question, params, _MOST_COUNTED)
     except ExporterError as error:
         return Part(title, why, None, str(error))
     rows = part(site, answer, sensitive=True) if question == QUESTION else answer
+    if question == "changes":
+        why, rows = _rarest_first(why, answer)
     shown = table(site, Answer(rows.columns, rows.rows, rows.notes), _MOST, "more")
     counted = f"{len(rows.rows):,}" + (" or more" if len(answer.rows) == _MOST_COUNTED else "")
     return Part(title, why, shown, site.no_row("shows one"), counted)

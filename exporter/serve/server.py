@@ -25,6 +25,7 @@ from exporter.ask import stores
 from exporter.ask.pool import Pool
 from exporter.errors import ExporterError
 from exporter.serve import forms as tables
+from exporter.serve import notes
 from exporter.serve.browse import browse
 from exporter.serve.forms import forms, own_query
 from exporter.serve.gaps import gaps
@@ -35,7 +36,7 @@ from exporter.serve.login import check_of
 from exporter.serve.objects import objects
 from exporter.serve.pages import pages, queries, warm
 from exporter.serve.protocol import LARGEST, answered_with, endpoint
-from exporter.serve.site import OWN_QUESTIONS, Site
+from exporter.serve.site import OWN_QUESTIONS, Site, is_incomplete
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,10 +82,16 @@ def protect(app: Flask, host: str, check: Check | None = None) -> None:
         policy = {**POLICY, **g.get("policy", {})}
         answer.headers["Content-Security-Policy"] = "; ".join(f"{what} {who}" for what, who in policy.items())
         answer.headers.update(_HEADERS)
+        if is_incomplete():
+            answer.headers["Refresh"] = _AGAIN
         answer.headers.setdefault("Cache-Control", "no-cache, private")
         return answer
 
 
+_AGAIN: Final = "2"
+"""Seconds after which a browser loads a page again that lacks an answer. It has it, or says why not, after at most
+:data:`PAGES_SECONDS`.
+"""
 _after_marks: Final = re.compile(r"[^._/]*[._/]?").findall
 
 
@@ -119,7 +126,8 @@ def _prepare_templates(app: Flask, site: Site) -> None:
     app.jinja_env.filters.update(
         words=tables.words,
         heading=tables.heading,
-        time=tables.time,
+        time=notes.time,
+        note=notes.note,
         thousands=_thousands,
         breakable=_breakable,
         next_day=_next_day,

@@ -13,6 +13,8 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from flask import g
+
 from exporter.ask import stores
 from exporter.ask.answers import Answer
 from exporter.ask.missing import left_out
@@ -35,7 +37,7 @@ _MOST_KEPT: Final = 200
 _NONE: Final[Mapping[str, str]] = {}
 _ONE_SPACE: Final = frozenset({"Table", "View"})
 """Kinds that share their names."""
-LATER: Final = "The answer is not ready yet. Load the page again in a moment."
+LATER: Final = "The answer is not ready yet. The page loads again by itself until it is there."
 MISSING: Final = (
     "This is a hybrid table. Rows of ACCESS_HISTORY do not have short queries on it: unless those of "
     "AGGREGATE_ACCESS_HISTORY were exported too, its readers and writers can be incomplete."
@@ -48,6 +50,17 @@ OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
 """The questions that only pages ask, in addition to the shipped ones."""
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
+
+
+def later() -> str:
+    """What a page says in the place of an answer that is not ready; a browser then loads the page again."""
+    g.is_incomplete = True
+    return LATER
+
+
+def is_incomplete() -> bool:
+    """Whether the page lacks an answer that is not ready."""
+    return bool(g.get("is_incomplete"))
 
 
 @dataclass(frozen=True)

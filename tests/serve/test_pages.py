@@ -14,10 +14,11 @@ from urllib.parse import quote
 import pytest
 
 from exporter import cli
+from exporter.ask.answers import LIST
 from exporter.ask.questions import questions
 from exporter.ask.shipped import GROUPS
-from exporter.serve import forms, gaps, objects, server
-from exporter.serve.site import COUNTED, MISSING
+from exporter.serve import forms, gaps, notes, objects, server
+from exporter.serve.site import COUNTED, MISSING, is_incomplete, later
 from tests.ask.test_missing import LOADED, daily
 from tests.exports import export, ndjson
 from tests.golden import EXAMPLES
@@ -514,7 +515,7 @@ def test_which_tags_are_sensitive(month: Site) -> None:
     assert gaps.masked_tags(month) == {"GOVERNANCE.TAGS.PII"}
     names = ("G.T.PII", 'G.T."pii level"', "G.T.GDPR_ART9", "G.T.PHI", "G.T.SENSITIVE_DATA", "G.T.OWNER", "PII.T.OWNER")
     assert [gaps.is_sensitive(month, name) for name in names] == [True] * 5 + [False] * 2
-    row = {"tags": "G.T.OWNER=x, G.T.PII", "policies": ""}
+    row = {"tags": f"G.T.OWNER=x{LIST}G.T.PII", "policies": ""}
     assert gaps.is_gap(month, row, sensitive=True)
     assert not gaps.is_gap(month, row, sensitive=False)
     assert not gaps.is_gap(month, {**row, "policies": "P"}, sensitive=True)
@@ -587,3 +588,51 @@ def test_the_page_of_a_hybrid_table_says_whether_short_queries_count(tmp_path: P
         if is_given:
             assert any(row[:2] == ["SHOP_APP", "992"] for row in page.rows), "readers: 480 and 512 calls"
             assert any(row[:2] == ["SHOP_APP", "35"] for row in page.rows), "writers: 35 calls"
+
+
+def test_notes_have_the_times_of_the_page_and_links_to_the_queries_that_they_name(client: FlaskClient) -> None:
+    html = client.get("/gaps").text
+    assert re.search(r'at <time title="2026-09-08T15:00:02\.296Z">2026-09-08 15:00:02</time>', html)
+    cut = "01bf0916-1400-6e2c-0200-dd20f12a9777"
+    html = client.get("/ask/unmasked-reads?ask=1").text
+    assert re.search(rf'the first is <a href="/query\?id={cut}">{cut}</a>', html)
+    assert client.get(f"/query?id={cut}").status_code == 200
+
+
+def test_a_note_is_no_markup_and_a_path_no_query() -> None:
+    told = str(notes.note("<b> s3://x/01bf0916-1400-6e2c-0200-dd20f12a9777/a", has_links=False))
+    assert told == "&lt;b&gt; s3://x/01bf0916-1400-6e2c-0200-dd20f12a9777/a"
+    assert "href" not in str(notes.note("s3://x/01bf0916-1400-6e2c-0200-dd20f12a9777/a"))
+
+
+def test_a_name_with_a_comma_is_one_name_of_a_list(tmp_path: Path) -> None:
+    """Of a column that a query read, and of an object that a user read."""
+    odd, column = 'DB.S."SALES, OLD"', "A, B"
+    thing = {
+        "objectDomain": "Table",
+        "objectId": 7,
+        "objectName": odd,
+        "columns": [{"columnName": column}, {"columnName": "C"}],
+    }
+    other = {"objectDomain": "Table", "objectId": 8, "objectName": "DB.S.T", "columns": [{"columnName": "C"}]}
+    row = {
+        "query_id": "q", "query_start_time": "2026-09-01 08:00:00 Z", "user_name": "U",
+        "direct_objects_accessed": [thing, other], "base_objects_accessed": [thing, other],
+    }  # fmt: skip
+    assert export([ndjson([row], tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    with sited(tmp_path / "out") as site:
+        client = server.make(site, "127.0.0.1").test_client()
+        query = Page(client.get("/query?id=q").text)
+        history = client.get("/ask/user-history?user_name=U").text
+    columns = {unescape(link) for link in query.links if "/column" in link}
+    assert columns == {"/column?id=table/7&column=A,+B", "/column?id=table/7&column=C", "/column?id=table/8&column=C"}
+    assert re.search(r'href="/object\?id=table/7">DB\.(<wbr>)?S\.(<wbr>)?&#34;SALES, OLD&#34;(<wbr>)?</a>', history)
+    assert client.get("/ask/user-history.csv?user_name=U").text.count(LIST) == 0
+
+
+def test_a_page_that_lacks_an_answer_is_loaded_again(month: Site, client: FlaskClient) -> None:
+    with server.make(month, "127.0.0.1").test_request_context():
+        assert not is_incomplete()
+        assert LATER in later()
+        assert is_incomplete()
+    assert "Refresh" not in client.get("/browse/").headers

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter import cli
+from tests.pages import as_shown
 from tests.serve.test_pages import Page
 
 if TYPE_CHECKING:
@@ -49,13 +50,23 @@ def test_its_parts_are_the_answers_of_the_command(made: str, month: Site) -> Non
         ("Exposure", "exposure", {}),
     ):
         answer = month.ask(question, params)
-        assert len(rows(made, title)) == min(len(answer.rows), 100), title
-        assert all(note in Page(part(made, title)).text for note in answer.notes if "max-rows" not in note)
+        assert len(rows(made, title)) == min(len(answer.rows), 40), title
+        assert all(as_shown(note) in Page(part(made, title)).text for note in answer.notes if "max-rows" not in note)
     assert "From 2026-09-20 to 2026-09-30" in made
     readers = rows(made, "Top readers")
     assert [int(row[1]) for row in readers] == sorted((int(row[1]) for row in readers), reverse=True)
     users = {row[0] for row in month.ask("user-history", since, 10_000).rows if row[3]}
     assert {row[0] for row in readers} == users
+
+
+def test_what_changed_begins_with_the_rarest_kinds(made: str, month: Site) -> None:
+    answer = month.ask("changes", {"since": "2026-09-20T00:00:00Z"})
+    kinds = [row[answer.columns.index("change")] for row in answer.rows]
+    counts = {kind: kinds.count(kind) for kind in kinds}
+    shown = [row[0] for row in rows(made, "What changed")]
+    assert len(counts) > 2
+    assert [counts[kind] for kind in shown] == sorted(counts[kind] for kind in shown)
+    assert all(f"{kind} {count}" in Page(part(made, "What changed")).text for kind, count in counts.items())
 
 
 def test_gaps_are_of_the_tags_that_the_settings_name(made: str, month_graph: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from flask import Blueprint, Response, g, render_template, request
 
-from exporter.ask.answers import Answer, render
+from exporter.ask.answers import LIST, Answer, render
 from exporter.serve.forms import Cell, Table, table, time, users
 from exporter.serve.lineage import address
 from exporter.serve.lineage.address import PATH, Address, href, page_of
@@ -64,7 +64,7 @@ class _Shown:
     def _facts(self, objects: list[str]) -> Facts:
         columns: dict[str, list[tuple[str, str]]] = {}
         for row in self.site.rows("page-columns", {"object": objects}, 100_000):
-            marks = ", ".join(filter(None, (row["tags"], row["policies"])))
+            marks = ", ".join(filter(None, (row["tags"], row["policies"]))).replace(LIST, ", ")
             columns.setdefault(row["object_iri"] or "", []).append((row["column_name"] or "", marks))
         is_hidden = "reads" in self.asked.hides or bool(self.asked.column)
         counts = () if is_hidden else self.site.rows("page-counts", {"object": objects}, 100_000)
