@@ -14,9 +14,10 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from exporter.ask.answers import LIST, Answer
 from exporter.ask.names import nearest
 from exporter.errors import ExporterError
-from exporter.serve.forms import Cell, Table, ask_href, is_cut, table, time
+from exporter.serve.forms import Cell, Table, ask_href, is_cut, table
 from exporter.serve.gaps import QUESTION, is_gap
 from exporter.serve.lineage.picture import parts
+from exporter.serve.notes import time
 from exporter.serve.site import later
 
 if TYPE_CHECKING:

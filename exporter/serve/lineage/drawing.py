@@ -9,11 +9,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from exporter.serve.forms import time
 from exporter.serve.lineage.address import Address, Edge, href, page_of, token
 from exporter.serve.lineage.flows import Flow, LineageNode
 from exporter.serve.lineage.layers import laid
 from exporter.serve.lineage.picture import Group, Opened, parts
+from exporter.serve.notes import time
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:

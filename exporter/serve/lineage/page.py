@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from flask import Blueprint, Response, g, render_template, request
 
 from exporter.ask.answers import LIST, Answer, render
-from exporter.serve.forms import Cell, Table, table, time, users
+from exporter.serve.forms import Cell, Table, table, users
 from exporter.serve.lineage import address
 from exporter.serve.lineage.address import PATH, Address, href, page_of
 from exporter.serve.lineage.drawing import WIDTH, Facts, drawing, edge_of, flow_words
 from exporter.serve.lineage.flows import NOT_SHOWN, NOT_SHOWN_OF_COLUMN, VIEWS, LineageNode, lineage
 from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, picture
+from exporter.serve.notes import time
 from exporter.serve.objects import unknown
 
 if TYPE_CHECKING:
