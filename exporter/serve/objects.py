@@ -21,7 +21,7 @@ from exporter.serve.site import later
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from exporter.serve.forms import Table
+    from exporter.serve.forms import Row, Table
     from exporter.serve.site import Site, SiteObject
 
 _FEW: Final = 20
@@ -178,7 +178,7 @@ def _of_object(site: Site, thing: SiteObject) -> list[Section]:
         *_shipped(site, thing, ("Where its data ended up", "end-up", "shows that its data went anywhere")),
         PagePart("Readers", "readers", own("page-readers"), "shows a read of it"),
         PagePart("Writers", "writers", own("page-writes"), "shows a write to it"),
-        PagePart("Tags and policies, and when they held", "settings", own("page-settings"), SETS),
+        PagePart("Tags and policies, and when they held", "settings", lambda _: _settings(site, thing), SETS),
         *_shipped(site, thing, ("Who may use it", "exposure", "grants it to anybody; earlier grants are not known")),
         PagePart("Statements that made or changed it", "changes", own("page-changes"), "shows one"),
         PagePart("Names", "names", own("page-names"), "has its name"),
@@ -205,9 +205,39 @@ def _columns(site: Site, thing: SiteObject, wait: float) -> Answer:
     return Answer(answer.columns, rows, answer.notes)
 
 
+def _settings(site: Site, thing: SiteObject) -> Answer:
+    """The tags and policies of an object and its columns, when they held, and who set them; also the policies that it
+    has through its tags, each while both held.
+    """
+    answer = site.ask("page-settings", {"object": thing.iri})
+    own = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    tags = sorted({row["set_iri"] for row in own if row["kind"] == "Tag" and row["set_iri"]})
+    of_tags = site.rows("page-settings", {"object": tags}) if tags else []
+    through = [
+        held
+        for tag in own for policy in of_tags
+        if tag["set_iri"] == policy["object_iri"] and policy["kind"] == "Policy" and (held := _through(tag, policy))
+    ]  # fmt: skip
+    rows = sorted([*own, *through], key=lambda row: row["valid_from"] or "", reverse=True)
+    return Answer(answer.columns, [tuple(row[column] for column in answer.columns) for row in rows], answer.notes)
+
+
+def _through(tag: Row, policy: Row) -> Row | None:
+    """A policy that is set on a tag, on what has the tag: while both hold, by who did the later of the two. None where
+    they never did.
+    """
+    later = max(tag, policy, key=lambda row: row["valid_from"] or "")
+    until = min((row["valid_until"] for row in (tag, policy) if row["valid_until"]), default=None)
+    if until is not None and until <= (later["valid_from"] or ""):
+        return None
+    both = {"value": f"through {tag['set_name']}", "valid_from": later["valid_from"], "valid_until": until}
+    place = {"object_iri": tag["object_iri"], "column_name": tag["column_name"]}
+    return {**policy, **both, **place, "user_name": later["user_name"], "query_id": later["query_id"]}
+
+
 def _of_column(site: Site, thing: SiteObject, column: str) -> list[Section]:
     def settings(_: float) -> Answer:
-        answer = site.ask("page-settings", {"object": thing.iri})
+        answer = _settings(site, thing)
         place = answer.columns.index("column_name")
         return Answer(answer.columns, [row for row in answer.rows if row[place] == column], answer.notes)
 
@@ -276,10 +306,11 @@ def _in_few_words(section: Section) -> list[Cell]:
     more = "more than " if table.more or table.is_cut else ""
     if section.name == "settings":
         held = [row for row in rows if not row["valid_until"].text]
+        held.sort(key=lambda row: row["kind"].text == "Tag")  # a policy protects; a tag may do so by having one
         told = [
             cell for row in held[:_NAMED] for cell in (
                 Cell("; ") if row is not held[0] else Cell(""), row["set_name"],
-                Cell(f" = {row['value'].text}" if row["value"].text else ""),
+                Cell(_of_setting(row["kind"].text, row["value"].text)),
                 *((Cell(" on "), row["column_name"]) if row["column_name"].text else ()),
                 Cell(f" since {row['valid_from'].text[:10]}"),
             )
@@ -303,6 +334,11 @@ def _in_few_words(section: Section) -> list[Cell]:
     ]
     how = ", read by the queries that wrote it" if section.name == "sources" else ""
     return [*told, Cell(rest + how + (f"; last on {max(when)}" if any(when) else ""))]
+
+
+def _of_setting(kind: str, value: str) -> str:
+    """The value of a tag, or what a policy comes through."""
+    return "" if not value else f" = {value}" if kind == "Tag" else f" {value}"
 
 
 def _what(site: Site, thing: SiteObject, sections: Sequence[Section]) -> Brief:

@@ -169,7 +169,7 @@ def test_a_column_begins_with_the_same(client: FlaskClient) -> None:
     }
     assert "SANDBOX.MARIA.CUSTOMER_EMAILS" in facts["Where it was copied to"]
     assert facts["Who read it in clear"].startswith("DBT_CLOUD")
-    assert facts["What protects it"].startswith("GOVERNANCE.TAGS.PII = sensitive on EMAIL since 2026-09-18")
+    assert "GOVERNANCE.TAGS.PII = sensitive on EMAIL since 2026-09-18" in facts["What protects it"]
     empty = got(client, "/column?id=table/2055&column=FULL_NAME").facts["Who read it in clear"]
     assert "No row from 2026-09-01 to 2026-09-30 shows a read without its mask" in empty
 
@@ -313,6 +313,7 @@ def test_what_a_renamed_column_has_is_on_its_page(changed: FlaskClient) -> None:
         assert {(*row[1:4], row[4][:10], row[6], row[7]) for row in held} == {
             ("D.S.PII", "x", "F", "2026-09-02", "ANA", "2"),
             ("D.S.HIDE", "", "F", "2026-09-02", "ANA", "3"),
+            ("D.S.ALL", "through D.S.PII", "F", "2026-09-02", "ANA", "6"),
         }
     carriers = [row for row in got(changed, "/object?id=tag/9").rows if row[:1] == ["D.S.T"]]
     assert {row[1] for row in carriers} == {"E", "F", "G"}
@@ -636,3 +637,12 @@ def test_a_page_that_lacks_an_answer_is_loaded_again(month: Site, client: FlaskC
         assert LATER in later()
         assert is_incomplete()
     assert "Refresh" not in client.get("/browse/").headers
+
+
+def test_what_protects_a_column_includes_the_policies_of_its_tags(client: FlaskClient) -> None:
+    """The mask is set on the tag; the tag was off from the 17th to the 18th (examples/company-month/README.md)."""
+    page = Page(client.get("/column?name=RAW.CRM.CUSTOMERS&column=EMAIL").text)
+    mask, through = "GOVERNANCE.POLICIES.EMAIL_MASK", "through GOVERNANCE.TAGS.PII"
+    assert page.facts["What protects it"].startswith(f"{mask} {through} on EMAIL since 2026-09-18; GOVERNANCE.TAGS.PII")
+    held = [row[4:6] for row in page.rows if row[:3] == ["Policy", mask, through]]
+    assert held[:2] == [["2026-09-18 09:15:02", ""], ["2026-09-04 09:05:02", "2026-09-17 09:00:02"]]
