@@ -104,4 +104,16 @@ def _listed(
         return render_template("list.html", **shown, problem=later())
     except ExporterError as error:
         return render_template("list.html", **shown, problem=error), *answered_with(error)
-    return render_template("list.html", **shown, found=table(site, answer))
+    return render_template("list.html", **shown, found=table(site, answer), empty=_empty(site, filters, values))
+
+
+def _empty(site: Site, filters: Sequence[Filter], values: Mapping[str, str]) -> str:
+    """What a list without rows says: also which filters there are, and what they cannot find."""
+    given = [f"{one.label} = {values[one.name]}" for one in filters if values[one.name]]
+    if not given:
+        return site.no_row("shows one")
+    unknown = [_CANNOT_FIND[name] for name, value in values.items() if value and name in _CANNOT_FIND]
+    return " ".join([f"{site.no_row('shows one')[:-1]} with these filters: {'; '.join(given)}.", *unknown])
+
+
+_CANNOT_FIND: Final = {"type": "Only queries with a line of QUERY_HISTORY have a type."}

@@ -83,13 +83,16 @@ LOOKS: Final = (
 
 @dataclass(frozen=True)
 class Seen:
-    """A topic with its answer, for the first page. ``problem``: why there is no answer."""
+    """A topic with its answer, for the first page. ``problem``: why there is no answer; ``since``: only later rows were
+    asked for.
+    """
 
     look: Look
     table: Table | None
     count: str
     href: str
     problem: str | None = None
+    since: str | None = None
 
 
 def pages(site: Site) -> Blueprint:
@@ -170,7 +173,7 @@ def _seen(site: Site) -> Iterator[Seen]:
         except ExporterError as error:
             yield Seen(look, None, "", href, str(error))
             continue
-        yield Seen(look, table(site, answer, _FEW, href), _counted(answer), href)
+        yield Seen(look, table(site, answer, _FEW, href), _counted(answer), href, since=params.get("since"))
 
 
 def _answer(site: Site, look: Look) -> Answer:

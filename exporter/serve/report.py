@@ -127,4 +127,4 @@ def _part(site: Site, title: str, why: str, question: str, params: dict[str, str
         why, rows = _rarest_first(why, answer)
     shown = table(site, Answer(rows.columns, rows.rows, rows.notes), _MOST, "more")
     counted = f"{len(rows.rows):,}" + (" or more" if len(answer.rows) == _MOST_COUNTED else "")
-    return Part(title, why, shown, site.no_row("shows one"), counted)
+    return Part(title, why, shown, site.no_row("shows one", params.get("since")), counted)

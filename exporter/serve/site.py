@@ -234,9 +234,13 @@ class Site:
             return self.period[name]
         return None
 
-    def no_row(self, shows: str) -> str:
-        """``No row from 2026-09-01 to 2026-09-30 shows a read of it.``"""
+    def no_row(self, shows: str, since: str | None = None) -> str:
+        """``No row from 2026-09-01 to 2026-09-30 shows a read of it.`` ``since``: only later rows were asked for."""
         first, last = self.first, self.last
+        if since and last and since > last:
+            return f"No row since {since[:10]} {shows}: the record ends on {last[:10]}."
+        if since and first:
+            first = max(first, since)
         when = f" from {first[:10]} to {last[:10]}" if first and last else ""
         return f"No row{when} {shows}."
 

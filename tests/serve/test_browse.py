@@ -107,3 +107,10 @@ def test_sql_is_found_where_it_was_kept(client: FlaskClient, tmp_path: Path) -> 
             "/browse/queries?text=s3_shop/orders/2026/09/01",
         ):
             assert "01bf0901-0210-6e2c-0100-dd20f12a9777" in {row[0] for row in got(kept, path).rows if row}
+
+
+def test_a_list_that_its_filters_empty_says_so(client: FlaskClient) -> None:
+    nobody = got(client, "/browse/queries?user=NOBODY").text
+    assert "No row from 2026-09-01 to 2026-09-30 shows one with these filters: User = NOBODY." in nobody
+    typed = got(client, "/browse/queries?type=NONE").text
+    assert "Only queries with a line of QUERY_HISTORY have a type." in typed

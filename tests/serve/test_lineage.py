@@ -386,7 +386,12 @@ def test_a_page_of_nothing_says_so(client: FlaskClient) -> None:
     assert client.get("/lineage/?name=NO.SUCH.TABLE").status_code == 404
     assert client.get("/lineage/").status_code == 404
     alone = client.get("/lineage/?name=RAW.CRM.STORE_VISITS_2019&since=2026-09-29").text
-    assert "No row from 2026-09-01 to 2026-09-30 shows that data came from elsewhere" in alone
+    none = "No row from 2026-09-01 to 2026-09-30 shows that data came from elsewhere, or went elsewhere"
+    assert f"{none}, only since 2026-09-29. At other times" in alone
+    late = client.get("/lineage/?name=RAW.CRM.CUSTOMERS&since=2030-01-01").text
+    assert f"{none}, only since 2030-01-01. The record covers 2026-09-01 to 2026-09-30. At other times" in late
+    early = client.get("/lineage/?name=RAW.CRM.CUSTOMERS&day=2020-01-01").text
+    assert f"{none}, as of the end of 2020-01-01. The record covers 2026-09-01 to 2026-09-30." in early
 
 
 def test_names_that_are_made_to_break_out_stay_text(hostile_graph: Path) -> None:

@@ -80,6 +80,17 @@ def test_gaps_are_of_the_tags_that_the_settings_name(made: str, month_graph: Pat
     assert "From 2026-09-01 to 2026-09-30" in text, "30 days before the last query are before the first one"
 
 
+def test_a_report_on_the_last_day_does_not_speak_of_the_whole_record(month_graph: Path, tmp_path: Path) -> None:
+    """Before the last day there were reads in clear."""
+    out = tmp_path / "report.html"
+    assert cli.main(["report", str(month_graph), "--out", str(out), "--since", "2026-09-30T20:00:00Z"]) == 0
+    text = out.read_text("utf-8")
+    assert rows(text, "Reads in clear") == []
+    told = Page(part(text, "Reads in clear")).text
+    assert "from 2026-09-01 to" not in told
+    assert "1 query was cut by Snowflake" in told or "No row from 2026-09-30 to 2026-09-30 shows one." in told
+
+
 def test_names_that_are_made_to_break_out_stay_text(hostile_graph: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert cli.main(["report", str(hostile_graph), "--out", str(out)]) == 0

@@ -83,7 +83,7 @@ class _Shown:
     def notes(self) -> list[str]:
         notes = list(dict.fromkeys(self.found.notes))
         if not self.picture.lines:
-            notes.append(self.site.no_row("shows that data came from elsewhere, or went elsewhere"))
+            notes.append(self._no_line())
         if len(self.picture.spots) >= MOST_BOXES:
             notes.append(f"The picture ends at {MOST_BOXES} boxes. Fewer steps, or one column, show less.")
         return notes
@@ -133,7 +133,21 @@ class _Shown:
         """The text where there are no edges."""
         if self.found.named[self.found.focus].kind.upper() in VIEWS:
             return NOT_SHOWN_OF_COLUMN if self.found.focus.column else NOT_SHOWN
-        return self.site.no_row("shows that data came from elsewhere, or went elsewhere")
+        return self._no_line()
+
+    def _no_line(self) -> str:
+        """What the picture says where it has no line: also what narrows it, since without that it may have some."""
+        told, asked = self.site.no_row("shows that data came from elsewhere, or went elsewhere"), self.asked
+        narrowed = [
+            *([f"only since {asked.since}"] if asked.since else []),
+            *([f"as of the end of {asked.day}"] if asked.day else []),
+        ]
+        if not narrowed:
+            return told
+        first, last = (self.site.first or "")[:10], (self.site.last or "")[:10]
+        outside = (asked.since and last and str(asked.since) > last) or (asked.day and str(asked.day) < first)
+        record = f" The record covers {first} to {last}." if outside else ""
+        return f"{told[:-1]}, {' and '.join(narrowed)}.{record} At other times there may be some."
 
     def moves(self) -> tuple[str, str, Table | None] | None:
         """The queries of the edge that was clicked: a title, a text, and a table where queries moved the data."""
