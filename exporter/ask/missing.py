@@ -509,10 +509,10 @@ def _truncated(store: Store, question: str, given: Given) -> Iterator[str]:
                 cut.add(place)
     if queries:
         many = f"{len(queries):,}" + (" or more" if len(queries) >= _MOST else "")
-        are = "query was" if len(queries) == 1 else "queries were"
+        are, who = ("query was", "it") if len(queries) == 1 else ("queries were", "they")
         some = next(iter(_values(store, min(queries), "ah:queryId")), "")
         yield (
-            f"{many} {are} cut by Snowflake ({', '.join(sorted(cut))}), so the answer may lack what they did"
+            f"{many} {are} cut by Snowflake ({', '.join(sorted(cut))}), so the answer may lack what {who} did"
             + (f"; the first is {some}." if some else ".")
         )
 

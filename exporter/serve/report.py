@@ -34,10 +34,25 @@ _DAYS: Final = 30
 _STYLE: Final = (Path(__file__).parent / "static" / "style.css").read_text("utf-8")
 
 
+_FIGURES: Final = {
+    "changes": "changes",
+    "unmasked-reads": "reads in clear",
+    QUESTION: "sensitive columns without a policy",
+    "unmasked-copies": "copies of masked columns that are read without a mask",
+    "unused-objects": "unused objects",
+    "exposure": "grants and open shares",
+    "page-top-readers": "users who read",
+}
+"""What the number of each part counts."""
+
+
 class Part(NamedTuple):
-    """A part of the report. ``table``: None where there is no answer, for the reason in ``words``."""
+    """A part of the report. ``figure``: what its number counts; ``table``: None where there is no answer, for the
+    reason in ``words``.
+    """
 
     title: str
+    figure: str
     why: str
     table: Table | None
     words: str
@@ -113,7 +128,7 @@ def _rarest_first(why: str, answer: Answer) -> tuple[str, Answer]:
     kinds = Counter(row[place] for row in answer.rows)
     order = sorted(kinds, key=lambda kind: (kinds[kind], kind or ""))
     rows = sorted(answer.rows, key=lambda row: order.index(row[place]))
-    counts = ", ".join(f"{kind} {kinds[kind]:,}" for kind in order)
+    counts = ", ".join(f"{kind} ({kinds[kind]:,})" for kind in order)
     return (f"{why} The rarest first: {counts}." if counts else why), replace(answer, rows=rows)
 
 
@@ -121,10 +136,11 @@ def _part(site: Site, title: str, why: str, question: str, params: dict[str, str
     try:
         answer = site.ask(question, params, _MOST_COUNTED)
     except ExporterError as error:
-        return Part(title, why, None, str(error))
+        return Part(title, _FIGURES[question], why, None, str(error))
     rows = part(site, answer, sensitive=True) if question == QUESTION else answer
     if question == "changes":
         why, rows = _rarest_first(why, answer)
     shown = table(site, Answer(rows.columns, rows.rows, rows.notes), _MOST, "more")
     counted = f"{len(rows.rows):,}" + (" or more" if len(answer.rows) == _MOST_COUNTED else "")
-    return Part(title, why, shown, site.no_row("shows one", params.get("since")), counted)
+    words = site.no_row("shows one", params.get("since"))
+    return Part(title, _FIGURES[question], why, shown, words, counted)

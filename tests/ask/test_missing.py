@@ -141,9 +141,7 @@ def test_a_stage(store: Store) -> None:
 
 
 def test_queries_that_were_cut_in_the_time_that_is_asked_for(store: Store) -> None:
-    told = (
-        "1 query was cut by Snowflake (base_objects_accessed), so the answer may lack what they did; the first is q7."
-    )
+    told = "1 query was cut by Snowflake (base_objects_accessed), so the answer may lack what it did; the first is q7."
     assert told in notes(store, "when-accessed", object_name="D.S.A")
     assert "cut by Snowflake" not in notes(store, "when-accessed", object_name="D.S.A", until="2026-03-07")
     assert "cut by Snowflake" not in notes(store, "tag-history", object_name="D.S.A", column_name="X")

@@ -66,7 +66,7 @@ def test_what_changed_begins_with_the_rarest_kinds(made: str, month: Site) -> No
     shown = [row[0] for row in rows(made, "What changed")]
     assert len(counts) > 2
     assert [counts[kind] for kind in shown] == sorted(counts[kind] for kind in shown)
-    assert all(f"{kind} {count}" in Page(part(made, "What changed")).text for kind, count in counts.items())
+    assert all(f"{kind} ({count})" in Page(part(made, "What changed")).text for kind, count in counts.items())
 
 
 def test_gaps_are_of_the_tags_that_the_settings_name(made: str, month_graph: Path, tmp_path: Path) -> None:
