@@ -161,8 +161,9 @@ def other_programs(bench: Bench) -> Section:
     return Section(
         f"Beside other programs, {rows:,} rows",
         f"The graph alone, validated: {triples:,} triples. pyoxigraph parses this Turtle and writes it as N-Triples, "
-        f"and checks nothing. morph-kgc makes {f'{of_flat:,}' if of_flat else 'some'} triples of the same rows, by a flat mapping "
-        "(`benchmarks/anchors.py`). It is measured with `--morph-kgc PYTHON`, an interpreter that has it. Medians.",
+        f"and checks nothing. morph-kgc makes {f'{of_flat:,}' if of_flat else 'some'} triples of the same rows, by a "
+        "flat mapping (`benchmarks/anchors.py`). It is measured with `--morph-kgc PYTHON`, an interpreter that has it. "
+        "Medians.",
         figures,
         results,
     )
